@@ -99,13 +99,15 @@ _VectorEnv = GridVectorEnv | AgentsVectorEnv
 
 
 def _make_vector_env(scenario: Scenario, num_envs: int, **options: Any) -> _VectorEnv:
-    """Return a vector environment of the scenario, for one agent or several."""
+    """Return an environment of `num_envs` worlds of the scenario; its class depends on the number
+    of agents, and `options` go to it."""
     env_class = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
     return env_class(scenario, num_envs, copy=False, **options)
 
 
 def _count_output_bytes(envs: _VectorEnv) -> int:
-    """Return how many bytes the arrays take that a step of the vector environment returns."""
+    """Return how many bytes the arrays take that a step of `envs`, a vector environment,
+    returns."""
     values: list[Any] = [envs.step(np.zeros((envs.num_envs, *envs.agent_shape), np.int64))]
     sizes: dict[int, int] = {}  # by identity, as an array may be returned twice
     for value in values:
@@ -117,8 +119,8 @@ def _count_output_bytes(envs: _VectorEnv) -> int:
 
 
 def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
-    """Return the steps per second of one environment with random actions, measured for `seconds`;
-    `world` is `object` or `compiled`."""
+    """Return the steps per second of one environment of `scenario` with random actions, measured
+    for `seconds`. `world`, `object` or `compiled`, says how the rules run."""
     if scenario.layout.agents > 1:
         return _measure_vector_env(_make_vector_env(scenario, 1, world=world), seconds)
     env = GridEnv(scenario, world=world)
@@ -137,8 +139,8 @@ def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
 
 
 def _measure_vector_env(envs: _VectorEnv, seconds: float) -> float:
-    """Return the steps per second of all worlds of a vector environment together, with random
-    actions, measured for `seconds`."""
+    """Return the steps per second of all worlds of `envs`, a vector environment, together, with
+    random actions, measured for `seconds`."""
     envs.reset(seed=0)
     size = (_NUM_ACTIONS, envs.num_envs, *envs.agent_shape)
     actions = np.random.default_rng(0).integers(len(envs.scenario.actions), size=size)
@@ -147,7 +149,8 @@ def _measure_vector_env(envs: _VectorEnv, seconds: float) -> float:
 
 
 def _measure_resets(envs: _VectorEnv, seconds: float) -> float:
-    """Return the resets per second of all worlds."""
+    """Return how many worlds of the vector environment `envs` can be reset per second, measured for
+    `seconds`."""
     envs.reset(seed=0)
     return envs.num_envs * _measure_rate(envs.reset, seconds)
 

@@ -201,8 +201,8 @@ def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterato
 def _missing_parts(
     entry: BenchmarkEntry, parts: Sequence[tuple[str, int]]
 ) -> list[tuple[str, int]]:
-    """Return those (scenario, seed) pairs for which the benchmark entry has no result with the
-    present version of the scenario."""
+    """Return those of `parts`, (scenario, seed) pairs, for which the benchmark entry has no result
+    with the present version of the scenario."""
     from gv_engine.benchmark.entry import find_scenario
 
     digests = {key: part.digest for key, part in entry.read_parts().items()}
@@ -215,8 +215,9 @@ def _iterate_parts(
     missing: Sequence[tuple[str, int]],
     address: str | None,
 ) -> Iterator[EntryPart]:
-    """Yield the results for the (scenario, seed) pairs in `missing` as they are computed: on this
-    machine if `address` is None, else on that Ray cluster."""
+    """Yield the results for the (scenario, seed) pairs in `missing` as `making` computes them: on
+    this machine if `address` is None, else on that Ray cluster. Pairs that `entry` has got
+    meanwhile are skipped."""
     if address is None:
         for part in missing:
             if _missing_parts(entry, [part]):  # another process may have made it

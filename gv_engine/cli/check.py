@@ -69,7 +69,8 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def find_sources(source: str) -> list[str]:
-    """Return a scenario with all variants of its file, or a pack with all its levels."""
+    """Return the name `source` with the names of all variants in its file, or of all levels if it
+    is a pack."""
     return _find_sources(source)[1]
 
 
@@ -88,13 +89,14 @@ def _find_sources(source: str) -> tuple[bool, list[str]]:
 
 
 def find_levels(source: str) -> list[str]:
-    """Return the levels of a pack, or the scenario in a list."""
+    """Return the names of all levels if `source` names a pack of levels; else `source` alone."""
     is_pack, sources = _find_sources(source)
     return sources[1:] if is_pack else [source]
 
 
 def find_compilable_sources(source: str) -> list[str]:
-    """Return a scenario with all variants of its file, or a pack in a list."""
+    """Return the names of the scenario `source` and of all variants in its file; a pack of levels
+    stands for itself, as its levels share their rules."""
     is_pack, sources = _find_sources(source)
     return [source] if is_pack else sources
 
@@ -132,8 +134,9 @@ def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: 
 def _try_parameter_values(
     scenario: AnyScenario, options: argparse.Namespace, source: str
 ) -> tuple[list[str], list[str]]:
-    """Load the scenario `source` with each other value of each parameter, one at a time, and begin
-    some levels. Return the settings that work, such as `size=9`, and errors."""
+    """Load the scenario `source` with each other value of each parameter that the options do not
+    set, one at a time, and begin some levels. Return the settings that work, such as `size=9`, and
+    errors."""
     settings = cli.scenario_options(options)
     working, faults = [], []
     for parameter in scenario.document.parameters:

@@ -58,8 +58,9 @@ class CommandParser(argparse.ArgumentParser):
         group: argparse._ActionsContainer | None = None,
         **more: Any,
     ) -> None:
-        """Add an option with a value to the parser: `usage` is as `--seed S`, `parse` turns the
-        text of the value into the value, and `text` is the help.
+        """Add an option with a value to the parser, or to its `group` of options: `usage` is as
+        `--seed S`, `parse` turns text into the value, `default` is the value without the option,
+        and `text` the help.
 
         Args:
             usage: option and name of the value, as `--seed S`.
@@ -81,8 +82,9 @@ class CommandParser(argparse.ArgumentParser):
         action: str = "store_true",
         **more: Any,
     ) -> None:
-        """Add an option without a value, which is True if given, to the parser; `text` is the help,
-        and `action` and `more` go to argparse's `add_argument`."""
+        """Add the option `name` without a value, which is True if given, to the parser or its
+        `group` of options; `text` is the help, and `action` and `more` go to argparse's
+        `add_argument`."""
         (group or self).add_argument(name, help=text, action=action, **more)
 
     def add_scenario(self, default: str | None = None) -> None:
@@ -94,7 +96,8 @@ class CommandParser(argparse.ArgumentParser):
         self.add_consent()
 
     def add_seed(self, text: str, parse: Callable[[str], int] | None = None) -> None:
-        """Add the option --seed with the default 0; `parse` is `parse_natural` if it is None."""
+        """Add the option --seed with the default 0; `text` is the help, and `parse` turns text into
+        a number, by default a whole number from 0."""
         self.add_option("--seed S", parse or parse_natural, text, 0)
 
     def add_consent(self) -> None:
@@ -152,8 +155,8 @@ class CommandParser(argparse.ArgumentParser):
 def add_command(
     commands: Commands, run: Any, name: str, text: str, examples: str, epilog: str = ""
 ) -> CommandParser:
-    """Add a command to the command line and return its parser: `run` executes the command and
-    returns an exit code, `name` is typed by the user, and `text` and the others are for the help.
+    """Add the command `name` to the command line and return its parser; `run` executes the command
+    and returns an exit code. `text`, `examples` and `epilog` are shown in the help.
 
     Args:
         commands: result of `ArgumentParser.add_subparsers`.
@@ -344,7 +347,7 @@ def _parse_positive_float(text: str, most: float, expected: str) -> float:
 
 
 def say(message: str) -> None:
-    """Print a message, with control characters escaped."""
+    """Print `message` to the terminal, with control characters escaped."""
     print(escape_unprintable(message))
 
 
@@ -366,7 +369,7 @@ def draw_frames(
     frames: Iterable[Any], scenario: Playable, out: Path, options: argparse.Namespace
 ) -> int:
     """Draw `frames`, the displayed states of an episode of `scenario`, into the picture or video
-    file `out`, and return how many were drawn.
+    file `out`, and return how many were drawn. `options` have the view, speed and cell size.
 
     Args:
         frames: frames to draw.

@@ -96,7 +96,8 @@ def run(options: argparse.Namespace) -> int:
     from gv_engine.ui.window.app import App
 
     def open_first_screens(app: App) -> None:
-        """Open the start screen of the window, and above it the game that the options ask for."""
+        """Open the start screen of the window `app`, and above it the game that the options ask
+        for."""
         app.push(StartScreen(app))
         if autoplayer and session:
             app.watch_agent(session, autoplayer)
@@ -117,7 +118,7 @@ def _play_in_terminal(options: argparse.Namespace) -> int:
     sessions = [begin_session(options)] if _has_source(options) else []
 
     def begin_scenario(source: str) -> Session:
-        """Return a new session of a scenario."""
+        """Return a new session of the scenario called `source`, and remember it for the summary."""
         sessions.append(Session(load_playable(source, **cli.consent(options)), options.seed))
         return sessions[-1]
 
@@ -223,8 +224,8 @@ def _play_to_end(session: Session, policy: str) -> Session:
 
 
 def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) -> Session:
-    """Return a session in which policies act for the agents named in `policies`, such as
-    `ann=random`, and players for the others."""
+    """Return a session of `scenario` in which policies act for the agents named in `policies`, such
+    as `ann=random`, and players for the others; without a `seed` it is random."""
     game = Session(scenario, seed)
     for name, policy in policies_by_agent(policies, scenario.sharing).items():
         game.assign_policy(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
@@ -232,21 +233,24 @@ def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) ->
 
 
 def _begin_from_row(scenario: Scenario, row: NDArray[Any]) -> Session:
-    """Return a session that begins with the world saved in `row`, a () record of a snapshot."""
+    """Return a session of `scenario` that begins with the world saved in `row`, a () record of a
+    snapshot."""
     game = Session(scenario)
     game.restore(row)
     return game
 
 
 def _print_summaries(games: Iterable[Session]) -> None:
-    """Print a line for each scenario played in the sessions, with the results of its episodes."""
+    """Print a line for each scenario played in the sessions `games`, with the results of its
+    episodes."""
     for game in games:
         for title, titled in groupby(game.titled_summaries, key=itemgetter(0)):
             cli.say(f"{title}: {'; '.join(summarize_episode(played) for _, played in titled)}")
 
 
 def summarize_episode(played: EpisodeSummary) -> str:
-    """Return a short text about an episode with its seed, end, return and number of steps."""
+    """Return a short text about the episode `played` with its seed, end, return and number of
+    steps."""
     steps = "1 step" if played.steps == 1 else f"{played.steps} steps"
     ending = played.ending.rstrip("!.") or "left"
     ending = ending[0].lower() + ending[1:]

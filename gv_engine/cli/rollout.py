@@ -35,8 +35,8 @@ _SOLVER_SECONDS = 10.0
 def find_action_sequences(
     options: argparse.Namespace, loaded: AnyScenario, levels: LevelSet | None, episodes: int
 ) -> tuple[ActionSequence, ...]:
-    """Return the fixed actions of each episode, taken from the replays that the options name, or
-    found by the solver for `levels`. Print which episodes are left out.
+    """Return the fixed actions of each episode of the scenario `loaded`: taken from the replays
+    that the options name, or found by the solver for `levels`. Print which episodes are left out.
 
     Args:
         options: options of the command.
@@ -99,8 +99,8 @@ def _sequences_of_solver(
     episodes: int,
     advance: Callable[..., None],
 ) -> Iterator[ActionSequence]:
-    """Yield the actions of a shortest solution for each of the `episodes` levels from number
-    `first` on. Print which levels are left out; `advance` moves a progress bar."""
+    """Yield the actions of a shortest solution for each of `episodes` levels of the scenario, from
+    number `first` on. Print which levels are left out; `advance` moves a progress bar."""
     from gv_engine.validation.solver import Solver  # compiles
 
     solver = Solver(scenario, seconds=_SOLVER_SECONDS)
@@ -320,8 +320,8 @@ def _connect(address: str) -> None:
 
 
 def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
-    """Play `episodes` episodes from number `first` on, on the Ray cluster at `address`, and yield
-    their steps and statistics in portions."""
+    """Play `episodes` episodes of the rollout `job`, from number `first` on, on the Ray cluster at
+    `address`; yield their steps and statistics in portions."""
     from gv_engine.rollout.on_ray import play_shards  # imported here: Ray takes seconds to import
 
     return play_shards(job, first, episodes, address)

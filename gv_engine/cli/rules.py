@@ -62,8 +62,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _find_mentions(word: str, all_chapters: list[Chapter]) -> Iterator[tuple[str, str]]:
-    """Yield (name, summary) for each entry of the reference that mentions `word`, and for each
-    built-in level whose name contains it."""
+    """Yield (name, summary) for each entry of the reference, `all_chapters`, that mentions `word`,
+    and for each built-in level whose name contains it."""
     pattern = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
     for _, entries in all_chapters:
         for entry in entries:
@@ -92,7 +92,7 @@ def _print_topic(title: str, entry: Topic) -> None:
 
 
 def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
-    """Yield the lines of the Markdown page with the whole reference."""
+    """Yield the lines of the Markdown page with the whole reference, given as `all_chapters`."""
     yield "# Reference"
     yield ""
     yield "What scenarios and rules can name, as `gv-engine rules` lists it; `gv-engine rules NAME`"

@@ -105,8 +105,8 @@ def _solutions(
 
 
 def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Session:
-    """Return a session in which the actions of `solution` have been taken in the level of `seed`,
-    moved back to its beginning."""
+    """Return a session of `scenario` in which the actions of `solution` have been taken in the
+    level of `seed`, moved back to its beginning."""
     from gv_engine.session.session import Session
 
     game = Session(scenario, seed)
@@ -118,7 +118,7 @@ def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Session
 
 def _save(game: Session, out: Path, options: argparse.Namespace) -> None:
     """Write the episode of `game` into the file `out`: as a replay if the suffix says so, else as a
-    picture or video."""
+    picture or video with the view and speed in `options`."""
     if out.suffix == SUFFIX:
         game.replay().save(out)
     else:

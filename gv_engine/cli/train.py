@@ -64,8 +64,8 @@ class _RunResult(NamedTuple):
 
 
 def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> int:
-    """Train the policies of `runs` one after the other on this machine, print a report, and return
-    the exit code. With `watch` a window shows the training worlds.
+    """Train the policies of `runs` one after the other on this machine, in the scenario of `plan`;
+    print a report, and return the exit code. With `watch` a window shows the training worlds.
 
     Args:
         plan: scenario and end of the runs.
@@ -101,9 +101,9 @@ def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> 
 
 
 def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> int:
-    """Train one run until the stop condition of `plan` is met or a signal interrupts, save a
-    checkpoint, and return the exit code. `label` names the progress bar, and `watch` opens a window
-    with the worlds."""
+    """Train one run, `training`, until the stop condition of `plan` is met or a signal interrupts;
+    save a checkpoint, and return the exit code. `label` names the progress bar, and `watch` opens a
+    window with the worlds."""
     stop_condition, code = plan.stop_condition, 0
     viewer = _open_viewer(training) if watch else None
     try:
@@ -129,14 +129,15 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
 
 
 def _interrupted_message(training: Training, plan: TrainingPlan) -> str:
-    """Return the message for an interrupt that does not wait for the update."""
+    """Return the message for a training that is interrupted before its current update ends: what is
+    saved, and the command that continues."""
     saved = f"{training.run.path} is kept as it was after {training.saved_steps:,} steps"
     return f"interrupted in the midst of an update; {saved}; go on by: {plan.resume_command}"
 
 
 def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
-    """Train the policies of `runs` all at once on the Ray cluster at `address`, print a report, and
-    return the exit code.
+    """Train the policies of `runs` all at once on the Ray cluster at `address`, in the scenario of
+    `plan`; print a report, and return the exit code.
 
     Runs are trained in slices. A slice that is lost with its machine is trained again, with the
     same result. After Ctrl-C or SIGTERM a run has the slices that have come back.
@@ -204,19 +205,21 @@ def _send_metrics(viewer: BatchProcess, training: Training) -> None:
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:
-    """Return the success rate and the return, as far as they are known, for the progress bar."""
+    """Return success rate and return from `metrics`, as far as they are known, as a text for the
+    progress bar."""
     texts = zip(("success", "return"), _format_means(metrics), strict=False)
     return "".join(f"{name} {text}  " for name, text in texts if text != _UNKNOWN)
 
 
 def _format_counts(metrics: TrainingMetrics, seconds: float) -> tuple[str, str, str]:
-    """Return the texts of steps, episodes and seconds."""
+    """Return the numbers of steps and episodes in `metrics`, and the `seconds` of training, as
+    texts."""
     return f"{metrics.steps:,}", f"{metrics.episodes:,}", f"{seconds:.1f}"
 
 
 def _format_means(metrics: TrainingMetrics) -> list[str]:
-    """Return the mean success rate, return and length of episodes as texts; `–` stands for an
-    unknown value."""
+    """Return the mean success rate, return and length of episodes in `metrics` as texts; `–` stands
+    for an unknown value."""
     means = metrics.episode_return, metrics.episode_length
     texts = f"{metrics.success_rate:.1%}", *(f"{mean:.4g}" for mean in means)
     return [_UNKNOWN if text.startswith("nan") else text for text in texts]
@@ -225,8 +228,8 @@ def _format_means(metrics: TrainingMetrics) -> list[str]:
 def _warn_of_unknown_means(
     plan: TrainingPlan, runs: Sequence[Run], results: Sequence[_RunResult]
 ) -> None:
-    """Print a warning if a run has ended before its success rate and return were known, with the
-    number of steps after which they are."""
+    """Print a warning if one of `results` has no known success rate and return, with the number of
+    steps after which they are known in these `runs` of `plan`."""
     unknown = [result for result in results if math.isnan(result.metrics.episode_return)]
     if unknown:
         longest = max(member.max_steps or 0 for member in plan.scenario.members)
@@ -256,7 +259,8 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
 
 
 def _print_results(plan: TrainingPlan, results: Sequence[_RunResult]) -> None:
-    """Print a table with one line for each training run in `results`; nothing if there are none."""
+    """Print a table, titled by the scenario of `plan`, with one line for each training run in
+    `results`; nothing if there are none."""
     if not results:
         return
     heads = "run", "steps>", "episodes>", "seconds>", "success>", "return, mean>", "length, mean>"
@@ -365,7 +369,7 @@ def _rollout_words(
     options: argparse.Namespace, reference: Mapping[str, Any], path: Path
 ) -> list[str]:
     """Return the words of the `gv-engine rollout` command that plays the trained policy in folder
-    `path` in its scenario, given by `reference`."""
+    `path` in its scenario, given by `reference`; `options` say what Python may run."""
     load = partial(load_scenario, reference["source"], **reference["settings"])
     words = cli.scenario_words(reference)
     return [
@@ -382,7 +386,7 @@ def _resume_words(
     options: argparse.Namespace, reference: Mapping[str, Any], path: Path
 ) -> list[str]:
     """Return the words of the `gv-engine train --resume` command that continues the training in
-    folder `path`; `reference` names its scenario."""
+    folder `path`; `reference` is its scenario, and `options` are those of this command."""
     words = ["gv-engine", "train", "--resume", str(path)]
     if options.ray:
         words += ["--ray", options.ray]

@@ -503,8 +503,8 @@ def _find_faults(scenario: Scenario) -> Iterator[Fault]:
 
 
 def _solve_levels(scenario: Scenario) -> Iterator[CheckState]:
-    """Yield for each of several seeds the fewest steps that win the level of seed 0, and a summary
-    of the levels searched so far."""
+    """Yield for each of several seeds of `scenario` the fewest steps that win the level of seed 0,
+    and a summary of the levels searched so far."""
     from gv_engine.validation.solver import Survey, Verdict  # compiles
 
     survey = Survey(scenario, (), _SEARCH_SECONDS)

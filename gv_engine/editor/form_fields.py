@@ -299,8 +299,8 @@ def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
 
 
 def _choices(schema: JsonSchema, vocab: Vocabulary) -> Sequence[Any]:
-    """Return all values that the JSON `schema` allows, if they are names, or true and false; [] if
-    the value is typed freely."""
+    """Return all values that the JSON `schema` allows, if they are names from `vocab` or the
+    schema, or true and false; [] if the value is typed freely."""
     if schema == OBJECT:
         return _object_names(vocab)
     if schema == COLOR:

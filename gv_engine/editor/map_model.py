@@ -108,24 +108,26 @@ class Vocabulary:
         return thing
 
     def is_ground(self, thing: CellThing) -> bool:
-        """Return whether the content lies on the ground."""
+        """Return whether `thing`, a cell's content, is a kind of ground such as ice."""
         name = thing.get("object")
         return name in self.types and self.types[str(name)].layer == GROUND
 
 
 def _as_entry(content: Any) -> dict[str, Any]:
-    """Return a legend entry as a dict, also if it is the name of an object."""
+    """Return `content`, the value of a legend character, as a dict; the name of an object becomes
+    `{"object": …}`."""
     return content if isinstance(content, dict) else {"object": content}
 
 
 def _shorten_entry(thing: CellThing) -> Any:
-    """Return the name of an object without other keys; any other legend entry as a dict."""
+    """Return the legend entry `thing` as the name of its object, if it has no other keys; else as a
+    dict."""
     return thing["object"] if list(thing) == ["object"] else dict(thing)
 
 
 def read_vocabulary(document: Document) -> Vocabulary:
-    """Return the object types, colours and legend that a scenario file allows in its map. Parts
-    with errors get their defaults; other checks report the errors."""
+    """Return the object types, colours and legend that the scenario file `document` allows in its
+    map. Parts with errors get their defaults; other checks report the errors."""
     entries = document.root.value if isinstance(document.root.value, dict) else {}
     names = NameResolver(document, TypeIds.assign([document]), ErrorCollector(document.label))
     draws = RandomValues(names)
@@ -220,7 +222,8 @@ class Brushes:
             self.chosen = self.names[-1]
 
     def choose(self, name: str, *_: object) -> None:
-        """Select a brush; further arguments, such as the position of the mouse, are ignored."""
+        """Select the brush called `name`; further arguments, such as the position of the mouse, are
+        ignored."""
         self.chosen = name
 
     def select_next(self, offset: int) -> None:
@@ -228,7 +231,8 @@ class Brushes:
         self.chosen = self.names[(self.names.index(self.chosen) + offset) % len(self.names)]
 
     def states(self, name: str) -> tuple[str, ...]:
-        """Return the states of a brush; for the agent, its directions."""
+        """Return the names of the states of the object that the brush called `name` paints; for the
+        agent, its directions."""
         return ORIENTATIONS if name == AGENT_KEY else self._vocab.types[name].states
 
     def colors(self, name: str) -> tuple[int, ...]:
@@ -254,16 +258,18 @@ class Brushes:
         return color if color in colors else colors[-1]
 
     def set_state(self, index: int) -> None:
-        """Set the state of the selected brush."""
+        """Let the selected brush paint its object in the state with this `index`, counted in a
+        circle."""
         if count := len(self.states(self.chosen)):
             self._states[self.chosen] = index % count
 
     def next_state(self) -> None:
-        """Set the state of the selected brush to the next one."""
+        """Switch the selected brush to the next of its states."""
         self.set_state(self.state(self.chosen) + 1)
 
     def toggle_all_things(self) -> None:
-        """Switch between all object types and those of the level."""
+        """Switch between brushes for all object types and brushes for those that the level
+        allows."""
         self.all_things = not self.all_things
         self.set_vocabulary(self._vocab)
 
@@ -362,11 +368,11 @@ class MapModel:
         return 0 <= cell[0] < height and 0 <= cell[1] < width
 
     def thing(self, cell: MapCell) -> CellThing:
-        """Return the content of a cell; {} for unknown characters."""
+        """Return the content of a map cell as a legend entry; {} if its character is unknown."""
         return self._vocab.things.get(self.rows[cell[0]][cell[1]], FLOOR_THING)
 
     def symbol(self, cell: MapCell) -> Symbol | None:
-        """Return the symbol of a cell; None for unknown characters."""
+        """Return the content of a map cell as a `Symbol`; None if its character is unknown."""
         return self._vocab.legend.get(self.rows[cell[0]][cell[1]])
 
     def cell_arrays(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -389,12 +395,13 @@ class MapModel:
         return ((y, x) for y in range(height) for x in range(width))
 
     def agents(self) -> list[tuple[int, int, int]]:
-        """Return (y, x, facing) of the agents on the map."""
+        """Return (y, x, facing) of the agents on the map; `facing` is an index of
+        `ORIENTATIONS`."""
         symbols = ((cell, self.symbol(cell)) for cell in self.cells())
         return [(*cell, s.facing) for cell, s in symbols if s and s.facing is not None]
 
     def cells_of(self, character: str) -> list[MapCell]:
-        """Return the cells with a character."""
+        """Return the cells of the map that have the character `character`."""
         return [(y, x) for y, x in self.cells() if self.rows[y][x] == character]
 
     def flood_fill(self, cell: MapCell) -> list[MapCell]:
@@ -565,14 +572,14 @@ class MapModel:
 
 
 def cells_of_box(corner: MapCell, opposite: MapCell) -> list[MapCell]:
-    """Return the cells of a rectangle between two corners, row by row."""
+    """Return the cells of the rectangle between two opposite corner cells, row by row."""
     (top, bottom), (left, right) = (sorted(pair) for pair in zip(corner, opposite, strict=True))
     return [(y, x) for y in range(top, bottom + 1) for x in range(left, right + 1)]
 
 
 def _add_thing(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
     """Return the legend entry of a cell whose entry was `before`, after `thing` is put into the
-    cell. Ground and room stay, unless `thing` is a ground itself or is bare floor put on bare
+    cell. Ground and room stay, unless `thing` is a ground by `vocab` or is bare floor put on bare
     floor."""
     kept = {key: before[key] for key in ("ground", "room") if key in before}
     if vocab.is_ground(thing):

@@ -100,7 +100,7 @@ class AvailableRule(NamedTuple):
 
 
 def _summarize(system: System) -> str:
-    """Return the first sentence of a rule's docstring."""
+    """Return the first sentence of the docstring of the rule `system`."""
     return first_sentence(system.objects or system.function)
 
 
@@ -136,7 +136,8 @@ class RuleList:
         return [self._rule(part, (part.key, _NESTED, n), item) for n, item in enumerate(nested)]
 
     def combination(self, part: RulePart) -> str:
-        """Return "any of these" or "all of these" if a part combines several rules; else ""."""
+        """Return "any of these" or "all of these" if `part`, such as the end of episodes, combines
+        several rules that way; else ""."""
         return "" if self._nested_nodes(part) is None else _SEVERAL[_name(self._top[part.key])]
 
     def _nested_nodes(self, part: RulePart) -> list[YamlNode] | None:
@@ -180,11 +181,12 @@ class RuleList:
             yield AvailableRule(system.name, system)
 
     def _allowed_functions(self, part: RulePart) -> FunctionSchema:
-        """Return the functions that a part may list, from the JSON schema."""
+        """Return the rules that `part`, such as the rewards, may list by the JSON schema."""
         return self._functions[f"{part.phase.name.lower()}_function"]
 
     def argument_table(self, rule: Rule) -> KeyTable:
-        """Return the keys that a rule's entry may have."""
+        """Return the keys that the entry of `rule` in the scenario file may have, with their
+        schemas."""
         keys = argument_keys(rule.system) if rule.system is not None else {}
         return {**keys, **self._allowed_functions(rule.part).extra_keys}
 
@@ -265,13 +267,14 @@ class RuleList:
 
 
 def _name(node: YamlNode) -> str:
-    """Return the rule name of a node."""
+    """Return the name of the rule that the YAML `node` gives, alone or in a mapping; "" if it gives
+    none."""
     name = node.value.get("name") if isinstance(node.value, dict) else node
     return name.text if name else ""
 
 
 def _short(value: Any) -> str:
-    """Return a rule's argument as a short text for its description."""
+    """Return `value`, a rule's argument, as a short text for its description."""
     if isinstance(value, dict):
         return str(value.get("name", "…"))
     if isinstance(value, list | tuple):
@@ -280,7 +283,8 @@ def _short(value: Any) -> str:
 
 
 def has_fault(rule: Rule, paths: Sequence[str]) -> bool:
-    """Return whether one of the fault paths lies in a rule."""
+    """Return whether one of `paths`, key paths of errors in the file, lies within the entry of
+    `rule`."""
     own = format_key_path(rule.path)
     return any(path == own or path.startswith((f"{own}.", f"{own}[")) for path in paths)
 

@@ -44,7 +44,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Return the next YAML node of the text; an alias such as `*name` becomes a scalar node at
-        the alias's own position. The arguments are PyYAML's."""
+        the alias's own position. `parent` and `index` are PyYAML's."""
         if self.check_event(yaml.AliasEvent):
             event = self.get_event()  # type: ignore[no-untyped-call]  # its stubs lack it
             return yaml.ScalarNode("!alias", event.anchor, event.start_mark, event.end_mark)
@@ -91,18 +91,20 @@ def compose_yaml(text: str) -> yaml.MappingNode:
 
 
 def has_value(text: str, path: KeyPath) -> bool:
-    """Return whether there is a value at a path."""
+    """Return whether the YAML `text` has a value at the key path `path`."""
     return _find_entry(compose_yaml(text), path) is not None
 
 
 def read_scalar(text: str, path: KeyPath) -> str | None:
-    """Return a scalar without quotes; None if there is none."""
+    """Return the single value at the key path `path` in the YAML `text` as text without quotes;
+    None if there is none."""
     entry = _find_entry(compose_yaml(text), path)
     return entry.node.value if entry and isinstance(entry.node, yaml.ScalarNode) else None
 
 
 def list_length(text: str, path: KeyPath) -> int:
-    """Return the number of items of a list; 0 if there is none."""
+    """Return the number of items of the list at the key path `path` in the YAML `text`; 0 if there
+    is no list."""
     entry = _find_entry(compose_yaml(text), path)
     return len(entry.node.value) if entry and isinstance(entry.node, yaml.SequenceNode) else 0
 
@@ -316,8 +318,8 @@ def _start(part: Any) -> int:
 
 
 def _end(text: str, part: Any) -> int:
-    """Return the position in `text` after the last character of a YAML value or (key, value) pair.
-    YAML's own end mark may lie after blank lines that follow."""
+    """Return the position in `text` after the last character of `part`, a YAML value or (key,
+    value) pair. YAML's own end mark may lie after blank lines that follow."""
     node: yaml.Node = part[1] if isinstance(part, tuple) else part
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         return _end(text, node.value[-1])
@@ -328,19 +330,20 @@ def _end(text: str, part: Any) -> int:
 
 
 def _span(text: str, node: yaml.Node) -> tuple[int, int]:
-    """Return start and end of a value."""
+    """Return the positions in `text` where a YAML value begins and ends."""
     return _start(node), _end(text, node)
 
 
 def _item_lines(text: str, sequence: yaml.CollectionNode, index: int) -> tuple[int, int]:
-    """Return start and end of the lines of a block list's item."""
+    """Return the positions in `text` where the lines of item `index` of the list `sequence` begin
+    and end."""
     start, end = _span(text, sequence.value[index])
     return _line_start(text, start), _line_end(text, end)
 
 
 def _item_start(text: str, sequence: yaml.CollectionNode, index: int) -> int:
-    """Return the position in `text` where item `index` of a list begins, with the comment above the
-    item; a comment above the first item belongs to the list."""
+    """Return the position in `text` where item `index` of the list `sequence` begins, with the
+    comment above the item; a comment above the first item belongs to the list."""
     start, indent = _item_lines(text, sequence, index)[0], sequence.start_mark.column
     while index and (above := _line_start(text, start - 1)) < start:
         line = text[above:start]
@@ -351,12 +354,13 @@ def _item_start(text: str, sequence: yaml.CollectionNode, index: int) -> int:
 
 
 def _line_start(text: str, position: int) -> int:
-    """Return the start of the line at a position."""
+    """Return the position in `text` where the line begins that contains `position`."""
     return text.rfind("\n", 0, max(0, position)) + 1
 
 
 def _line_end(text: str, position: int) -> int:
-    """Return the position after the line break."""
+    """Return the position in `text` after the next line break from `position` on, or the end of the
+    text."""
     line_break = text.find("\n", position)
     return len(text) if line_break < 0 else line_break + 1
 
@@ -401,8 +405,8 @@ def _format_block(value: Any, indent: int) -> str:
 
 
 def _sign_comment(text: str, node: yaml.Node) -> str:
-    """Return the comment, with its `#`, on the line of the `|` or `>` with which a YAML block text
-    starts; "" if there is none."""
+    """Return the comment, with its `#`, on the line of the `|` or `>` with which the YAML block
+    text `node` starts; "" if there is none."""
     if not isinstance(node, yaml.ScalarNode) or node.style not in ("|", ">"):
         return ""
     start = _start(node)
@@ -438,7 +442,7 @@ def _splice(text: str, start: int, end: int, part: str) -> str:
 
 
 def _format_path(path: KeyPath) -> str:
-    """Return a path for error messages."""
+    """Return a key path as text for error messages, such as `objects.Key.color`."""
     return ".".join(map(str, path))
 
 
@@ -513,11 +517,11 @@ class TextBuffer:
         return True
 
     def undo(self) -> bool:
-        """Undo an edit; False if there is none."""
+        """Undo the last edit; return False if there is none."""
         return self._step(self._undo_stack, self._redo_stack)
 
     def redo(self) -> bool:
-        """Redo an edit; False if there is none."""
+        """Redo the last edit that was undone; return False if there is none."""
         return self._step(self._redo_stack, self._undo_stack)
 
     def _step(self, source: list[str], target: list[str]) -> bool:
@@ -556,7 +560,8 @@ class TextBuffer:
         return self.file is not None and self._watch.differs([self.file])
 
     def accept_disk_version(self) -> None:
-        """Ignore the changes of the file so far."""
+        """Treat the file as unchanged: forget all changes that other programs have made to it so
+        far."""
         self._watch = Watch([self.file] if self.file else [])
 
     def load_from_disk(self) -> None:

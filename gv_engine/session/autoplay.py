@@ -83,8 +83,8 @@ class PolicyAutoplayer:
         self._choices: list[ActionChoice] = []
 
     def choose(self, session: Session) -> ActionChoice:
-        """Return the policy's action for the current state; states not seen yet are shown to the
-        policy first."""
+        """Return the policy's action for the current state of `session`; states not seen yet are
+        shown to the policy first."""
         digests = session.state_digests()
         pairs = zip(digests, self._digests)
         shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -106,8 +106,8 @@ class PolicyAutoplayer:
             self._act(inputs)
 
     def _observe_new_states(self, session: Session, digests: tuple[str, ...]) -> None:
-        """Show the policy the states that it has not seen yet, up to the current one, and record
-        its choices; `digests` are hashes of all states so far."""
+        """Show the policy the states of `session` that it has not seen yet, up to the current one,
+        and record its choices; `digests` are hashes of all states so far."""
         position, message = session.position, session.message
         for number in range(len(self._digests), len(digests)):
             if number != session.position:
@@ -155,10 +155,11 @@ class HintProvider(Protocol):
     """Searches for winning actions in the background."""
 
     def ask(self, session: Session) -> None:
-        """Start a search from the current state; an earlier search is dropped."""
+        """Start a search for winning actions from the current state of `session`; an earlier search
+        is dropped."""
 
     def answer(self) -> SolutionPath | None:
-        """Return the result of the search once; None until the result is there."""
+        """Return the result of the last search, once only; None until the search has ended."""
 
     def close(self) -> None:
         """End the search."""
@@ -179,8 +180,8 @@ class SolverAutoplayer:
         self._requested = ""
 
     def path(self, session: Session) -> SolutionPath | None:
-        """Return the shortest sequence of actions that wins from the current state; None while the
-        search runs in the background."""
+        """Return the shortest sequence of actions that wins from the current state of `session`;
+        None while the search runs in the background."""
         *_, before, state = ("", *session.state_digests())
         action = session.past_steps[-1].action if session.past_steps else ""
         previous = self._paths.get(before, SolutionPath((), ""))
@@ -196,8 +197,8 @@ class SolverAutoplayer:
         return self._paths[state]
 
     def choose(self, session: Session) -> ActionChoice | None:
-        """Return the next action of the shortest way to win; None while the search runs. Raise an
-        error if no way was found."""
+        """Return the next action of the shortest way to win in `session`; None while the search
+        runs. Raise an error if no way was found."""
         path = self.path(session)
         if path is None:
             return None
@@ -211,8 +212,8 @@ class SolverAutoplayer:
 
 
 def make_autoplayer(session: Session, name: str) -> Autoplayer:
-    """Return an autoplayer, which takes actions in place of the player: the solver if `name` is
-    `solver`, else the policy of that name.
+    """Return an autoplayer, which takes actions in `session` in place of the player: the solver if
+    `name` is `solver`, else the policy of that name.
 
     Args:
         session: session to act in.
@@ -302,7 +303,7 @@ class Opponent:
         return True
 
     def close(self) -> None:
-        """Release the autoplayer."""
+        """Release what the opponent's policy or solver holds, such as a search process."""
         if self._autoplayer is not None:
             self._autoplayer.close()
 

@@ -72,8 +72,8 @@ class BatchSource(Protocol):
 
 
 def cell_codes(batch: CompiledBatch) -> NDArray[np.uint32]:
-    """Return an (N, H, W) uint32 array with one code for the look of each cell of all N worlds, the
-    agents included; see `APPEARANCE_BITS`."""
+    """Return an (N, H, W) uint32 array with one code for the look of each cell of all N worlds of
+    `batch`, the agents included; see `APPEARANCE_BITS`."""
     scenario = batch.scenario
     height, width = scenario.largest_shape
     codes: NDArray[np.uint32] = batch.looks[:, :height, :width] & np.uint32(APPEARANCE_BITS)
@@ -99,7 +99,8 @@ class CurveRecorder:
         self._last, self._steps = time.monotonic(), 0
 
     def add(self, totals: Any, lengths: Any, success: Any) -> None:
-        """Add the returns, lengths and successes of (K,) finished episodes."""
+        """Add returns (`totals`), lengths and successes of episodes that have ended to the
+        means."""
         self._episodes.extend(zip(success, totals, lengths, strict=True))
 
     def add_point(self, steps: int) -> None:

@@ -79,7 +79,7 @@ def _rank(words: Sequence[str], name: str, text: str) -> int | None:
 
 
 def _is_like(word: str, parts: Sequence[str]) -> bool:
-    """Return whether a word resembles one of `parts`."""
+    """Return whether `word`, maybe mistyped, resembles one of `parts`, the words of an item."""
     return len(word) >= _MIN_TYPO_LENGTH and bool(get_close_matches(word, parts, 1, _SIMILARITY))
 
 
@@ -228,14 +228,13 @@ def built_in_entries() -> list[Entry]:
 
 
 def with_pack_levels(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries, each pack followed by its levels."""
+    """Return list entries in which each pack of levels is followed by its levels."""
     return [item for entry in entries for item in (entry, *entry.levels)]
 
 
 def level_beside(scenario: Playable, step: int) -> Playable | None:
-    """Return the level `step` places after the current one in its pack of levels; after the last
-    level of a built-in pack comes the next entry of `COURSE`. Return None if there is no such
-    level.
+    """Return the level `step` places after `scenario` in its pack of levels; after the last level
+    of a built-in pack comes the next entry of `COURSE`. Return None if there is no such level.
 
     Raises:
         ScenarioError: the level can no longer be read.

@@ -62,8 +62,8 @@ class Episode(Protocol):
         """
 
     def merge_actions(self, action: str, others: str) -> str:
-        """Return the actions of all agents: `action` for the agents that it names and for the
-        controlled one, `others` for the rest."""
+        """Return the text with the actions of all agents: `action` for the agents that it names and
+        the player's, and those in `others` for the rest."""
 
     @property
     def commands(self) -> tuple[KeyCommand, ...]:
@@ -94,17 +94,18 @@ class Episode(Protocol):
         """Sentence about the end, for the player; empty before the end."""
 
     def reset(self, seed: int) -> None:
-        """Start the episode of a seed, equal to that of an environment's `reset(seed=seed)`."""
+        """Start the episode with the level of `seed`, the same as an environment's
+        `reset(seed=seed)`."""
 
     def refusal_reason(self, action: str) -> str:
-        """Return why an action is refused, as a sentence for the player; empty for a valid
-        action."""
+        """Return why `action` is not possible now, as a sentence for the player; "" if it is
+        possible."""
 
     def step(self, action: str) -> None:
-        """Take a valid action."""
+        """Take `action`, which must be a valid one."""
 
     def mask(self) -> Mapping[str, bool]:
-        """Return for each action whether the action has an effect now."""
+        """Return by action name whether the action has an effect in the current state."""
 
     def observe(self) -> PolicyInput:
         """Return observation and info of the current state as a vector environment of one world
@@ -112,11 +113,12 @@ class Episode(Protocol):
         several."""
 
     def frame(self, message: str) -> Any:
-        """Return the frame of the current state with a message; in a grid a
+        """Return what is drawn of the current state, with `message` for the player; in a grid a
         `gv_engine.rules.frame.Frame`."""
 
     def row(self) -> Any:
-        """Return a copy of the state as a row; in a grid a () array of `scenario.layout.dtype`."""
+        """Return a copy of the current state that can be saved; in a grid a () array of
+        `scenario.layout.dtype`."""
 
     def load_row(self, row: Any) -> None:
         """Start the episode from the saved world `row`, one record of a snapshot.
@@ -126,7 +128,7 @@ class Episode(Protocol):
         """
 
     def state(self) -> str:
-        """Return 16 hexadecimal digits, a digest of the whole state, equal in all processes."""
+        """Return a hash of the whole state as 16 hexadecimal digits, equal in all processes."""
 
     @property
     def view_hash(self) -> int:
@@ -233,6 +235,6 @@ class Playable(AnyScenario, Protocol):
 
 
 def make_episode(scenario: AnyScenario) -> Episode:
-    """Return an episode of a scenario, before its first reset."""
+    """Return an episode that runs `scenario`, before its first reset."""
     episode: Episode = resolve_name(DOMAINS[scenario.domain].episode)(scenario)
     return episode

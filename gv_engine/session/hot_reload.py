@@ -85,14 +85,15 @@ def replay_timeline(
 
 
 def _comparison(old: Timeline, step: int, message: str, num_steps: int) -> ReloadComparison:
-    """Return the comparison with `old`, whose first difference is at `step`."""
+    """Return the comparison with the timeline `old`: its first difference is at `step` and
+    described by `message`, and `num_steps` steps have the same actions."""
     start = f"from step {step} on" if step else "from the beginning on"
     return ReloadComparison(old, Difference(step, f"{start}: {message}"), num_steps)
 
 
 def _looks_equal(old: Timeline, new: Timeline, position: int) -> bool:
-    """Return whether the states of two timelines after `position` steps are surely equal. The first
-    states never are, as they do not include the words of the mission."""
+    """Return whether the states of the timelines `old` and `new` after `position` steps are surely
+    equal. The first states never are, as they do not include the words of the mission."""
     return (
         old.state_at(position) == new.state_at(position)
         and old.view_hashes[position] == new.view_hashes[position]
@@ -101,8 +102,8 @@ def _looks_equal(old: Timeline, new: Timeline, position: int) -> bool:
 
 
 def timeline_differences(old: Timeline, new: Timeline) -> list[str]:
-    """Return sentences about the differences between the current states of two timelines, one from
-    before and one from after a change, the most important first."""
+    """Return sentences about the differences between the current states of the timelines `old` and
+    `new`, from before and after a change of files, the most important first."""
     before, after = old.episode.frame(""), new.episode.frame("")
     if before.domain != after.domain:
         return ["worlds of another domain"]

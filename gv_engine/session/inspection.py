@@ -115,7 +115,8 @@ def world_differences(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> 
 
 
 def _change_if(entity: int, thing: str, aspect: str, was: str, now: str) -> Iterator[Change]:
-    """Yield a change if the old and the new value differ."""
+    """Yield a difference in one aspect of an entity if its old value `was` and its new value `now`
+    differ; `thing` is the entity in words."""
     if was != now:
         yield Change(entity, thing, aspect, was, now)
 
@@ -170,8 +171,8 @@ def _component_changes(was: Any, now: Any, e: int, thing: str) -> Iterator[Chang
 
 
 def _uncovered_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
-    """Return the field values of the components of entity `e`, by component and field name, except
-    its position, look, facing and held object."""
+    """Return the field values of the components of entity `e` of `world`, by component and field
+    name, except its position, look, facing and held object."""
     layout, fields_by_component = world.layout, {}
     covered = {*_COVERED_FIELDS, layout.object_types[world.kind.value[e]].state}
     for cls in layout.components:
@@ -188,7 +189,7 @@ def _uncovered_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
 def field_in_words(world: Any, e: int, column: str, field: str, value: float) -> str:
     """Return the `value` of a component's `field` as text, with its name, such as `2 RED`, where it
     stands for a type, colour, state or direction. `column` is the component in snake case, and `e`
-    the entity."""
+    the entity in `world`."""
     types_of_layout: ObjectTypes = world.layout.object_types
     kind = types_of_layout[world.kind.value[e]]
     types, colors = {each.index: each.name for each in types_of_layout}, dict(enumerate(COLORS))
@@ -209,24 +210,26 @@ def field_in_words(world: Any, e: int, column: str, field: str, value: float) ->
 
 
 def _facing(world: Any, e: int) -> str:
-    """Return the direction of an agent in words."""
+    """Return the direction in which agent `e` of `world` looks, in words."""
     return ORIENTATIONS[world.agent.facing[e]].lower()
 
 
 def _held(world: Any, agent: int) -> str:
-    """Return words for the object that an agent carries; empty for none."""
+    """Return words for the object that an agent of `world` carries, such as `red key`; "" for
+    none."""
     e = world.agent.holding[agent]
     return _describe(world, e) if e != agent else ""
 
 
 def _place(world: Any, e: int) -> str:
-    """Return row and column of an entity in words; empty if the entity has no cell."""
+    """Return the position of entity `e` of `world` as `row 2, column 3`; "" if it is in no cell."""
     y, x = world.position.y[e], world.position.x[e]
     return f"row {y}, column {x}" if y >= 0 else ""
 
 
 def _at(world: Any, e: int) -> str:
-    """Return " at row y, column x" for an entity; empty if it has no cell."""
+    """Return the position of entity `e` of `world` as ` at row 2, column 3`; "" if it is in no
+    cell."""
     place = _place(world, e)
     return f" at {place}" if place else ""
 
@@ -425,7 +428,7 @@ class Inspection:
         return tuple(self._entity(e) for e in entities if e != NOTHING)
 
     def agent(self) -> Entity:
-        """Return the agent."""
+        """Return the agent of the loaded world in words."""
         return self._entity(AGENT)
 
     def _entity(self, e: int, above: tuple[int, ...] = ()) -> Entity:

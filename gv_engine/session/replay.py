@@ -292,7 +292,7 @@ class Replay:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Replay:
-        """Return the replay given as the bytes of its file, after a check of the checksum.
+        """Return the replay given by `data`, the bytes of its file, after a check of the checksum.
 
         Raises:
             ReplayError: the bytes are no replay, or damaged.
@@ -392,7 +392,7 @@ class Replay:
 
 
 def _with_checksum(body: bytes) -> bytes:
-    """Return the bytes of a file's content followed by its checksum."""
+    """Return the file content `body` with its checksum appended."""
     return body + _CHECKSUM + b'"%s"\n}\n' % sha256(body).hexdigest().encode()
 
 

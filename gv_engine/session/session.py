@@ -172,15 +172,15 @@ class Session:
             yield self.frame()
 
     def row(self) -> Any:
-        """Return a copy of the current state as a row, see `Episode.row`."""
+        """Return the current state as a copy that can be saved and restored; see `Episode.row`."""
         return self._episode.row()
 
     def state(self) -> str:
-        """Return the digest of the current state, see `Episode.state`."""
+        """Return a hash of the current state as text; see `Episode.state`."""
         return self._timeline.state_at(self.position)
 
     def state_digests(self) -> tuple[str, ...]:
-        """Return the digests of all states from the beginning to the current one, see `state`."""
+        """Return the hashes of all states from the beginning of the episode to the current one."""
         return (self._timeline.start, *(step.state for step in self.past_steps))
 
     def mask(self) -> Mapping[str, bool]:
@@ -241,12 +241,12 @@ class Session:
         return self._episode.wait
 
     def supports_command(self, name: str) -> bool:
-        """Return whether a command of the player applies to the current level."""
+        """Return whether the key command called `name` can do something in the current level."""
         return name not in _COMMAND_CONDITIONS or _COMMAND_CONDITIONS[name](self)
 
     def format_action(self, indices: Any) -> str:
-        """Return the text of an action, such as `FORWARD`, given its index in `actions`, or one
-        index for each agent.
+        """Return the text of an action, such as `FORWARD`; `indices` is its index in `actions`, or
+        one index for each agent.
 
         Args:
             indices: () index into `actions`, or (A,) one for each agent.
@@ -261,8 +261,8 @@ class Session:
         return self._episode.action_indices(action)
 
     def merge_actions(self, action: str, others: str) -> str:
-        """Return the player's action with actions for the other agents, see
-        `Episode.merge_actions`."""
+        """Return the text with the actions of all agents: `action` of the player's agent, and for
+        all others their actions in `others`."""
         return self._episode.merge_actions(action, others)
 
     def control_next_agent(self) -> None:
@@ -551,7 +551,7 @@ class Session:
         return comparison.difference if comparison else self._timeline.difference
 
     def set_difference(self, difference: Difference) -> None:
-        """Set the difference between the episode and its recording."""
+        """Set the first difference between the episode and its recording, for `difference`."""
         self._timeline.difference = difference
 
     @property
@@ -594,7 +594,8 @@ class Session:
         return self._timeline.watch.differs(self.scenario.watched_files())
 
     def reload(self) -> str:
-        """Load the scenario again and replay the steps; see `reload_incrementally`."""
+        """Read the scenario files again, take the steps of the episode again, and return a message
+        for the player; see `reload_incrementally`."""
         return run_generator(self.reload_incrementally())
 
     def reload_incrementally(self) -> Generator[None, None, str]:
@@ -638,7 +639,7 @@ class Session:
 
     def _replay_reloaded(self, old: Timeline, watch: Watch) -> Generator[None, None, Timeline]:
         """Read the scenario of the timeline `old` again, take its steps again with the new rules,
-        and return the new timeline.
+        and return the new timeline; `watch` has the state of the files that are read.
 
         A generator that yields between steps, so that the window stays responsive; `watch` guards
         the rules that run.

@@ -78,7 +78,8 @@ def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
 
 
 def with_builtin_folders(folders: Iterable[str | Path]) -> tuple[Path, ...]:
-    """Return all sprite folders in order: built-in objects, `folders`, common level objects."""
+    """Return all folders in which sprites are searched, in order: the engine's, then `folders`,
+    then those of common level objects."""
     return ASSETS / "sprites", *map(Path, folders), ASSETS / "things"
 
 
@@ -128,7 +129,8 @@ def read_svg(file: Path) -> str:
 
 def _clean_element(element: Element, scale: float, side: float, dashes: bool) -> None:
     """Remove from an SVG element, and from those inside it, what the library SDL does not read;
-    raise an error for what it could take hours to draw.
+    raise an error for what it could take hours to draw. `scale` is pixels per unit, and `dashes`
+    whether dashed lines are allowed.
 
     Args:
         element: the element.
@@ -180,8 +182,8 @@ def _scale_of(transform: str) -> float:
 
 
 def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
-    """Yield a message for each object type of the author without a sprite, or without one for some
-    of its states."""
+    """Yield a message for each object type of the author of `scenario` without a sprite, or without
+    one for some of its states."""
     folders = sprite_folders(scenario)
     existing = sorted({file.name for folder in folders for file in folder.glob("*.svg")})
     declared = mapping(scenario.document.root).get("objects")
@@ -201,8 +203,8 @@ def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
 
 
 def find_broken_sprites(scenario: Scenario) -> Iterator[str]:
-    """Yield an error message for each sprite file of the author's object types that cannot be
-    used."""
+    """Yield an error message for each sprite file of the object types in `scenario` by its author
+    that cannot be used."""
     folders = sprite_folders(scenario)
     types = _custom_types(scenario)
     names = [kind.sprite_of(state) for kind in types for state in range(kind.num_states)]
@@ -215,5 +217,5 @@ def find_broken_sprites(scenario: Scenario) -> Iterator[str]:
 
 
 def _custom_types(scenario: Scenario) -> list[ObjectType]:
-    """Return the object types that the author declared."""
+    """Return the object types that the author of `scenario` has declared, without the engine's."""
     return [kind for kind in scenario.layout.types if not is_engine_module(kind.module)]

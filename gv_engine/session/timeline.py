@@ -43,8 +43,8 @@ class Watch:
         self._before = {path: self._read_state(path) for path in files}
 
     def differs(self, files: Iterable[Path]) -> bool:
-        """Return whether `files` differ from the watched files in paths or content; only files with
-        a new or unsure stamp are read."""
+        """Return whether `files` differ from the watched files in paths or content. Only files
+        whose time or size has changed, or that were very new, are read."""
         return {path: self._read_state(path) for path in files} != self._before
 
     def _read_state(self, path: Path) -> SourceFile:
@@ -159,7 +159,7 @@ class Timeline:
         return len(self.steps)
 
     def state_at(self, position: int) -> str:
-        """Return the digest of the state after `position` steps."""
+        """Return the hash of the state after `position` steps."""
         return self.steps[position - 1].state if position else self.start
 
     def step(self, action: str) -> TimelineStep | str:
@@ -243,7 +243,8 @@ class Timeline:
 
 
 def _snapshot_interval(age: int) -> int:
-    """Return the number of steps between two snapshots that are `age` steps old."""
+    """Return how many steps lie between two saved states that are `age` steps before the current
+    one; more for older ones."""
     return int(_EVERY << (age // _RECENT).bit_length())
 
 
@@ -276,8 +277,8 @@ class SessionHistory:
 
 
 def _titled_summary(timeline: Timeline) -> list[tuple[str, EpisodeSummary]]:
-    """Return scenario name and summary of a game that was left, in a list of one pair; [] if it has
-    no summary to list."""
+    """Return scenario name and summary of `timeline`, a game that was left, in a list of one pair;
+    [] if it has no summary to list."""
     if timeline.summary is None or not timeline.is_listed:
         return []
     return [(timeline.scenario.name, timeline.summary)]

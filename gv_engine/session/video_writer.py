@@ -67,7 +67,8 @@ class Png(PictureWriter):
         self._last = picture
 
     def close(self, count: int) -> None:
-        """Write the last picture to the file; the others are dropped."""
+        """Write the last picture to the file; earlier ones are dropped, and `count` is not
+        checked."""
         import imageio.v3
 
         # on its own it does not let go of a file that it could not write
@@ -145,7 +146,8 @@ class Gif(PictureWriter):
         self._video.add(picture)
 
     def close(self, count: int) -> None:
-        """Choose the 256 colours, and convert the intermediate video to the GIF file."""
+        """Choose the 256 colours, and convert the intermediate video of `count` pictures to the GIF
+        file."""
         try:
             self._video.close(count)
             video, colors = str(self._video.path), str(self._colors)

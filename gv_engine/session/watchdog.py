@@ -134,12 +134,12 @@ class Watchdog:
                 self._unanswered = None
 
     def _postpone_exit(self) -> None:
-        """Restart the timer that ends the process if C code blocks all threads."""
+        """Restart the timer that ends the process if C code blocks all threads for too long."""
         faulthandler.dump_traceback_later(self._patience, exit=True, file=2)
 
     def _on_alarm(self, number: int, frame: FrameType | None) -> None:
         """Handle the signal of the watching thread in the main thread: stop the rule whose code
-        runs in `frame` if it has run longer than the limit."""
+        runs in `frame` if it has run longer than the limit. `number` is the signal's."""
         self._unanswered = None
         if self._is_asking:
             return
@@ -172,7 +172,8 @@ class Watchdog:
 
     def _stop(self, stack: list[FrameType], now: float) -> None:
         """Raise `Stopped` in the running rule, whose Python frames are in `stack`, but not inside a
-        function of the engine. If the rule has caught it before, its next line raises again."""
+        function of the engine; `now` is the time. If the rule has caught it before, its next line
+        raises again."""
         rule = self._stuck_rule(stack, now)
         stopped = Stopped(f"{rule} ran for {rule.seconds:.0f} s and was stopped")
         self._tries += 1
@@ -218,8 +219,8 @@ def _raising(stopped: Stopped) -> Callable[..., Any]:
     """Return a function for `sys.settrace` that raises `stopped` at the next line of code."""
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        """Raise the exception `stopped` if `event` is a new line of code; the arguments are those
-        of trace functions."""
+        """Raise the exception `stopped` if `event` is a new line of code; `frame` and `argument`
+        are those of trace functions."""
         if event == "line":
             raise stopped
         return trace

@@ -268,7 +268,8 @@ class Settings:
         write_text(file, "\n".join(lines) + "\n", errors="replace")
 
     def add_recent(self, source: str) -> None:
-        """Move a scenario's name or file to the front of the recent scenarios."""
+        """Put `source`, the name or file of a scenario, at the front of the list of recent
+        scenarios."""
         others = [name for name in self.recent if name != source]
         self.recent = [source, *others][:MAX_RECENT]
 
@@ -290,7 +291,7 @@ def forced_scale() -> float | None:
 
 
 def _is_scale(value: float) -> bool:
-    """Return whether a scale is allowed."""
+    """Return whether `value` is allowed as the factor for the size of text and panels: 0.5 to 4."""
     return 0.5 <= value <= 4
 
 
