@@ -56,8 +56,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    """Check the scenario that the options name with all variants or levels of its file, print the
-    results, and return the exit code."""
+    """Check the scenario that the options name and all variants (named versions) or levels in its
+    file; print the results, and return the exit code."""
     try:
         settings, sources = cli.scenario_options(options), find_sources(options.scenario)
         scenarios = [load_scenario(source, **settings) for source in sources]
@@ -69,14 +69,14 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def find_sources(source: str) -> list[str]:
-    """Return the name `source` with the names of all variants in its file, or of all levels if it
-    is a pack."""
+    """Return the name `source` with the names of all variants (named versions) in its file, or of
+    all levels if it is a pack of levels."""
     return _find_sources(source)[1]
 
 
 def _find_sources(source: str) -> tuple[bool, list[str]]:
     """Return whether `source` names a pack of levels, and the names to load for it: its own, and
-    those of its variants or levels."""
+    those of the variants (named versions) or levels in its file."""
     if not (path_exists(Path(source)) or source in list_built_in_grids()):
         return False, [source]
     level = find_ref(source)
@@ -95,8 +95,8 @@ def find_levels(source: str) -> list[str]:
 
 
 def find_compilable_sources(source: str) -> list[str]:
-    """Return the names of the scenario `source` and of all variants in its file; a pack of levels
-    stands for itself, as its levels share their rules."""
+    """Return the names to compile for `source`: the scenario and all variants (named versions) in
+    its file. A pack of levels is compiled as one."""
     is_pack, sources = _find_sources(source)
     return [source] if is_pack else sources
 

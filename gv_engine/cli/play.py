@@ -144,8 +144,8 @@ def _has_source(options: argparse.Namespace) -> bool:
 
 
 def begin_session(options: argparse.Namespace) -> Session:
-    """Return a session of the scenario or snapshot that the options name. If they name a policy for
-    all agents, the episode is played to its end and moved back to its beginning.
+    """Return a session of the scenario or saved world that the options name. If they name a policy
+    for all agents, the episode is played to its end and moved back to its beginning.
 
     Raises:
         UsageError: options do not go together, or the file has no such row.
@@ -178,7 +178,7 @@ def _naming_slow_rules() -> Watchdog:
 
 
 def _session_factory(options: argparse.Namespace) -> Callable[[], Session]:
-    """Load the scenario or snapshot that the options name, and return a function that begins a
+    """Load the scenario or saved world that the options name, and return a function that begins a
     session with it."""
     settings = cli.scenario_options(options)
     if options.snapshot is None:
@@ -233,8 +233,8 @@ def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) ->
 
 
 def _begin_from_row(scenario: Scenario, row: NDArray[Any]) -> Session:
-    """Return a session of `scenario` that begins with the world saved in `row`, a () record of a
-    snapshot."""
+    """Return a session of `scenario` that begins with the world saved in `row`, one () record of a
+    file from `snapshots.save`."""
     game = Session(scenario)
     game.restore(row)
     return game

@@ -107,8 +107,8 @@ class EditorDocument:
 
     @property
     def title(self) -> str:
-        """Name of the file and its variant for the title bar, with * if there are unsaved
-        changes."""
+        """Name of the file and of its edited variant (named version) for the title bar, with * if
+        there are unsaved changes."""
         file = self.level.file
         name = file.parent.name if file.stem == "scenario" else file.stem
         named = f"{name}#{self.variant}" if self.variant else name
@@ -156,7 +156,7 @@ class EditorDocument:
         return [file for file in files if file.suffix == ".py"]
 
     def _faults(self, error: ScenarioError) -> tuple[Fault, ...]:
-        """Return the problems listed in `error` as faults, each with its place in the file."""
+        """Return the problems listed in `error`, each with its place in the file."""
         places = error.places or (ProblemPlace(),) * len(error.problems)
         return tuple(
             Fault(self.shorten_message(text), place)
@@ -295,8 +295,8 @@ STARTERS = {
 
 
 def open_document(source: str, **options: Any) -> EditorDocument:
-    """Return an editor document of `source`, the name or file of a scenario; `options` are as for
-    `load_scenario`.
+    """Return `source`, the name or file of a scenario, opened for editing; built-in ones are opened
+    as a copy. `options` are as for `load_scenario`.
 
     Args:
         source: name or file, as for `load_scenario`; a built-in scenario is opened as a copy, and a
@@ -327,8 +327,8 @@ def open_document(source: str, **options: Any) -> EditorDocument:
 
 
 def new_document(starter: str, file: Path | None = None, **options: Any) -> EditorDocument:
-    """Return an editor document with a new, unsaved level that copies `starter`, one of `STARTERS`;
-    `file` is where it will be saved.
+    """Return a new, unsaved level opened for editing, with the text of `starter`, one of
+    `STARTERS`; `file` is where it will be saved, and `options` are as for `open_document`.
 
     Args:
         starter: one of `STARTERS`.
@@ -354,8 +354,8 @@ def _extending_text(source: str) -> str:
 
 
 def _check_domain(text: str, level: ScenarioRef) -> None:
-    """Raise an error if the scenario file's `text` is of a domain that the editor cannot edit; only
-    grids can be. `level` is named in the message.
+    """Raise an error if the scenario file's `text` is not of a grid but of another domain, which
+    the editor cannot edit; `level` is the reference named in the message.
 
     Raises:
         EditError: the text is no YAML, or of another domain.
@@ -408,8 +408,8 @@ class BackgroundChecker:
         self._connection: Connection | None = None
 
     def ask(self, scenario: Scenario | None) -> None:
-        """Request that the background process checks `scenario`, and drop the request before; None
-        only drops that."""
+        """Request that the background process checks `scenario`; the previous request is dropped.
+        None only drops that one."""
         if self.is_waiting and time.monotonic() > self._request_time + _BUSY_SECONDS:
             self.close()  # it may search for long yet
         self._request_number += 1
@@ -476,7 +476,7 @@ def _serve_requests(connection: Connection) -> None:
 
 def check_level(scenario: Scenario) -> Iterator[CheckState]:
     """Yield results of checks of a scenario as they are found: first errors and likely mistakes,
-    then whether and in how many steps its levels can be won."""
+    then whether its levels can be won, and in how many steps."""
     try:
         faults = tuple(_find_faults(scenario))
         yield CheckState(faults)

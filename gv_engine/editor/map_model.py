@@ -212,8 +212,8 @@ class Brushes:
         self.set_vocabulary(vocab)
 
     def set_vocabulary(self, vocab: Vocabulary) -> None:
-        """Replace the object types and colours that the brushes offer by those of `vocab`; if the
-        selected brush is no longer offered, select the last one."""
+        """Replace the object types and colours that the brushes offer by those of `vocab`, the
+        level's; if the selected brush is no longer offered, select the last one."""
         self._vocab = vocab
         kinds = dict.fromkeys((*vocab.objects, *(vocab.usual if self.all_things else ())))
         objects = [vocab.types[kind].name for kind in kinds if kind != FLOOR]
@@ -480,8 +480,9 @@ class MapModel:
         return put(text, ("legend", character), entry), character
 
     def _with_spaces(self, text: str, things: Iterable[CellThing]) -> str:
-        """Return the file's `text` with the object types and colours in `things` added to the lists
-        of `state_space` and `observation_space`, if the file has such lists."""
+        """Return the file's `text` with the object types and colours in `things`, contents of
+        cells, added to the lists of `state_space` and `observation_space`, if the file has such
+        lists."""
         parts = [part for thing in things for part in _nested_things(thing)]
         names_by_key = {
             "objects": dict.fromkeys(str(thing["object"]) for thing in parts if "object" in thing),
@@ -613,7 +614,7 @@ def _candidate_characters(thing: CellThing) -> Iterator[str]:
 
 def _map_path(text: str, variant: str) -> KeyPath:
     """Return the key path, such as `("variants", "big", "map")`, at which a scenario file's `text`
-    has or would have the map of its level called `variant`."""
+    has or would have the map of its version called `variant`."""
     variant_path: KeyPath = ("variants", variant, "map")
     if variant and has_value(text, variant_path):
         return variant_path

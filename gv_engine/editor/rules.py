@@ -74,7 +74,8 @@ class Rule(NamedTuple):
 
     @property
     def description(self) -> str:
-        """First sentence of the rule's docstring, with the rule's arguments in parentheses."""
+        """First sentence of the rule's docstring, with the rule's arguments in parentheses; a
+        message if there is no such rule."""
         if self.system is None:
             return "There is no rule of this name"
         summary = _summarize(self.system)
@@ -122,7 +123,7 @@ class RuleList:
         self._top: dict[str, YamlNode] = value if isinstance(value, dict) else {}
 
     def rules(self, part: RulePart) -> list[Rule]:
-        """Return the rules in `part`, such as the rewards of the scenario, in their order in the
+        """Return the rules in `part`, such as all rewards of the scenario, in their order in the
         file."""
         node = self._top.get(part.key)
         if node is None:
@@ -211,7 +212,7 @@ class RuleList:
         return put(text, (part.key,), combined)
 
     def _example(self, parameter: Parameter) -> Any:
-        """Return an example value for a parameter of a rule that suits the level."""
+        """Return a value for `parameter` of a rule with which the rule works in this level."""
         name, example = parameter.name, find_value_kind(parameter).example
         if phase := NESTED.get(name.removesuffix("s")):
             functions = self._functions[f"{phase.name.lower()}_function"].systems

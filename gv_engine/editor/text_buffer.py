@@ -111,7 +111,7 @@ def list_length(text: str, path: KeyPath) -> int:
 
 def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
     """Return the YAML `text` with the value at the key path `path` set to `value`. A new key is
-    added behind the key `after`, by default behind all keys of its mapping.
+    added below the key `after` if that exists, else at the end of its mapping.
 
     Args:
         path: path to the value; missing mappings are added.
@@ -151,7 +151,8 @@ def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
 
 
 def remove(text: str, path: KeyPath) -> str:
-    """Return the YAML `text` without the key or list item at the key path `path`.
+    """Return the YAML `text` without the key or list item at the key path `path`, such as
+    `("objects", 2)`.
 
     Raises:
         EditError: there is none, or it is the last key of the file.

@@ -153,8 +153,8 @@ class Entry:
 
 
 def load_playable(source: str | Path, **options: Any) -> Playable:
-    """Return the scenario that `source` names, a name, file or folder, of any domain; `options` are
-    as for `load_scenario`.
+    """Return the scenario that `source`, a name, file or folder, stands for; it may be of any
+    domain (grids, algebra …). `options` are as for `load_scenario`.
 
     Args:
         source: name, file or folder.
@@ -208,7 +208,8 @@ def source_of(scenario: Playable) -> str:
 
 
 def built_in_entries() -> list[Entry]:
-    """Return a list entry for each built-in scenario, sorted by domain and heading."""
+    """Return an entry of the level list for each built-in scenario, sorted by domain (grids,
+    algebra …) and heading."""
     entries: list[Entry] = []
     for domain in DOMAINS.values():
         levels, missing = domain.playable, domain.missing_message
@@ -233,8 +234,9 @@ def with_pack_levels(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def level_beside(scenario: Playable, step: int) -> Playable | None:
-    """Return the level `step` places after `scenario` in its pack of levels; after the last level
-    of a built-in pack comes the next entry of `COURSE`. Return None if there is no such level.
+    """Return the level `step` places after `scenario` in its pack (file of levels); after the last
+    level of a built-in pack comes the next entry of `COURSE`. Return None if there is no such
+    level.
 
     Raises:
         ScenarioError: the level can no longer be read.
@@ -255,8 +257,8 @@ def level_beside(scenario: Playable, step: int) -> Playable | None:
 
 
 def pack_level_named(scenario: Playable, name: str) -> Playable | None:
-    """Return the level called `name`, such as `sokoban-3`, of the pack `scenario`; None if there is
-    no such level or `scenario` is no pack.
+    """Return the level called `name`, such as `sokoban-3`, of the pack `scenario`, a file of
+    levels; None if there is no such level or `scenario` is no pack.
 
     Raises:
         ScenarioError: the level can no longer be read.
@@ -296,15 +298,15 @@ def next_size_variant(name: str) -> str:
 
 def _group(name: str, domains: Iterable[str]) -> str:
     """Return the heading under which the scenario `name` is listed: the shortest of `domains` with
-    which its name begins. Memory-four-rooms, for example, belongs to memory."""
+    which `name` begins, such as Memory for memory-four-rooms."""
     own = _SIZE.sub("", name)
     domain = min((f for f in domains if own == f or own.startswith(f"{f}-")), key=len)
     return domain.replace("-", " ").capitalize()
 
 
 def folder_entries(folder: Path) -> list[Entry]:
-    """Return list entries for the scenario files and level packs in `folder`, and for its
-    subfolders that contain a `scenario.yaml`."""
+    """Return entries of the level list for the scenario files and level packs in `folder`, and for
+    its subfolders that contain a `scenario.yaml`."""
     try:
         packs = filter(is_pack, folder.iterdir())
         groups = folder.glob("*.y*ml"), folder.glob(f"*/{FOLDER_FILE}"), packs
@@ -316,8 +318,8 @@ def folder_entries(folder: Path) -> list[Entry]:
 
 
 def _scenario_refs(file: Path) -> list[ScenarioRef]:
-    """Return references to the scenario in `file`, or to each of its variants if it has some; [] if
-    the file is no scenario."""
+    """Return references to the scenario in `file`, or to each of its variants (named versions) if
+    it has some; [] if the file is no scenario."""
     try:
         text = read_bytes(file, MAX_SCENARIO_BYTES, "scenario files").decode()
     except (OSError, UnicodeDecodeError):

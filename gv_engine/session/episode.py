@@ -121,7 +121,7 @@ class Episode(Protocol):
         `scenario.layout.dtype`."""
 
     def load_row(self, row: Any) -> None:
-        """Start the episode from the saved world `row`, one record of a snapshot.
+        """Start the episode from the saved world `row`, one record of an array of worlds.
 
         Raises:
             ValueError: the row does not belong to the scenario.

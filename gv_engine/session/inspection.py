@@ -70,8 +70,8 @@ class Change(NamedTuple):
 
 
 def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iterator[Change]:
-    """Yield the differences between two object worlds, the old one `was` and the new one `now`,
-    entity by entity; `names` are those of the agents, which come first.
+    """Yield the differences between two worlds, the old one `was` and the new one `now`, entity by
+    entity (agent, object or ground); `names` are those of the agents, which come first.
 
     Args:
         was, now: the old and the new world, maybe of scenarios with other types and components.
@@ -274,14 +274,14 @@ class ActionPreview:
         self._before, self._after = Simulation(scenario), Simulation(scenario)
 
     def outcomes(self, row: NDArray[Any]) -> dict[str, Outcome]:
-        """Return by action name what each action of the scenario would change and pay, in the world
-        saved in `row`, a () snapshot."""
+        """Return by action name what each action of the scenario would change and pay in the world
+        saved in `row`, a () array from `World.snapshot`."""
         self._before.world.restore(row)
         return {action: self._outcome(action, row) for action in self._scenario.action_names}
 
     def _outcome(self, action: str, row: NDArray[Any]) -> Outcome:
-        """Return what `action` would change and pay in the world saved in `row`; an error of a rule
-        becomes the outcome's `problem`."""
+        """Return what `action` would change and pay in the world saved in `row`, an array from
+        `World.snapshot`; an error of a rule becomes the outcome's `problem`."""
         simulation, world = self._after, self._after.world
         try:
             world.restore(row)
@@ -399,7 +399,7 @@ class Inspection:
         self._calls: dict[str, Call | str] = {}
 
     def load(self, row: NDArray[Any]) -> None:
-        """Load the world saved in `row`, a () snapshot, as the one to inspect.
+        """Load the world saved in `row`, a () array from `World.snapshot`, as the one to inspect.
 
         Args:
             row: () array of `scenario.layout.dtype`, see `World.snapshot`; not changed.
@@ -432,8 +432,8 @@ class Inspection:
         return self._entity(AGENT)
 
     def _entity(self, e: int, above: tuple[int, ...] = ()) -> Entity:
-        """Return entity `e` in words, with the entities that its fields refer to, such as a held
-        key. Those listed in `above` already contain it and are left out."""
+        """Return entity `e`, an index, in words, with the entities that its fields refer to, such
+        as a held key. Those listed in `above` already contain it and are left out."""
         world = self._simulation.world
         parts, holds = [], {}
         for cls in self.scenario.layout.components:

@@ -72,8 +72,8 @@ class Session:
 
     @classmethod
     def from_timeline(cls, timeline: Timeline) -> Session:
-        """Return a session that shows `timeline`, the steps of one episode, at the timeline's
-        current position."""
+        """Return a session that shows `timeline`, the steps of one episode, at the position where
+        it is."""
         session = cls.__new__(cls)
         session._open(timeline)
         return session
@@ -349,9 +349,9 @@ class Session:
         self._seek(min(max(position, 0), self.length), from_snapshot=False)
 
     def _seek(self, position: int, from_snapshot: bool) -> None:
-        """Go to the state after `position` steps, and set the message for the player: the goal at
-        the beginning, or a warning if the state is not exactly as it was. For `from_snapshot` see
-        `Timeline.seek`."""
+        """Go to the state after `position` steps, from a saved state if `from_snapshot`. Set the
+        message for the player: the goal at the beginning, or a warning if the state is not exactly
+        as it was."""
         try:
             self._timeline.seek(position, from_snapshot)
             is_exact = self._episode.state() == self.state()
@@ -416,7 +416,8 @@ class Session:
         return self._history.titled_summaries(self._timeline)
 
     def continue_play(self) -> None:
-        """Start the next level if the current one has ended; restart a lost level of a pack.
+        """Start the next level if the episode has ended; start the same level again if it is one of
+        a pack (file of levels) and was lost. Do nothing before the end.
 
         Raises:
             GVEngineError: a rule failed, or the next level cannot be read; the session is
@@ -428,7 +429,8 @@ class Session:
             self.next_level()
 
     def next_level(self) -> None:
-        """Start the next level of the pack, or the level of the next seed.
+        """Start the next level of the current pack (file of levels), or without a pack the level of
+        the next seed.
 
         Raises:
             GVEngineError: as for `continue_play`.
@@ -436,7 +438,8 @@ class Session:
         self._go_to_level(1, "This was the last level")
 
     def previous_level(self) -> None:
-        """Start the previous level of the pack, or the level of the previous seed.
+        """Start the level before the current one in its pack (file of levels), or without a pack
+        the level of the seed before.
 
         Raises:
             GVEngineError: as for `continue_play`.
@@ -478,8 +481,8 @@ class Session:
             self._history.append(left)
 
     def restore(self, row: Any) -> None:
-        """Start a new episode from a saved state, `row` (see `Episode.row`), in place of the level
-        of the seed.
+        """Start a new episode from a saved state, `row`, in place of the level of the seed; see
+        `Episode.row` for such states.
 
         Args:
             row: state, see `Episode.row`.
@@ -551,7 +554,7 @@ class Session:
         return comparison.difference if comparison else self._timeline.difference
 
     def set_difference(self, difference: Difference) -> None:
-        """Set the first difference between the episode and its recording, for `difference`."""
+        """Set `difference`, the first difference between the episode and its recording."""
         self._timeline.difference = difference
 
     @property
@@ -587,7 +590,8 @@ class Session:
             self.seek(self.difference.step)
 
     def has_file_changes(self) -> bool:
-        """Return whether a scenario file has changed since the last load or reload.
+        """Return whether a file of the scenario has changed on disk since the scenario was last
+        read.
 
         Cheap enough for several calls a second: only file times are read.
         """
@@ -599,8 +603,9 @@ class Session:
         return run_generator(self.reload_incrementally())
 
     def reload_incrementally(self) -> Generator[None, None, str]:
-        """Read the scenario files again, and take the steps of the episode again with the new
-        rules, in small parts between which the window stays responsive.
+        """Read the scenario files again, take the steps of the episode again with the new rules,
+        and return a message. The generator pauses after each small part, so that the window stays
+        responsive.
 
         The session does not change before the end, so the player can go on meanwhile. The result
         is compared with the timeline of the player's last steps.
