@@ -113,8 +113,8 @@ RendererFactory = Callable[["Playable", str, int], DrawFrame]
 
 
 def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
-    """Return a function that draws states of a game as pictures of 25 × 16 cells with `cell` pixels
-    each; in the view `window` with title and panel, as a player sees them."""
+    """Return a function that draws states of games of `scenario` as pictures of 25 × 16 cells with
+    `cell` pixels each; in the view `window` with title and panel, as a player sees them."""
     stage_view = "" if view == "window" else view
     renderer = FrameRenderer(scenario.name, sprite_folders(scenario), view=stage_view)
     width, height = cell * 25, cell * 16

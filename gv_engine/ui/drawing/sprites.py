@@ -125,7 +125,8 @@ class SpriteSheet:
         self, name: str, color: int, size: int, lit: bool = True, below: Below = ()
     ) -> pygame.Surface:
         """Return the sprite `name` drawn on the floor, and on the ground object `below` if that is
-        given, as an opaque picture that must not be changed; other arguments as for `get`."""
+        given, as an opaque picture that must not be changed; `color`, `size` and `lit` are as for
+        `get`."""
         cache, key = self._size_cache(size), (name, color, 0, lit, below)
         if key not in cache:
             tile = pygame.Surface((size, size), 0, 32)
@@ -146,8 +147,8 @@ class SpriteSheet:
         return cache
 
     def _render(self, name: str, color: int, size: int) -> pygame.Surface:
-        """Return a newly drawn sprite, bright and not turned: `color` is its palette colour number,
-        and `size` its side in pixels."""
+        """Return the sprite `name`, newly drawn, bright and not turned: `color` is its palette
+        colour number, and `size` its side in pixels."""
         file, text = self._load_source(name, size < SMALL)
         color = color if color < len(self._palette) else 0
         shades = self._palette[color]
@@ -185,8 +186,8 @@ def _dim(picture: pygame.Surface, lit: bool) -> pygame.Surface:
 
 
 def _draw_letters(tile: pygame.Surface, letters: str, color: str) -> None:
-    """Draw `letters` in the middle of the picture `tile`; only the first letter if the picture is
-    small."""
+    """Draw `letters` in `color` in the middle of the picture `tile`; only the first letter if the
+    picture is small."""
     pygame.font.init()  # does nothing if already initialised
     size = tile.get_width()
     shown = letters if size >= SMALL else letters[0]
@@ -253,8 +254,9 @@ def draw_text_line(
     middle: bool = False,
     letters: Callable[[int], LineFont] | None = None,
 ) -> int:
-    """Draw one line of text, vertically centred, into `rect`, and return its width in pixels; text
-    that is too wide is shrunk, then shortened, with `middle` in its middle.
+    """Draw one line of text into `rect`, vertically centred and with `align` left, center or right,
+    and return its width in pixels. Text that is too wide is shrunk, then shortened, with `middle`
+    in its middle.
 
     Text that is too wide is shrunk, then shortened.
 
@@ -283,7 +285,7 @@ def draw_text_line(
 
 def shorten_text(text: str, line_height: int, width: int, middle: bool = False) -> str:
     """Return `text` shortened with dots to `width` pixels, at its end or, with `middle`, in its
-    middle.
+    middle; `line_height` gives the size of its letters.
 
     With `middle`, the beginning and the end of the text are kept.
     """
@@ -366,8 +368,8 @@ class LineFont:
 def blit_text(
     large: pygame.Surface, place: tuple[int, int], font: freetype.Font, text: str, color: str
 ) -> None:
-    """Draw `text` at `place` on the surface `large`, which is transparent and filled with the same
-    `color`."""
+    """Draw `text` in `font` at `place` on the surface `large`, which is transparent and filled with
+    the same `color`."""
     picture = font.render(text, color)[0]
     pygame.surfarray.pixels3d(picture)[...] = pygame.Color(color)[:3]
     large.blit(picture, place, special_flags=pygame.BLEND_RGBA_MAX)
@@ -406,8 +408,8 @@ def _create_font(font_class: Callable[[int], LineFont], line_height: int) -> Lin
 
 @lru_cache(maxsize=256)
 def rounded_rect(size: tuple[int, int], radius: int, color: str) -> pygame.Surface:
-    """Return a picture of a filled rectangle with round corners; it is cached and must not be
-    changed."""
+    """Return a picture of a filled rectangle of this size with corners of this radius; it is cached
+    and must not be changed."""
     width, height = size
     rect = f'<rect width="{width}" height="{height}" rx="{radius}" fill="{color}"/>'
     return load_svg(f'<svg width="{width}" height="{height}">{rect}</svg>')

@@ -32,7 +32,7 @@ class Camera:
 
     def cell_size(self, grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
         """Return the side of a cell in pixels: as the user has zoomed, or without zoom as by
-        `default_cell_size`, which has the same arguments."""
+        `default_cell_size`, which has the same arguments `grid`, `room` and `readable`."""
         if self.cell is None:
             return default_cell_size(grid, room, readable)
         return max(
@@ -255,8 +255,8 @@ class Stage(Protocol):
 
 
 def make_stage(game: Any, theme: Theme) -> Stage:
-    """Return a new object that draws the session `game`, of the class that the game's domain
-    registers."""
+    """Return a new object that draws the session `game` in colours of `theme`, of the class that
+    the game's domain registers."""
     stage: Stage = resolve_name(DOMAINS[game.frame().domain].stage)(game, theme)
     return stage
 
@@ -309,7 +309,7 @@ class MapDrawing(Protocol):
 def make_map_drawing(
     domain: str, theme: Theme, folders: Iterable[Path], types: ObjectTypes
 ) -> MapDrawing:
-    """Return a new object that draws edited maps, of the class that `domain` registers; `folders`
-    have the level's sprites, and `types` are its object types."""
+    """Return a new object that draws edited maps in colours of `theme`, of the class that `domain`
+    registers; `folders` have the level's sprites, and `types` are its object types."""
     drawing: MapDrawing = resolve_name(DOMAINS[domain].sketch)(theme, folders, types)
     return drawing

@@ -144,8 +144,8 @@ class TileCanvas:
 def render_cells(
     scenario: Scenario, looks: NDArray[np.uint8], side: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return pictures of cells with the given `looks` (type, state, colour), `side` pixels wide:
-    without and with an agent, and half as wide without.
+    """Return pictures of cells with the given `looks` (type, state, colour) and the sprites of
+    `scenario`, `side` pixels wide: without and with an agent, and half as wide without.
 
     Args:
         scenario: scenario with the sprites.

@@ -64,8 +64,8 @@ def wrap_text(text: str, line_height: int, width: int, max_lines: int = 1000) ->
 
 
 def _split_words(paragraph: str, line_height: int, width: int) -> Iterator[tuple[str, str]]:
-    """Yield (word, separator before it) of `paragraph`; a word wider than `width` pixels is yielded
-    letter by letter."""
+    """Yield (word, separator before it) of `paragraph`; a word wider than `width` pixels in text of
+    `line_height` pixels is yielded letter by letter."""
     for word in paragraph.split():
         parts = [word] if font(line_height).size(word)[0] <= width else word
         for number, part in enumerate(parts):
@@ -163,8 +163,9 @@ class Painter:
         size: float = 1.0,
         middle: bool = False,
     ) -> int:
-        """Draw one line of text into `rect`, vertically centred and shortened if needed; return its
-        width in pixels. `color` is a name in the theme, and `size` a factor.
+        """Draw one line of text into `rect`, vertically centred and with `align` left, center or
+        right, shortened if needed; return its width in pixels. `color` is a name in the theme, and
+        `size` a factor.
 
         Args:
             rect: rectangle that the text must not leave.
@@ -183,7 +184,8 @@ class Painter:
         self, rect: Rect, text: str, color: str = "text", size: float = 1.0, align: str = "left"
     ) -> int:
         """Draw `text` wrapped into `rect`, from its top, as many lines as fit; return their height
-        in pixels. `color` is a name in the theme, and `size` a factor.
+        in pixels. `color` is a name in the theme, `size` a factor, and `align` left, center or
+        right.
 
         Returns:
             The height written, in pixels.
@@ -247,8 +249,8 @@ class Painter:
         ground: str = "well",
         marked: bool = True,
     ) -> None:
-        """Draw a button with the text `label` into `rect`, which calls `press` when it is clicked;
-        `key` is shown as the key with the same effect.
+        """Draw a button with the text `label` into `rect`, which calls `press` when it is clicked.
+        `key` is shown as the key with the same effect, and `chosen` highlights it.
 
         Args:
             rect: rectangle of the button.

@@ -249,9 +249,9 @@ SCREENS = {
 
 
 def next_row(name: str, chosen: int, page: int, count: int, wraps: bool = False) -> int | None:
-    """Return the number of the list row that the menu command `name`, such as `down`, leads to from
-    row `chosen`; None if the command does not move. `page` is the number of rows that are seen, and
-    `count` that of all.
+    """Return the number of the list row to which the menu command `name`, such as `down`, leads
+    from row `chosen` of `count` rows, `page` of them in sight. With `wraps` the ends are joined;
+    None if the command does not move.
 
     Args:
         name: name of the command.
@@ -560,8 +560,8 @@ def _suggest(name: str, allowed: Iterable[str]) -> str:
 
 
 def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None = None) -> Bindings:
-    """Write `keys` as the keys of a command into `keys.toml`, and return the new bindings of all
-    commands; None restores the default keys.
+    """Write `keys` as the keys of the command `name` in `group` into `keys.toml`, and return the
+    new bindings of all commands; None restores the default keys.
 
     Args:
         group, name: group and name of the command.

@@ -45,8 +45,8 @@ class Card:
         return self.title, self.text
 
     def load(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load the card's small picture, `side` pixels wide, and its text; an error becomes the
-        message on the card."""
+        """Load the card's small picture, `side` pixels wide in colours of `theme`, and its text; an
+        error becomes the message on the card."""
         self.loaded_theme = theme
         try:
             self.load_content(app, theme, side)
@@ -57,7 +57,7 @@ class Card:
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
         """Load the card's small picture, `side` pixels wide in colours of `theme`, and its text;
-        cards without them do nothing.
+        `app` finds scenarios. Cards without them do nothing.
 
         Args:
             app: app that finds scenarios.
@@ -69,7 +69,7 @@ class Card:
         """
 
     def open(self, app: AppContext) -> None:
-        """Open what the card stands for: play a level or watch a replay.
+        """Open in `app` what the card stands for: play a level or watch a replay.
 
         Raises:
             GVEngineError, OSError: it cannot be opened.
@@ -77,7 +77,8 @@ class Card:
         raise NotImplementedError
 
     def edit(self, app: AppContext) -> None:
-        """Open the level that the card stands for in the editor; raise an error if it is none.
+        """Open the level that the card stands for in the editor of `app`; raise an error if it is
+        none.
 
         Raises:
             GVEngineError, OSError: there is no level, or it cannot be edited.
@@ -96,8 +97,8 @@ class Card:
         painter.draw_lines(rest, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
     def _draw_start(self, game: Session, theme: Theme, side: int) -> None:
-        """Draw the small picture of the card, `side` pixels wide: the world in the current state of
-        `game`."""
+        """Draw the small picture of the card, `side` pixels wide in colours of `theme`: the world
+        in the current state of `game`."""
         self._thumbnail = pygame.Surface((side, side), 0, 32)
         self._thumbnail.fill(theme.well)
         make_stage(game, theme).draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
@@ -122,8 +123,8 @@ class ScenarioCard(Card):
         self.file = Path(entry.source)
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load the scenario's description and a picture of the level of seed 0; scenarios with
-        Python code of their own are not run."""
+        """Load the scenario's description and a picture of the level of seed 0, `side` pixels wide;
+        scenarios with Python code of their own are not run."""
         try:
             scenario = self.entry.scenario
         except TrustError:
@@ -170,7 +171,8 @@ class ReplayCard(Card):
         self.file = file
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load a summary of the replay and, if its scenario is known, a picture of the level."""
+        """Load a summary of the replay and, if `app` knows its scenario, a picture of the level,
+        `side` pixels wide."""
         replay = Replay.load(self.file)
         self.text = self.summarize(replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about

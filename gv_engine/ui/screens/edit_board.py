@@ -58,8 +58,8 @@ def lay_out_editor(area: Rect, line: int) -> EditLayout:
 
 
 def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapDrawing) -> None:
-    """Draw into `rect` the palette of objects to paint with, and state, colour and tool of the
-    chosen one; `drawing` draws the objects."""
+    """Draw into `rect` the palette of objects to paint with in the editor `screen`, and state,
+    colour and tool of the chosen one; `drawing` draws the objects."""
     line, brushes = painter.line_height, screen.brushes
     painter.draw_card(rect)
     inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
@@ -87,8 +87,8 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
 
 
 def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
-    """Draw into `rect` the name of the object to paint with, and buttons for its next state, colour
-    and tool."""
+    """Draw into `rect` the name of the object chosen in the editor `screen`, and buttons for its
+    next state, colour and tool."""
     brushes, line, name = screen.brushes, painter.line_height, screen.brushes.chosen
     painter.draw_text(cut(rect, "top", line), _name_in_words(name), size=1.1, middle=True)
     states, colors = brushes.states(name), brushes.colors(name)
@@ -110,8 +110,8 @@ def _name_in_words(name: str) -> str:
 
 
 def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
-    """Draw into `rect` what is in the cell under the cursor, whether the level can be won, and the
-    errors."""
+    """Draw into `rect` what is in the cell under the cursor of the editor `screen`, whether the
+    level can be won, and the errors."""
     line = painter.line_height
     painter.draw_card(rect)
     rest = rect.inflate(-line, -line)
@@ -123,8 +123,8 @@ def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
 
 
 def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
-    """Draw into `rest` the errors of the level from the chosen one on, and how many more there
-    are."""
+    """Draw into `rest` the errors of the level in the editor `screen`, from the chosen one on, and
+    how many more there are."""
     line, faults = painter.line_height, screen.faults
     first = max(0, screen.chosen_fault)
     for number in range(first, len(faults)):
@@ -142,7 +142,7 @@ def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
 
 
 def _describe_cursor_cell(screen: EditScreen) -> str:
-    """Return a text about the content of the map cell under the cursor."""
+    """Return a text about the content of the map cell under the cursor of the editor `screen`."""
     if not screen.has_map:
         return ""
     (y, x), work = screen.cursor, screen.work
@@ -369,8 +369,8 @@ class PaintScreen(Screen):
         return self._drawing
 
     def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
-        """Draw into `rect` the map with outlined cells, or, if the level has no map, an explanation
-        and an example level."""
+        """Draw into `rect`, by means of `drawing`, the map with outlined cells, or, if the level
+        has no map, an explanation and an example level."""
         line = painter.line_height
         painter.draw_card(rect, "well")
         inner = rect.inflate(-line // 2, -line // 2)
@@ -391,7 +391,7 @@ class PaintScreen(Screen):
 
     def _draw_without_map(self, painter: Painter, rest: Rect, drawing: MapDrawing) -> None:
         """Draw into `rest`, for a level without a map, an explanation, a button that makes a map,
-        and the level of seed 0."""
+        and by means of `drawing` the level of seed 0."""
         line = painter.line_height
         text = (
             "No map is drawn here: rules make a level with each reset, as below. Its rules and "

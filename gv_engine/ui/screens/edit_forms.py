@@ -246,8 +246,8 @@ def _join_path(path: str, name: str) -> str:
 
 
 def level_form(screen: PaintScreen) -> FormScreen:
-    """Return the form for the properties of the level: its parameters and all keys of the file,
-    except the map and the rules."""
+    """Return the form for the properties of the level in the editor `screen`: its parameters and
+    all keys of the file, except the map and the rules."""
     work = screen.work
     keys = work.format.keys
     order = [*(key for key in _FIRST if key in keys), *(key for key in keys if key not in _FIRST)]
@@ -270,7 +270,8 @@ def level_form(screen: PaintScreen) -> FormScreen:
 
 
 def _parameter_fields(screen: PaintScreen) -> list[FormField]:
-    """Return a form field for each parameter of the level, with the parameter's default value."""
+    """Return a form field for each parameter of the level in the editor `screen`, with the
+    parameter's default value."""
     document = screen.work.document
     fields = []
     for parameter in document.parameters if document else ():
@@ -284,7 +285,7 @@ def _parameter_fields(screen: PaintScreen) -> list[FormField]:
 
 
 def cell_form(screen: PaintScreen) -> FormScreen:
-    """Return the form for what is in the map cell under the cursor."""
+    """Return the form for what is in the map cell under the cursor of the editor `screen`."""
     work, cell = screen.work, screen.cursor
 
     def make_fields() -> Sequence[FormField]:
@@ -309,7 +310,8 @@ def cell_form(screen: PaintScreen) -> FormScreen:
 
 
 def rule_form(screen: PaintScreen, path: KeyPath) -> FormScreen:
-    """Return the form for the parameters of the rule at the key path `path` of the file."""
+    """Return the form for the parameters of the rule at the key path `path` of the file in the
+    editor `screen`."""
     work = screen.work
 
     def find_rule() -> Rule:

@@ -105,7 +105,7 @@ class _SentenceList(ListScreen):
 
     def _click(self, index: int, position: tuple[int, int]) -> None:
         """Choose the clicked row number `index`; a click on the chosen row does what the row stands
-        for."""
+        for. The mouse's `position` is not used."""
         if index == self.chosen:
             self.rows()[index].act()
         self.chosen = index

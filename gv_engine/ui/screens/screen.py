@@ -325,8 +325,8 @@ class Screen:
         return True
 
     def hint(self, group: str, name: str, description: str) -> str:
-        """Return a text with the key of the command `name` and `description`; "" if the command has
-        no key."""
+        """Return a text with the key of the command `name` in `group` and `description`; "" if the
+        command has no key."""
         key = self.app.bindings.label(group, name)
         return f"{key} {description}" if key else ""
 

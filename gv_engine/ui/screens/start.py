@@ -275,7 +275,7 @@ class LevelCard(ScenarioCard):
         self.show_pack_name(False)
 
     def show_pack_name(self, shown: bool) -> None:
-        """Set whether the card's title contains the name of the pack that the level belongs to."""
+        """Set whether the name of the level's pack is shown in the card's title."""
         pack, _, number = self.entry.source.rpartition("#")
         if self.entry.level:
             self.title = f"{number}. {self.entry.level.title}".rstrip(". ")

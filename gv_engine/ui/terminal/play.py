@@ -218,8 +218,8 @@ _SEQUENCE_TIMEOUT = 0.05  # s to wait for the rest of an escape sequence
 def play(
     game: Session | None, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
 ) -> None:
-    """Let the user play in the terminal until the user leaves: the session `game`, or if it is None
-    levels chosen from a list, for which `begin` makes sessions.
+    """Let the user play the session `game` in the terminal until the user leaves. If it is None,
+    the user chooses levels from a list, and `begin` makes sessions of them.
 
     Args:
         game: session to play; None to choose levels from a list.
@@ -243,8 +243,8 @@ def play(
 
 
 def _run_screen(tty: Tty, screen: TerminalScreen) -> bool:
-    """Show `screen` and pass it the pressed keys until the player leaves it; return False if the
-    terminal was closed."""
+    """Show `screen` in the terminal `tty` and pass it the pressed keys until the player leaves it;
+    return False if the terminal was closed."""
     keys = Keys()
     size = tty.size
     looked = 0.0
@@ -485,8 +485,8 @@ class TerminalGame(TerminalScreen):
         return self._bindings.fill_in_keys(level.says, self._groups) if level else ""
 
     def _format_reward(self, frame: Scene, value: float) -> tuple[str, str]:
-        """Return the text of the reward `value` and its colour: that of gain, of loss, or of
-        text."""
+        """Return the text of the reward `value` in the state `frame`, and its colour: that of gain,
+        of loss, or of text."""
         theme = self._theme
         below = theme.loss if frame.is_loss_highlighted else theme.text
         return format_reward(value), theme.gain if value > 0 else below if value < 0 else theme.text

@@ -63,8 +63,8 @@ class TerminalPicture(Protocol):
 
 
 def make_terminal_picture(game: Any, theme: Theme, steers: bool) -> TerminalPicture:
-    """Return an object that draws the session `game` in letters; `steers` makes arrow keys move in
-    their direction on the screen."""
+    """Return an object that draws the session `game` in letters and colours of `theme`; `steers`
+    makes arrow keys move in their direction on the screen."""
     picture: TerminalPicture = resolve_name(DOMAINS[game.frame().domain].terminal)(game, theme)
     picture.steers = steers
     return picture

@@ -172,8 +172,8 @@ def is_open() -> bool:
 def open_window(
     title: str, size: tuple[int, int] | None = None, full_screen: bool = False
 ) -> pygame.Surface:
-    """Open the window, or change its size; `size` is width and height in pixels, by default a part
-    of the monitor.
+    """Open the window with this title, or change its size: to `size`, width and height in pixels,
+    by default a part of the monitor, or to the full screen.
 
     Args:
         title: title of the window.
@@ -214,8 +214,8 @@ def open_window(
 
 
 def _window_size(size: tuple[int, int] | None, desktop: tuple[int, int]) -> tuple[int, int]:
-    """Return width and height of the window in pixels, at most nine tenths of the monitor
-    `desktop`; None stands for three quarters of its height."""
+    """Return width and height of the window in pixels: `size`, or three quarters of the monitor's
+    height if that is None, but at most nine tenths of the monitor, `desktop`."""
     tall = max(600, desktop[1] * 3 // 4)
     width, height = size or (tall * 25 // 16, tall)
     return min(width, desktop[0] * 9 // 10), min(height, desktop[1] * 9 // 10)
@@ -291,16 +291,16 @@ class RemoteWorlds:
 
 
 def _codes_array(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
-    """Return the cell codes of all worlds as an (N, H, W) uint32 array on `memory`, which two
-    processes share."""
+    """Return the cell codes of all worlds as a uint32 array of `shape`, (N, H, W), on `memory`,
+    which two processes share."""
     return np.frombuffer(memory, np.uint32).reshape(shape)
 
 
 def _run_window(
     messages: Connection, scenario: Scenario, memory: Any, shape: tuple[int, ...], title: str
 ) -> None:
-    """Open the window of the viewer's process, and show the codes of cells in the shared `memory`,
-    an array of `shape`, until the connection `messages` closes."""
+    """Show worlds of `scenario` in a window with `title`, until the connection `messages` closes.
+    Their cell codes are in the shared `memory`, an array of `shape`."""
     from gv_engine.ui.screens.batch import BatchScreen
     from gv_engine.ui.window.app import App
 
