@@ -81,7 +81,8 @@ scenario.yaml.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code.
+    """Run the `gv-engine` command line with the words `arguments`, by default those of the process,
+    and return its exit code.
 
     Args:
         arguments: words of the command line; those of the process if None.
@@ -111,7 +112,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def create_parser() -> tuple[argparse.ArgumentParser, list[str]]:
-    """Return the parser of the command line, and the names of all commands."""
+    """Return the argument parser of the whole command line, and the names of its commands."""
     parser = _Parser(
         "gv-engine",
         description="Play, write and train on gridworlds.",
@@ -128,7 +129,8 @@ def create_parser() -> tuple[argparse.ArgumentParser, list[str]]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a command; print errors and return the exit code."""
+    """Run the command that was parsed into `options`; print an error as a message, and return the
+    exit code."""
     try:
         code: int = options.run(options)
         sys.stdout.flush()

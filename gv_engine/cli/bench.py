@@ -30,7 +30,7 @@ reset. The compiled program is cached for later commands.
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `bench` with its options to the command line."""
     text = "Compile a scenario and measure its steps per second"
     parser = cli.add_command(commands, run, "bench", text, _EXAMPLES, _EPILOG)
     parser.add_scenario(_DEFAULT)
@@ -41,7 +41,7 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a table of measurements and return 0."""
+    """Run the command `bench`: measure the speed of a scenario, print a table, and return 0."""
     scenario = Scenario.load(options.scenario, **cli.scenario_options(options))
     rows = list(measure(scenario, options.num_envs, options.threads, options.seconds))
     cli.print_table(("", ">"), rows, scenario.name)
@@ -58,7 +58,8 @@ def count_cores() -> int:
 def measure(
     scenario: Scenario, num_envs: int, threads: int, seconds: float
 ) -> Iterator[tuple[str, str]]:
-    """Yield (label, value) of the measurements, one by one.
+    """Yield (label, value) pairs with the speed and memory of a scenario: of a single world, and of
+    `num_envs` worlds with up to `threads` threads. Each measurement takes `seconds`.
 
     Args:
         scenario: scenario to measure.
@@ -98,13 +99,15 @@ _VectorEnv = GridVectorEnv | AgentsVectorEnv
 
 
 def _make_vector_env(scenario: Scenario, num_envs: int, **options: Any) -> _VectorEnv:
-    """Return a vector environment of the scenario, for one agent or several."""
+    """Return an environment of `num_envs` worlds of the scenario; its class depends on the number
+    of agents, and `options` go to it."""
     env_class = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
     return env_class(scenario, num_envs, copy=False, **options)
 
 
 def _count_output_bytes(envs: _VectorEnv) -> int:
-    """Return the number of bytes of everything that `step` returns."""
+    """Return how many bytes the arrays take that a step of `envs`, a vector environment,
+    returns."""
     values: list[Any] = [envs.step(np.zeros((envs.num_envs, *envs.agent_shape), np.int64))]
     sizes: dict[int, int] = {}  # by identity, as an array may be returned twice
     for value in values:
@@ -116,7 +119,8 @@ def _count_output_bytes(envs: _VectorEnv) -> int:
 
 
 def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
-    """Return the steps per second of a single environment with random actions."""
+    """Return the steps per second of one environment of `scenario` with random actions, measured
+    for `seconds`. `world`, `object` or `compiled`, says how the rules run."""
     if scenario.layout.agents > 1:
         return _measure_vector_env(_make_vector_env(scenario, 1, world=world), seconds)
     env = GridEnv(scenario, world=world)
@@ -124,7 +128,8 @@ def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
     actions = np.random.default_rng(0).integers(len(scenario.actions), size=_NUM_ACTIONS).tolist()
 
     def play() -> None:
-        """Step the environment by all actions; reset it after the end of an episode."""
+        """Take one step for each of the random actions; reset the environment whenever an episode
+        ends."""
         for action in actions:
             _, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:
@@ -134,7 +139,8 @@ def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
 
 
 def _measure_vector_env(envs: _VectorEnv, seconds: float) -> float:
-    """Return the steps per second of all worlds with random actions."""
+    """Return the steps per second of all worlds of `envs`, a vector environment, together, with
+    random actions, measured for `seconds`."""
     envs.reset(seed=0)
     size = (_NUM_ACTIONS, envs.num_envs, *envs.agent_shape)
     actions = np.random.default_rng(0).integers(len(envs.scenario.actions), size=size)
@@ -143,13 +149,15 @@ def _measure_vector_env(envs: _VectorEnv, seconds: float) -> float:
 
 
 def _measure_resets(envs: _VectorEnv, seconds: float) -> float:
-    """Return the resets per second of all worlds."""
+    """Return how many worlds of the vector environment `envs` can be reset per second, measured for
+    `seconds`."""
     envs.reset(seed=0)
     return envs.num_envs * _measure_rate(envs.reset, seconds)
 
 
 def _measure_rate(function: Callable[[], object], seconds: float) -> float:
-    """Return how often a function runs per second, after a first call."""
+    """Return how many times per second `function` can be called, measured for `seconds` after a
+    first call."""
     function()
     done, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds:

@@ -32,7 +32,7 @@ that has changed are made again. docs/benchmark.md has the rules of the benchmar
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `benchmark` with its options to the command line."""
     text = "Benchmark a learner or a policy on all grids"
     parser = cli.add_command(commands, run, "benchmark", text, _EXAMPLES, _EPILOG)
     parser.add_argument("entries", metavar="ENTRY", nargs="+", type=Path, help="folder of an entry")
@@ -65,7 +65,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Make the missing parts of entries, or print or publish their results."""
+    """Run the command `benchmark`: compute what is missing in the named benchmark entries, or show
+    their results, or write a page of them; return the exit code."""
     # imported here: these modules compile
     from gv_engine.benchmark import page
     from gv_engine.benchmark.entry import BenchmarkEntry
@@ -92,7 +93,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
-    """Return the entry of a folder, or a new entry that is not written yet.
+    """Return the benchmark entry saved in the folder `path`, after a check that the options fit it,
+    or a new entry by the options, which is not saved yet.
 
     Raises:
         UsageError: the options differ from those of the entry, or another program made the entry.
@@ -151,7 +153,8 @@ def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkE
 def _make_parts(
     entry: BenchmarkEntry, selected_parts: Sequence[tuple[str, int]], address: str | None
 ) -> int:
-    """Make the missing parts of an entry, and return the exit code."""
+    """Compute and save those of `selected_parts`, pairs of scenario and seed, that the benchmark
+    entry lacks; with `address` on that Ray cluster. Return the exit code."""
     from gv_engine.benchmark.runner import PartRunner
 
     making = PartRunner(entry.policy, entry.settings)
@@ -172,7 +175,8 @@ def _make_parts(
 
 
 def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterator[tuple[str, int]]:
-    """Yield (scenario, seed) of all parts that the options select.
+    """Yield the (scenario, seed) pairs, called parts, that the options select for a benchmark
+    entry.
 
     Raises:
         UsageError: the seeds are out of range.
@@ -197,7 +201,8 @@ def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterato
 def _missing_parts(
     entry: BenchmarkEntry, parts: Sequence[tuple[str, int]]
 ) -> list[tuple[str, int]]:
-    """Return the parts that the entry does not have for the present version of their scenario."""
+    """Return those of `parts`, (scenario, seed) pairs, for which the benchmark entry has no result
+    with the present version of the scenario."""
     from gv_engine.benchmark.entry import find_scenario
 
     digests = {key: part.digest for key, part in entry.read_parts().items()}
@@ -210,7 +215,9 @@ def _iterate_parts(
     missing: Sequence[tuple[str, int]],
     address: str | None,
 ) -> Iterator[EntryPart]:
-    """Yield parts as they are made, on this machine or on a Ray cluster."""
+    """Yield the results for the (scenario, seed) pairs in `missing` as `making` computes them: on
+    this machine if `address` is None, else on that Ray cluster. Pairs that `entry` has got
+    meanwhile are skipped."""
     if address is None:
         for part in missing:
             if _missing_parts(entry, [part]):  # another process may have made it
@@ -222,7 +229,7 @@ def _iterate_parts(
 
 
 def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
-    """Print a table of the success of entries by scenario."""
+    """Print a table with the success rates of the benchmark entries, one line for each scenario."""
     from gv_engine.benchmark.entry import all_scenarios
     from gv_engine.benchmark.page import Comparison
 
@@ -232,7 +239,8 @@ def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
 
 
 def _warn_of_outdated_parts(entry: BenchmarkEntry) -> None:
-    """Print which parts are of an old version of their scenario."""
+    """Print a warning with the scenarios that have changed since the benchmark entry's results for
+    them were computed."""
     if outdated := _missing_parts(entry, [*entry.read_parts()]):
         names = shorten(", ".join(dict.fromkeys(name for name, _ in outdated)), 100)
         cli.complain(

@@ -27,7 +27,7 @@ gv-engine check cave --policy cave-run"""
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `check` with its options to the command line."""
     text = "Load a scenario, compile it, and compare the object world with the compiled one"
     parser = cli.add_command(commands, run, "check", text, _EXAMPLES)
     parser.add_scenario()
@@ -45,7 +45,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the systems and the findings; return 1 if there are errors."""
+    """Run the command `check`: find errors in a scenario and print them; return 1 if there are
+    some."""
     try:
         with Watchdog(options.limit, lambda runaway: True, ends=True):
             return _check(options)
@@ -55,7 +56,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    """Check a scenario and its variants or levels; return the exit code."""
+    """Check the scenario that the options name and all variants (named versions) or levels in its
+    file; print the results, and return the exit code."""
     try:
         settings, sources = cli.scenario_options(options), find_sources(options.scenario)
         scenarios = [load_scenario(source, **settings) for source in sources]
@@ -67,12 +69,14 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def find_sources(source: str) -> list[str]:
-    """Return a scenario with all variants of its file, or a pack with all its levels."""
+    """Return the name `source` with the names of all variants (named versions) in its file, or of
+    all levels if it is a pack of levels."""
     return _find_sources(source)[1]
 
 
 def _find_sources(source: str) -> tuple[bool, list[str]]:
-    """Return whether a source is a pack, and the source with its variants or levels."""
+    """Return whether `source` names a pack of levels, and the names to load for it: its own, and
+    those of the variants (named versions) or levels in its file."""
     if not (path_exists(Path(source)) or source in list_built_in_grids()):
         return False, [source]
     level = find_ref(source)
@@ -85,19 +89,21 @@ def _find_sources(source: str) -> tuple[bool, list[str]]:
 
 
 def find_levels(source: str) -> list[str]:
-    """Return the levels of a pack, or the scenario in a list."""
+    """Return the names of all levels if `source` names a pack of levels; else `source` alone."""
     is_pack, sources = _find_sources(source)
     return sources[1:] if is_pack else [source]
 
 
 def find_compilable_sources(source: str) -> list[str]:
-    """Return a scenario with all variants of its file, or a pack in a list."""
+    """Return the names to compile for `source`: the scenario and all variants (named versions) in
+    its file. A pack of levels is compiled as one."""
     is_pack, sources = _find_sources(source)
     return [source] if is_pack else sources
 
 
 def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: str) -> int:
-    """Check one scenario and print the findings; return the exit code."""
+    """Check one scenario, print its rules, facts and errors, and return the exit code; `source` is
+    its name for loading."""
     hooks, document = get_plugin(scenario), scenario.document
     if document.changes_from_base:
         rows = [(line,) for line in document.changes_from_base]
@@ -128,8 +134,9 @@ def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: 
 def _try_parameter_values(
     scenario: AnyScenario, options: argparse.Namespace, source: str
 ) -> tuple[list[str], list[str]]:
-    """Begin some levels for each other value of each parameter that the options do not set; return
-    the settings that work, as `size=9`, and errors."""
+    """Load the scenario `source` with each other value of each parameter that the options do not
+    set, one at a time, and begin some levels. Return the settings that work, such as `size=9`, and
+    errors."""
     settings = cli.scenario_options(options)
     working, faults = [], []
     for parameter in scenario.document.parameters:

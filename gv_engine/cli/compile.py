@@ -22,7 +22,7 @@ The cache is a folder of the user, or GV_ENGINE_CACHE_DIR. Compile before many p
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `compile` with its options to the command line."""
     text = "Compile scenarios and cache their programs"
     parser = cli.add_command(commands, run, "compile", text, _EXAMPLES, _EPILOG)
     scenario_text = (
@@ -35,7 +35,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a table of outcomes; return 1 if a scenario does not compile or cannot be cached."""
+    """Run the command `compile`: compile the named scenarios ahead of use, print a table of
+    results, and return 1 if one fails."""
     if bool(options.scenarios) == options.all:
         raise cli.UsageError("name scenarios, or use --all")
     domains = [domain for domain in DOMAINS.values() if options.all and not domain.missing_message]

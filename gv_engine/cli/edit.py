@@ -13,7 +13,7 @@ gv-engine edit keydoor-9x9"""
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `edit` with its options to the command line."""
     parser = cli.add_command(commands, run, "edit", "Edit a level in a window", _EXAMPLES)
     scenario_text = (
         "a YAML file, which may be new, a folder with a scenario.yaml, or the name of a "
@@ -24,7 +24,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the editor; errors of the scenario are raised before the window opens."""
+    """Run the command `edit`: open the editor window, after errors of the scenario file have been
+    raised, and return 0."""
     from gv_engine.editor.document import open_document
 
     name, settings = options.scenario, cli.scenario_options(options)
@@ -35,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
     from gv_engine.ui.window.app import App
 
     def open_first_screens(app: App) -> None:
-        """Open the start screen, and above it the editor, or the menu for a new level."""
+        """Open the start screen of the window `app`, and above it the editor, or the menu for a new
+        level if no file was named."""
         app.push(StartScreen(app))
         if document is None:
             app.open_new_level_menu()

@@ -18,12 +18,13 @@ _NO_ID = "gv_engine.parallel_env"
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `list` to the command line."""
     cli.add_command(commands, run, "list", "List the built-in scenarios", _EXAMPLES)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a table with name, Gymnasium id, size and description of each scenario."""
+    """Run the command `list`: print a table of the built-in scenarios with Gymnasium id, size and
+    description."""
     rows = []
     for domain in DOMAINS.values():
         try:

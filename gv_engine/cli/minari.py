@@ -13,7 +13,7 @@ gv-engine minari keydoor/valid-v0 --to episodes"""
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `minari` with its options to the command line."""
     text = "Convert a rollout to a Minari dataset, or back"
     parser = cli.add_command(commands, run, "minari", text, _EXAMPLES)
     parser.add_argument("name", metavar="NAME", help="name of the dataset, as keydoor/valid-v0")
@@ -40,7 +40,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Convert a rollout to a dataset, or a dataset to a rollout."""
+    """Run the command `minari`: convert a folder of episodes from `rollout` to a Minari dataset, or
+    a dataset to a folder."""
     # imported here: Minari takes seconds to import
     from gv_engine.adapters.minari import to_dataset, to_folder
 

@@ -19,7 +19,7 @@ gv-engine new cave --folder levels"""
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `new` with its options to the command line."""
     text = "Make a folder with a level, a rule and a test"
     parser = cli.add_command(commands, run, "new", text, _EXAMPLES)
     parser.add_argument("name", metavar="NAME", help="name of the folder: letters, digits, - and _")
@@ -28,7 +28,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the starter into a new folder and print the next commands."""
+    """Run the command `new`: write a first level, rule and test into a new folder, and print what
+    to do next."""
     name: str = options.name
     if not _NAME.fullmatch(name):
         rule = "at most 100 letters, digits, - and _, a letter first"
@@ -46,7 +47,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def write_starter(target: Path) -> None:
-    """Copy the starter's files into a new folder, fill in its name, and add the JSON schema.
+    """Create the folder `target` with a first level, rule and test, named after the folder, and the
+    JSON schema of scenario files.
 
     Args:
         target: new folder.

@@ -58,7 +58,9 @@ class CommandParser(argparse.ArgumentParser):
         group: argparse._ActionsContainer | None = None,
         **more: Any,
     ) -> None:
-        """Add an option with a value.
+        """Add an option with a value to the parser, or to its `group` of options: `usage` is as
+        `--seed S`, `parse` turns text into the value, `default` is the value without the option,
+        and `text` the help.
 
         Args:
             usage: option and name of the value, as `--seed S`.
@@ -80,23 +82,27 @@ class CommandParser(argparse.ArgumentParser):
         action: str = "store_true",
         **more: Any,
     ) -> None:
-        """Add an option without a value, which is True if it is given; arguments are as for
-        `add_option`."""
+        """Add the option `name` without a value, which is True if given, to the parser or its
+        `group` of options; `text` is the help, and `action` and `more` go to argparse's
+        `add_argument`."""
         (group or self).add_argument(name, help=text, action=action, **more)
 
     def add_scenario(self, default: str | None = None) -> None:
-        """Add the argument SCENARIO, with a default or required, and the options about Python."""
+        """Add the argument SCENARIO, which is required if `default` is None, and the options for
+        parameters and about Python."""
         more: dict[str, Any] = {"nargs": "?", "default": default} if default else {}
         shown = f" (default: {default})" if default else ""
         self.add_argument("scenario", metavar="SCENARIO", help=SCENARIO_HELP + shown, **more)
         self.add_consent()
 
     def add_seed(self, text: str, parse: Callable[[str], int] | None = None) -> None:
-        """Add the option --seed with the default 0; `parse` is `parse_natural` if it is None."""
+        """Add the option --seed with the default 0; `text` is the help, and `parse` turns text into
+        a number, by default a whole number from 0."""
         self.add_option("--seed S", parse or parse_natural, text, 0)
 
     def add_consent(self) -> None:
-        """Add --set, and the options that allow scenarios to run Python."""
+        """Add the option --set for parameters of the scenario, and the options --trust,
+        --allow-module and --no-code, which say what Python the scenario may run."""
         text = "set a parameter of the scenario, as --set size=9; may be repeated"
         self.add_option("--set NAME=VALUE", _setting, text, [], dest="settings", action="append")
         text = "A scenario that you name may run the Python files inside its folder, and no others."
@@ -110,8 +116,8 @@ class CommandParser(argparse.ArgumentParser):
         self.add_flag("--no-code", text, group, dest="code", action="store_false")
 
     def add_policy(self, default: str | None = "random", more: str = "") -> None:
-        """Add the option --policy; `more` is appended to the help, and a default of None stands for
-        the player."""
+        """Add the option --policy. The help says that without it the player acts if `default` is
+        None; `more` is added to the list of values there."""
         text = (
             "random: uniform over all actions; valid: uniform over actions that have an effect; "
             "the folder of a run of `gv-engine train`, with :greedy for its most likely action; or "
@@ -126,7 +132,8 @@ class CommandParser(argparse.ArgumentParser):
         self.add_option("--levels SET", str, f"{text}: {sets}")
 
     def add_ray(self, text: str) -> None:
-        """Add the option --ray; `text` says what runs on the cluster."""
+        """Add the option --ray for work on a Ray cluster; `text` says in the help what runs
+        there."""
         text += (
             " on the machines of a Ray cluster; auto: the cluster of this machine; without "
             "ADDRESS: the cores of this machine (needs the extra ray)"
@@ -134,7 +141,8 @@ class CommandParser(argparse.ArgumentParser):
         self.add_option("--ray ADDRESS", str, text, nargs="?", const="local")
 
     def add_pictures(self) -> None:
-        """Add the options --view, --fps and --cell."""
+        """Add the options --view, --fps and --cell: view, steps per second and cell size of
+        pictures."""
         views = "; ".join(f"{each.title}: {', '.join(each.views)}" for each in DOMAINS.values())
         text = f"{views}; or window: a player's view (default: the domain's first view)"
         self.add_option("--view V", str, text)
@@ -147,7 +155,8 @@ class CommandParser(argparse.ArgumentParser):
 def add_command(
     commands: Commands, run: Any, name: str, text: str, examples: str, epilog: str = ""
 ) -> CommandParser:
-    """Add and return the parser of a command.
+    """Add the command `name` to the command line and return its parser; `run` executes the command
+    and returns an exit code. `text`, `examples` and `epilog` are shown in the help.
 
     Args:
         commands: result of `ArgumentParser.add_subparsers`.
@@ -169,7 +178,8 @@ def add_command(
 
 
 def _module_name(text: str) -> str:
-    """Return the dotted name of a module, or raise an argparse error."""
+    """Return `text` if it is a dotted module name such as `caves.rules`; else raise an argparse
+    error."""
     if not is_module_name(text):
         raise argparse.ArgumentTypeError(
             f"found {text!r}, expected the name of a module, as caves.rules"
@@ -178,7 +188,8 @@ def _module_name(text: str) -> str:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """Return (name, value) of `NAME=VALUE`, or raise an argparse error."""
+    """Return the parts of a setting `NAME=VALUE` as (name, parsed value); raise an argparse error
+    if `text` is none."""
     name, equals, value = text.partition("=")
     if not (equals and name.isidentifier()) or name in Consent.__annotations__:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, as size=9")
@@ -199,7 +210,8 @@ def consent(options: argparse.Namespace) -> Consent:
 
 
 def scenario_words(reference: Mapping[str, Any]) -> list[str]:
-    """Return the command-line words that name a scenario, from the result of `make_reference`."""
+    """Return the command-line words that name a scenario, with its --set and --max-steps;
+    `reference` is a result of `make_reference`."""
     words = [reference["source"]]
     for name, value in reference["settings"].items():
         words += ["--set", f"{name}={json.dumps(value)}"]
@@ -208,7 +220,8 @@ def scenario_words(reference: Mapping[str, Any]) -> list[str]:
 
 
 def consent_words(options: argparse.Namespace, load: Callable[..., object]) -> list[str]:
-    """Return the options about Python as command-line words, with --trust only if needed.
+    """Return the options --allow-module, --no-code and --trust as command-line words, to repeat a
+    command; --trust is there only if `load`, a function that loads the scenario, fails without.
 
     Args:
         options: options of the command.
@@ -226,7 +239,7 @@ def consent_words(options: argparse.Namespace, load: Callable[..., object]) -> l
 
 
 def require_grid(scenario: AnyScenario, message: str) -> Scenario:
-    """Return a scenario that is a grid.
+    """Return `scenario` if it is a grid; else raise an error whose message ends with `message`.
 
     Args:
         scenario: scenario of any domain.
@@ -241,7 +254,8 @@ def require_grid(scenario: AnyScenario, message: str) -> Scenario:
 
 
 def require_step_limit(scenario: AnyScenario, max_steps: int | None, fix: str) -> Any:
-    """Return a scenario with the step limit `max_steps`, or with its own if that is None.
+    """Return the scenario with `max_steps` as its limit of steps per episode, or with its own limit
+    if that is None. Raise an error that ends with `fix` if there is no limit.
 
     Raises:
         UsageError: the scenario has no step limit; the message ends with `fix`.
@@ -253,7 +267,8 @@ def require_step_limit(scenario: AnyScenario, max_steps: int | None, fix: str) -
 
 
 def parse_seeds(text: str) -> range:
-    """Return the range of `0:3`, or raise an argparse error."""
+    """Return the range of seeds that `text`, such as `0:3`, stands for; the end is not included.
+    Raise an argparse error for another text."""
     ends = text.split(":")
     if len(ends) == 2 and all(end.isdecimal() for end in ends):
         seeds = range(*map(int, ends))
@@ -265,7 +280,7 @@ def parse_seeds(text: str) -> range:
 
 
 def parse_text(text: str) -> str:
-    """Return a text of the command line that may not be empty."""
+    """Return `text` unless it is empty or blank; then raise an argparse error."""
     if not text.strip():
         raise argparse.ArgumentTypeError("found an empty text; give a name, or leave it out")
     return text
@@ -297,7 +312,8 @@ def parse_episode_seed(text: str) -> int:
 
 
 def parse_at_most(most: int, parse: Callable[[str], int], text: str) -> int:
-    """Return `parse(text)`, or raise an argparse error if the number is greater than `most`."""
+    """Return `parse(text)`, a whole number; raise an argparse error if it is greater than
+    `most`."""
     number = parse(text)
     if number > most:
         shown = shorten(str(number), 40)
@@ -306,7 +322,8 @@ def parse_at_most(most: int, parse: Callable[[str], int], text: str) -> int:
 
 
 def _parse_at_least(least: int, text: str) -> int:
-    """Return the whole number of a text, or raise an argparse error if it is less than `least`."""
+    """Return `text` as a whole number; raise an argparse error if it is none or less than
+    `least`."""
     try:
         if (number := int(text)) >= least:
             return number
@@ -318,8 +335,8 @@ def _parse_at_least(least: int, text: str) -> int:
 
 
 def _parse_positive_float(text: str, most: float, expected: str) -> float:
-    """Return the number of a text, or raise an argparse error if it is not greater than 0 and at
-    most `most`; `expected` describes the number in the message."""
+    """Return `text` as a number greater than 0 and at most `most`; raise an argparse error for
+    others, in which `expected` describes the number."""
     try:
         value = float(text)
     except ValueError:
@@ -330,7 +347,7 @@ def _parse_positive_float(text: str, most: float, expected: str) -> float:
 
 
 def say(message: str) -> None:
-    """Print a message, with control characters escaped."""
+    """Print `message` to the terminal, with control characters escaped."""
     print(escape_unprintable(message))
 
 
@@ -338,7 +355,8 @@ def say(message: str) -> None:
 
 
 def check_picture_name(out: Path) -> None:
-    """Raise an error if pictures cannot be written to a file of this name.
+    """Raise an error if the suffix of the file name `out` is no picture or video format that can be
+    written.
 
     Raises:
         UsageError: the suffix is unknown.
@@ -350,7 +368,8 @@ def check_picture_name(out: Path) -> None:
 def draw_frames(
     frames: Iterable[Any], scenario: Playable, out: Path, options: argparse.Namespace
 ) -> int:
-    """Draw frames into a picture or video file, and return the number of frames.
+    """Draw `frames`, the displayed states of an episode of `scenario`, into the picture or video
+    file `out`, and return how many were drawn. `options` have the view, speed and cell size.
 
     Args:
         frames: frames to draw.
@@ -380,7 +399,8 @@ def draw_frames(
 
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[..., None]]:
-    """Show a progress bar in the block, if stderr is a terminal.
+    """Show a progress bar with `label` on the terminal during the `with` block; `total` is the
+    number of steps to do. Without a terminal show nothing.
 
     Args:
         label: label of the bar.
@@ -417,7 +437,8 @@ def exit_code(interrupt: KeyboardInterrupt) -> int:
 
 @contextmanager
 def handling_sigterm() -> Iterator[None]:
-    """In the block, SIGTERM raises `Terminated`, which is handled like Ctrl-C."""
+    """Raise `Terminated`, handled like Ctrl-C, if the signal SIGTERM arrives during the `with`
+    block."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals go to the main thread
         return
@@ -441,8 +462,8 @@ def handling_sigterm() -> Iterator[None]:
 
 @contextmanager
 def delaying_signals() -> Iterator[list[int]]:
-    """Delay Ctrl-C, and SIGTERM if it is handled, until the end of the block; yield a list to which
-    the numbers of the signals that arrive are appended."""
+    """Delay Ctrl-C, and SIGTERM if it has a handler, until the end of the `with` block; yield a
+    list that collects the numbers of the delayed signals."""
     signals: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield signals  # signals go to the main thread
@@ -465,7 +486,8 @@ def delaying_signals() -> Iterator[list[int]]:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """Print a table; if the output is no terminal, print lines of values separated by tabs.
+    """Print a table with these column titles, rows and title; print tab-separated lines if the
+    output is no terminal. Columns whose title ends with `>` are aligned to the right.
 
     Args:
         columns: titles of the columns; a title that ends with `>` aligns its column to the right.

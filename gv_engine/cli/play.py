@@ -47,7 +47,7 @@ gv-engine play keydoor-9x9 --terminal"""
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `play` with its options to the command line."""
     parser = cli.add_command(commands, run, "play", "Play in a window", _EXAMPLES)
     scenario_text = (
         f"{cli.SCENARIO_HELP}; or the folder of a rollout to watch (default: the scenario of "
@@ -72,7 +72,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the window or play in the terminal, and print a summary of the games at the end."""
+    """Run the command `play`: let the user play in a window or the terminal, print a summary of the
+    games, and return the exit code."""
     if options.terminal:
         return _play_in_terminal(options)
     if options.scenario and is_rollout(Path(options.scenario)):
@@ -95,7 +96,8 @@ def run(options: argparse.Namespace) -> int:
     from gv_engine.ui.window.app import App
 
     def open_first_screens(app: App) -> None:
-        """Open the start screen, and a screen with the session above it."""
+        """Open the start screen of the window `app`, and above it the game that the options ask
+        for."""
         app.push(StartScreen(app))
         if autoplayer and session:
             app.watch_agent(session, autoplayer)
@@ -111,11 +113,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _play_in_terminal(options: argparse.Namespace) -> int:
-    """Play in the terminal, and print a summary at the end."""
+    """Let the user play in the terminal, print a summary of the games at the end, and return the
+    exit code."""
     sessions = [begin_session(options)] if _has_source(options) else []
 
     def begin_scenario(source: str) -> Session:
-        """Return a new session of a scenario."""
+        """Return a new session of the scenario called `source`, and remember it for the summary."""
         sessions.append(Session(load_playable(source, **cli.consent(options)), options.seed))
         return sessions[-1]
 
@@ -141,8 +144,8 @@ def _has_source(options: argparse.Namespace) -> bool:
 
 
 def begin_session(options: argparse.Namespace) -> Session:
-    """Return the session that the options ask for, played to its end if a policy acts for all
-    agents.
+    """Return a session of the scenario or saved world that the options name. If they name a policy
+    for all agents, the episode is played to its end and moved back to its beginning.
 
     Raises:
         UsageError: options do not go together, or the file has no such row.
@@ -159,11 +162,13 @@ def _policy_of_all_agents(options: argparse.Namespace) -> str:
 
 
 def _naming_slow_rules() -> Watchdog:
-    """Return a watchdog that prints the name of a slow rule and lets it run."""
+    """Return a watchdog that prints a message about the first rule that runs for more than two
+    seconds, and stops none."""
     named_rules: list[StuckRule] = []
 
     def print_name(rule: StuckRule) -> bool:
-        """Print the name of the first slow rule, and let the rule run."""
+        """Print a message about `rule` if it is the first slow one; return False, so that the rule
+        goes on."""
         if not named_rules:
             cli.complain(f"{rule} has been running for {rule.seconds:.0f} s. Ctrl-C: stop it")
         named_rules.append(rule)
@@ -173,7 +178,8 @@ def _naming_slow_rules() -> Watchdog:
 
 
 def _session_factory(options: argparse.Namespace) -> Callable[[], Session]:
-    """Load the files of the options; return a function that begins the session."""
+    """Load the scenario or saved world that the options name, and return a function that begins a
+    session with it."""
     settings = cli.scenario_options(options)
     if options.snapshot is None:
         if options.row is not None:
@@ -201,7 +207,8 @@ def _session_factory(options: argparse.Namespace) -> Callable[[], Session]:
 
 
 def _play_to_end(session: Session, policy: str) -> Session:
-    """Play a session to its end by a policy, and return it at its first step.
+    """Let the policy called `policy` play the session to its end, and return the session moved back
+    to its beginning.
 
     Raises:
         UsageError: the scenario has no step limit.
@@ -217,7 +224,8 @@ def _play_to_end(session: Session, policy: str) -> Session:
 
 
 def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) -> Session:
-    """Return a session in which policies act for some agents, and players for the others."""
+    """Return a session of `scenario` in which policies act for the agents named in `policies`, such
+    as `ann=random`, and players for the others; without a `seed` it is random."""
     game = Session(scenario, seed)
     for name, policy in policies_by_agent(policies, scenario.sharing).items():
         game.assign_policy(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
@@ -225,21 +233,24 @@ def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) ->
 
 
 def _begin_from_row(scenario: Scenario, row: NDArray[Any]) -> Session:
-    """Return a session that begins with a row of a snapshot."""
+    """Return a session of `scenario` that begins with the world saved in `row`, one () record of a
+    file from `snapshots.save`."""
     game = Session(scenario)
     game.restore(row)
     return game
 
 
 def _print_summaries(games: Iterable[Session]) -> None:
-    """Print a summary of each session."""
+    """Print a line for each scenario played in the sessions `games`, with the results of its
+    episodes."""
     for game in games:
         for title, titled in groupby(game.titled_summaries, key=itemgetter(0)):
             cli.say(f"{title}: {'; '.join(summarize_episode(played) for _, played in titled)}")
 
 
 def summarize_episode(played: EpisodeSummary) -> str:
-    """Return a summary of an episode: seed, result, return and steps."""
+    """Return a short text about the episode `played` with its seed, end, return and number of
+    steps."""
     steps = "1 step" if played.steps == 1 else f"{played.steps} steps"
     ending = played.ending.rstrip("!.") or "left"
     ending = ending[0].lower() + ending[1:]

@@ -27,7 +27,7 @@ gv-engine record first.gvreplay first.mp4"""
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `record` with its options to the command line."""
     text = "Draw an episode into a file, without a display"
     parser = cli.add_command(commands, run, "record", text, _EXAMPLES)
     parser.add_scenario()
@@ -44,7 +44,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play an episode or a replay, and write its frames, or its replay, into a file."""
+    """Run the command `record`: play an episode, or read a replay, and save it as a picture, video
+    or replay."""
     out: Path = options.out
     if out.suffix != SUFFIX:
         cli.check_picture_name(out)
@@ -63,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _save_replay(scenario: Playable, options: argparse.Namespace) -> int:
-    """Play an episode and save it as a replay."""
+    """Play an episode of `scenario` by the policy that the options name, save it as a replay, and
+    return 0."""
     game = Session(scenario, options.seed)
     autoplayer = make_autoplayer(game, options.policy)
     num_steps = _STEPS if options.steps is None else options.steps
@@ -80,7 +82,8 @@ def _save_replay(scenario: Playable, options: argparse.Namespace) -> int:
 
 
 def _record_replay(options: argparse.Namespace) -> int:
-    """Write the frames of a replay."""
+    """Draw the states of the replay that the options name into a picture or video file, and return
+    0."""
     if options.seed or options.policy != "random":
         raise cli.UsageError(
             f"{options.scenario} is a replay: it takes neither --seed nor --policy"

@@ -21,7 +21,7 @@ gv-engine replay first.gvreplay --scenario cave --record first.mp4 --view state"
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `replay` with its options to the command line."""
     parser = cli.add_command(commands, run, "replay", "Watch, verify or record a replay", _EXAMPLES)
     file_text = "a replay, or the folder of a rollout to watch"
     parser.add_argument("file", metavar="FILE", type=Path, help=file_text)
@@ -35,7 +35,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Watch, verify or record the replay; return 1 if a state differs from the replay."""
+    """Run the command `replay`: watch, verify or record a saved episode, and return the exit
+    code."""
     scenario = (
         load_playable(options.scenario, **cli.scenario_options(options))
         if options.scenario
@@ -54,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def load_verified(file: Path, scenario: Playable | None = None) -> Session:
-    """Return a session with the steps of a replay file, after all states were compared.
+    """Return a session with the steps of the replay in `file`, after a check that every state is as
+    recorded; `scenario` is only needed if it is not built in.
 
     Args:
         file: replay file.
@@ -75,7 +77,7 @@ def load_verified(file: Path, scenario: Playable | None = None) -> Session:
 
 
 def _summarize(replay: Replay) -> str:
-    """Return a summary of a replay: scenario, seed, steps, return and result."""
+    """Return a short text about a replay with its scenario, seed, steps, return and end."""
     steps = "1 step" if len(replay.steps) == 1 else f"{len(replay.steps)} steps"
     total = f"return {format_reward(replay.total)}"
     parts = replay.scenario.name, f"seed {replay.seed}", steps, total, replay.outcome
@@ -83,7 +85,8 @@ def _summarize(replay: Replay) -> str:
 
 
 def watch_file(file: Path, options: argparse.Namespace, scenario: Playable | None = None) -> int:
-    """Open a window with a replay or a rollout, and return the exit code.
+    """Open a window that plays `file`, a replay or a folder of episodes from `rollout`, and return
+    the exit code; `scenario` is None unless the user named it.
 
     Args:
         file: replay file, or folder of a rollout.

@@ -35,8 +35,8 @@ _SOLVER_SECONDS = 10.0
 def find_action_sequences(
     options: argparse.Namespace, loaded: AnyScenario, levels: LevelSet | None, episodes: int
 ) -> tuple[ActionSequence, ...]:
-    """Return the episodes' action sequences, from replays or the solver; print which episodes are
-    left out.
+    """Return the fixed actions of each episode of the scenario `loaded`: taken from the replays
+    that the options name, or found by the solver for `levels`. Print which episodes are left out.
 
     Args:
         options: options of the command.
@@ -74,7 +74,8 @@ def find_action_sequences(
 
 
 def _sequences_of_replays(scenario: Playable, files: list[Path]) -> Iterator[ActionSequence]:
-    """Yield the action sequences of replays; print which are left out."""
+    """Yield the actions of each replay in `files`, after a check that `scenario` gives the recorded
+    states. Print which replays are left out."""
     for file in files:
         game = load_verified(file, scenario)
         replay, actions = game.replay(), list[Any]()
@@ -98,7 +99,8 @@ def _sequences_of_solver(
     episodes: int,
     advance: Callable[..., None],
 ) -> Iterator[ActionSequence]:
-    """Yield the shortest solutions of levels; print which levels are left out."""
+    """Yield the actions of a shortest solution for each of `episodes` levels of the scenario, from
+    number `first` on. Print which levels are left out; `advance` moves a progress bar."""
     from gv_engine.validation.solver import Solver  # compiles
 
     solver = Solver(scenario, seconds=_SOLVER_SECONDS)
@@ -149,7 +151,7 @@ last_grid have an axis of agents after the first; returns are sums over agents.
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `rollout` with its options to the command line."""
     text = "Play many episodes without a window"
     parser = cli.add_command(commands, run, "rollout", text, _EXAMPLES, _EPILOG)
     parser.add_scenario()
@@ -182,14 +184,15 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play the episodes, save their steps, print a table of statistics, and return the exit
-    code."""
+    """Run the command `rollout`: play the episodes, save their steps, print statistics, and return
+    the exit code."""
     with cli.handling_sigterm():
         return _run(options)
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run the command, with SIGTERM handled like Ctrl-C."""
+    """Do the work of the command `rollout` with the given options, and return the exit code;
+    SIGTERM acts like Ctrl-C meanwhile."""
     loaded = load_scenario(options.scenario, **cli.scenario_options(options))
     if options.resume and not options.out:
         raise cli.UsageError("--resume continues a folder: name it by --out")
@@ -292,7 +295,8 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _describe_rollout(options: argparse.Namespace, levels: LevelSet | None) -> dict[str, Any]:
-    """Return the description of how the episodes were played, for `rollout.json`."""
+    """Return the entries of `rollout.json` that say how the episodes are played: seed, policy and
+    levels."""
     description = {"seed": options.seed, "policy": options.policy}
     if digest := policy_digest(options.policy):
         description["policy_digest"] = digest
@@ -309,21 +313,23 @@ def _describe_rollout(options: argparse.Namespace, levels: LevelSet | None) -> d
 
 
 def _connect(address: str) -> None:
-    """Connect to a Ray cluster, before any file is written."""
+    """Connect to the Ray cluster at `address`; an error is raised before any file is written."""
     from gv_engine.rollout.on_ray import connect  # imported here: Ray takes seconds to import
 
     connect(address)
 
 
 def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
-    """Play episodes on a Ray cluster, and yield their shards."""
+    """Play `episodes` episodes of the rollout `job`, from number `first` on, on the Ray cluster at
+    `address`; yield their steps and statistics in portions."""
     from gv_engine.rollout.on_ray import play_shards  # imported here: Ray takes seconds to import
 
     return play_shards(job, first, episodes, address)
 
 
 def _step_limit(text: str) -> int:
-    """Return a step limit greater than 0, or raise an argparse error."""
+    """Return `text` as a limit of steps per episode, at least 1; raise an argparse error for
+    another text."""
     if text == "0":
         raise argparse.ArgumentTypeError(
             "found '0', which allows endless episodes; expected a whole number from 1 on"

@@ -21,7 +21,7 @@ gv-engine rules --markdown > reference.md"""
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `rules` with its options to the command line."""
     text = "List rules, objects, map characters and helpers that scenarios and rules can name"
     parser = cli.add_command(commands, run, "rules", text, _EXAMPLES)
     name_text = "name of a topic, or any word to search for"
@@ -30,7 +30,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the names of all topics, all about one topic, or the topics that mention a word."""
+    """Run the command `rules`: print the list of all rules and helpers, or the reference of one, or
+    those that mention a word."""
     from gv_engine.scenario.reference_docs import list_chapters
 
     all_chapters = list_chapters()
@@ -61,8 +62,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _find_mentions(word: str, all_chapters: list[Chapter]) -> Iterator[tuple[str, str]]:
-    """Yield (name, sentence) of the topics that mention a word, and of levels whose name contains
-    it."""
+    """Yield (name, summary) for each entry of the reference, `all_chapters`, that mentions `word`,
+    and for each built-in level whose name contains it."""
     pattern = re.compile(rf"\b{re.escape(word)}", re.IGNORECASE)
     for _, entries in all_chapters:
         for entry in entries:
@@ -79,7 +80,8 @@ def _strip_prefix(name: str) -> str:
 
 
 def _print_topic(title: str, entry: Topic) -> None:
-    """Print a topic with its parameters, example and place."""
+    """Print one entry of the reference with its parameters, example and source place; `title` is
+    its chapter."""
     cli.say(f"{entry.name} ({title})\n\n{entry.docstring}\n")
     if entry.parts:
         cli.print_table(("", "may be", "default"), entry.parts)
@@ -90,7 +92,7 @@ def _print_topic(title: str, entry: Topic) -> None:
 
 
 def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
-    """Yield the lines of the reference page."""
+    """Yield the lines of the Markdown page with the whole reference, given as `all_chapters`."""
     yield "# Reference"
     yield ""
     yield "What scenarios and rules can name, as `gv-engine rules` lists it; `gv-engine rules NAME`"

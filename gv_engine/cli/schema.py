@@ -24,7 +24,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def schema_text() -> str:
-    """Return the JSON text of the schema."""
+    """Return the JSON schema of scenario files as text."""
     from gv_engine.scenario.reference_docs import make_schema
 
     return json.dumps(make_schema(), ensure_ascii=False, separators=(",", ":"))

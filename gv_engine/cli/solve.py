@@ -28,7 +28,7 @@ gv-engine solve cave --out cave.gif"""
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `solve` with its options to the command line."""
     text = "Search for the shortest solution of a level"
     parser = cli.add_command(commands, run, "solve", text, _EXAMPLES)
     parser.add_scenario()
@@ -45,7 +45,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the solutions; return 1 if a level was not solved."""
+    """Run the command `solve`: search shortest solutions of levels and print them; return 1 if a
+    level was not solved."""
     out: Path | None = options.out
     if out and options.seeds > 1:
         raise cli.UsageError("--out is for one level: leave --seeds out")
@@ -59,7 +60,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
-    """Solve the levels of a scenario and print a table; return the exit code."""
+    """Search shortest solutions of one scenario's levels, print a table of them, and return the
+    exit code: 1 if one is missing, or if its length is not the par of the level."""
     if not isinstance(scenario, Scenario):
         raise cli.UsageError(
             f"{scenario.name} is of the domain {scenario.domain}; grids are solved"
@@ -91,7 +93,8 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
 def _solutions(
     scenario: Scenario, options: argparse.Namespace
 ) -> Iterator[tuple[int, Solution, float]]:
-    """Yield (seed, solution, seconds) of each level."""
+    """Yield (seed, solution, seconds of search) for the level of each seed that the options
+    name."""
     from gv_engine.validation.solver import Solver  # compiles
 
     solver = Solver(scenario, options.states, options.seconds)
@@ -102,7 +105,8 @@ def _solutions(
 
 
 def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Session:
-    """Return a session of the object world with the steps of a solution, at its first step."""
+    """Return a session of `scenario` in which the actions of `solution` have been taken in the
+    level of `seed`, moved back to its beginning."""
     from gv_engine.session.session import Session
 
     game = Session(scenario, seed)
@@ -113,7 +117,8 @@ def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Session
 
 
 def _save(game: Session, out: Path, options: argparse.Namespace) -> None:
-    """Write the frames of a session, or its replay, into a file."""
+    """Write the episode of `game` into the file `out`: as a replay if the suffix says so, else as a
+    picture or video with the view and speed in `options`."""
     if out.suffix == SUFFIX:
         game.replay().save(out)
     else:
@@ -122,7 +127,7 @@ def _save(game: Session, out: Path, options: argparse.Namespace) -> None:
 
 
 def count_repeats(names: Iterable[str]) -> str:
-    """Return actions as a text, with repeated actions counted.
+    """Return action names as one text, in which successive equal ones are counted.
 
     >>> count_repeats(["MOVE_FORWARD", "MOVE_FORWARD", "TURN_LEFT"])
     'MOVE_FORWARD ×2, TURN_LEFT'

@@ -26,7 +26,7 @@ FILE.
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `splits` with its options to the command line."""
     text = "List the train and test levels of a scenario"
     parser = cli.add_command(commands, run, "splits", text, _EXAMPLES, _EPILOG)
     parser.add_scenario()
@@ -37,8 +37,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the size of each set, or the seeds of one set and, with --solve, its solutions'
-    lengths."""
+    """Run the command `splits`: print how many levels each set (train, test …) of a scenario has,
+    or the seeds of one set; with --solve also the lengths of solutions."""
     # imported here: this module compiles
     from gv_engine.envs.level_sets import SETS, LevelsError, level_set
 
@@ -70,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _solve_set(selected: LevelSet, seconds: float) -> Iterator[tuple[object, ...]]:
-    """Yield (number, seed, steps of the shortest solution or "") of each level."""
+    """Yield (number, seed, steps of the shortest solution) for each level of the set `selected`; ""
+    stands for steps not found in `seconds` seconds for all levels."""
     from gv_engine.validation.solver import Survey
 
     with cli.progress("levels", len(selected.seeds)) as advance:

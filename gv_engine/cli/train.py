@@ -64,7 +64,8 @@ class _RunResult(NamedTuple):
 
 
 def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> int:
-    """Train runs one after the other, print a report, and return the exit code.
+    """Train the policies of `runs` one after the other on this machine, in the scenario of `plan`;
+    print a report, and return the exit code. With `watch` a window shows the training worlds.
 
     Args:
         plan: scenario and end of the runs.
@@ -100,7 +101,9 @@ def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> 
 
 
 def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> int:
-    """Train until the stop condition or an interrupt, save a checkpoint, return the exit code."""
+    """Train one run, `training`, until the stop condition of `plan` is met or a signal interrupts;
+    save a checkpoint, and return the exit code. `label` names the progress bar, and `watch` opens a
+    window with the worlds."""
     stop_condition, code = plan.stop_condition, 0
     viewer = _open_viewer(training) if watch else None
     try:
@@ -126,13 +129,15 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
 
 
 def _interrupted_message(training: Training, plan: TrainingPlan) -> str:
-    """Return the message for an interrupt that does not wait for the update."""
+    """Return the message for a training that is interrupted before its current update ends: what is
+    saved, and the command that continues."""
     saved = f"{training.run.path} is kept as it was after {training.saved_steps:,} steps"
     return f"interrupted in the midst of an update; {saved}; go on by: {plan.resume_command}"
 
 
 def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
-    """Train runs all at once on Ray, print a report, and return the exit code.
+    """Train the policies of `runs` all at once on the Ray cluster at `address`, in the scenario of
+    `plan`; print a report, and return the exit code.
 
     Runs are trained in slices. A slice that is lost with its machine is trained again, with the
     same result. After Ctrl-C or SIGTERM a run has the slices that have come back.
@@ -178,7 +183,7 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
 
 
 def _open_viewer(training: Training) -> BatchProcess:
-    """Open a window that shows the worlds while it is open."""
+    """Open a window that shows the worlds of `training` at every step, and return its process."""
     from gv_engine.ui.window.viewer import BatchProcess
     from gv_engine.vector.compiled_backend import CompiledBatch
 
@@ -190,7 +195,8 @@ def _open_viewer(training: Training) -> BatchProcess:
 
 
 def _send_metrics(viewer: BatchProcess, training: Training) -> None:
-    """Send the metrics of the last update to the window."""
+    """Send success rate, return, length and speed of the last training update to the viewer
+    window."""
     from gv_engine.session.batch_viewer import CurvePoint
 
     metrics = training.metrics
@@ -199,18 +205,21 @@ def _send_metrics(viewer: BatchProcess, training: Training) -> None:
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:
-    """Return the success rate and the return, as far as they are known, for the progress bar."""
+    """Return success rate and return from `metrics`, as far as they are known, as a text for the
+    progress bar."""
     texts = zip(("success", "return"), _format_means(metrics), strict=False)
     return "".join(f"{name} {text}  " for name, text in texts if text != _UNKNOWN)
 
 
 def _format_counts(metrics: TrainingMetrics, seconds: float) -> tuple[str, str, str]:
-    """Return the texts of steps, episodes and seconds."""
+    """Return the numbers of steps and episodes in `metrics`, and the `seconds` of training, as
+    texts."""
     return f"{metrics.steps:,}", f"{metrics.episodes:,}", f"{seconds:.1f}"
 
 
 def _format_means(metrics: TrainingMetrics) -> list[str]:
-    """Return the texts of success rate, return and length; `–` for unknown ones."""
+    """Return the mean success rate, return and length of episodes in `metrics` as texts; `–` stands
+    for an unknown value."""
     means = metrics.episode_return, metrics.episode_length
     texts = f"{metrics.success_rate:.1%}", *(f"{mean:.4g}" for mean in means)
     return [_UNKNOWN if text.startswith("nan") else text for text in texts]
@@ -219,7 +228,8 @@ def _format_means(metrics: TrainingMetrics) -> list[str]:
 def _warn_of_unknown_means(
     plan: TrainingPlan, runs: Sequence[Run], results: Sequence[_RunResult]
 ) -> None:
-    """Print why the success rate and the return of a run are unknown, if they are."""
+    """Print a warning if one of `results` has no known success rate and return, with the number of
+    steps after which they are known in these `runs` of `plan`."""
     unknown = [result for result in results if math.isnan(result.metrics.episode_return)]
     if unknown:
         longest = max(member.max_steps or 0 for member in plan.scenario.members)
@@ -231,7 +241,8 @@ def _warn_of_unknown_means(
 
 
 def _report_rows(training: Training) -> list[tuple[str, str]]:
-    """Return the (label, value) rows of the report of a run; unknown values are left out."""
+    """Return the (label, value) rows of the final report on one training run, without unknown
+    values."""
     metrics, best, seconds = training.metrics, training.run.best, training.learner.seconds
     speed = f"{training.steps_per_second:,.0f}" if training.steps else _UNKNOWN
     names = "steps", "episodes", "seconds", "steps per second", "success"
@@ -248,7 +259,8 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
 
 
 def _print_results(plan: TrainingPlan, results: Sequence[_RunResult]) -> None:
-    """Print a table with a line for each of several runs, if there are any."""
+    """Print a table, titled by the scenario of `plan`, with one line for each training run in
+    `results`; nothing if there are none."""
     if not results:
         return
     heads = "run", "steps>", "episodes>", "seconds>", "success>", "return, mean>", "length, mean>"
@@ -280,7 +292,7 @@ here or by --ray, including those that have not started.
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `train` with its options to the command line."""
     text = "Train a policy by PPO (needs the extra rl)"
     parser = cli.add_command(commands, run, "train", text, _EXAMPLES, _EPILOG)
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=cli.SCENARIO_HELP)
@@ -321,7 +333,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train, print progress, save the results; return the exit code."""
+    """Run the command `train`: train policies as the options say, print progress, and return the
+    exit code."""
     if RL.missing_message:
         raise MissingExtraError(RL.missing_message)
     if options.ray:
@@ -355,7 +368,8 @@ def run(options: argparse.Namespace) -> int:
 def _rollout_words(
     options: argparse.Namespace, reference: Mapping[str, Any], path: Path
 ) -> list[str]:
-    """Return the words of the command that rolls out a run in its scenario."""
+    """Return the words of the `gv-engine rollout` command that plays the trained policy in folder
+    `path` in its scenario, given by `reference`; `options` say what Python may run."""
     load = partial(load_scenario, reference["source"], **reference["settings"])
     words = cli.scenario_words(reference)
     return [
@@ -371,7 +385,8 @@ def _rollout_words(
 def _resume_words(
     options: argparse.Namespace, reference: Mapping[str, Any], path: Path
 ) -> list[str]:
-    """Return the words of the command that resumes runs."""
+    """Return the words of the `gv-engine train --resume` command that continues the training in
+    folder `path`; `reference` is its scenario, and `options` are those of this command."""
     words = ["gv-engine", "train", "--resume", str(path)]
     if options.ray:
         words += ["--ray", options.ray]
@@ -379,7 +394,7 @@ def _resume_words(
 
 
 def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
-    """Return the scenario and its new runs, one for each seed.
+    """Return the scenario that the options name, and a newly created training run for each seed.
 
     Raises:
         UsageError: no scenario is named, or it cannot be trained on.
@@ -417,7 +432,7 @@ def _stop_condition(options: argparse.Namespace, default: StopCondition) -> Stop
 
 
 def _hyperparameters(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the hyperparameters that the options set."""
+    """Return the training hyperparameters that the command-line options set, by name."""
     values = {
         "num_envs": options.num_envs,
         "num_threads": options.threads,
@@ -430,7 +445,8 @@ def _hyperparameters(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
-    """Return the scenario and the runs of the folder given by --resume.
+    """Return the scenario and the training runs in the folder given by --resume, after a check that
+    the other options fit them.
 
     Raises:
         UsageError: an option is for new runs only, or the runs differ in scenario, levels or stop

@@ -14,7 +14,7 @@ gv-engine view caves/first.yaml --policy caves-run"""
 
 
 def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
+    """Add the command `view` with its options to the command line."""
     parser = cli.add_command(
         commands, run, "view", "Watch a batch of worlds in a window", _EXAMPLES
     )
@@ -26,7 +26,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Open the window and step the worlds until it is closed."""
+    """Run the command `view`: show many worlds in a window, in which a policy acts until the window
+    is closed."""
     loaded = load_scenario(options.scenario, **cli.scenario_options(options))
     scenario = cli.require_grid(loaded, "view shows grids").require_single_agent("view")
     # imported here: other commands do not need pygame
@@ -37,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     worlds = BatchViewer(scenario, options.num_envs, options.policy, options.seed, options.threads)
 
     def open_first_screen(app: App) -> None:
-        """Start the worlds, and open the screen that shows them."""
+        """Start the worlds, and open the screen that shows them in the window `app`."""
         worlds.start()
         app.push(BatchScreen(app, worlds, f"{options.policy}, {options.num_envs:,} worlds"))
 

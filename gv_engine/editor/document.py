@@ -107,14 +107,16 @@ class EditorDocument:
 
     @property
     def title(self) -> str:
-        """Name of the document, with * if it has unsaved changes."""
+        """Name of the file and of its edited variant (named version) for the title bar, with * if
+        there are unsaved changes."""
         file = self.level.file
         name = file.parent.name if file.stem == "scenario" else file.stem
         named = f"{name}#{self.variant}" if self.variant else name
         return f"{named} *" if self.buffer.is_changed else named
 
     def refresh(self) -> bool:
-        """Read the text again if it has changed, and return whether it has."""
+        """Parse the text again if text or file name has changed since the last call, and return
+        whether it has; this updates the scenario, the map and the errors."""
         now = self.buffer.text, self.buffer.file
         if self._read == now:
             return False
@@ -141,8 +143,8 @@ class EditorDocument:
         return True
 
     def have_rules_changed(self) -> bool:
-        """Return whether rule files have changed since they were read; the next `refresh` then
-        reads the text again."""
+        """Return whether Python files with rules of the scenario have changed on disk since they
+        were read; if so, the next `refresh` parses the text again."""
         has_changed = self._rule_watch is not None and self._rule_watch.differs(self._rule_files())
         if has_changed:
             self._read = None
@@ -154,7 +156,7 @@ class EditorDocument:
         return [file for file in files if file.suffix == ".py"]
 
     def _faults(self, error: ScenarioError) -> tuple[Fault, ...]:
-        """Return the problems of an error with their places."""
+        """Return the problems listed in `error`, each with its place in the file."""
         places = error.places or (ProblemPlace(),) * len(error.problems)
         return tuple(
             Fault(self.shorten_message(text), place)
@@ -167,7 +169,8 @@ class EditorDocument:
         return f"line {rest}" if (rest := message.removeprefix(f"{label}:")) != message else message
 
     def cells_of(self, fault: Fault) -> list[MapCell]:
-        """Return the map cells that a fault is about; none if it is about something else."""
+        """Return the map cells that an error or likely mistake, `fault`, is about; [] if it is not
+        about cells."""
         place, level_map = fault.place, self.map
         if place.cells:
             cells = [cell for cell in place.cells if cell in level_map]
@@ -183,14 +186,14 @@ class EditorDocument:
         return []
 
     def _type_names(self, cell: MapCell) -> set[str]:
-        """Return the object types in a cell, its ground included."""
+        """Return the names of the object types in a map cell: of its object and of its ground."""
         symbol = self.map.symbol(cell)
         layers = [symbol, symbol.ground] if symbol else []
         return {self.vocabulary.types[layer.kind].name for layer in layers if layer}
 
     @property
     def rules(self) -> RuleList:
-        """Rules of the scenario.
+        """List of the scenario's rules, which can be edited.
 
         Raises:
             EditError: the file cannot be read.
@@ -211,13 +214,13 @@ class EditorDocument:
 
     @property
     def _parsed(self) -> Document:
-        """Parsed document; raises EditError if there is none."""
+        """Document of the last valid text; raise an EditError if no text was valid yet."""
         if self.document is None:
             raise EditError(f"The file cannot be read: {self.faults[0].message}")
         return self.document
 
     def set_value(self, path: KeyPath, value: Any) -> None:
-        """Set a value of the file; None removes it."""
+        """Set the value at the key path `path` of the file to `value`; None removes the key."""
         if value is not None:
             self.edit(lambda text: put(text, path, value))
         elif has_value(self.buffer.text, path):
@@ -226,8 +229,8 @@ class EditorDocument:
     # ---- changes -------------------------------------------------------------------------
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
-        """Change the text, read it again, and return whether it has changed; see
-        `TextBuffer.edit`."""
+        """Replace the text by `change(text)`, parse it again, and return whether it has changed.
+        Consecutive edits with an equal `stroke` are undone together."""
         changed = self.buffer.edit(change, stroke)
         self.refresh()
         return changed
@@ -241,7 +244,8 @@ class EditorDocument:
         return self.buffer.redo() and self.refresh()
 
     def insert_level(self, seed: int) -> None:
-        """Replace the reset functions of the scenario by a map: the level of a seed.
+        """Replace the functions that generate levels by a fixed map: the level that they generate
+        for `seed`.
 
         Raises:
             EditError: the scenario has errors.
@@ -250,7 +254,8 @@ class EditorDocument:
         self.edit(lambda _: text)
 
     def copy_with_level(self, seed: int) -> EditorDocument:
-        """Return a new document with the level of a seed as a map, see `insert_level`.
+        """Return a new document of the same file in which a fixed map, the level generated for
+        `seed`, replaces the functions that generate levels.
 
         Raises:
             EditError: the scenario has errors.
@@ -259,7 +264,8 @@ class EditorDocument:
         return EditorDocument(buffer, self.variant, self.trust, self._settings)
 
     def _text_with_level(self, seed: int) -> str:
-        """Return the text with the level of a seed as a map.
+        """Return the file's text with a fixed map, the level generated for `seed`, in place of the
+        functions that generate levels.
 
         Raises:
             EditError: the scenario has errors.
@@ -289,7 +295,8 @@ STARTERS = {
 
 
 def open_document(source: str, **options: Any) -> EditorDocument:
-    """Return a document to edit.
+    """Return `source`, the name or file of a scenario, opened for editing; built-in ones are opened
+    as a copy. `options` are as for `load_scenario`.
 
     Args:
         source: name or file, as for `load_scenario`; a built-in scenario is opened as a copy, and a
@@ -320,7 +327,8 @@ def open_document(source: str, **options: Any) -> EditorDocument:
 
 
 def new_document(starter: str, file: Path | None = None, **options: Any) -> EditorDocument:
-    """Return a document of a new level.
+    """Return a new, unsaved level opened for editing, with the text of `starter`, one of
+    `STARTERS`; `file` is where it will be saved, and `options` are as for `open_document`.
 
     Args:
         starter: one of `STARTERS`.
@@ -333,8 +341,8 @@ def new_document(starter: str, file: Path | None = None, **options: Any) -> Edit
 
 
 def _extending_text(source: str) -> str:
-    """Return the text of a level that extends a built-in scenario; of a pack the named level, or
-    the first."""
+    """Return the text of a new scenario file that extends the built-in scenario `source`. If
+    `source` is a pack of levels, its level such as `sokoban#3`, or else its first, is copied in."""
     name, _, number = source.partition("#")
     levels = Scenario.load(name).document.levels
     if not levels:
@@ -346,7 +354,8 @@ def _extending_text(source: str) -> str:
 
 
 def _check_domain(text: str, level: ScenarioRef) -> None:
-    """Raise an error unless the text is of a domain whose levels can be edited.
+    """Raise an error if the scenario file's `text` is not of a grid but of another domain, which
+    the editor cannot edit; `level` is the reference named in the message.
 
     Raises:
         EditError: the text is no YAML, or of another domain.
@@ -399,7 +408,8 @@ class BackgroundChecker:
         self._connection: Connection | None = None
 
     def ask(self, scenario: Scenario | None) -> None:
-        """Check a level, and drop the earlier request; None only drops it."""
+        """Request that the background process checks `scenario`; the previous request is dropped.
+        None only drops that one."""
         if self.is_waiting and time.monotonic() > self._request_time + _BUSY_SECONDS:
             self.close()  # it may search for long yet
         self._request_number += 1
@@ -413,7 +423,8 @@ class BackgroundChecker:
             self._connection.send((self._request_number, scenario))
 
     def answer(self) -> CheckState | None:
-        """Return the latest results; None if there are none since the last call."""
+        """Return the latest results for the last request; None if none have arrived since the last
+        call. A process that has died or takes too long gives a result with a message."""
         latest = None
         if self._connection is None or not self.is_waiting:
             return None
@@ -431,7 +442,7 @@ class BackgroundChecker:
         return latest
 
     def close(self) -> None:
-        """End the process."""
+        """Kill the background process, if it runs, and drop the last request."""
         self.is_waiting = False
         if self._connection is not None:
             self._process.kill()
@@ -446,8 +457,9 @@ class BackgroundChecker:
 
 
 def _serve_requests(connection: Connection) -> None:
-    """Send the check states of each level that arrives until the connection closes; a newer request
-    cancels the current one. The main function of the process."""
+    """Check each level that arrives on `connection`, and send back its results, until the
+    connection closes; a newer level cancels the check. This is the main function of the background
+    process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     # compiler warnings would repeat with every change
     with redirect_stderr(StringIO()), suppress(EOFError, OSError):
@@ -463,7 +475,8 @@ def _serve_requests(connection: Connection) -> None:
 
 
 def check_level(scenario: Scenario) -> Iterator[CheckState]:
-    """Yield the results for a level: first the faults, then whether the level can be won."""
+    """Yield results of checks of a scenario as they are found: first errors and likely mistakes,
+    then whether its levels can be won, and in how many steps."""
     try:
         faults = tuple(_find_faults(scenario))
         yield CheckState(faults)
@@ -474,7 +487,8 @@ def check_level(scenario: Scenario) -> Iterator[CheckState]:
 
 
 def _find_faults(scenario: Scenario) -> Iterator[Fault]:
-    """Yield the faults that `gv-engine check --quick` finds."""
+    """Yield the errors of the scenario, or without any its likely mistakes, as `gv-engine check
+    --quick` finds them."""
     from gv_engine.session.sprite_paths import find_broken_sprites
     from gv_engine.validation.differential import find_broken_contracts, run_differential_test
     from gv_engine.validation.lint import find_placed_mistakes, find_rule_place
@@ -489,7 +503,8 @@ def _find_faults(scenario: Scenario) -> Iterator[Fault]:
 
 
 def _solve_levels(scenario: Scenario) -> Iterator[CheckState]:
-    """Yield the result of the level of seed 0, then summaries of more seeds."""
+    """Yield for each of several seeds of `scenario` the fewest steps that win the level of seed 0,
+    and a summary of the levels searched so far."""
     from gv_engine.validation.solver import Survey, Verdict  # compiles
 
     survey = Survey(scenario, (), _SEARCH_SECONDS)

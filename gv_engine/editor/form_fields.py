@@ -57,14 +57,14 @@ class FormField(NamedTuple):
 
     @property
     def current(self) -> dict[str, Any]:
-        """Value as a mapping of its keys; a rule may be given by its name alone."""
+        """Value of the field as a dict; a rule given by its name alone becomes `{"name": …}`."""
         if isinstance(self.value, dict):
             return dict(self.value)
         return {} if self.value is None else {"name": self.value}
 
     def with_current(self, name: str, value: Any) -> Any:
-        """Return the value with one of its keys set, None to remove the key; None for an empty
-        value."""
+        """Return the value of the field, a mapping, with its key `name` set to `value`; None
+        removes the key. A mapping that becomes empty gives None."""
         values = {**self.current, name: value}
         if name == "name":  # another rule may have other parameters
             allowed_keys = _call_keys(self.schema, value) or self.keys
@@ -81,13 +81,14 @@ class FormField(NamedTuple):
         return "" if self.value is None else format_typed_value(self.value)
 
     def next_choice(self, step: int) -> Any:
-        """Return the choice `step` places after the current one; None for no value."""
+        """Return the possible value `step` places after the current one, in a circle; None stands
+        for no value, if the field may be empty."""
         order = list(self.choices) if self.required else [None, *self.choices]
         number = order.index(self.value) if self.value in order else 0
         return order[(number + step) % len(order)]
 
     def parse(self, text: str) -> Any:
-        """Return the value of a text that the user typed.
+        """Return the value that the user typed as `text`; raise an error if it is no value.
 
         Raises:
             EditError: the text is no value of the field.
@@ -101,7 +102,8 @@ class FormField(NamedTuple):
 
 
 def form_fields(keys: KeyTable, values: Mapping[str, Any], vocab: Vocabulary) -> list[FormField]:
-    """Return the fields for the keys of a mapping.
+    """Return a form field for each possible key in `keys`, with its current value from `values`;
+    `vocab` has the object types and colours of the level.
 
     Args:
         keys: possible keys.
@@ -112,7 +114,8 @@ def form_fields(keys: KeyTable, values: Mapping[str, Any], vocab: Vocabulary) ->
 
 
 def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
-    """Return the field for one key."""
+    """Return the form field that edits the value of the key called `name`; `key` has its schema,
+    `value` is the current value, and `vocab` the object types and colours of the level."""
     schema = _matching_schema(key.schema, value)
     choices = tuple(_choices(key.schema, vocab))
     keys: KeyTable = {}
@@ -128,8 +131,8 @@ def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
 
 
 def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
-    """Return the schema that a value matches among alternatives; the schema itself if none or
-    several do."""
+    """Return the one of the alternatives (`anyOf`) in `schema` to which the current `value` fits, a
+    mapping or list; `schema` itself if there is none."""
     resolved = _resolve(schema)
     if "anyOf" not in resolved or "properties" in resolved:
         return schema if _functions_of(schema) else resolved
@@ -139,7 +142,8 @@ def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
 
 
 def _property_keys(schema: JsonSchema) -> KeyTable:
-    """Return a form's keys, with description and schema, from the `properties` of a JSON schema."""
+    """Return the keys of a form, with description and schema, given the JSON `schema` of the
+    mapping that the form edits."""
     required = schema.get("required", ())
     return {
         name: Key(part.get("description", ""), part, name in required)
@@ -151,14 +155,15 @@ def _property_keys(schema: JsonSchema) -> KeyTable:
 
 
 def _functions_of(schema: JsonSchema) -> FunctionSchema | None:
-    """Return the rules that a schema allows; None if it is not about rules."""
+    """Return the rules that a value of the JSON `schema` may name; None if it names no rules."""
     name = str(schema.get("$ref", "")).rpartition("/")[2]
     candidates = (format.functions.get(name) for format in load_formats().values())
     return next(filter(None, candidates), None)
 
 
 def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
-    """Return the keys of a rule's entry: the name of the rule, and its parameters."""
+    """Return the keys of the form for a rule in the scenario file: its name and, if `name` is a
+    known rule, its parameters. `schema` says which rules are allowed."""
     functions = _functions_of(schema)
     if functions is None:
         return {}
@@ -169,7 +174,7 @@ def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
 
 
 def argument_keys(system: System) -> KeyTable:
-    """Return the keys of the parameters that scenario files give to a rule."""
+    """Return the keys with which a scenario file can set parameters of the rule `system`."""
     return {
         parameter.name: Key(kind.words, kind.form, parameter.required)
         for parameter in system.parameters
@@ -199,7 +204,8 @@ class FormParts(NamedTuple):
     vocab: Vocabulary
 
     def fields(self, value: Any) -> list[FormField]:
-        """Return a field for each option and for each other part."""
+        """Return the form fields that edit `value`, a list or mapping: a yes-or-no field for each
+        possible item, and a field for each other part."""
         option_key = Key("Whether it is one of them.", BOOLEAN, required=True)
         selected = self.usual if value is None else value
         options = ((option, option in selected) for option in self.options)
@@ -212,13 +218,16 @@ class FormParts(NamedTuple):
         return [*option_fields, *others]
 
     def _named_parts(self, value: Any) -> list[tuple[str, Any]]:
-        """Return (name, part) pairs; parts of lists are numbered from 1."""
+        """Return the (name, part) pairs of `value`, a list or mapping; parts of a list have their
+        number from 1 as name."""
         if self.is_list:
             return [(str(number), part) for number, part in enumerate(value or (), 1)]
         return list((value or {}).items())
 
     def set_part(self, value: Any, name: str, part: Any) -> Any:
-        """Return the value with a part set, None to remove the part."""
+        """Return `value`, a list or mapping, with the part called `name` set to `part`; None
+        removes the part. For possible items of a list, `part` is whether the item is in the
+        list."""
         options = {str(option): option for option in self.options}
         if name in options:
             selected = self.usual if value is None else value
@@ -230,7 +239,8 @@ class FormParts(NamedTuple):
         return (list(kept_parts.values()) if self.is_list else kept_parts) or None
 
     def move_part(self, value: Any, name: str, offset: int) -> Any:
-        """Return a list with a part moved by some places; anything else unchanged."""
+        """Return the list `value` with the part called `name`, its number from 1, moved by `offset`
+        places; a mapping is returned unchanged."""
         names = [key for key, _ in self._named_parts(value)]
         if not self.is_list or name not in names:
             return value
@@ -242,7 +252,7 @@ class FormParts(NamedTuple):
 
     @property
     def example(self) -> Any:
-        """Initial value of a new part."""
+        """Value with which a newly added part begins."""
         alternatives = _resolve(self.key.schema).get("anyOf", [self.key.schema])
         schemas = [_resolve(schema) for schema in alternatives]
         if any("properties" in schema for schema in schemas):
@@ -255,7 +265,8 @@ class FormParts(NamedTuple):
 
 
 def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | None:
-    """Return the parts of a schema; None if a value is entered as a whole."""
+    """Return how to edit a list or mapping of the JSON `schema` part by part; None if it is typed
+    as a whole. `key` has its description, and `vocab` the object types and colours of the level."""
     items, named_parts = schema.get("items"), schema.get("additionalProperties")
     if schema.get("type") == "array" and isinstance(items, dict):
         if items.get("type") in ("array", "integer", "number") or schema.get("maxItems") == 2:
@@ -288,7 +299,8 @@ def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
 
 
 def _choices(schema: JsonSchema, vocab: Vocabulary) -> Sequence[Any]:
-    """Return all possible values, if they are names; else ()."""
+    """Return all values that the JSON `schema` allows, if they are names from `vocab` or the
+    schema, or true and false; [] if the value is typed freely."""
     if schema == OBJECT:
         return _object_names(vocab)
     if schema == COLOR:
@@ -317,7 +329,8 @@ _TYPES = {
 
 
 def _describe_types(schema: JsonSchema) -> list[str]:
-    """Return the possible values in words."""
+    """Return phrases for the kinds of values that the JSON `schema` allows, such as `a whole
+    number`."""
     if schema == TEXT:
         return ["a text"]
     resolved = _resolve(schema)
@@ -335,7 +348,7 @@ def _describe_types(schema: JsonSchema) -> list[str]:
 
 
 def format_typed_value(value: Any) -> str:
-    """Return a value as the user types it."""
+    """Return `value` as text in the way that the user would type it in a form."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):

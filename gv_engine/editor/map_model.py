@@ -69,7 +69,8 @@ class Vocabulary:
     names: NameResolver | None = None
 
     def normalize_entry(self, entry: Any) -> CellThing:
-        """Return a legend entry without default values."""
+        """Return `entry`, the value of a legend character as YAML gives it, as a dict without keys
+        that have their default value."""
         thing = {key: part for key, part in _as_entry(entry).items() if part is not None}
         name = str(thing.get("object", ""))
         if name == OBJECT_TYPES[FLOOR].name:
@@ -84,7 +85,8 @@ class Vocabulary:
         return thing
 
     def thing_of_symbol(self, symbol: Symbol) -> CellThing:
-        """Return the content of a symbol without random values."""
+        """Return the content of a cell as a legend entry (see `CellThing`), given as a `Symbol`
+        without random values."""
         thing: dict[str, Any] = {}
         if symbol.kind != FLOOR:
             thing = self.thing_of_type(symbol.kind, symbol.state, symbol.color)
@@ -95,7 +97,8 @@ class Vocabulary:
         return thing
 
     def thing_of_type(self, kind: int, state: int = 0, color: int = NONE) -> dict[str, Any]:
-        """Return the content of a cell with an object of a type."""
+        """Return the legend entry of an object: `kind` is the index of its type in `types`, `state`
+        that of the state in the type's `states`, and `color` that in `COLORS`."""
         object_type = self.types[kind]
         thing: dict[str, Any] = {"object": object_type.name}
         if object_type.states and state:
@@ -105,29 +108,33 @@ class Vocabulary:
         return thing
 
     def is_ground(self, thing: CellThing) -> bool:
-        """Return whether the content lies on the ground."""
+        """Return whether `thing`, a cell's content, is a kind of ground such as ice."""
         name = thing.get("object")
         return name in self.types and self.types[str(name)].layer == GROUND
 
 
 def _as_entry(content: Any) -> dict[str, Any]:
-    """Return a legend entry as a dict, also if it is the name of an object."""
+    """Return `content`, the value of a legend character, as a dict; the name of an object becomes
+    `{"object": …}`."""
     return content if isinstance(content, dict) else {"object": content}
 
 
 def _shorten_entry(thing: CellThing) -> Any:
-    """Return the name of an object without other keys; any other legend entry as a dict."""
+    """Return the legend entry `thing` as the name of its object, if it has no other keys; else as a
+    dict."""
     return thing["object"] if list(thing) == ["object"] else dict(thing)
 
 
 def read_vocabulary(document: Document) -> Vocabulary:
-    """Return the vocabulary of a document; errors are ignored, as other checks report them."""
+    """Return the object types, colours and legend that the scenario file `document` allows in its
+    map. Parts with errors get their defaults; other checks report the errors."""
     entries = document.root.value if isinstance(document.root.value, dict) else {}
     names = NameResolver(document, TypeIds.assign([document]), ErrorCollector(document.label))
     draws = RandomValues(names)
 
     def read(key: str, reader: Callable[[YamlNode], _T], default: _T) -> _T:
-        """Return what a reader makes of a key; the default without the key or after an error."""
+        """Return the result of `reader` for the value of the file's top-level `key`; return
+        `default` if the key is missing or has an error."""
         with suppress(FieldError, ScenarioError):
             if key in entries:
                 return reader(entries[key])
@@ -169,7 +176,8 @@ def read_vocabulary(document: Document) -> Vocabulary:
 
 
 def _fixed_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:
-    """Return a symbol with the first option in place of each random value."""
+    """Return the content of a map character, `symbol`, with the first possible value in place of
+    each random value in `draws`."""
     option, facing = symbol.options[0], symbol.facing
     values = (option.kind, option.state, option.color)
     kind, state, color = (draws.list_possible_values(value)[0] for value in values)
@@ -204,7 +212,8 @@ class Brushes:
         self.set_vocabulary(vocab)
 
     def set_vocabulary(self, vocab: Vocabulary) -> None:
-        """Take over the object types and colours of a vocabulary."""
+        """Replace the object types and colours that the brushes offer by those of `vocab`, the
+        level's; if the selected brush is no longer offered, select the last one."""
         self._vocab = vocab
         kinds = dict.fromkeys((*vocab.objects, *(vocab.usual if self.all_things else ())))
         objects = [vocab.types[kind].name for kind in kinds if kind != FLOOR]
@@ -213,7 +222,8 @@ class Brushes:
             self.chosen = self.names[-1]
 
     def choose(self, name: str, *_: object) -> None:
-        """Select a brush; further arguments, such as the position of the mouse, are ignored."""
+        """Select the brush called `name`; further arguments, such as the position of the mouse, are
+        ignored."""
         self.chosen = name
 
     def select_next(self, offset: int) -> None:
@@ -221,23 +231,26 @@ class Brushes:
         self.chosen = self.names[(self.names.index(self.chosen) + offset) % len(self.names)]
 
     def states(self, name: str) -> tuple[str, ...]:
-        """Return the states of a brush; for the agent, its directions."""
+        """Return the names of the states of the object that the brush called `name` paints; for the
+        agent, its directions."""
         return ORIENTATIONS if name == AGENT_KEY else self._vocab.types[name].states
 
     def colors(self, name: str) -> tuple[int, ...]:
-        """Return the colours that a brush may have; () if it has none."""
+        """Return the indices in `COLORS` of the colours that the brush called `name` can paint; ()
+        if its object has no colour."""
         if name == AGENT_KEY or not self._vocab.types[name].colored:
             return ()
         return self._vocab.colors
 
     def state(self, name: str) -> int:
-        """Return the number of the state that a brush paints."""
+        """Return the index of the state in which the brush called `name` paints its object; for the
+        agent, of the direction."""
         usual = _USUAL.get(self._vocab.types[name].index) if name != AGENT_KEY else _AGENT_SYMBOL
         state = self._states.get(name, usual.state if usual else 0)
         return min(state, max(0, len(self.states(name)) - 1))
 
     def color(self, name: str) -> int:
-        """Return the index of the colour that a brush paints."""
+        """Return the index in `COLORS` of the colour that the brush called `name` paints."""
         if not (colors := self.colors(name)):
             return NONE
         usual = _USUAL.get(self._vocab.types[name].index)
@@ -245,27 +258,30 @@ class Brushes:
         return color if color in colors else colors[-1]
 
     def set_state(self, index: int) -> None:
-        """Set the state of the selected brush."""
+        """Let the selected brush paint its object in the state with this `index`, counted in a
+        circle."""
         if count := len(self.states(self.chosen)):
             self._states[self.chosen] = index % count
 
     def next_state(self) -> None:
-        """Set the state of the selected brush to the next one."""
+        """Switch the selected brush to the next of its states."""
         self.set_state(self.state(self.chosen) + 1)
 
     def toggle_all_things(self) -> None:
-        """Switch between all object types and those of the level."""
+        """Switch between brushes for all object types and brushes for those that the level
+        allows."""
         self.all_things = not self.all_things
         self.set_vocabulary(self._vocab)
 
     def next_color(self) -> None:
-        """Set the colour of the selected brush to the next one."""
+        """Switch the selected brush to the next of its colours; nothing happens if it has none."""
         if colors := self.colors(self.chosen):
             number = colors.index(self.color(self.chosen)) + 1
             self._colors[self.chosen] = colors[number % len(colors)]
 
     def thing(self, name: str = "") -> CellThing:
-        """Return the content that a brush paints, by default the selected one."""
+        """Return the legend entry of what the brush called `name` paints; "" stands for the
+        selected brush."""
         name = name or self.chosen
         if name == AGENT_KEY:
             return {AGENT_KEY: ORIENTATIONS[self.state(name)]}
@@ -274,13 +290,15 @@ class Brushes:
         return {} if kind == FLOOR else self._vocab.thing_of_type(kind, *appearance)
 
     def symbol(self, name: str) -> Symbol:
-        """Return the symbol that a brush paints."""
+        """Return what the brush called `name` paints as a `Symbol`: type, state and colour, or the
+        direction of an agent."""
         if name == AGENT_KEY:
             return Symbol(facing=self.state(name))
         return Symbol(self._vocab.types[name].index, self.state(name), self.color(name))
 
     def pick(self, thing: CellThing) -> None:
-        """Select the brush of a cell's content: its object, else its agent, else its ground."""
+        """Select the brush that paints what a cell contains: `thing` is the cell's legend entry.
+        The object counts before the agent, and the agent before the ground."""
         layer = thing
         if "object" not in thing and AGENT_KEY not in thing and "ground" in thing:
             layer = _as_entry(thing["ground"])
@@ -350,16 +368,16 @@ class MapModel:
         return 0 <= cell[0] < height and 0 <= cell[1] < width
 
     def thing(self, cell: MapCell) -> CellThing:
-        """Return the content of a cell; {} for unknown characters."""
+        """Return the content of a map cell as a legend entry; {} if its character is unknown."""
         return self._vocab.things.get(self.rows[cell[0]][cell[1]], FLOOR_THING)
 
     def symbol(self, cell: MapCell) -> Symbol | None:
-        """Return the symbol of a cell; None for unknown characters."""
+        """Return the content of a map cell as a `Symbol`; None if its character is unknown."""
         return self._vocab.legend.get(self.rows[cell[0]][cell[1]])
 
     def cell_arrays(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Return two (H, W, 3) uint8 arrays: type, state and colour of every cell, and of its
-        ground."""
+        """Return two (H, W, 3) uint8 arrays with type, state and colour indices: one of what lies
+        on top in every cell, one of the ground below."""
         grid = np.zeros((*self.shape, 3), np.uint8)
         grid[..., 0] = FLOOR
         ground = grid.copy()
@@ -377,16 +395,18 @@ class MapModel:
         return ((y, x) for y in range(height) for x in range(width))
 
     def agents(self) -> list[tuple[int, int, int]]:
-        """Return (y, x, facing) of the agents on the map."""
+        """Return (y, x, facing) of the agents on the map; `facing` is an index of
+        `ORIENTATIONS`."""
         symbols = ((cell, self.symbol(cell)) for cell in self.cells())
         return [(*cell, s.facing) for cell, s in symbols if s and s.facing is not None]
 
     def cells_of(self, character: str) -> list[MapCell]:
-        """Return the cells with a character."""
+        """Return the cells of the map that have the character `character`."""
         return [(y, x) for y, x in self.cells() if self.rows[y][x] == character]
 
     def flood_fill(self, cell: MapCell) -> list[MapCell]:
-        """Return the connected cells with the same character as `cell`, including `cell`."""
+        """Return the area of cells that have the same map character as `cell` and are connected to
+        it by their sides, `cell` included."""
         character, filled, frontier = self.rows[cell[0]][cell[1]], {cell}, [cell]
         while frontier:
             y, x = frontier.pop()
@@ -399,7 +419,9 @@ class MapModel:
     # ---- changes -------------------------------------------------------------------------
 
     def paint(self, things: Iterable[tuple[MapCell, CellThing]], over: bool = True) -> str:
-        """Return the text with contents put into cells; new characters are added to the legend.
+        """Return the file's text after `things`, pairs of a cell and its new content, were painted
+        into the map. Contents without a character get a new one in the legend; `over` keeps the
+        ground of the cells.
 
         Args:
             things: cells with their new contents.
@@ -424,7 +446,8 @@ class MapModel:
         return self._without_unused(self._with_rows(text, ["".join(row) for row in rows]), rows)
 
     def _with_rows(self, text: str, rows: list[str]) -> str:
-        """Return the text with new rows of the map.
+        """Return the scenario file's `text` with its map replaced by `rows`, one string for each
+        row.
 
         Raises:
             EditError: the level is in a file of another format.
@@ -436,8 +459,9 @@ class MapModel:
     def _character_for(
         self, text: str, legend: dict[str, CellThing], rows: list[list[str]], thing: CellThing
     ) -> tuple[str, str]:
-        """Return `(text, character)`: the character of `thing`, and the text with a new legend
-        entry for the character if there was none; the entry is also added to `legend`.
+        """Return `(text, character)`: the map character that stands for `thing`, a cell's content,
+        and the file's text. A new character is added to the text and to `legend`, and is none of
+        those in `rows`.
 
         Raises:
             EditError: all characters are in use.
@@ -456,8 +480,9 @@ class MapModel:
         return put(text, ("legend", character), entry), character
 
     def _with_spaces(self, text: str, things: Iterable[CellThing]) -> str:
-        """Return the text with the object types and colours of `things` added to its state and
-        observation space, where these are listed."""
+        """Return the file's `text` with the object types and colours in `things`, contents of
+        cells, added to the lists of `state_space` and `observation_space`, if the file has such
+        lists."""
         parts = [part for thing in things for part in _nested_things(thing)]
         names_by_key = {
             "objects": dict.fromkeys(str(thing["object"]) for thing in parts if "object" in thing),
@@ -474,7 +499,9 @@ class MapModel:
         return text
 
     def _without_unused(self, text: str, rows: list[list[str]]) -> str:
-        """Return the text without legend entries whose character has vanished from the only map."""
+        """Return the file's `text` without the legend entries of characters that are in the old map
+        but not in `rows`, the new one. Entries with a comment stay, and all if the file has several
+        maps."""
         if self.path != ("map",):
             return text
         old_characters = {character for row in self.rows for character in row}
@@ -485,7 +512,8 @@ class MapModel:
         return text
 
     def draw_room(self, corner: MapCell, opposite: MapCell) -> str:
-        """Return the text with a room: walls around floor between two opposite corners."""
+        """Return the file's text with a room drawn into the map: walls along the sides of the
+        rectangle between two opposite corner cells, and floor inside."""
         (y1, x1), (y2, x2) = corner, opposite
         things = [
             ((y, x), WALL_THING if y in (y1, y2) or x in (x1, x2) else FLOOR_THING)
@@ -494,7 +522,8 @@ class MapModel:
         return self.paint(things, over=False)
 
     def resize(self, height: int, width: int) -> str:
-        """Return the text with a map of another size; walls on the border stay on the border.
+        """Return the file's text with the map cut or filled with floor, at the right and the
+        bottom, to `height` × `width` cells. A closed wall around the map stays around the map.
 
         Raises:
             EditError: the size is too small or too large.
@@ -515,7 +544,9 @@ class MapModel:
         return self._with_rows(self._text, inner)
 
     def replace_levels(self, grid: Any, ground: Any, agents: Iterable[tuple[int, int, int]]) -> str:
-        """Return the text with a map in place of the keys that generate levels.
+        """Return the file's text with a fixed map in place of the keys that generate random levels.
+        `grid` and `ground` hold type, state and colour of every cell, and `agents` their (y, x,
+        facing).
 
         Args:
             grid: (H, W, 3) type, state and colour of the objects in every cell.
@@ -542,13 +573,15 @@ class MapModel:
 
 
 def cells_of_box(corner: MapCell, opposite: MapCell) -> list[MapCell]:
-    """Return the cells of a rectangle between two corners, row by row."""
+    """Return the cells of the rectangle between two opposite corner cells, row by row."""
     (top, bottom), (left, right) = (sorted(pair) for pair in zip(corner, opposite, strict=True))
     return [(y, x) for y in range(top, bottom + 1) for x in range(left, right + 1)]
 
 
 def _add_thing(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
-    """Return the content of a cell after a thing is put into it; ground and room stay."""
+    """Return the legend entry of a cell whose entry was `before`, after `thing` is put into the
+    cell. Ground and room stay, unless `thing` is a ground by `vocab` or is bare floor put on bare
+    floor."""
     kept = {key: before[key] for key in ("ground", "room") if key in before}
     if vocab.is_ground(thing):
         return {**before, "ground": _shorten_entry(thing)}
@@ -558,7 +591,7 @@ def _add_thing(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[s
 
 
 def _nested_things(thing: CellThing) -> Iterator[CellThing]:
-    """Yield a thing, and the things in, below or held by it."""
+    """Yield `thing`, a cell's content, and all contents inside, below or held by it."""
     yield thing
     for key in ("ground", "content", "holds"):
         inner = thing.get(key)
@@ -567,7 +600,8 @@ def _nested_things(thing: CellThing) -> Iterator[CellThing]:
 
 
 def _candidate_characters(thing: CellThing) -> Iterator[str]:
-    """Yield characters for a new legend entry, those that resemble the thing's name first."""
+    """Yield characters that a new legend entry for `thing`, a cell's content, could use; first
+    those from the names of its object, ground and colour."""
     ground = _as_entry(thing.get("ground")).get("object")
     names = [str(part) for part in (thing.get("object"), ground, thing.get("color")) if part]
     for name in (*names, *([AGENT_KEY] if AGENT_KEY in thing else [])):
@@ -579,8 +613,8 @@ def _candidate_characters(thing: CellThing) -> Iterator[str]:
 
 
 def _map_path(text: str, variant: str) -> KeyPath:
-    """Return the key path of the map of the level `variant` in a scenario text, also if there is no
-    map yet."""
+    """Return the key path, such as `("variants", "big", "map")`, at which a scenario file's `text`
+    has or would have the map of its version called `variant`."""
     variant_path: KeyPath = ("variants", variant, "map")
     if variant and has_value(text, variant_path):
         return variant_path

@@ -74,7 +74,8 @@ class Rule(NamedTuple):
 
     @property
     def description(self) -> str:
-        """Sentence about the rule, with its arguments."""
+        """First sentence of the rule's docstring, with the rule's arguments in parentheses; a
+        message if there is no such rule."""
         if self.system is None:
             return "There is no rule of this name"
         summary = _summarize(self.system)
@@ -100,7 +101,7 @@ class AvailableRule(NamedTuple):
 
 
 def _summarize(system: System) -> str:
-    """Return the first sentence of a rule's docstring."""
+    """Return the first sentence of the docstring of the rule `system`."""
     return first_sentence(system.objects or system.function)
 
 
@@ -122,7 +123,8 @@ class RuleList:
         self._top: dict[str, YamlNode] = value if isinstance(value, dict) else {}
 
     def rules(self, part: RulePart) -> list[Rule]:
-        """Return the rules of a part in order."""
+        """Return the rules in `part`, such as all rewards of the scenario, in their order in the
+        file."""
         node = self._top.get(part.key)
         if node is None:
             return []
@@ -135,11 +137,13 @@ class RuleList:
         return [self._rule(part, (part.key, _NESTED, n), item) for n, item in enumerate(nested)]
 
     def combination(self, part: RulePart) -> str:
-        """Return "any of these" or "all of these" if a part combines several rules; else ""."""
+        """Return "any of these" or "all of these" if `part`, such as the end of episodes, combines
+        several rules that way; else ""."""
         return "" if self._nested_nodes(part) is None else _SEVERAL[_name(self._top[part.key])]
 
     def _nested_nodes(self, part: RulePart) -> list[YamlNode] | None:
-        """Return the nodes of the rules that a part combines; None if it does not combine rules."""
+        """Return the YAML nodes of the rules that `part` combines by "any of these" or "all of
+        these"; None if it does not combine rules."""
         node = self._top.get(part.key)
         if part.is_list or node is None or _name(node) not in _SEVERAL:
             return None
@@ -148,13 +152,14 @@ class RuleList:
         return nested.value if nested and isinstance(nested.value, list) else None
 
     def _rule(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
-        """Return the rule of a node."""
+        """Return the rule in `part` whose entry is the YAML `node` at the key path `path`."""
         plain = node.plain if isinstance(node.value, dict) else {}
         arguments = {key: value for key, value in plain.items() if key != "name"}
         return Rule(part, path, _name(node), arguments, self._system(part.phase, node))
 
     def _system(self, phase: Phase, node: YamlNode) -> System | None:
-        """Return the system that a node names; None if there is none."""
+        """Return the registered rule of kind `phase` that the YAML `node` names; None if there is
+        none."""
         names = self._vocab.names
         named = node.value.get("name") if isinstance(node.value, dict) else node
         if names is None or named is None:
@@ -164,7 +169,8 @@ class RuleList:
         return None
 
     def available_rules(self, part: RulePart) -> Iterator[AvailableRule]:
-        """Yield the rules that can be added to a part: custom rules first, then built-in ones."""
+        """Yield the rules that can be added to `part`, such as the rewards: those of the user's
+        Python modules first, then built-in ones."""
         modules = self._vocab.names.modules if self._vocab.names else {}
         for where, module in modules.items():
             if not is_engine_module(module.__name__):
@@ -176,19 +182,20 @@ class RuleList:
             yield AvailableRule(system.name, system)
 
     def _allowed_functions(self, part: RulePart) -> FunctionSchema:
-        """Return the functions that a part may list, from the JSON schema."""
+        """Return the rules that `part`, such as the rewards, may list by the JSON schema."""
         return self._functions[f"{part.phase.name.lower()}_function"]
 
     def argument_table(self, rule: Rule) -> KeyTable:
-        """Return the keys that a rule's entry may have."""
+        """Return the keys that the entry of `rule` in the scenario file may have, with their
+        schemas."""
         keys = argument_keys(rule.system) if rule.system is not None else {}
         return {**keys, **self._allowed_functions(rule.part).extra_keys}
 
     # ---- changes -------------------------------------------------------------------------
 
     def add_rule(self, part: RulePart, rule: AvailableRule) -> str:
-        """Return the text with a rule added at the end of a part, with example values for required
-        parameters."""
+        """Return the file's text with `rule` added at the end of `part`, such as the rewards; its
+        required parameters get example values."""
         arguments = {
             parameter.name: self._example(parameter)
             for parameter in rule.system.parameters
@@ -205,7 +212,7 @@ class RuleList:
         return put(text, (part.key,), combined)
 
     def _example(self, parameter: Parameter) -> Any:
-        """Return an example value of a parameter."""
+        """Return a value for `parameter` of a rule with which the rule works in this level."""
         name, example = parameter.name, find_value_kind(parameter).example
         if phase := NESTED.get(name.removesuffix("s")):
             functions = self._functions[f"{phase.name.lower()}_function"].systems
@@ -217,7 +224,8 @@ class RuleList:
         return parse_value(example)
 
     def remove_rule(self, rule: Rule) -> str:
-        """Return the text without a rule.
+        """Return the file's text without `rule`; the only rule that ends episodes cannot be
+        removed.
 
         Raises:
             EditError: the rule is the only end of episodes.
@@ -232,7 +240,8 @@ class RuleList:
         return put(text, (rule.part.key,), nested[int(others[0].path[-1])].plain)
 
     def move_rule(self, rule: Rule, offset: int) -> str:
-        """Return the text with a rule moved by some places in its part."""
+        """Return the file's text with `rule` moved by `offset` places in its list of rules; the
+        text is unchanged if there is no such place."""
         *above, number = rule.path
         count = len(self.rules(rule.part))
         if not isinstance(number, int) or not 0 <= number + offset < count:
@@ -240,7 +249,8 @@ class RuleList:
         return move(self._with_own_key(rule.part.key), tuple(above), number, number + offset)
 
     def set_argument(self, rule: Rule, key: str, value: Any) -> str:
-        """Return the text with an argument of a rule set; None removes the argument."""
+        """Return the file's text with the argument `key` of `rule` set to `value`; None removes the
+        argument."""
         text = self._with_own_key(rule.part.key)
         path = (*rule.path, key)
         if value is None:
@@ -250,21 +260,22 @@ class RuleList:
         return put(text, path, value)
 
     def _with_own_key(self, key: str) -> str:
-        """Return the text with a key's value copied from the extended file, unless the text has the
-        key."""
+        """Return the file's text with the value of the top-level `key` copied in from the file that
+        it extends, unless the text has the key itself."""
         if has_value(self._text, (key,)) or key not in self._top:
             return self._text
         return put(self._text, (key,), self._top[key].plain)
 
 
 def _name(node: YamlNode) -> str:
-    """Return the rule name of a node."""
+    """Return the name of the rule that the YAML `node` gives, alone or in a mapping; "" if it gives
+    none."""
     name = node.value.get("name") if isinstance(node.value, dict) else node
     return name.text if name else ""
 
 
 def _short(value: Any) -> str:
-    """Return an argument as short text."""
+    """Return `value`, a rule's argument, as a short text for its description."""
     if isinstance(value, dict):
         return str(value.get("name", "…"))
     if isinstance(value, list | tuple):
@@ -273,13 +284,14 @@ def _short(value: Any) -> str:
 
 
 def has_fault(rule: Rule, paths: Sequence[str]) -> bool:
-    """Return whether one of the fault paths lies in a rule."""
+    """Return whether one of `paths`, key paths of errors in the file, lies within the entry of
+    `rule`."""
     own = format_key_path(rule.path)
     return any(path == own or path.startswith((f"{own}.", f"{own}[")) for path in paths)
 
 
 def format_key_path(path: KeyPath) -> str:
-    """Return a path as error messages show it."""
+    """Return a key path as error messages show it, such as `reward_functions[0].name`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f"{'.' * bool(text)}{step}"

@@ -43,7 +43,8 @@ class _Loader(yaml.SafeLoader):
     """YAML loader that keeps the place of each alias."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Return the next node; an alias as a scalar with the alias's place."""
+        """Return the next YAML node of the text; an alias such as `*name` becomes a scalar node at
+        the alias's own position. `parent` and `index` are PyYAML's."""
         if self.check_event(yaml.AliasEvent):
             event = self.get_event()  # type: ignore[no-untyped-call]  # its stubs lack it
             return yaml.ScalarNode("!alias", event.anchor, event.start_mark, event.end_mark)
@@ -70,7 +71,7 @@ class _Entry(NamedTuple):
 
 
 def compose_yaml(text: str) -> yaml.MappingNode:
-    """Return the YAML nodes of a text, with their places.
+    """Return the YAML node tree of `text`, in which every node knows its position in the text.
 
     Raises:
         EditError: the text is no YAML, or no mapping.
@@ -90,24 +91,27 @@ def compose_yaml(text: str) -> yaml.MappingNode:
 
 
 def has_value(text: str, path: KeyPath) -> bool:
-    """Return whether there is a value at a path."""
+    """Return whether the YAML `text` has a value at the key path `path`."""
     return _find_entry(compose_yaml(text), path) is not None
 
 
 def read_scalar(text: str, path: KeyPath) -> str | None:
-    """Return a scalar without quotes; None if there is none."""
+    """Return the single value at the key path `path` in the YAML `text` as text without quotes;
+    None if there is none."""
     entry = _find_entry(compose_yaml(text), path)
     return entry.node.value if entry and isinstance(entry.node, yaml.ScalarNode) else None
 
 
 def list_length(text: str, path: KeyPath) -> int:
-    """Return the number of items of a list; 0 if there is none."""
+    """Return the number of items of the list at the key path `path` in the YAML `text`; 0 if there
+    is no list."""
     entry = _find_entry(compose_yaml(text), path)
     return len(entry.node.value) if entry and isinstance(entry.node, yaml.SequenceNode) else 0
 
 
 def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
-    """Return the text with a value set, or added behind all others.
+    """Return the YAML `text` with the value at the key path `path` set to `value`. A new key is
+    added below the key `after` if that exists, else at the end of its mapping.
 
     Args:
         path: path to the value; missing mappings are added.
@@ -147,7 +151,8 @@ def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
 
 
 def remove(text: str, path: KeyPath) -> str:
-    """Return the text without a value.
+    """Return the YAML `text` without the key or list item at the key path `path`, such as
+    `("objects", 2)`.
 
     Raises:
         EditError: there is none, or it is the last key of the file.
@@ -177,7 +182,8 @@ def remove(text: str, path: KeyPath) -> str:
 
 
 def insert(text: str, path: KeyPath, index: int, value: Any) -> str:
-    """Return the text with a new list item; a missing list is added.
+    """Return the YAML `text` with `value` inserted as item `index` of the list at the key path
+    `path`; a missing list is added.
 
     Args:
         path: path to the list.
@@ -210,7 +216,8 @@ def insert(text: str, path: KeyPath, index: int, value: Any) -> str:
 
 
 def move(text: str, path: KeyPath, index: int, new_index: int) -> str:
-    """Return the text with a list item, and the comment above it, moved to another index.
+    """Return the YAML `text` with item `index` of the list at the key path `path` moved to
+    `new_index`, with the comment above it.
 
     Args:
         path: path to the list.
@@ -242,7 +249,8 @@ def move(text: str, path: KeyPath, index: int, new_index: int) -> str:
 
 
 def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
-    """Return the text with the rows of a map as a block, one row a line.
+    """Return the YAML `text` with the map at the key path `path` replaced by `rows`, written as a
+    block with one row a line.
 
     Raises:
         EditError: as for `put`.
@@ -257,7 +265,8 @@ def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
 
 
 def has_comment(text: str, path: KeyPath) -> bool:
-    """Return whether a comment follows a value on its line."""
+    """Return whether the value at the key path `path` in the YAML `text` is followed by a comment
+    on the same line."""
     entry = _require_entry(text, path)
     end = _end(text, entry.node)
     return text[end : _line_end(text, end)].lstrip(" ,}]").startswith("#")
@@ -267,7 +276,8 @@ def has_comment(text: str, path: KeyPath) -> bool:
 
 
 def _find_entry(root: yaml.Node, path: KeyPath) -> _Entry | None:
-    """Return the entry at a path below a node; None if there is none."""
+    """Return the YAML value at the key path `path` below the node `root`, with its key and
+    collection; None if there is no such value."""
     entry, node = None, root
     for step in path:
         entry = _child_entry(node, step)
@@ -278,7 +288,8 @@ def _find_entry(root: yaml.Node, path: KeyPath) -> _Entry | None:
 
 
 def _child_entry(node: yaml.Node, step: str | int) -> _Entry | None:
-    """Return the entry of a key or index in a node; None if there is none."""
+    """Return the value that the YAML node has directly at `step`, a key or a list index, with its
+    key and collection; None if there is none."""
     if isinstance(node, yaml.MappingNode):
         for number, (key, value) in enumerate(node.value):
             if key.value == str(step):
@@ -289,7 +300,8 @@ def _child_entry(node: yaml.Node, step: str | int) -> _Entry | None:
 
 
 def _require_entry(text: str, path: KeyPath) -> _Entry:
-    """Return the entry at a path.
+    """Return the value at the key path `path` in the YAML `text`, with its key and collection;
+    raise an error if there is none.
 
     Raises:
         EditError: there is none.
@@ -301,13 +313,14 @@ def _require_entry(text: str, path: KeyPath) -> _Entry:
 
 
 def _start(part: Any) -> int:
-    """Return the start of a value or a (key, value) pair."""
+    """Return the position in the text where a YAML value begins; `part` may also be a (key, value)
+    pair."""
     return int((part[0] if isinstance(part, tuple) else part).start_mark.index)
 
 
 def _end(text: str, part: Any) -> int:
-    """Return the position after the last character of a value or a (key, value) pair; YAML's own
-    end marks lie behind following blank lines."""
+    """Return the position in `text` after the last character of `part`, a YAML value or (key,
+    value) pair. YAML's own end mark may lie after blank lines that follow."""
     node: yaml.Node = part[1] if isinstance(part, tuple) else part
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         return _end(text, node.value[-1])
@@ -318,19 +331,20 @@ def _end(text: str, part: Any) -> int:
 
 
 def _span(text: str, node: yaml.Node) -> tuple[int, int]:
-    """Return start and end of a value."""
+    """Return the positions in `text` where a YAML value begins and ends."""
     return _start(node), _end(text, node)
 
 
 def _item_lines(text: str, sequence: yaml.CollectionNode, index: int) -> tuple[int, int]:
-    """Return start and end of the lines of a block list's item."""
+    """Return the positions in `text` where the lines of item `index` of the list `sequence` begin
+    and end."""
     start, end = _span(text, sequence.value[index])
     return _line_start(text, start), _line_end(text, end)
 
 
 def _item_start(text: str, sequence: yaml.CollectionNode, index: int) -> int:
-    """Return the start of an item with the comment above it; the comment above the first item
-    belongs to the list."""
+    """Return the position in `text` where item `index` of the list `sequence` begins, with the
+    comment above the item; a comment above the first item belongs to the list."""
     start, indent = _item_lines(text, sequence, index)[0], sequence.start_mark.column
     while index and (above := _line_start(text, start - 1)) < start:
         line = text[above:start]
@@ -341,12 +355,13 @@ def _item_start(text: str, sequence: yaml.CollectionNode, index: int) -> int:
 
 
 def _line_start(text: str, position: int) -> int:
-    """Return the start of the line at a position."""
+    """Return the position in `text` where the line begins that contains `position`."""
     return text.rfind("\n", 0, max(0, position)) + 1
 
 
 def _line_end(text: str, position: int) -> int:
-    """Return the position after the line break."""
+    """Return the position in `text` after the next line break from `position` on, or the end of the
+    text."""
     line_break = text.find("\n", position)
     return len(text) if line_break < 0 else line_break + 1
 
@@ -355,7 +370,8 @@ def _line_end(text: str, position: int) -> int:
 
 
 def _replace_value(text: str, entry: _Entry, value: Any) -> str:
-    """Return the text with another value in an entry."""
+    """Return the YAML `text` with the value of `entry`, a found key or list item, replaced by
+    `value`."""
     start, end = _span(text, entry.node)
     style = entry.node.style if isinstance(entry.node, yaml.ScalarNode) else None
     is_long = isinstance(value, str) and (style == ">" or len(value) > _WIDTH)
@@ -376,7 +392,8 @@ def _format_entry(key: str, value: Any, indent: int) -> str:
 
 
 def _format_block(value: Any, indent: int) -> str:
-    """Return a value as text behind a key with this indentation."""
+    """Return `value` as YAML text that can follow a key indented by `indent` spaces; long texts,
+    lists of mappings and nested mappings take several lines."""
     inner = " " * (indent + _INDENT)
     if isinstance(value, str) and len(value) > _WIDTH and "\n" not in value:
         lines = textwrap.wrap(value, _WIDTH - len(inner), break_long_words=False)
@@ -389,7 +406,8 @@ def _format_block(value: Any, indent: int) -> str:
 
 
 def _sign_comment(text: str, node: yaml.Node) -> str:
-    """Return the comment behind the `|` or `>` of a block scalar."""
+    """Return the comment, with its `#`, on the line of the `|` or `>` with which the YAML block
+    text `node` starts; "" if there is none."""
     if not isinstance(node, yaml.ScalarNode) or node.style not in ("|", ">"):
         return ""
     start = _start(node)
@@ -398,14 +416,15 @@ def _sign_comment(text: str, node: yaml.Node) -> str:
 
 
 def _format_rows(rows: list[str], indent: int, remark: str) -> str:
-    """Return the rows of a map as a block scalar."""
+    """Return the rows of a map as a YAML block text below a key indented by `indent` spaces;
+    `remark` is a comment put behind the `|`."""
     inner = " " * (indent + _INDENT)
     sign = (f"|{_INDENT}" if rows[0].startswith(" ") else "|") + remark
     return f"{sign}\n" + "\n".join(f"{inner}{row}" for row in rows)
 
 
 def _format_flow(value: Any) -> str:
-    """Return a value in one line of flow style."""
+    """Return `value` as YAML text in one line, with `[…]` for lists and `{…}` for mappings."""
     options: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "width": 10**6}
     whole = yaml.dump([value], Dumper=_Dumper, allow_unicode=True, **options)
     return str(whole.strip()[1:-1])
@@ -424,7 +443,7 @@ def _splice(text: str, start: int, end: int, part: str) -> str:
 
 
 def _format_path(path: KeyPath) -> str:
-    """Return a path for error messages."""
+    """Return a key path as text for error messages, such as `objects.Key.color`."""
     return ".".join(map(str, path))
 
 
@@ -452,7 +471,7 @@ class TextBuffer:
 
     @classmethod
     def load(cls, file: Path) -> TextBuffer:
-        """Return a buffer of a file's text.
+        """Return a buffer with the text of `file`, which counts as saved.
 
         Raises:
             OSError: the file cannot be read.
@@ -471,7 +490,8 @@ class TextBuffer:
         return self.is_changed and bool(self._undo_stack or self._redo_stack)
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
-        """Apply a change to the text, as a step that can be undone.
+        """Replace the text by `change(text)`, as a step that can be undone, and return whether the
+        text has changed. Consecutive edits with an equal `stroke` are undone together.
 
         Args:
             change: returns the new text for the old one.
@@ -498,16 +518,16 @@ class TextBuffer:
         return True
 
     def undo(self) -> bool:
-        """Undo an edit; False if there is none."""
+        """Undo the last edit; return False if there is none."""
         return self._step(self._undo_stack, self._redo_stack)
 
     def redo(self) -> bool:
-        """Redo an edit; False if there is none."""
+        """Redo the last edit that was undone; return False if there is none."""
         return self._step(self._redo_stack, self._undo_stack)
 
     def _step(self, source: list[str], target: list[str]) -> bool:
-        """Move a text from the `source` stack into the buffer and the current text onto `target`;
-        False if `source` is empty."""
+        """Take the last text from the stack `source` as the current text, and put the old one onto
+        the stack `target`: an undo or redo. Return False if `source` is empty."""
         if not source:
             return False
         target.append(self.text)
@@ -517,7 +537,7 @@ class TextBuffer:
     # ---- the file ------------------------------------------------------------------------
 
     def save(self, file: Path | None = None) -> Path:
-        """Write the text to the file, and return the file.
+        """Write the text to `file`, by default the file of the buffer, and return the path written.
 
         Args:
             file: new file; by default the old one.
@@ -541,11 +561,12 @@ class TextBuffer:
         return self.file is not None and self._watch.differs([self.file])
 
     def accept_disk_version(self) -> None:
-        """Ignore the changes of the file so far."""
+        """Treat the file as unchanged: forget all changes that other programs have made to it so
+        far."""
         self._watch = Watch([self.file] if self.file else [])
 
     def load_from_disk(self) -> None:
-        """Replace the text by that of the file, as a step that can be undone.
+        """Replace the text by the content of the buffer's file, as a step that can be undone.
 
         Raises:
             OSError: the file cannot be read.
@@ -559,7 +580,8 @@ class TextBuffer:
 
 
 def _read_text(file: Path) -> str:
-    """Return the text of a file.
+    """Return the UTF-8 text of `file`; raise an error if the file is no text or too large for a
+    scenario file.
 
     Raises:
         OSError: the file cannot be read.

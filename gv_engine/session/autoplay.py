@@ -48,8 +48,8 @@ class Autoplayer(Protocol):
     name: str
 
     def choose(self, session: Session) -> ActionChoice | None:
-        """Return the action for the current state of the session; None while it is still computed.
-        Equal histories give equal actions.
+        """Return the action to take in the current state of the session; None while it is still
+        computed. The same past states always give the same action.
 
         Raises:
             GVEngineError: there is no action to take; the message says why.
@@ -83,7 +83,8 @@ class PolicyAutoplayer:
         self._choices: list[ActionChoice] = []
 
     def choose(self, session: Session) -> ActionChoice:
-        """Return the action for the current state; see `Autoplayer.choose`."""
+        """Return the policy's action for the current state of `session`; states not seen yet are
+        shown to the policy first."""
         digests = session.state_digests()
         pairs = zip(digests, self._digests)
         shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -97,15 +98,16 @@ class PolicyAutoplayer:
         """Do nothing: a policy holds no resources."""
 
     def _replay_policy(self, seed: int, shared: int) -> None:
-        """Restart the policy, and run it on the first `shared` states again."""
+        """Restart the policy for the episode of `seed`, show it the first `shared` states again,
+        which the old and the new episode have in common, and forget all later ones."""
         del self._digests[shared:], self._inputs[shared:], self._choices[shared:]
         self._policy.begin([0], seed, [0])
         for inputs in self._inputs:
             self._act(inputs)
 
     def _observe_new_states(self, session: Session, digests: tuple[str, ...]) -> None:
-        """Run the policy on the states that it has not seen yet, up to the current one, and record
-        its choices."""
+        """Show the policy the states of `session` that it has not seen yet, up to the current one,
+        and record its choices; `digests` are hashes of all states so far."""
         position, message = session.position, session.message
         for number in range(len(self._digests), len(digests)):
             if number != session.position:
@@ -122,7 +124,8 @@ class PolicyAutoplayer:
         session.message = message
 
     def _act(self, inputs: PolicyInput) -> NDArray[np.int64]:
-        """Return the policy's (A,) or () action indices for an observation and info.
+        """Return the index of the action that the policy chooses, or (A,) indices for several
+        agents, given the (observation, info) pair `inputs`.
 
         Raises:
             GVEngineError: the policy failed.
@@ -152,10 +155,11 @@ class HintProvider(Protocol):
     """Searches for winning actions in the background."""
 
     def ask(self, session: Session) -> None:
-        """Start a search from the current state; an earlier search is dropped."""
+        """Start a search for winning actions from the current state of `session`; an earlier search
+        is dropped."""
 
     def answer(self) -> SolutionPath | None:
-        """Return the result of the search once; None until the result is there."""
+        """Return the result of the last search, once only; None until the search has ended."""
 
     def close(self) -> None:
         """End the search."""
@@ -176,7 +180,8 @@ class SolverAutoplayer:
         self._requested = ""
 
     def path(self, session: Session) -> SolutionPath | None:
-        """Return the path from the current state; None while the search runs."""
+        """Return the shortest sequence of actions that wins from the current state of `session`;
+        None while the search runs in the background."""
         *_, before, state = ("", *session.state_digests())
         action = session.past_steps[-1].action if session.past_steps else ""
         previous = self._paths.get(before, SolutionPath((), ""))
@@ -192,7 +197,8 @@ class SolverAutoplayer:
         return self._paths[state]
 
     def choose(self, session: Session) -> ActionChoice | None:
-        """Return the next action of the path; see `Autoplayer.choose`."""
+        """Return the next action of the shortest way to win in `session`; None while the search
+        runs. Raise an error if no way was found."""
         path = self.path(session)
         if path is None:
             return None
@@ -206,7 +212,8 @@ class SolverAutoplayer:
 
 
 def make_autoplayer(session: Session, name: str) -> Autoplayer:
-    """Return an autoplayer by name.
+    """Return an autoplayer, which takes actions in `session` in place of the player: the solver if
+    `name` is `solver`, else the policy of that name.
 
     Args:
         session: session to act in.
@@ -241,7 +248,8 @@ class Opponent:
 
     @classmethod
     def load(cls, source: str, player: Session) -> Opponent:
-        """Return an opponent for the player's level.
+        """Return an opponent for a race on the level of the session `player`: the recorded game if
+        `source` is a replay file, else the solver or the policy called `source`.
 
         Args:
             source: file of a replay, or name of an autoplayer, see `make_autoplayer`.
@@ -265,14 +273,15 @@ class Opponent:
 
     @property
     def is_over(self) -> bool:
-        """True if the opponent takes no further steps."""
+        """True if the opponent takes no further steps: its episode has ended, or its recording
+        has."""
         session = self.session
         is_at_end = session.position == session.length
         return is_at_end and (bool(session.outcome) or self._autoplayer is None)
 
     def go_to(self, steps: int) -> bool:
-        """Move the opponent to `steps` steps, or to its end; False while its next action is
-        computed.
+        """Move the opponent's game to the state after `steps` steps, or to its end if that comes
+        first. Return False if its next action is still being computed.
 
         Raises:
             GVEngineError: the autoplayer has no action to take.
@@ -294,13 +303,13 @@ class Opponent:
         return True
 
     def close(self) -> None:
-        """Release the autoplayer."""
+        """Release what the opponent's policy or solver holds, such as a search process."""
         if self._autoplayer is not None:
             self._autoplayer.close()
 
     def follow_level(self, player: Session) -> bool:
-        """Start the player's current level if it is another one; False if the opponent cannot play
-        the level."""
+        """Start the level that the session `player` shows, unless the opponent plays that already.
+        Return False if it cannot, as a recorded game or in another scenario."""
         if (player.seed, player.scenario) == (self.session.seed, self.session.scenario):
             return True
         if self._autoplayer is None or player.scenario is not self.session.scenario:
@@ -310,14 +319,16 @@ class Opponent:
 
 
 def describe_standing(name: str, session: Session) -> str:
-    """Return a line with the steps and the return of a session."""
+    """Return a line such as `ann: 5 steps, return 0.5` about the game of `session`, played by
+    `name`."""
     total = format_reward(sum(step.reward for step in session.past_steps))
     steps = "1 step" if session.position == 1 else f"{session.position} steps"
     return f"{name}: {steps}, return {total}"
 
 
 def describe_winner(player: Session, opponent: Opponent) -> str:
-    """Return who is ahead: the higher return wins, then fewer steps."""
+    """Return a sentence that says whether the player or the opponent is ahead: the one with the
+    higher return or, if returns are equal, with fewer steps."""
     mine, theirs = (
         (round(sum(step.reward for step in session.past_steps), 9), -session.position)
         for session in (player, opponent.session)

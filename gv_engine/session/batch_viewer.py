@@ -72,7 +72,8 @@ class BatchSource(Protocol):
 
 
 def cell_codes(batch: CompiledBatch) -> NDArray[np.uint32]:
-    """Return the (N, H, W) uint32 codes of the cells of all worlds, see `APPEARANCE_BITS`."""
+    """Return an (N, H, W) uint32 array with one code for the look of each cell of all N worlds of
+    `batch`, the agents included; see `APPEARANCE_BITS`."""
     scenario = batch.scenario
     height, width = scenario.largest_shape
     codes: NDArray[np.uint32] = batch.looks[:, :height, :width] & np.uint32(APPEARANCE_BITS)
@@ -98,12 +99,14 @@ class CurveRecorder:
         self._last, self._steps = time.monotonic(), 0
 
     def add(self, totals: Any, lengths: Any, success: Any) -> None:
-        """Add the returns, lengths and successes of (K,) finished episodes."""
+        """Add returns (`totals`), lengths and successes of episodes that have ended to the
+        means."""
         self._episodes.extend(zip(success, totals, lengths, strict=True))
 
     def add_point(self, steps: int) -> None:
-        """Append a point to the curves, at most every quarter of a second; `steps` is the number of
-        steps of all worlds."""
+        """Append the means over the last episodes to the curves, if a quarter of a second has
+        passed since the last point. `steps` is the number of steps that all worlds have taken
+        together, for the speed."""
         now = time.monotonic()
         if now < self._last + _POINT_INTERVAL:
             return
@@ -178,7 +181,7 @@ class BatchViewer:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread, and close the environment."""
+        """Stop the thread that steps the worlds, and close their environment."""
         self._is_closed = True
         if self._thread.is_alive():
             self._thread.join()
@@ -191,8 +194,9 @@ class BatchViewer:
     # ---- in the thread -------------------------------------------------------------------
 
     def _run(self) -> None:
-        """Step the worlds at their pace, run tasks between steps, and update the snapshot; the body
-        of the thread."""
+        """Step the worlds at the speed `pace`, run waiting tasks between steps, and renew the
+        snapshot for the window, until the viewer is closed. This is the main function of the
+        thread."""
         due = drawn = 0.0
         while not self._is_closed:
             now = time.monotonic()
@@ -216,7 +220,8 @@ class BatchViewer:
                 self._recorder.add_point(self.steps * self._env.num_envs)
 
     def step(self) -> None:
-        """Take one step in all worlds; must not be called while the thread steps."""
+        """Take one step in all worlds by the policy; only the viewer's thread may call this while
+        it runs."""
         actions = self._policy.act(*self._policy_input)
         observation, _, terminated, truncated, info = self._env.step(actions)
         self._past_actions[self.steps % len(self._past_actions)] = actions
@@ -233,14 +238,16 @@ class BatchViewer:
         self._policy_input = observation, info
 
     def _count_episodes(self, worlds: NDArray[np.int64], info: dict[str, Any]) -> None:
-        """Record the statistics of the worlds that have just started a new episode."""
+        """Record return, length and success of the episodes that have just ended in `worlds`
+        (indices), as given by `info`, and start the next ones."""
         stats = info["episode"]
         success = stats["s"][worlds] if "s" in stats else np.full(len(worlds), math.nan)
         self._recorder.add(stats["r"][worlds], stats["l"][worlds], success)
         self._start_episodes(worlds)
 
     def _start_episodes(self, worlds: NDArray[np.int64]) -> None:
-        """Save the first states of these worlds, and restart the policy in them."""
+        """Save the first states of the new episodes in `worlds` (indices), and tell the policy that
+        episodes begin there."""
         self._episodes[worlds] += 1
         self._episode_steps[worlds] = 0
         self._starts[worlds] = self._env.snapshot(worlds)
@@ -254,14 +261,15 @@ class BatchViewer:
     # ---- from outside --------------------------------------------------------------------
 
     def between_steps(self, work: Callable[[], None]) -> None:
-        """Run a function while no world steps, wait for its end, and raise its error."""
+        """Run `work` while no world takes a step, in the viewer's thread if that runs; wait until
+        `work` has ended, and raise its error here."""
         if not self._thread.is_alive():
             work()
             return
         done, errors = Event(), list[BaseException]()
 
         def task() -> None:
-            """Run `work`, and keep its error."""
+            """Run `work`, keep its error for the caller, and report that it has ended."""
             try:
                 work()
             except BaseException as error:  # raised again by the caller
@@ -275,12 +283,13 @@ class BatchViewer:
             raise errors[0]
 
     def take_over(self, world: int) -> Session:
-        """Return a session with a world at its current state, which can seek back to the beginning
-        of the episode; the world is frozen until `give_back`."""
+        """Return a session in which a player can continue the world with index `world`, and go back
+        to the beginning of its episode. In the batch the world stands still until `give_back`."""
         states: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
 
         def freeze() -> None:
-            """Freeze the world, and append its current row, first row and past actions."""
+            """Stop the world, and append its current state, the first state of its episode and the
+            actions since to `states`."""
             row = self._frozen_rows[world] = self._env.snapshot(world)
             start, num_steps = self._starts[world].copy(), int(self._episode_steps[world])
             if num_steps > len(self._past_actions):  # no longer recorded
@@ -301,11 +310,12 @@ class BatchViewer:
         return session
 
     def give_back(self, world: int, session: Session) -> None:
-        """Continue a world of the batch from the session's state, or with a new episode if the
-        session's has ended."""
+        """Let the world with index `world` continue in the batch from the state of `session`, or
+        with a new episode if that of the session has ended."""
 
         def release() -> None:
-            """Write the session's state into the world, and continue its episode."""
+            """Write the state of the session into the world of the batch, and let it take steps
+            again."""
             del self._frozen_rows[world]
             self._policy_input = self._env.restore(session.row(), world)
             if session.outcome:

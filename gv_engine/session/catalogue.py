@@ -46,7 +46,8 @@ T = TypeVar("T")
 
 
 def search(query: str, items: Iterable[T], describe: Callable[[T], tuple[str, str]]) -> list[T]:
-    """Return the items that match a query, the best match first; equal matches keep their order.
+    """Return those of `items` that match all words of `query`, the best match first; `describe`
+    gives name and description of an item.
 
     Mistyped words match only if nothing matches exactly.
 
@@ -66,7 +67,8 @@ def search(query: str, items: Iterable[T], describe: Callable[[T], tuple[str, st
 
 
 def _rank(words: Sequence[str], name: str, text: str) -> int | None:
-    """Return the rank of a match, 0 for the best; None without a match."""
+    """Return how well an item with this name and description `text` matches `words`: 0 for the best
+    match, then 1, 2 and 3; None for no match."""
     name, text = name.lower(), f"{name} {text}".lower()
     if all(word in name for word in words):
         return 0 if name.startswith(words[0] if words else "") else 1
@@ -77,7 +79,7 @@ def _rank(words: Sequence[str], name: str, text: str) -> int | None:
 
 
 def _is_like(word: str, parts: Sequence[str]) -> bool:
-    """Return whether a word resembles one of `parts`."""
+    """Return whether `word`, maybe mistyped, resembles one of `parts`, the words of an item."""
     return len(word) >= _MIN_TYPO_LENGTH and bool(get_close_matches(word, parts, 1, _SIMILARITY))
 
 
@@ -115,7 +117,7 @@ class Entry:
 
     @cached_property
     def scenario(self) -> Playable:
-        """Scenario for a preview; its own Python is not trusted.
+        """The loaded scenario, for a preview; an error is raised if it has Python code of its own.
 
         Raises:
             TrustError: the scenario runs Python of its own.
@@ -125,7 +127,8 @@ class Entry:
 
     @cached_property
     def levels(self) -> tuple[Entry, ...]:
-        """Entries of a pack's levels; empty for other files and unreadable ones."""
+        """Entries for the levels of a pack, a file with several levels; () if the entry is no pack
+        or cannot be read."""
         try:
             place = find_ref(self.source, list_playable_scenarios())
             text = read_bytes(place.file, MAX_SCENARIO_BYTES, "scenario files")
@@ -140,7 +143,7 @@ class Entry:
 
     @property
     def description(self) -> str:
-        """Description in the scenario file; empty without one.
+        """Description in the scenario file; "" if the file has none.
 
         Raises:
             ScenarioError: the file is no scenario file.
@@ -150,7 +153,8 @@ class Entry:
 
 
 def load_playable(source: str | Path, **options: Any) -> Playable:
-    """Return a scenario of any domain by name or file.
+    """Return the scenario that `source`, a name, file or folder, stands for; it may be of any
+    domain (grids, algebra …). `options` are as for `load_scenario`.
 
     Args:
         source: name, file or folder.
@@ -164,7 +168,8 @@ def load_playable(source: str | Path, **options: Any) -> Playable:
 
 
 def load_referenced(source: str | Path, origin: str | Path, **consent: Unpack[Consent]) -> Playable:
-    """Return a scenario that a list or file refers to; see `load_playable`.
+    """Return the scenario `source` that a list or file called `origin` refers to. Its own Python
+    runs only with `trust=True`, as the user has not named it.
 
     Raises:
         TrustError: the scenario runs Python of its own, and there is no `trust=True`.
@@ -174,7 +179,8 @@ def load_referenced(source: str | Path, origin: str | Path, **consent: Unpack[Co
 
 
 def read_playable(source: str | Path, trust: Trust, settings: Mapping[str, Any]) -> Playable:
-    """Return a scenario as `load_playable` does, with a trust level and settings."""
+    """Return the scenario that `source` names; `trust` says which Python it may run, and `settings`
+    are values of its parameters."""
     try:
         return cast(Playable, read_scenario(source, trust, settings=settings))
     except ModuleNotFoundError as error:
@@ -182,7 +188,8 @@ def read_playable(source: str | Path, trust: Trust, settings: Mapping[str, Any])
 
 
 def is_scenario_text(source: str, text: str) -> bool:
-    """Return whether a scenario file has exactly this text; runs no Python."""
+    """Return whether the scenario file `source` has exactly the content `text`; no Python of the
+    scenario runs."""
     try:
         return Path(source).is_file() and read_file(ScenarioRef(Path(source))).text == text
     except (ScenarioError, OSError):
@@ -190,7 +197,8 @@ def is_scenario_text(source: str, text: str) -> bool:
 
 
 def source_of(scenario: Playable) -> str:
-    """Return the argument for `load_playable` that loads the scenario again in any process."""
+    """Return the name or path with which `load_playable` loads this scenario again, also in another
+    process."""
     file, document = scenario.source, scenario.document
     if file is None or file.is_relative_to(SCENARIOS):
         if not document.pack_level:
@@ -200,7 +208,8 @@ def source_of(scenario: Playable) -> str:
 
 
 def built_in_entries() -> list[Entry]:
-    """Return entries of the built-in scenarios, by domain and group."""
+    """Return an entry of the level list for each built-in scenario, sorted by domain (grids,
+    algebra …) and heading."""
     entries: list[Entry] = []
     for domain in DOMAINS.values():
         levels, missing = domain.playable, domain.missing_message
@@ -220,13 +229,14 @@ def built_in_entries() -> list[Entry]:
 
 
 def with_pack_levels(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries, each pack followed by its levels."""
+    """Return list entries in which each pack of levels is followed by its levels."""
     return [item for entry in entries for item in (entry, *entry.levels)]
 
 
 def level_beside(scenario: Playable, step: int) -> Playable | None:
-    """Return the level of a pack `step` levels after the current one, or the first level after a
-    pack of the engine's `COURSE`; None if there is none.
+    """Return the level `step` places after `scenario` in its pack (file of levels); after the last
+    level of a built-in pack comes the next entry of `COURSE`. Return None if there is no such
+    level.
 
     Raises:
         ScenarioError: the level can no longer be read.
@@ -247,8 +257,8 @@ def level_beside(scenario: Playable, step: int) -> Playable | None:
 
 
 def pack_level_named(scenario: Playable, name: str) -> Playable | None:
-    """Return the level of a pack with a name such as `sokoban-3`; None if the scenario has no such
-    level.
+    """Return the level called `name`, such as `sokoban-3`, of the pack `scenario`, a file of
+    levels; None if there is no such level or `scenario` is no pack.
 
     Raises:
         ScenarioError: the level can no longer be read.
@@ -263,8 +273,8 @@ def pack_level_named(scenario: Playable, name: str) -> Playable | None:
 
 
 def size_variants(name: str) -> list[str]:
-    """Return the built-in scenarios that differ from `name` only in size or difficulty, including
-    `name`.
+    """Return the names of the built-in scenarios that differ from the one called `name` only in
+    size or difficulty, `name` included.
 
     >>> size_variants("empty-8x8")
     ['empty-4x4', 'empty-8x8']
@@ -274,7 +284,8 @@ def size_variants(name: str) -> list[str]:
 
 
 def next_size_variant(name: str) -> str:
-    """Return the next of the `size_variants` of a scenario.
+    """Return the name of the scenario that follows `name` among its versions of other size or
+    difficulty, in a circle.
 
     Raises:
         ScenarioError: the scenario has no other size or difficulty.
@@ -286,16 +297,16 @@ def next_size_variant(name: str) -> str:
 
 
 def _group(name: str, domains: Iterable[str]) -> str:
-    """Return the group of a scenario, by the shortest prefix in `domains`: memory-four-rooms
-    belongs to memory."""
+    """Return the heading under which the scenario `name` is listed: the shortest of `domains` with
+    which `name` begins, such as Memory for memory-four-rooms."""
     own = _SIZE.sub("", name)
     domain = min((f for f in domains if own == f or own.startswith(f"{f}-")), key=len)
     return domain.replace("-", " ").capitalize()
 
 
 def folder_entries(folder: Path) -> list[Entry]:
-    """Return entries of the scenario files and packs in a folder, and of its subfolders with a
-    `scenario.yaml`."""
+    """Return entries of the level list for the scenario files and level packs in `folder`, and for
+    its subfolders that contain a `scenario.yaml`."""
     try:
         packs = filter(is_pack, folder.iterdir())
         groups = folder.glob("*.y*ml"), folder.glob(f"*/{FOLDER_FILE}"), packs
@@ -307,8 +318,8 @@ def folder_entries(folder: Path) -> list[Entry]:
 
 
 def _scenario_refs(file: Path) -> list[ScenarioRef]:
-    """Return references to the scenario of a file or to its variants; empty if the file is no
-    scenario."""
+    """Return references to the scenario in `file`, or to each of its variants (named versions) if
+    it has some; [] if the file is no scenario."""
     try:
         text = read_bytes(file, MAX_SCENARIO_BYTES, "scenario files").decode()
     except (OSError, UnicodeDecodeError):

@@ -46,24 +46,24 @@ class Episode(Protocol):
     partners: dict[str, Policy]
 
     def joint_action(self, action: str) -> str:
-        """Return the actions of all agents, given the player's action: other agents act by their
-        policy, or wait.
+        """Return the text with the actions of all agents, given `action` of the player; other
+        agents act by their policies, or wait.
 
         Raises:
             PolicyError: a policy returned an invalid action.
         """
 
     def action_indices(self, action: str) -> Any:
-        """Return the indices into `actions` of a valid action; (A,) where there may be several
-        agents, 0 for agents that are done.
+        """Return the indices into `actions` for the text `action`: one index, or (A,) in domains
+        where there may be several agents; an agent that is done gets 0.
 
         Raises:
             ValueError: an agent waits, which has no index.
         """
 
     def merge_actions(self, action: str, others: str) -> str:
-        """Return the actions of all agents: `action` for the agents that it names and for the
-        controlled one, `others` for the rest."""
+        """Return the text with the actions of all agents: `action` for the agents that it names and
+        the player's, and those in `others` for the rest."""
 
     @property
     def commands(self) -> tuple[KeyCommand, ...]:
@@ -94,17 +94,18 @@ class Episode(Protocol):
         """Sentence about the end, for the player; empty before the end."""
 
     def reset(self, seed: int) -> None:
-        """Start the episode of a seed, equal to that of an environment's `reset(seed=seed)`."""
+        """Start the episode with the level of `seed`, the same as an environment's
+        `reset(seed=seed)`."""
 
     def refusal_reason(self, action: str) -> str:
-        """Return why an action is refused, as a sentence for the player; empty for a valid
-        action."""
+        """Return why `action` is not possible now, as a sentence for the player; "" if it is
+        possible."""
 
     def step(self, action: str) -> None:
-        """Take a valid action."""
+        """Take `action`, which must be a valid one."""
 
     def mask(self) -> Mapping[str, bool]:
-        """Return for each action whether the action has an effect now."""
+        """Return by action name whether the action has an effect in the current state."""
 
     def observe(self) -> PolicyInput:
         """Return observation and info of the current state as a vector environment of one world
@@ -112,29 +113,30 @@ class Episode(Protocol):
         several."""
 
     def frame(self, message: str) -> Any:
-        """Return the frame of the current state with a message; in a grid a
+        """Return what is drawn of the current state, with `message` for the player; in a grid a
         `gv_engine.rules.frame.Frame`."""
 
     def row(self) -> Any:
-        """Return a copy of the state as a row; in a grid a () array of `scenario.layout.dtype`."""
+        """Return a copy of the current state that can be saved; in a grid a () array of
+        `scenario.layout.dtype`."""
 
     def load_row(self, row: Any) -> None:
-        """Start the episode from a saved world: `row` is one record of a snapshot.
+        """Start the episode from the saved world `row`, one record of an array of worlds.
 
         Raises:
             ValueError: the row does not belong to the scenario.
         """
 
     def state(self) -> str:
-        """Return 16 hexadecimal digits, a digest of the whole state, equal in all processes."""
+        """Return a hash of the whole state as 16 hexadecimal digits, equal in all processes."""
 
     @property
     def view_hash(self) -> int:
         """Hash of what agents see beyond the state."""
 
     def differences(self, was: Any) -> list[str]:
-        """Return sentences about the differences from another episode of the domain, maybe of
-        another scenario, the most important first; without rewards, end and mission."""
+        """Return sentences about the differences from `was`, an episode of the same domain and
+        maybe another scenario, the most important first; rewards, end and mission are left out."""
 
     def snapshot(self) -> Any:
         """Return a small snapshot of the whole episode for `restore`."""
@@ -200,7 +202,8 @@ class SingleAgentEpisode:
 
 
 def add_world_axis(observation: Mapping[str, Any], info: Mapping[str, Any]) -> PolicyInput:
-    """Return observation and info with a leading axis for one world."""
+    """Return the pair of observation and info with an axis of length 1 put before the axes of all
+    arrays, as a policy for many worlds expects."""
     return (
         {name: np.asarray(array)[None] for name, array in observation.items()},
         {
@@ -224,7 +227,7 @@ class Playable(AnyScenario, Protocol):
         it."""
 
     def reload(self) -> Playable:
-        """Return the scenario as read again from its files.
+        """Read the scenario again from its files, and return the new scenario.
 
         Raises:
             ScenarioError: all errors of the files.
@@ -232,6 +235,6 @@ class Playable(AnyScenario, Protocol):
 
 
 def make_episode(scenario: AnyScenario) -> Episode:
-    """Return an episode of a scenario, before its first reset."""
+    """Return an episode that runs `scenario`, before its first reset."""
     episode: Episode = resolve_name(DOMAINS[scenario.domain].episode)(scenario)
     return episode

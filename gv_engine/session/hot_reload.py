@@ -19,7 +19,7 @@ _MAX_DIFFERENCES = 3  # number of differences in a message
 
 
 def run_generator(work: Generator[None, None, Result]) -> Result:
-    """Run a generator to its end, and return its result."""
+    """Run the generator `work` to its end without pause, and return its result."""
     while True:
         try:
             next(work)
@@ -31,7 +31,9 @@ def run_generator(work: Generator[None, None, Result]) -> Result:
 def replay_timeline(
     old: Timeline, scenario: Playable, episode: Episode, watch: Watch
 ) -> Generator[None, None, Timeline]:
-    """Replay the steps of a timeline in a reloaded scenario.
+    """Take the steps of the timeline `old` again in `scenario`, its changed version, and return the
+    new timeline, which tells the first difference. `episode` runs the scenario, and `watch` watches
+    its files.
 
     Args:
         old: timeline to replay; not changed.
@@ -83,14 +85,15 @@ def replay_timeline(
 
 
 def _comparison(old: Timeline, step: int, message: str, num_steps: int) -> ReloadComparison:
-    """Return the comparison with `old`, whose first difference is at `step`."""
+    """Return the comparison with the timeline `old`: its first difference is at `step` and
+    described by `message`, and `num_steps` steps have the same actions."""
     start = f"from step {step} on" if step else "from the beginning on"
     return ReloadComparison(old, Difference(step, f"{start}: {message}"), num_steps)
 
 
 def _looks_equal(old: Timeline, new: Timeline, position: int) -> bool:
-    """Return whether two timelines are surely equal after `position` steps; the beginning is
-    never sure, as its state leaves out the words of the mission."""
+    """Return whether the states of the timelines `old` and `new` after `position` steps are surely
+    equal. The first states never are, as they do not include the words of the mission."""
     return (
         old.state_at(position) == new.state_at(position)
         and old.view_hashes[position] == new.view_hashes[position]
@@ -99,8 +102,8 @@ def _looks_equal(old: Timeline, new: Timeline, position: int) -> bool:
 
 
 def timeline_differences(old: Timeline, new: Timeline) -> list[str]:
-    """Return sentences about the differences between the current states of two timelines, the
-    most important first."""
+    """Return sentences about the differences between the current states of the timelines `old` and
+    `new`, from before and after a change of files, the most important first."""
     before, after = old.episode.frame(""), new.episode.frame("")
     if before.domain != after.domain:
         return ["worlds of another domain"]
@@ -113,7 +116,8 @@ def timeline_differences(old: Timeline, new: Timeline) -> list[str]:
 
 
 def _scene_differences(before: Scene, after: Scene) -> list[str]:
-    """Return sentences about different rewards, ends and missions, for all domains."""
+    """Return sentences about different rewards, ends and missions in the displayed states before
+    and after a change."""
     differences = []
     if before.reward != after.reward:
         names = dict.fromkeys((*after.terms, *before.terms))
@@ -133,7 +137,8 @@ def _scene_differences(before: Scene, after: Scene) -> list[str]:
 
 
 def join_differences(differences: Sequence[str]) -> str:
-    """Return the first three differences in one line, and the number of the others."""
+    """Return the first three sentences about differences in one line, and the number of the
+    remaining ones."""
     more = len(differences) - _MAX_DIFFERENCES
     text = "; ".join(differences[:_MAX_DIFFERENCES])
     return text + (f"; and {more} more" if more > 0 else "")

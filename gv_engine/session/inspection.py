@@ -70,7 +70,8 @@ class Change(NamedTuple):
 
 
 def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iterator[Change]:
-    """Yield the differences between two object worlds, entity by entity, agents first.
+    """Yield the differences between two worlds, the old one `was` and the new one `now`, entity by
+    entity (agent, object or ground); `names` are those of the agents, which come first.
 
     Args:
         was, now: the old and the new world, maybe of scenarios with other types and components.
@@ -95,8 +96,9 @@ def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iter
 
 
 def world_differences(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> list[str]:
-    """Return sentences about the differences between two object worlds, with the new and the old
-    value; cell by cell if many entities have moved."""
+    """Return sentences about the differences between two object worlds, the old one `was` and the
+    new one `now`; `names` are those of the agents. If many entities have moved, each sentence is
+    about a cell."""
     all_changes = list(world_changes(was, now, names))
     sentences = [_change_sentence(now, change) for change in all_changes]
     if (was.height, was.width) != (now.height, now.width):
@@ -113,13 +115,15 @@ def world_differences(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> 
 
 
 def _change_if(entity: int, thing: str, aspect: str, was: str, now: str) -> Iterator[Change]:
-    """Yield a change if the old and the new value differ."""
+    """Yield a difference in one aspect of an entity if its old value `was` and its new value `now`
+    differ; `thing` is the entity in words."""
     if was != now:
         yield Change(entity, thing, aspect, was, now)
 
 
 def _change_sentence(world: Any, change: Change) -> str:
-    """Return a sentence with the new and the old value of a change."""
+    """Return a sentence with the new and the old value of `change`, a difference from an earlier
+    world; `world` is the new one."""
     entity, thing, aspect, was, now = change
     at = "" if aspect == PLACE or thing == "agent" else _at(world, entity)
     if aspect == PLACE:
@@ -138,7 +142,8 @@ def _change_sentence(world: Any, change: Change) -> str:
 
 
 def _cell_differences(was: Any, now: Any) -> Iterator[str]:
-    """Yield a sentence for each cell with different entities."""
+    """Yield a sentence for each cell whose entities look different in the old world `was` and the
+    new one `now`."""
     for y in range(now.height):
         for x in range(now.width):
             before, after = (
@@ -150,8 +155,8 @@ def _cell_differences(was: Any, now: Any) -> Iterator[str]:
 
 
 def _component_changes(was: Any, now: Any, e: int, thing: str) -> Iterator[Change]:
-    """Yield the changes in the components of an entity that is in both worlds, without the fields
-    that `world_changes` covers otherwise."""
+    """Yield the differences between the components of entity `e` in the old world `was` and the new
+    one `now`, except position, look, facing and held object. `thing` is the entity in words."""
     before, after = _uncovered_fields(was, e), _uncovered_fields(now, e)
     for part in dict.fromkeys((*after, *before)):
         if part not in before or part not in after:
@@ -166,8 +171,8 @@ def _component_changes(was: Any, now: Any, e: int, thing: str) -> Iterator[Chang
 
 
 def _uncovered_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
-    """Return the fields of an entity's components, by component and field name, without the fields
-    that `world_changes` covers otherwise."""
+    """Return the field values of the components of entity `e` of `world`, by component and field
+    name, except its position, look, facing and held object."""
     layout, fields_by_component = world.layout, {}
     covered = {*_COVERED_FIELDS, layout.object_types[world.kind.value[e]].state}
     for cls in layout.components:
@@ -182,7 +187,9 @@ def _uncovered_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
 
 
 def field_in_words(world: Any, e: int, column: str, field: str, value: float) -> str:
-    """Return a field's value as text, followed by its name if it has one."""
+    """Return the `value` of a component's `field` as text, with its name, such as `2 RED`, where it
+    stands for a type, colour, state or direction. `column` is the component in snake case, and `e`
+    the entity in `world`."""
     types_of_layout: ObjectTypes = world.layout.object_types
     kind = types_of_layout[world.kind.value[e]]
     types, colors = {each.index: each.name for each in types_of_layout}, dict(enumerate(COLORS))
@@ -203,30 +210,32 @@ def field_in_words(world: Any, e: int, column: str, field: str, value: float) ->
 
 
 def _facing(world: Any, e: int) -> str:
-    """Return the direction of an agent in words."""
+    """Return the direction in which agent `e` of `world` looks, in words."""
     return ORIENTATIONS[world.agent.facing[e]].lower()
 
 
 def _held(world: Any, agent: int) -> str:
-    """Return words for the object that an agent carries; empty for none."""
+    """Return words for the object that an agent of `world` carries, such as `red key`; "" for
+    none."""
     e = world.agent.holding[agent]
     return _describe(world, e) if e != agent else ""
 
 
 def _place(world: Any, e: int) -> str:
-    """Return row and column of an entity in words; empty if the entity has no cell."""
+    """Return the position of entity `e` of `world` as `row 2, column 3`; "" if it is in no cell."""
     y, x = world.position.y[e], world.position.x[e]
     return f"row {y}, column {x}" if y >= 0 else ""
 
 
 def _at(world: Any, e: int) -> str:
-    """Return " at row y, column x" for an entity; empty if it has no cell."""
+    """Return the position of entity `e` of `world` as ` at row 2, column 3`; "" if it is in no
+    cell."""
     place = _place(world, e)
     return f" at {place}" if place else ""
 
 
 def _describe(world: Any, e: int) -> str:
-    """Return words for an entity, such as `red key`; empty if the entity does not exist."""
+    """Return words for entity `e` of `world`, such as `red key`; "" if there is no such entity."""
     if e == NOTHING or e >= world.capacity or not world.alive[e]:
         return ""
     return describe_object(world.layout.object_types, *world.appearance(e))
@@ -265,13 +274,14 @@ class ActionPreview:
         self._before, self._after = Simulation(scenario), Simulation(scenario)
 
     def outcomes(self, row: NDArray[Any]) -> dict[str, Outcome]:
-        """Return the outcome of each of the scenario's actions, by name, in the world of a ()
-        row."""
+        """Return by action name what each action of the scenario would change and pay in the world
+        saved in `row`, a () array from `World.snapshot`."""
         self._before.world.restore(row)
         return {action: self._outcome(action, row) for action in self._scenario.action_names}
 
     def _outcome(self, action: str, row: NDArray[Any]) -> Outcome:
-        """Return the outcome of an action in the world of a row."""
+        """Return what `action` would change and pay in the world saved in `row`, an array from
+        `World.snapshot`; an error of a rule becomes the outcome's `problem`."""
         simulation, world = self._after, self._after.world
         try:
             world.restore(row)
@@ -286,7 +296,8 @@ class ActionPreview:
 
 
 def _effect(change: Change) -> str:
-    """Return the effect of an action in words."""
+    """Return in words what an action has done, such as `takes the red key`, for one change that it
+    made."""
     entity, thing, aspect, was, now = change
     of = "" if entity == AGENT else f"the {thing} "
     if aspect == PLACE:
@@ -349,7 +360,9 @@ class VisibleCells(NamedTuple):
 def describe_numbers(
     numbers: NDArray[Any], shown: NDArray[np.uint8], types: ObjectTypes
 ) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
-    """Return names for the numbers of a representation: of types, of states and of colours.
+    """Return names for the type, state and colour numbers of an observation, in three dicts.
+    `numbers` is the observation as an agent gets it, and `shown` the same cells as indices of
+    `types`.
 
     Args:
         numbers: (…, 3) numbers of the representation.
@@ -386,7 +399,7 @@ class Inspection:
         self._calls: dict[str, Call | str] = {}
 
     def load(self, row: NDArray[Any]) -> None:
-        """Load the world of a row.
+        """Load the world saved in `row`, a () array from `World.snapshot`, as the one to inspect.
 
         Args:
             row: () array of `scenario.layout.dtype`, see `World.snapshot`; not changed.
@@ -398,7 +411,8 @@ class Inspection:
         self._row = row
 
     def cell(self, y: int, x: int) -> tuple[Entity, ...]:
-        """Return the entities in a cell, the agent first and the ground last; none for free floor.
+        """Return the entities in the cell in row `y` and column `x`: agent, object, ground; () if
+        it is bare floor.
 
         Raises:
             IndexError: the grid has no such cell.
@@ -414,12 +428,12 @@ class Inspection:
         return tuple(self._entity(e) for e in entities if e != NOTHING)
 
     def agent(self) -> Entity:
-        """Return the agent."""
+        """Return the agent of the loaded world in words."""
         return self._entity(AGENT)
 
     def _entity(self, e: int, above: tuple[int, ...] = ()) -> Entity:
-        """Return an entity in words, with the entities that its fields refer to; `above` holds the
-        entities that already contain the entity."""
+        """Return entity `e`, an index, in words, with the entities that its fields refer to, such
+        as a held key. Those listed in `above` already contain it and are left out."""
         world = self._simulation.world
         parts, holds = [], {}
         for cls in self.scenario.layout.components:
@@ -438,7 +452,7 @@ class Inspection:
         return Entity(e, name, tuple(parts), holds)
 
     def actions(self) -> dict[str, bool]:
-        """Return for each of the scenario's actions, by name, whether the action has an effect."""
+        """Return by action name whether the action has an effect in the loaded world."""
         mask = np.zeros(len(self.scenario.actions), np.int8)
         self._simulation.valid_actions(mask)
         return dict(zip(self.scenario.action_names, mask.astype(bool).tolist(), strict=True))
@@ -446,7 +460,8 @@ class Inspection:
     def observation(
         self, representation: str, grid: NDArray[np.uint8], item: tuple[int, int, int]
     ) -> Arrays:
-        """Return the arrays of the agent's observation.
+        """Return the arrays of the agent's observation in the named `representation`, given the
+        agent's view `grid` and its carried object `item` as type, state and colour.
 
         Args:
             representation: one of `REPRESENTATIONS`.
@@ -463,8 +478,9 @@ class Inspection:
         return arrays
 
     def _visibility_call(self, name: str) -> Call | str:
-        """Return the call of a visibility function, or an error message; with the scenario's
-        parameters if its own visibility function has that name, else the defaults."""
+        """Return a call of the registered visibility function called `name`, or an error message.
+        Its parameters are the scenario's if the scenario uses that function, else their
+        defaults."""
         system, own = REGISTRIES[VISIBILITY][name], self.scenario.visibility
         if own.system is system:
             return own
@@ -475,8 +491,8 @@ class Inspection:
         return call.run_check(self.scenario.area) or call
 
     def visible_cells(self, function: str) -> VisibleCells:
-        """Return the cells that a registered visibility function shows to the agent; random
-        functions use a copy of the world's RNG.
+        """Return the cells that the agent would see by the registered visibility function called
+        `function`; random ones draw from a copy of the world's random generator.
 
         Raises:
             KeyError: there is no such function.

@@ -50,7 +50,8 @@ _WAIT_IN_DIGESTS = 8  # number of `WAIT` in digests: its value when the first re
 
 
 def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
-    """Return 16 hexadecimal digits, a digest of the state of a world.
+    """Return a hash, as 16 hexadecimal digits, of a world's state saved in `row`; `types` are the
+    object types of its scenario.
 
     Args:
         row: () array of a `Layout.dtype`.
@@ -59,7 +60,7 @@ def row_digest(row: NDArray[Any], types: ObjectTypes) -> str:
     digest = sha256()
 
     def update(name: str, values: Any) -> None:
-        """Add a name and an array, as 64-bit numbers, to the digest."""
+        """Add `name` and the numbers in `values`, widened to 64 bits, to the hash."""
         array = np.asarray(values)
         wide = array.astype("<f8" if array.dtype.kind == "f" else "<i8")
         digest.update(f"{name} {wide.shape} ".encode())
@@ -104,9 +105,9 @@ _NO_CODE = replace(Trust.from_options(code=False), is_detached=True)
 
 
 def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
-    """Return the scenario of a pasted replay, read from the text in the replay, and save the text
-    as a file. No Python of the scenario runs, none of its files are read, and nothing is written
-    before the text matches the digest.
+    """Return the scenario of a replay that was pasted as text, read from the scenario text in the
+    replay, and save that text as a file in a new subfolder of `folder`. No Python of the scenario
+    runs, and the text must match the replay's hash.
 
     Args:
         replay: replay with the text of its scenario.
@@ -140,7 +141,8 @@ def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
 
 
 def _variant_names(name: str) -> Iterator[tuple[str, str]]:
-    """Yield possible (file name, variant) pairs of a scenario's name."""
+    """Yield the pairs (file name, variant) that a scenario's `name`, such as `maze-big`, can stand
+    for: all of it as the file name, or its last word as the variant."""
     stem, _, variant = name.rpartition("-")
     for file, inner in ((name, ""), (stem, variant)):
         if is_file_name(file):
@@ -225,7 +227,7 @@ class Replay:
     # ---- files ---------------------------------------------------------------------------
 
     def save(self, path: Path) -> None:
-        """Write the replay to a file; the write is atomic.
+        """Write the replay to the file `path`, at once and completely or not at all.
 
         Raises:
             OSError: the file cannot be written, or the replay has too many steps.
@@ -239,7 +241,7 @@ class Replay:
             draft.write_bytes(data)
 
     def to_bytes(self) -> bytes:
-        """Return the bytes of the file."""
+        """Return the content of the replay's file: JSON with a checksum at the end."""
         head = {
             "format": _FORMAT,
             "engine": self.engine,
@@ -259,7 +261,7 @@ class Replay:
 
     @classmethod
     def load(cls, path: Path) -> Replay:
-        """Return the replay of a file.
+        """Return the replay saved in the file `path`.
 
         Raises:
             ReplayError: the file is no replay, or damaged.
@@ -276,7 +278,7 @@ class Replay:
 
     @classmethod
     def from_line(cls, line: str) -> Replay:
-        """Return the replay of a line from `to_line`.
+        """Return the replay packed into one line of text by `to_line`.
 
         Raises:
             ReplayError: the line is no replay, or incomplete.
@@ -290,7 +292,7 @@ class Replay:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Replay:
-        """Return the replay of a file's bytes.
+        """Return the replay given by `data`, the bytes of its file, after a check of the checksum.
 
         Raises:
             ReplayError: the bytes are no replay, or damaged.
@@ -310,7 +312,8 @@ class Replay:
     # ---- playing it again ----------------------------------------------------------------
 
     def find(self, among: Iterable[Playable] = ()) -> Playable:
-        """Return the scenario of the replay: a built-in one, or one of `among`.
+        """Return the scenario that was played in the replay: a built-in one, or one of `among`,
+        with the same hash.
 
         Raises:
             ReplayError: there is none, or the scenario has changed since.
@@ -337,7 +340,8 @@ class Replay:
         )
 
     def check(self, scenario: Playable) -> None:
-        """Raise an error unless the replay belongs to the scenario.
+        """Raise an error unless `scenario` is the one that was played in the replay, and has not
+        changed since.
 
         Raises:
             ReplayError: the replay belongs to another scenario, or the scenario has changed since.
@@ -353,7 +357,8 @@ class Replay:
     def difference(
         self, step: int, actual: TimelineStep | str, expected: TimelineStep | str
     ) -> Difference | None:
-        """Return the difference after a step; None if nothing differs.
+        """Return how the step `actual`, taken now, differs from `expected`, the recorded one; None
+        if nothing does. `step` is its number; for number 0 both are hashes of the first state.
 
         Args:
             step: number of the step; 0 for the beginning.
@@ -379,14 +384,15 @@ class Replay:
         return Difference(step, f"step {step}: {message}{self._other_engine()}")
 
     def _other_engine(self) -> str:
-        """Return a note if another engine version recorded the replay; else ""."""
+        """Return a note for error messages if the replay was recorded by another version of GV
+        Engine; else ""."""
         if self.engine == __version__:
             return ""
         return f" (played with GV Engine {self.engine}, this is {__version__})"
 
 
 def _with_checksum(body: bytes) -> bytes:
-    """Return the bytes of a file's content followed by its checksum."""
+    """Return the file content `body` with its checksum appended."""
     return body + _CHECKSUM + b'"%s"\n}\n' % sha256(body).hexdigest().encode()
 
 
@@ -407,7 +413,7 @@ def _short_message(error: Exception) -> str:
 
 
 def _parse_replay(content: Any) -> Replay:
-    """Return the replay of JSON values that may be anything.
+    """Return the replay given by the parsed JSON `content`, of which nothing is trusted.
 
     Raises:
         KeyError, TypeError, ValueError: the values are no replay.
@@ -436,14 +442,16 @@ def _parse_replay(content: Any) -> Replay:
 
 
 def _parse_step(action: Any, reward: Any, state: Any) -> TimelineStep:
-    """Return the step of JSON values; raise TypeError if they are no step."""
+    """Return the recorded step given by three JSON values; raise TypeError if they have a wrong
+    type."""
     if not isinstance(action, str) or not isinstance(state, str):
         raise TypeError("a step is an action, a reward and a state")
     return TimelineStep(action, float(reward), "", state)
 
 
 def _text_field(content: Any, name: str) -> str:
-    """Return a text field of JSON values; raise TypeError if it is no text."""
+    """Return the text under the key `name` of the parsed JSON `content`; raise TypeError if it is
+    no text."""
     if not isinstance(content[name], str):
         raise TypeError(f"{name!r} is no text")
     return str(content[name])

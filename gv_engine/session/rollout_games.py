@@ -46,8 +46,9 @@ class RolloutSessions:
         return len(self._arrays["episode_start"])
 
     def open_session(self, number: int) -> Session:
-        """Return a session with an episode replayed, at its beginning; `difference` tells where the
-        episode differs from the recording.
+        """Return a session with the steps of episode `number`, from 0, taken again and moved to its
+        beginning. The session's `difference` tells the first step that differs from the saved one,
+        if any.
 
         Args:
             number: number of the episode, from 0.
@@ -74,7 +75,7 @@ class RolloutSessions:
 
 
 def is_rollout(path: Path) -> bool:
-    """Return whether a path is a rollout folder."""
+    """Return whether `path` is a folder of episodes saved by `gv-engine rollout`."""
     try:
         return (path / episode_folder.LISTING).is_file()
     except OSError:

@@ -66,20 +66,22 @@ class Session:
             raise make_rule_error(error) from error
 
     def _open(self, timeline: Timeline) -> None:
-        """Show a timeline, with an empty history."""
+        """Show `timeline`, the steps of one episode, with an empty history of earlier episodes."""
         self._timeline, self._history = timeline, SessionHistory()
         self.message = self._goal()
 
     @classmethod
     def from_timeline(cls, timeline: Timeline) -> Session:
-        """Return a session that shows a timeline at its current position."""
+        """Return a session that shows `timeline`, the steps of one episode, at the position where
+        it is."""
         session = cls.__new__(cls)
         session._open(timeline)
         return session
 
     @classmethod
     def from_replay(cls, replay: Replay, scenario: Playable) -> Session:
-        """Return a session that has replayed an episode, at the beginning of the episode.
+        """Return a session with the recorded steps of `replay` taken again in `scenario`, then
+        moved back to the beginning of the episode.
 
         The session stops at the first state that differs from the replay; `difference` describes
         the state.
@@ -155,7 +157,7 @@ class Session:
         return self._timeline.episode
 
     def frame(self) -> Any:
-        """Return the frame of the current state; in a grid a `gv_engine.rules.frame.Frame`.
+        """Return what is drawn of the current state; in a grid a `gv_engine.rules.frame.Frame`.
 
         Raises:
             RuleError: a rendering system failed.
@@ -163,25 +165,26 @@ class Session:
         return self._call(lambda: self._episode.frame(self.message))
 
     def frames(self) -> Iterator[Any]:
-        """Yield the frames of the episode from its beginning; moves the session along."""
+        """Move the session through all states of the episode from the beginning, and yield what is
+        drawn of each; see `frame`."""
         for position in range(self.length + 1):
             self.seek(position)
             yield self.frame()
 
     def row(self) -> Any:
-        """Return a copy of the current state as a row, see `Episode.row`."""
+        """Return the current state as a copy that can be saved and restored; see `Episode.row`."""
         return self._episode.row()
 
     def state(self) -> str:
-        """Return the digest of the current state, see `Episode.state`."""
+        """Return a hash of the current state as text; see `Episode.state`."""
         return self._timeline.state_at(self.position)
 
     def state_digests(self) -> tuple[str, ...]:
-        """Return the digests of all states from the beginning to the current one, see `state`."""
+        """Return the hashes of all states from the beginning of the episode to the current one."""
         return (self._timeline.start, *(step.state for step in self.past_steps))
 
     def mask(self) -> Mapping[str, bool]:
-        """Return for each action whether the action has an effect now.
+        """Return by action name whether the action has an effect in the current state.
 
         Raises:
             RuleError: a rule failed.
@@ -189,7 +192,8 @@ class Session:
         return self._call(self._episode.mask)
 
     def observe(self) -> PolicyInput:
-        """Return the observation and info of the current state, see `Episode.observe`.
+        """Return the agents' observation and info in the current state, as a policy gets them; see
+        `Episode.observe`.
 
         Raises:
             RuleError: a rule failed.
@@ -198,7 +202,8 @@ class Session:
 
     @staticmethod
     def _call(function: Callable[[], _T]) -> _T:
-        """Return the result of `function`; errors of custom rules become `RuleError`s."""
+        """Return the result of `function`; raise a `RuleError` in place of any error of a custom
+        rule."""
         try:
             return function()
         except (Exception, Stopped) as error:
@@ -236,11 +241,12 @@ class Session:
         return self._episode.wait
 
     def supports_command(self, name: str) -> bool:
-        """Return whether a command of the player applies to the current level."""
+        """Return whether the key command called `name` can do something in the current level."""
         return name not in _COMMAND_CONDITIONS or _COMMAND_CONDITIONS[name](self)
 
     def format_action(self, indices: Any) -> str:
-        """Return the text of an action.
+        """Return the text of an action, such as `FORWARD`; `indices` is its index in `actions`, or
+        one index for each agent.
 
         Args:
             indices: () index into `actions`, or (A,) one for each agent.
@@ -250,16 +256,17 @@ class Session:
         return names[0] if len(names) == 1 else ACTION_SEPARATOR.join(parts)
 
     def action_indices(self, action: str) -> Any:
-        """Return the indices of an action's text; the inverse of `format_action`."""
+        """Return the indices into `actions` for an action given as text; the inverse of
+        `format_action`."""
         return self._episode.action_indices(action)
 
     def merge_actions(self, action: str, others: str) -> str:
-        """Return the player's action with actions for the other agents, see
-        `Episode.merge_actions`."""
+        """Return the text with the actions of all agents: `action` of the player's agent, and for
+        all others their actions in `others`."""
         return self._episode.merge_actions(action, others)
 
     def control_next_agent(self) -> None:
-        """Give the player control of the next agent without a policy."""
+        """Let the player control the next agent for which no policy acts."""
         episode, names = self._episode, self.agents
         free = [index for index, name in enumerate(names) if name not in episode.partners]
         later = [index for index in free if index > episode.controlled]
@@ -267,7 +274,7 @@ class Session:
         self.message = f"You are {self.controlled}"
 
     def assign_policy(self, agent: str, policy: Policy) -> None:
-        """Let a policy act for an agent, and restart the episode.
+        """Let `policy` act for the agent named `agent`, and restart the episode.
 
         Args:
             agent: name of the agent.
@@ -281,7 +288,8 @@ class Session:
     # ---- steps ---------------------------------------------------------------------------
 
     def step(self, action: str) -> None:
-        """Take an action; undone steps are kept as the previous timeline.
+        """Take `action` in the current state. Steps that were undone before are kept as an earlier
+        game, to which `previous_timeline` returns.
 
         An unknown action only sets a message. Nothing happens after the end of the episode.
 
@@ -313,7 +321,8 @@ class Session:
             self.message = f"{steps} kept as the game before"
 
     def apply_action(self, action: str) -> TimelineStep | str:
-        """Take an action without rendering, for replays.
+        """Take `action` in the current state without drawing the new state; return the step, or the
+        reason why `action` is refused.
 
         Returns:
             The step, or the reason why the action is refused.
@@ -324,7 +333,7 @@ class Session:
         return self._timeline.step(action)
 
     def redo_or_step(self, action: str) -> None:
-        """Redo the undone step if the step has this action, else take the action.
+        """Take `action`: redo the next undone step if its action is the same, else take a new step.
 
         Raises:
             RuleError: as for `step`.
@@ -340,8 +349,9 @@ class Session:
         self._seek(min(max(position, 0), self.length), from_snapshot=False)
 
     def _seek(self, position: int, from_snapshot: bool) -> None:
-        """Go to a position, and set the message: the goal at the beginning, or a warning if the
-        state is not exact; see `Timeline.seek`."""
+        """Go to the state after `position` steps, from a saved state if `from_snapshot`. Set the
+        message for the player: the goal at the beginning, or a warning if the state is not exactly
+        as it was."""
         try:
             self._timeline.seek(position, from_snapshot)
             is_exact = self._episode.state() == self.state()
@@ -350,21 +360,24 @@ class Session:
         self.message = _INEXACT if not is_exact else "" if position else self._goal()
 
     def undo(self, steps: int = 1) -> None:
-        """Go back some steps; from the beginning to the previous timeline, if there is one."""
+        """Go back `steps` steps of the episode; at its beginning, go back to the game played
+        before, if there is one."""
         if self._history.before and not self.position:
             self.previous_timeline()
         else:
             self.seek(self.position - steps)
 
     def redo(self, steps: int = 1) -> None:
-        """Go forward through undone steps; from the end to the next timeline, if there is one."""
+        """Go forward `steps` undone steps of the episode; at its last step, go on to the game
+        played after it, if there is one."""
         if self._history.after and self.position == self.length:
             self.next_timeline()
         else:
             self.seek(self.position + steps)
 
     def previous_timeline(self) -> None:
-        """Go back to the timeline that was left for the current one."""
+        """Go back to the game (timeline) before the current one in the history; only set a message
+        if there is none."""
         if self._history.before:
             self._history.after.insert(0, self._leave_timeline())
             self._switch_timeline(self._history.before.pop(), "Back to the game before")
@@ -372,7 +385,8 @@ class Session:
             self.message = "There is no game before this"
 
     def next_timeline(self) -> None:
-        """Go forward to the timeline that `previous_timeline` left."""
+        """Go forward to the game (timeline) that `previous_timeline` left; only set a message if
+        there is none."""
         if self._history.after:
             self._history.before.append(self._leave_timeline())
             self._switch_timeline(self._history.after.pop(0), "On to the game after")
@@ -402,7 +416,8 @@ class Session:
         return self._history.titled_summaries(self._timeline)
 
     def continue_play(self) -> None:
-        """Start the next level if the current one has ended; restart a lost level of a pack.
+        """Start the next level if the episode has ended; start the same level again if it is one of
+        a pack (file of levels) and was lost. Do nothing before the end.
 
         Raises:
             GVEngineError: a rule failed, or the next level cannot be read; the session is
@@ -414,7 +429,8 @@ class Session:
             self.next_level()
 
     def next_level(self) -> None:
-        """Start the next level of the pack, or the level of the next seed.
+        """Start the next level of the current pack (file of levels), or without a pack the level of
+        the next seed.
 
         Raises:
             GVEngineError: as for `continue_play`.
@@ -422,7 +438,8 @@ class Session:
         self._go_to_level(1, "This was the last level")
 
     def previous_level(self) -> None:
-        """Start the previous level of the pack, or the level of the previous seed.
+        """Start the level before the current one in its pack (file of levels), or without a pack
+        the level of the seed before.
 
         Raises:
             GVEngineError: as for `continue_play`.
@@ -430,8 +447,8 @@ class Session:
         self._go_to_level(-1, "This is the first level")
 
     def _go_to_level(self, step: int, end_message: str) -> None:
-        """Start the level `step` levels further in the pack, or the level of the seed plus `step`;
-        set `end_message` where the pack has no such level."""
+        """Start the level `step` places after the current one in its pack, or without a pack the
+        level of the seed plus `step`. Show `end_message` if the pack has no such level."""
         level = level_beside(self.scenario, step)
         if level is not None:
             self.change_scenario(level)
@@ -443,7 +460,7 @@ class Session:
             self.reset(self.seed + step)
 
     def reset(self, seed: int | None = None) -> None:
-        """Start the episode of a seed; by default of the next seed.
+        """Start a new episode with the level of `seed`; None stands for the current seed plus 1.
 
         Raises:
             RuleError: a rule failed, and the session is unchanged.
@@ -453,7 +470,7 @@ class Session:
         self._history.append(left)
 
     def restart(self) -> None:
-        """Start the current episode again.
+        """Start the current episode again from its first state.
 
         Raises:
             RuleError: a rule failed, and the session is unchanged.
@@ -464,7 +481,8 @@ class Session:
             self._history.append(left)
 
     def restore(self, row: Any) -> None:
-        """Start an episode with a state in place of the level of the seed.
+        """Start a new episode from a saved state, `row`, in place of the level of the seed; see
+        `Episode.row` for such states.
 
         Args:
             row: state, see `Episode.row`.
@@ -475,7 +493,7 @@ class Session:
         self._start_episode(self.seed, row)
 
     def change_scenario(self, scenario: Playable) -> None:
-        """Start an episode of another scenario with the same seed.
+        """Start an episode of another scenario with the current seed.
 
         Raises:
             RuleError: a rule failed, and the session is unchanged.
@@ -485,7 +503,8 @@ class Session:
         self._history.append(left)
 
     def replay(self) -> Replay:
-        """Return the replay of the current episode, undone steps included.
+        """Return the current episode as a replay, a recording that can be saved; undone steps are
+        included.
 
         Raises:
             ReplayError: the episode started with a row; replays start with a seed.
@@ -500,7 +519,8 @@ class Session:
         return Replay(identity, *episode, __version__, document.settings, document.variant)
 
     def _start_episode(self, seed: int, row: Any = None) -> None:
-        """Replace the timeline by a new episode of the scenario; see `Timeline` for `row`."""
+        """Replace the current episode by a new one with the level of `seed`, or from the saved
+        state `row` if that is not None."""
         old = self._timeline
         try:
             self._timeline = Timeline(self.scenario, old.episode, seed, old.watch, row)
@@ -510,14 +530,16 @@ class Session:
         self.message = self._goal()
 
     def _switch_timeline(self, timeline: Timeline, message: str) -> None:
-        """Show another timeline at its position, with a message."""
+        """Show another game (timeline) at its own current position, and set `message` for the
+        player."""
         self._timeline = timeline
         self._seek(timeline.position, from_snapshot=True)
         if self.message != _INEXACT:
             self.message = message
 
     def _leave_timeline(self) -> Timeline:
-        """Return the current timeline with an updated summary, for the history."""
+        """Update the summary of the current game (timeline), and return the game, to be put into
+        the history."""
         self._timeline.summary = self._timeline.summarize()
         self._timeline.is_listed = True
         return self._timeline
@@ -526,13 +548,13 @@ class Session:
 
     @property
     def difference(self) -> Difference | None:
-        """First difference from the episode before the last reload, or from the watched replay;
-        None without one."""
+        """First difference between the episode and its steps before the last reload, or its
+        recording if a replay is watched; None if there is none."""
         comparison = self._timeline.comparison
         return comparison.difference if comparison else self._timeline.difference
 
     def set_difference(self, difference: Difference) -> None:
-        """Set the difference between the episode and its recording."""
+        """Set `difference`, the first difference between the episode and its recording."""
         self._timeline.difference = difference
 
     @property
@@ -542,8 +564,9 @@ class Session:
         return self._timeline.comparison and self._timeline.comparison.num_steps
 
     def before_reload(self) -> Session | None:
-        """Return a session with the episode before the last reload, at the current position or
-        at the last comparable step; None if the reload changed nothing."""
+        """Return a session that shows the episode as it was before the last reload of the scenario
+        files, at the current position or the last comparable step before it; None if the reload
+        changed nothing."""
         if (comparison := self._timeline.comparison) is None:
             return None
         session = Session.from_timeline(comparison.timeline)
@@ -551,33 +574,38 @@ class Session:
         return session
 
     def differences(self) -> list[str]:
-        """Return sentences about the differences between the current state and the same state
-        before the last reload."""
+        """Return sentences about how the current state differs from the same state before the last
+        reload of the scenario files; [] if there is no such state."""
         old = self.before_reload()
         if old is None or old.position != self.position:
             return []
         return timeline_differences(old._timeline, self._timeline)
 
     def seek_first_difference(self) -> None:
-        """Go to the first step that differs, see `difference`."""
+        """Go to the first step that differs from the episode before the last reload, or from the
+        recording."""
         if self.difference is None:
             self.message = "No file that was saved has changed a step of this game"
         else:
             self.seek(self.difference.step)
 
     def has_file_changes(self) -> bool:
-        """Return whether a scenario file has changed since the last load or reload.
+        """Return whether a file of the scenario has changed on disk since the scenario was last
+        read.
 
         Cheap enough for several calls a second: only file times are read.
         """
         return self._timeline.watch.differs(self.scenario.watched_files())
 
     def reload(self) -> str:
-        """Load the scenario again and replay the steps; see `reload_incrementally`."""
+        """Read the scenario files again, take the steps of the episode again, and return a message
+        for the player; see `reload_incrementally`."""
         return run_generator(self.reload_incrementally())
 
     def reload_incrementally(self) -> Generator[None, None, str]:
-        """Load the scenario again and replay the steps of the episode, in small parts.
+        """Read the scenario files again, take the steps of the episode again with the new rules,
+        and return a message. The generator pauses after each small part, so that the window stays
+        responsive.
 
         The session does not change before the end, so the player can go on meanwhile. The result
         is compared with the timeline of the player's last steps.
@@ -615,7 +643,8 @@ class Session:
         return "Reloaded" if difference is None else f"Reloaded: {difference.message}"
 
     def _replay_reloaded(self, old: Timeline, watch: Watch) -> Generator[None, None, Timeline]:
-        """Reload the scenario of `old` and repeat its steps; return the new timeline.
+        """Read the scenario of the timeline `old` again, take its steps again with the new rules,
+        and return the new timeline; `watch` has the state of the files that are read.
 
         A generator that yields between steps, so that the window stays responsive; `watch` guards
         the rules that run.
@@ -657,7 +686,7 @@ SESSION_COMMANDS: dict[str, Callable[[Session], None]] = {
 
 
 def parse_seed(text: str) -> int:
-    """Return the seed of a player's input.
+    """Return the seed, a whole number from 0 on, that a player typed as `text`.
 
     Raises:
         ScenarioError: the text is no seed.

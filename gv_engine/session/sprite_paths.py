@@ -41,8 +41,9 @@ class SpriteError(GVEngineError, ValueError):
 
 
 def tile_letters(types: Iterable[ObjectType], name: str) -> str:
-    """Return the text of the plain tile of an object without a drawing: a letter of its name that
-    no other tile has, and one of its state; "" unless its type is declared in text.
+    """Return the one or two letters on the plain tile that stands in for the missing sprite called
+    `name`: one of its object type, one of its state. Return "" for types that are not declared in a
+    scenario file.
 
     Args:
         types: object types of the scenario.
@@ -58,7 +59,8 @@ def tile_letters(types: Iterable[ObjectType], name: str) -> str:
 
 
 def _free_letters(names: Sequence[str]) -> list[str]:
-    """Return for each name its first letter that no name before it has taken, else its number."""
+    """Return for each name its first letter that no earlier name uses, or its number if there is
+    none."""
     taken: list[str] = []
     for number, name in enumerate(names):
         free = (letter for letter in name.lower() if letter.isalnum() and letter not in taken)
@@ -67,8 +69,8 @@ def _free_letters(names: Sequence[str]) -> list[str]:
 
 
 def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
-    """Return the folders with a scenario's own sprites: the folder of each scenario file, and
-    `sprites/` in it."""
+    """Return the folders in which a scenario may have sprites of its own: the folder of each of its
+    scenario files, and the subfolder `sprites/`."""
     members: Sequence[Playable] = getattr(scenario, "members", (scenario,))  # those of a mixture
     files = [(member.source, *(base.file for base in member.document.bases)) for member in members]
     sources = dict.fromkeys(filter(None, chain.from_iterable(files)))
@@ -76,12 +78,14 @@ def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
 
 
 def with_builtin_folders(folders: Iterable[str | Path]) -> tuple[Path, ...]:
-    """Return all sprite folders in order: built-in objects, `folders`, common level objects."""
+    """Return all folders in which sprites are searched, in order: the engine's, then `folders`,
+    then those of common level objects."""
     return ASSETS / "sprites", *map(Path, folders), ASSETS / "things"
 
 
 def find_sprite(name: str, folders: Iterable[Path], small: bool = False) -> Path | None:
-    """Return the file of a sprite from the first folder that has it; None if none has.
+    """Return the SVG file of the sprite called `name` from the first of `folders` that has it, by
+    preference its version in `small/` if `small` is True; None if there is none.
 
     Args:
         name: file name without `.svg`.
@@ -94,8 +98,8 @@ def find_sprite(name: str, folders: Iterable[Path], small: bool = False) -> Path
 
 
 def read_svg(file: Path) -> str:
-    """Return an SVG file as a text that begins with `<svg viewBox=`, without width and height, and
-    has only what SDL reads.
+    """Return the content of an SVG file reduced to what the library SDL can draw safely; it begins
+    with `<svg viewBox=`, and has no width and height.
 
     Raises:
         SpriteError: the file is no SVG, incomplete, or something in it can take SDL for ever.
@@ -124,7 +128,9 @@ def read_svg(file: Path) -> str:
 
 
 def _clean_element(element: Element, scale: float, side: float, dashes: bool) -> None:
-    """Remove from an element, and from those in it, what SDL does not read.
+    """Remove from an SVG element, and from those inside it, what the library SDL does not read;
+    raise an error for what it could take hours to draw. `scale` is pixels per unit, and `dashes`
+    whether dashed lines are allowed.
 
     Args:
         element: the element.
@@ -161,8 +167,8 @@ def _clean_element(element: Element, scale: float, side: float, dashes: bool) ->
 
 
 def _scale_of(transform: str) -> float:
-    """Return an upper bound of the factor by which a `transform` enlarges lengths, at least 1;
-    raise `ValueError` if the text is no transform."""
+    """Return by how much an SVG `transform` can enlarge lengths at most, at least 1; raise
+    `ValueError` if the text is no transform."""
     scale = 1.0
     for name, arguments in _TRANSFORM.findall(transform):
         numbers = [float(number) for number in _NUMBER.findall(arguments)]
@@ -176,8 +182,8 @@ def _scale_of(transform: str) -> float:
 
 
 def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
-    """Yield a sentence for each custom object type without a sprite, or without one for some
-    states."""
+    """Yield a message for each object type of the author of `scenario` without a sprite, or without
+    one for some of its states."""
     folders = sprite_folders(scenario)
     existing = sorted({file.name for folder in folders for file in folder.glob("*.svg")})
     declared = mapping(scenario.document.root).get("objects")
@@ -197,7 +203,8 @@ def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
 
 
 def find_broken_sprites(scenario: Scenario) -> Iterator[str]:
-    """Yield an error message for each broken sprite of custom object types."""
+    """Yield an error message for each sprite file of the object types in `scenario` by its author
+    that cannot be used."""
     folders = sprite_folders(scenario)
     types = _custom_types(scenario)
     names = [kind.sprite_of(state) for kind in types for state in range(kind.num_states)]
@@ -210,5 +217,5 @@ def find_broken_sprites(scenario: Scenario) -> Iterator[str]:
 
 
 def _custom_types(scenario: Scenario) -> list[ObjectType]:
-    """Return the object types that the author declared."""
+    """Return the object types that the author of `scenario` has declared, without the engine's."""
     return [kind for kind in scenario.layout.types if not is_engine_module(kind.module)]

@@ -43,12 +43,13 @@ class Watch:
         self._before = {path: self._read_state(path) for path in files}
 
     def differs(self, files: Iterable[Path]) -> bool:
-        """Return whether `files` differ from the watched files in paths or content; only files with
-        a new or unsure stamp are read."""
+        """Return whether `files` differ from the watched files in paths or content. Only files
+        whose time or size has changed, or that were very new, are read."""
         return {path: self._read_state(path) for path in files} != self._before
 
     def _read_state(self, path: Path) -> SourceFile:
-        """Return the content of a file, from memory while the stamp is unchanged and sure."""
+        """Return the content of the file `path`; the file is read again only if its time or size
+        has changed, or if it was less than two seconds old at the last look."""
         try:
             stat = path.stat()
             stamp = stat.st_mtime_ns, stat.st_size
@@ -138,13 +139,14 @@ class Timeline:
         self._save_snapshot()
 
     def copy(self) -> Timeline:
-        """Return a copy with lists of its own, which shares the episode."""
+        """Return a copy with its own list of steps; it shares the running episode with the
+        original."""
         timeline = copy.copy(self)
         timeline.steps, timeline.view_hashes = [*self.steps], [*self.view_hashes]
         return timeline
 
     def copy_with_episode(self) -> Timeline:
-        """Return a copy with an episode of its own, at the same position."""
+        """Return a copy that runs an episode of its own, moved to the same position."""
         timeline = self.copy()
         timeline.episode = make_episode(self.scenario)
         timeline.episode.controlled = self.episode.controlled
@@ -157,11 +159,12 @@ class Timeline:
         return len(self.steps)
 
     def state_at(self, position: int) -> str:
-        """Return the digest of the state after `position` steps."""
+        """Return the hash of the state after `position` steps."""
         return self.steps[position - 1].state if position else self.start
 
     def step(self, action: str) -> TimelineStep | str:
-        """Take an action, and drop the undone steps.
+        """Take `action` at the current position, and drop all undone steps after it. Return the
+        step, or the reason why the action is refused.
 
         Returns:
             The step, or the reason why the action is refused.
@@ -190,14 +193,15 @@ class Timeline:
         return step
 
     def _limit_comparison(self, action: str) -> None:
-        """End the comparison with the old timeline at this step if `action` differs from the action
-        there; drop the comparison if the timelines have not differed yet."""
+        """End the comparison with the episode before the reload at this step if `action` is not the
+        action there. Drop the comparison if it has found no difference up to here."""
         old, here = self.comparison, self.position
         if old and here < old.num_steps and old.timeline.steps[here].action != action:
             self.comparison = old._replace(num_steps=here) if here >= old.difference.step else None
 
     def seek(self, position: int, from_snapshot: bool = True) -> None:
-        """Move the episode to a position.
+        """Move the episode to the state after `position` steps. With `from_snapshot` always restore
+        a saved state first; else go on from the current state if possible.
 
         Args:
             position: number of steps from the beginning.
@@ -218,7 +222,8 @@ class Timeline:
         self._snapshots = {at: key for at, key in self._snapshots.items() if at <= position}
 
     def _save_snapshot(self) -> None:
-        """Save a snapshot every 16 steps, and thin out old snapshots."""
+        """Save the state if the position is a multiple of 16 steps, and drop some of the older
+        saved states."""
         if self.position % _EVERY:
             return
         self._snapshots[self.position] = self.episode.snapshot()
@@ -229,8 +234,8 @@ class Timeline:
         }
 
     def summarize(self) -> EpisodeSummary | None:
-        """Return the summary of the furthest position, now or when the session last left the
-        timeline; None without a step."""
+        """Return a summary (seed, steps, return, end) of the episode at the furthest position
+        reached; None if no step was taken."""
         episode = self.episode
         now = EpisodeSummary(self.seed, episode.steps, episode.total, episode.ending)
         furthest = max(self.summary or now, now, key=lambda summary: summary.steps)
@@ -238,7 +243,8 @@ class Timeline:
 
 
 def _snapshot_interval(age: int) -> int:
-    """Return the number of steps between two snapshots that are `age` steps old."""
+    """Return how many steps lie between two saved states that are `age` steps before the current
+    one; more for older ones."""
     return int(_EVERY << (age // _RECENT).bit_length())
 
 
@@ -251,14 +257,16 @@ class SessionHistory:
         self._dropped: list[tuple[str, EpisodeSummary]] = []
 
     def append(self, timeline: Timeline) -> None:
-        """Add a timeline right before the current one, after all others."""
+        """Insert `timeline`, a game that was left, right before the current one and after all
+        others; the oldest is dropped if there are too many."""
         self.before += [*self.after, timeline]
         self.after = []
         while len(self.before) > _MAX_HISTORY:
             self._dropped += _titled_summary(self.before.pop(0))
 
     def titled_summaries(self, current: Timeline) -> list[tuple[str, EpisodeSummary]]:
-        """Return scenario name and summary of all episodes with a step, in order."""
+        """Return scenario name and summary of all episodes with at least one step, oldest first;
+        `current` is the one being played."""
         summary = current.summarize()
         return [
             *self._dropped,
@@ -269,7 +277,8 @@ class SessionHistory:
 
 
 def _titled_summary(timeline: Timeline) -> list[tuple[str, EpisodeSummary]]:
-    """Return scenario name and summary of a past timeline, as a list of at most one pair."""
+    """Return scenario name and summary of `timeline`, a game that was left, in a list of one pair;
+    [] if it has no summary to list."""
     if timeline.summary is None or not timeline.is_listed:
         return []
     return [(timeline.scenario.name, timeline.summary)]

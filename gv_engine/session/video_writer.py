@@ -35,7 +35,7 @@ class PictureWriter:
         self.fps = fps
 
     def add(self, picture: Picture) -> None:
-        """Add the next picture, of the size of the first.
+        """Add the next picture to the file; all pictures have the size of the first.
 
         Raises:
             OSError: the picture cannot be written.
@@ -43,7 +43,7 @@ class PictureWriter:
         raise NotImplementedError
 
     def close(self, count: int) -> None:
-        """Finish the file.
+        """Finish the file; `count` is the number of pictures that were added, as a check.
 
         Args:
             count: number of pictures added.
@@ -67,7 +67,8 @@ class Png(PictureWriter):
         self._last = picture
 
     def close(self, count: int) -> None:
-        """Write the picture to the file."""
+        """Write the last picture to the file; earlier ones are dropped, and `count` is not
+        checked."""
         import imageio.v3
 
         # on its own it does not let go of a file that it could not write
@@ -82,7 +83,7 @@ class Mp4(PictureWriter):
     _encoder: Generator[None, Picture | None, None] | None = None
 
     def add(self, picture: Picture) -> None:
-        """Send the picture to the encoder process."""
+        """Send the picture to the video encoder, which runs as a process of its own."""
         if self._encoder is None:
             height, width, _ = picture.shape
             options = {"fps": self.fps, "ffmpeg_log_level": "quiet", **self.options}
@@ -96,7 +97,8 @@ class Mp4(PictureWriter):
             raise OSError(_STOPPED) from None
 
     def close(self, count: int) -> None:
-        """Finish the video, and count its frames again, as the encoder does not report errors.
+        """Finish the video file, and raise an error unless it has `count` pictures, as the encoder
+        does not report errors.
 
         Raises:
             OSError: the file is incomplete.
@@ -144,7 +146,8 @@ class Gif(PictureWriter):
         self._video.add(picture)
 
     def close(self, count: int) -> None:
-        """Choose the colours, and convert the intermediate video."""
+        """Choose the 256 colours, and convert the intermediate video of `count` pictures to the GIF
+        file."""
         try:
             self._video.close(count)
             video, colors = str(self._video.path), str(self._colors)
@@ -155,14 +158,14 @@ class Gif(PictureWriter):
             self.stop()
 
     def stop(self) -> None:
-        """Stop the encoder, and remove the intermediate files."""
+        """Stop the video encoder, and delete the intermediate files."""
         self._video.stop()
         for path in (self._video.path, self._colors):
             path.unlink(missing_ok=True)
 
 
 def _run_ffmpeg(*arguments: str) -> None:
-    """Run the encoder with command-line arguments.
+    """Run the program ffmpeg with these command-line arguments; raise an error if it fails.
 
     Raises:
         OSError: the encoder failed.

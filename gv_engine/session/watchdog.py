@@ -113,7 +113,9 @@ class Watchdog:
             self._forget_call()
 
     def _monitor(self) -> None:
-        """Signal the main thread while a rule runs in it; the body of the thread."""
+        """Send the main thread a signal ten times a second while a rule runs in it, and with `ends`
+        end the process if the rule cannot be stopped. This is the main function of the watching
+        thread."""
         main = threading.main_thread().ident
         assert main is not None, "it runs"
         while not self._over.wait(_STOP_EVERY if self._tries else _LOOK_EVERY):
@@ -132,11 +134,12 @@ class Watchdog:
                 self._unanswered = None
 
     def _postpone_exit(self) -> None:
-        """Restart the timer that ends the process if C code blocks all threads."""
+        """Restart the timer that ends the process if C code blocks all threads for too long."""
         faulthandler.dump_traceback_later(self._patience, exit=True, file=2)
 
     def _on_alarm(self, number: int, frame: FrameType | None) -> None:
-        """Handle the signal in the main thread: stop the current rule if it exceeds the limit."""
+        """Handle the signal of the watching thread in the main thread: stop the rule whose code
+        runs in `frame` if it has run longer than the limit. `number` is the signal's."""
         self._unanswered = None
         if self._is_asking:
             return
@@ -150,7 +153,8 @@ class Watchdog:
             self._stop(stack, now)
 
     def _ask_overrun(self, stack: list[FrameType], now: float) -> bool:
-        """Return whether the callback wants the stuck rule to be stopped."""
+        """Return whether the function `overrun` wants the rule to be stopped; `stack` has the
+        rule's Python frames, and `now` is the time."""
         self._is_asking = True
         try:
             return self._overrun(self._stuck_rule(stack, now))
@@ -158,7 +162,8 @@ class Watchdog:
             self._is_asking = False
 
     def _stuck_rule(self, stack: list[FrameType], now: float) -> StuckRule:
-        """Return name, place and running time of the rule on a stack."""
+        """Return name, file and line, and running time at `now` of the rule whose Python frames are
+        in `stack`."""
         inner = list(dropwhile(lambda frame: not is_rule_frame(frame), stack))
         place = format_place(inner[0].f_code.co_filename, inner[0].f_lineno)
         custom = takewhile(lambda frame: not is_engine_frame(frame), inner)
@@ -166,8 +171,9 @@ class Watchdog:
         return StuckRule(called.f_code.co_qualname, place, now - self._since)
 
     def _stop(self, stack: list[FrameType], now: float) -> None:
-        """Raise `Stopped` in the rule, or in code of others that it has called, but not in the
-        engine's."""
+        """Raise `Stopped` in the running rule, whose Python frames are in `stack`, but not inside a
+        function of the engine; `now` is the time. If the rule has caught it before, its next line
+        raises again."""
         rule = self._stuck_rule(stack, now)
         stopped = Stopped(f"{rule} ran for {rule.seconds:.0f} s and was stopped")
         self._tries += 1
@@ -179,15 +185,15 @@ class Watchdog:
             raise stopped
 
     def _forget_call(self) -> None:
-        """Forget the current rule, and stop tracing."""
+        """Forget the rule that was running, and remove the trace function."""
         self._call, self._tries = None, 0
         if sys.gettrace() is _ignore:
             sys.settrace(None)
 
 
 def _rule_frames(frame: FrameType | None) -> list[FrameType]:
-    """Return the frames of a running rule, the innermost first and the rule's own last; empty if no
-    rule runs."""
+    """Return the Python frames of the rule that runs in or above `frame`, the innermost first and
+    the rule's own last; [] if no rule runs."""
     stack: list[FrameType] = []
     last = 0
     while frame is not None:
@@ -199,7 +205,7 @@ def _rule_frames(frame: FrameType | None) -> list[FrameType]:
 
 
 def _is_debugged() -> bool:
-    """Return whether a debugger is active."""
+    """Return whether a debugger traces this process."""
     monitoring = getattr(sys, "monitoring", None)  # from Python 3.12 on
     stepped = monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
     return stepped or sys.gettrace() not in (None, _ignore)
@@ -210,10 +216,11 @@ def _ignore(frame: FrameType, event: str, argument: Any) -> None:
 
 
 def _raising(stopped: Stopped) -> Callable[..., Any]:
-    """Return a trace function that raises at the next line."""
+    """Return a function for `sys.settrace` that raises `stopped` at the next line of code."""
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        """Raise at the next line."""
+        """Raise the exception `stopped` if `event` is a new line of code; `frame` and `argument`
+        are those of trace functions."""
         if event == "line":
             raise stopped
         return trace
@@ -244,8 +251,8 @@ class HardTimeout:
 
     @contextmanager
     def watch(self, message: str) -> Iterator[None]:
-        """Watch the code of the block; if it takes too long, print the message and end the
-        process."""
+        """End the process after printing `message` if the code of the `with` block takes longer
+        than the limit."""
         self._message, self._deadline = message, time.monotonic() + self.limit
         try:
             yield
@@ -253,7 +260,8 @@ class HardTimeout:
             self._deadline = math.inf
 
     def _watch(self) -> None:
-        """End the process after the deadline; the body of the thread."""
+        """Wait, and end the process once the deadline has passed. This is the main function of the
+        watching thread."""
         while not self._over.wait(min(self.limit / 8, PATIENCE)):
             if time.monotonic() > self._deadline:
                 _exit(self._message)
@@ -261,8 +269,8 @@ class HardTimeout:
 
 @contextmanager
 def force_exit_after(seconds: float, message: str) -> Iterator[None]:
-    """End the process with a message if code in the block does not react to Ctrl-C within some
-    seconds, or to SIGTERM where it has a handler.
+    """End the process with `message` if Ctrl-C or SIGTERM arrives during the `with` block and the
+    block does not end within `seconds` seconds. SIGTERM counts only if it has a handler.
 
     A second Ctrl-C, at least a second later, ends it at once. For compiled code in the main thread,
     like `HardTimeout`.
@@ -285,8 +293,8 @@ def force_exit_after(seconds: float, message: str) -> Iterator[None]:
 
 
 def _handle_signals(ours: socket.socket, seconds: float, message: str) -> None:
-    """Read signal numbers until the socket closes, and end the process if the main thread does not
-    react in time."""
+    """Read the numbers of arriving signals from the socket `ours` until it closes, and end the
+    process with `message` if the block does not end within `seconds` seconds of a signal."""
     signal_number, first = 0, math.inf
     while True:
         try:
@@ -304,7 +312,8 @@ def _handle_signals(ours: socket.socket, seconds: float, message: str) -> None:
 
 
 def _exit(message: str, code: int = 1) -> NoReturn:
-    """Print a message, and end the process at once with an exit code."""
+    """Print `message`, and end the process at once with the exit code `code`, without any
+    clean-up."""
     sys.stdout.flush()
     complain(message)
     os._exit(code)

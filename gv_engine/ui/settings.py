@@ -53,7 +53,8 @@ def level_folder() -> Path:
 
 
 def read_toml(file: Path, content: str) -> tuple[dict[str, Any], str, str]:
-    """Read a TOML file of settings or keys.
+    """Return the values, the text and an error message of the TOML file `file`; `content` says in
+    the message what it holds, such as `settings`. A missing file is no error.
 
     Args:
         file: file to read.
@@ -80,8 +81,8 @@ def read_toml(file: Path, content: str) -> tuple[dict[str, Any], str, str]:
 
 
 def backup_broken_file(file: Path) -> str:
-    """Copy an unusable file to `<name>.bad`, so that the next save does not destroy it; return a
-    note for the message, or "" if the copy fails."""
+    """Copy the unusable `file` to `<name>.bad`, before the next save overwrites it. Return a note
+    about the copy for the error message, or "" if the copy fails."""
     aside = file.with_name(f"{file.name}.bad")
     with suppress(OSError):
         if check_file_size(file, sys.maxsize, "settings") > MAX_SETTINGS_SIZE:
@@ -103,8 +104,8 @@ def unfinished_file() -> Path:
 
 
 def save_unfinished(replay: Replay) -> None:
-    """Save a game that is begun and not over as the unfinished game; else remove the unfinished
-    game.
+    """Save `replay` as the unfinished game, to be continued later; if it has no steps or is over,
+    delete the saved unfinished game instead.
 
     Raises:
         OSError: the file cannot be written or removed.
@@ -118,7 +119,8 @@ def save_unfinished(replay: Replay) -> None:
 
 
 def save_unsaved(name: str, text: str) -> Path:
-    """Write edits that were not saved into a new file, and return its path.
+    """Write the scenario `text`, which the user has edited but not saved, into a new file named
+    after the level's `name` and the time; return its path.
 
     Args:
         name: name of the level, for the file name.
@@ -132,7 +134,8 @@ def save_unsaved(name: str, text: str) -> Path:
 
 
 def write_text(file: Path, text: str, errors: str = "strict") -> Path:
-    """Write a text file by an atomic write, with its folder; return the file.
+    """Write `text` into `file` as UTF-8, completely or not at all, and return `file`; missing
+    folders are created. `errors` is as for `str.encode`.
 
     Raises:
         OSError: the file cannot be written.
@@ -144,7 +147,8 @@ def write_text(file: Path, text: str, errors: str = "strict") -> Path:
 
 
 def new_file(folder: Path, game: Session, suffix: str) -> Path:
-    """Return the path of a new file, named after the level, the seed and the time.
+    """Return the path of a new file in `folder`, named after level and seed of the session `game`
+    and the time, with the suffix `suffix`; the file itself is not created.
 
     Args:
         folder: folder of the file; created if missing.
@@ -212,7 +216,8 @@ class Settings:
 
     @classmethod
     def load(cls, file: Path | None = None) -> tuple[Settings, str]:
-        """Return the settings of a file, and a message.
+        """Return the player's settings read from `file`, by default `settings.toml`, and a message
+        about errors in the file, or "".
 
         Args:
             file: file to read; `settings.toml` in the configuration folder if None.
@@ -229,8 +234,8 @@ class Settings:
 
     @classmethod
     def _from_values(cls, values: Mapping[str, Any], file: Path) -> tuple[Settings, str]:
-        """Return settings with the valid values of a parsed file, and a message about invalid
-        values."""
+        """Return settings with the valid ones of the parsed `values`, and a message about the
+        invalid ones, or ""; `file` is named in the message."""
         settings = cls()
         invalid: list[str] = []
         for setting in fields(cls):
@@ -245,7 +250,7 @@ class Settings:
         return settings, message if invalid else ""
 
     def save(self, file: Path | None = None) -> None:
-        """Write the settings by an atomic write.
+        """Write the settings into `file`, by default `settings.toml`, completely or not at all.
 
         Args:
             file: file to write; `settings.toml` in the configuration folder if None.
@@ -263,7 +268,8 @@ class Settings:
         write_text(file, "\n".join(lines) + "\n", errors="replace")
 
     def add_recent(self, source: str) -> None:
-        """Move a scenario's name or file to the front of the recent scenarios."""
+        """Put `source`, the name or file of a scenario, at the front of the list of recent
+        scenarios."""
         others = [name for name in self.recent if name != source]
         self.recent = [source, *others][:MAX_RECENT]
 
@@ -274,8 +280,8 @@ def settings_file() -> Path:
 
 
 def forced_scale() -> float | None:
-    """Return the scale in the environment variable `GV_ENGINE_SCALE`, as 2 or 200%; None if unset
-    or invalid."""
+    """Return the factor for the size of text and panels that the environment variable
+    `GV_ENGINE_SCALE` sets, as `2` or `200%`; None if unset or invalid."""
     text = os.environ.get("GV_ENGINE_SCALE", "").strip()
     try:
         number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -285,12 +291,12 @@ def forced_scale() -> float | None:
 
 
 def _is_scale(value: float) -> bool:
-    """Return whether a scale is allowed."""
+    """Return whether `value` is allowed as the factor for the size of text and panels: 0.5 to 4."""
     return 0.5 <= value <= 4
 
 
 def _is_size(value: list[Any]) -> bool:
-    """Return whether a list is empty or an allowed width and height."""
+    """Return whether `value` is empty, or a width and a height from 100 to 20,000 pixels."""
     return not value or (
         len(value) == 2 and all(isinstance(side, int) and 100 <= side <= 20_000 for side in value)
     )
@@ -341,7 +347,8 @@ class Progress:
         self.fewest, self.wrong = self._read()
 
     def _read(self) -> tuple[dict[str, int], str]:
-        """Return the fewest steps by digest of the level, and a message about invalid lines."""
+        """Return the fewest steps in which each level was solved, by hash of the level, and a
+        message about invalid lines of the file, or ""."""
         fewest: dict[str, int] = {}
         try:
             lines = read_bytes(self._file, _MAX_FILE_SIZE, "marks of solved levels").splitlines()
@@ -363,21 +370,23 @@ class Progress:
         return fewest, f"{self._file}: {count} cannot be used and left out{kept}"
 
     def format_goal(self, level: PackLevel) -> str:
-        """Return a text with the par of a level and the player's best."""
+        """Return a text such as `par 20 · your best 25`: the number of steps to aim for in `level`,
+        and the player's best."""
         best = self.fewest.get(level.digest, 0)
         par_text, best_text = f"par {level.par}" * bool(level.par), f"your best {best}" * bool(best)
         return " · ".join(filter(None, (par_text, best_text)))
 
     def format_result(self, game: Session, steps: int) -> str:
-        """Return a text with the steps of a solution, the par and the player's best; "" outside of
-        packs."""
+        """Return a text about a solution of the level of `game` in `steps` steps, with the par and
+        the player's best; "" if the level is in no pack."""
         level = game.pack_level
         if level is None:
             return ""
         return " · ".join(filter(None, (f"{steps} steps", self.format_goal(level))))
 
     def add_solution(self, game: Session, steps: int) -> None:
-        """Save the number of steps in which a level of a pack was solved, if it is the fewest.
+        """Save that the player has solved the level of `game` in `steps` steps, unless a shorter
+        solution is saved; nothing happens outside of packs.
 
         Raises:
             OSError: the file cannot be written; the number is still remembered in this process.

@@ -38,8 +38,9 @@ class BatchLayout(NamedTuple):
 def lay_out_batch(
     room: tuple[int, int], count: int, shape: tuple[int, int], min_cell: int = MIN_CELL
 ) -> BatchLayout:
-    """Return the layout with the largest cells that shows all worlds; the smallest cells if none
-    does.
+    """Return the arrangement of `count` worlds in `room` (width, height) with the largest cells
+    that show all worlds, or with cells of `min_cell` pixels if none do. `shape` is a world's height
+    and width.
 
     Args:
         room: width and height in pixels.
@@ -71,7 +72,8 @@ class TileTable:
         self._tiles = np.empty((0, cell, cell), np.uint32)
 
     def __getitem__(self, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Return the (n, cell, cell) uint32 pixels of (n,) codes; draw the tiles that are new."""
+        """Return the pictures of the cells with these codes, (n, cell, cell) uint32 pixels;
+        pictures of new codes are drawn first."""
         indices = np.searchsorted(self._codes, codes)
         is_cached = (
             self._codes.take(indices, mode="clip") == codes
@@ -90,7 +92,7 @@ class TileTable:
         return pixels
 
     def _draw_tile(self, code: int) -> NDArray[np.uint32]:
-        """Draw the tile of a code; return its (cell, cell) uint32 pixels."""
+        """Return the picture of a cell with this code, (cell, cell) uint32 pixels."""
         cell, sheet = self._cell, self._sheet
         tile = pygame.Surface((cell, cell), 0, 32)
         kind, state, color, agent = code.to_bytes(4, "little")
@@ -106,7 +108,8 @@ class TileTable:
         return np.ascontiguousarray(pygame.surfarray.array2d(tile).T).astype(np.uint32)
 
     def _mean_color(self, name: str, color: int) -> tuple[int, ...]:
-        """Return the mean colour of a sprite's opaque pixels as (red, green, blue)."""
+        """Return the mean colour of the sprite `name` in the palette colour number `color`, as
+        (red, green, blue)."""
         drawing = self._sheet.get(name, color, SMALL)
         covers = pygame.surfarray.array_alpha(drawing)[..., None].astype(float)
         mean = (pygame.surfarray.array3d(drawing) * covers).sum((0, 1)) / max(1.0, covers.sum())
@@ -139,7 +142,8 @@ class BatchView:
     def draw(
         self, surface: pygame.Surface, rect: Rect, codes: NDArray[np.uint32], first: int = 0
     ) -> None:
-        """Draw worlds into a rectangle of the surface.
+        """Draw worlds, given as cell codes, into `rect` of the surface; `first` is the number of
+        the first world shown.
 
         Args:
             surface: surface to draw on.
@@ -177,20 +181,21 @@ class BatchView:
 
     @property
     def _origin(self) -> tuple[int, int]:
-        """x, y of the first world on the surface; the grid of worlds is centred in its
-        rectangle."""
+        """Position (x, y) of the first world on the surface; the rows of worlds are centred in
+        their rectangle."""
         used = self._surface.get_rect()
         x, y = (max(0, room - size) // 2 for room, size in zip(self._rect.size, used.size))
         return self._rect.x + x, self._rect.y + y
 
     def world_rect(self, world: int) -> Rect:
-        """Return the rectangle of a world on the surface."""
+        """Return the rectangle on the surface in which the world number `world` is drawn."""
         row, column = divmod(world - self._first, self.layout.columns)
         (x, y), wide, tall = self._origin, self.layout.wide, self.layout.tall
         return Rect(x + column * wide, y + row * tall, wide, tall)
 
     def world_at(self, position: tuple[int, int]) -> int | None:
-        """Return the number of the world at x, y of the surface, or None."""
+        """Return the number of the world that is drawn at `position`, x and y in pixels; None if
+        there is none."""
         x, y = (a - b for a, b in zip(position, self._origin))
         column, row = x // self.layout.wide, y // self.layout.tall
         if x < 0 or y < 0 or column >= self.layout.columns or row >= self.layout.rows:

@@ -29,19 +29,22 @@ class ScreenLayout(NamedTuple):
 
 
 def is_small_window(area: Rect, line: int) -> bool:
-    """Return whether a window has fewer than 28 lines."""
+    """Return whether the window `area` has less than 28 lines of text, each `line` pixels high."""
     return area.h < 28 * line
 
 
 def _panel_lines(area: Rect, line: int) -> float:
-    """Return the height of the panel below the stage in lines; small windows get a lower panel."""
+    """Return the height of the status panel in the window `area`, in lines of `line` pixels; it is
+    lower in small windows."""
     return 3 if area.h < 24 * line else 5.25 if is_small_window(area, line) else 8
 
 
 def lay_out_screen(
     area: Rect, line: int, has_side_panel: bool, controls: float, hints: int
 ) -> ScreenLayout:
-    """Return the rectangles of the parts of a game's screen.
+    """Return the rectangles of the parts of a game's screen in the window `area`, with or without a
+    side panel. `line` is the height of a line of text in pixels; `controls` and `hints` are heights
+    in lines.
 
     Args:
         area: rectangle of the window.
@@ -86,7 +89,8 @@ def draw_status_panel(
     facts: Sequence[str],
     seed_button: PanelButton | None = None,
 ) -> bool:
-    """Draw the status panel: held item, steps, rewards by rule, facts and message.
+    """Draw the status panel into `rect`: item held in `stage`, steps, rewards by rule, `facts` and
+    message of the state `scene`. Return False if there is a message that did not fit.
 
     Args:
         painter: painter to draw with.
@@ -134,7 +138,8 @@ def draw_status_panel(
 
 
 def _draw_held_item(painter: Painter, rect: Rect, stage: Stage) -> None:
-    """Draw the held item at the left of a low panel, and shrink the panel to the rest."""
+    """Draw the item that the agent in `stage` holds at the left of `rect`, a low status panel, and
+    shrink `rect` to the rest."""
     line = painter.line_height
     side = min(rect.h, 2 * line)
     well = Rect(rect.x, rect.y, side, side)
@@ -144,7 +149,7 @@ def _draw_held_item(painter: Painter, rect: Rect, stage: Stage) -> None:
 
 
 def _counter_rows(scene: Scene) -> list[tuple[str, str]]:
-    """Return (label, value) of steps, reward and return."""
+    """Return (label, value) pairs for steps, reward and return of the state `scene`."""
     limit = "" if scene.max_steps is None else f" / {scene.max_steps}"
     return [
         ("Steps", f"{scene.steps}{limit}"),
@@ -161,8 +166,8 @@ def _draw_counters(
     facts: Sequence[str],
     seed_button: tuple[str, PanelButton] | None,
 ) -> None:
-    """Draw the held item, the numbers and the facts at the top of a rectangle, and shrink it to the
-    rest.
+    """Draw the held item, steps, reward and return of the state `scene` and `facts` at the top of
+    `rest`, and shrink `rest` to what is left; `seed_button` is a button beside the seed.
 
     Args:
         painter: painter to draw with.
@@ -207,14 +212,15 @@ def _draw_counters(
 
 
 def _draw_history(painter: Painter, rect: Rect, scene: Scene, stage: Stage) -> None:
-    """Draw the stage's history of the episode, or, if it has none, the terms of the last reward."""
+    """Draw into `rect` the history of the episode, if the domain's `stage` has one, else the parts
+    of the last reward in `scene` by rule."""
     if not stage.draw_history(painter.surface, rect):
         _draw_reward_terms(painter, rect, scene)
 
 
 def _draw_reward_terms(painter: Painter, rect: Rect, scene: Scene) -> None:
-    """Draw the terms of the last reward by rule; if they do not all fit, the terms that are not
-    zero."""
+    """Draw into `rect` the parts of the last reward in `scene` by rule; if not all fit, those that
+    are not zero come first."""
     line, rest = painter.line_height, rect.copy()
     rows = rect.h // line - 1
     terms = list(scene.terms.items())
@@ -230,13 +236,14 @@ def _draw_reward_terms(painter: Painter, rect: Rect, scene: Scene) -> None:
 
 
 def _draw_message(painter: Painter, rect: Rect, message: str) -> bool:
-    """Draw the message if the rectangle is high enough; return False if the message did not fit."""
+    """Draw `message` into `rect` if that is high enough; return False if it did not fit."""
     if message and rect.h >= painter.line_height:
         painter.draw_lines(rect, message, "accent")
     return not message or rect.h >= painter.line_height
 
 
 def _value_color(scene: Scene, value: float) -> str:
-    """Return the theme's colour name for a reward: gain, loss, text or muted."""
+    """Return the name of the theme's colour for the reward `value`: gain, loss, text or muted.
+    `scene` says whether losses have a colour of their own."""
     below = "loss" if scene.is_loss_highlighted else "text"
     return "gain" if value > 0 else below if value < 0 else "muted"

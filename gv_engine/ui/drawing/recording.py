@@ -56,11 +56,11 @@ class FrameRenderer:
         self._stage: Stage | None = None
 
     def frame(self) -> Any:
-        """Return the frame that was drawn last."""
+        """Return the state that was drawn last."""
         return self._frame
 
     def run_command(self, name: str) -> None:
-        """Run a command of the bindings' group `view`."""
+        """Run the command `name` that changes the view, such as the next view or zoom."""
         if self._stage is None:
             return
         if name == "view":
@@ -70,7 +70,7 @@ class FrameRenderer:
             self._stage.command(name)
 
     def draw(self, surface: pygame.Surface, frame: Any) -> None:
-        """Draw a frame on a surface of any size."""
+        """Draw `frame`, the displayed state of a game, on a surface of any size."""
         self._frame = frame
         if self._stage is None:
             self._stage = make_stage(self, DARK)
@@ -84,7 +84,8 @@ class FrameRenderer:
         pygame.transform.smoothscale(picture, (width, height), surface)
 
     def _draw(self, surface: pygame.Surface, stage: Stage) -> None:
-        """Draw the last frame on a surface of at least `MIN_SIZE`."""
+        """Draw the last state on a surface that is at least `MIN_SIZE` large, with `stage`, the
+        object that draws the world."""
         frame, line = self._frame, line_height(surface.get_size(), 1)
         stage.line = line
         stage.begin(None, frame)
@@ -112,8 +113,8 @@ RendererFactory = Callable[["Playable", str, int], DrawFrame]
 
 
 def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
-    """Return a function that draws frames in a view of the domain's stage, 25 × 16 cells large; in
-    the view `window` as a player sees them, with panel and title."""
+    """Return a function that draws states of games of `scenario` as pictures of 25 × 16 cells with
+    `cell` pixels each; in the view `window` with title and panel, as a player sees them."""
     stage_view = "" if view == "window" else view
     renderer = FrameRenderer(scenario.name, sprite_folders(scenario), view=stage_view)
     width, height = cell * 25, cell * 16
@@ -128,8 +129,8 @@ def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
 
 
 def find_views(scenario: Playable) -> Mapping[str, RendererFactory]:
-    """Return the renderer factories of a scenario by name of the view: the default first, `window`
-    last."""
+    """Return the functions that make renderers for a scenario, by name of the view: the usual view
+    first, `window` last."""
     domain_views = DOMAINS[scenario.identity.domain].views
     views = {view: resolve_name(place) for view, place in domain_views.items()}
     return {**views, "window": stage_renderer}
@@ -145,7 +146,7 @@ class PixelRenderer:
         self._draw = drawing(scenario, view, RENDER_CELL)
 
     def show(self, frame: Any) -> None:
-        """Draw a frame into `result`."""
+        """Draw `frame`, the displayed state of a world, into the array `result`."""
         self.result = self._draw(frame)
 
     def close(self) -> None:
@@ -190,7 +191,7 @@ class Recorder:
         self._file = writer(self._draft.path, fps)
 
     def add(self, frame: Any) -> None:
-        """Append a frame to the file.
+        """Draw `frame`, the displayed state of a game, as the next picture of the file.
 
         Raises:
             OSError: the file cannot be written; it is removed.
@@ -207,7 +208,7 @@ class Recorder:
             self._file.add(picture)
 
     def close(self) -> None:
-        """Finish the file and move it to its path; without a frame no file is written.
+        """Finish the file and move it to its final path; without any picture no file is written.
 
         Raises:
             OSError: the file cannot be written completely; it is removed.
@@ -222,7 +223,7 @@ class Recorder:
             self._draft.commit()
 
     def discard(self) -> None:
-        """Stop recording and remove the unfinished file."""
+        """Stop recording, and delete the unfinished file."""
         try:
             with suppress(OSError):
                 self._file.stop()
@@ -233,7 +234,7 @@ class Recorder:
         return self
 
     def __exit__(self, error_type: type[BaseException] | None, *_: object) -> None:
-        """Close the recorder, or discard it after an error."""
+        """Finish the file at the end of the block, or delete it after an error."""
         if error_type is None:
             self.close()
         else:
@@ -241,7 +242,7 @@ class Recorder:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Context manager that discards the file if writing fails."""
+        """Delete the unfinished file if the `with` block, which writes into it, fails."""
         try:
             yield
         except OSError as error:
@@ -253,7 +254,8 @@ class Recorder:
 
 
 def _fit_picture(picture: Picture, model: Picture) -> Picture:
-    """Return a picture centred in an array of the model's shape; larger pictures are subsampled."""
+    """Return `picture` centred in an array of the shape of `model`; of a larger picture only some
+    rows and columns are kept."""
     if picture.shape == model.shape:
         return picture
     step = max(-(-have // want) for have, want in zip(picture.shape, model.shape, strict=True))

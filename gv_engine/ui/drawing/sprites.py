@@ -84,14 +84,16 @@ class SpriteSheet:
         self._sizes: dict[int, dict[SpriteKey, pygame.Surface]] = {}
 
     def sprite_name(self, kind: int, state: int) -> str:
-        """Return the sprite name of an object type in a state."""
+        """Return the name of the sprite for the object type with index `kind` in the state with
+        index `state`."""
         return self._types[kind].sprite_of(state)
 
     def get(
         self, name: str, color: int, size: int, turn: int = 0, lit: bool = True
     ) -> pygame.Surface:
-        """Return a sprite on a transparent background as a (size, size) surface that must not be
-        changed.
+        """Return the sprite `name` in the palette colour number `color` as a transparent picture of
+        `size` × `size` pixels, which must not be changed. `turn` is 0 as drawn, 1 upside down, 2 to
+        the left, 3 to the right; `lit` False darkens.
 
         Args:
             name: file name without `.svg`; a missing sprite is shown as `unknown`, or as a tile
@@ -115,16 +117,16 @@ class SpriteSheet:
         return cache[key]
 
     def agent(self, color: int, size: int, turn: int = 0) -> pygame.Surface:
-        """Return the sprite of the agent whose view is shown, turned by `turn` quarter turns, as a
-        surface that must not be changed. With several agents the sprite has the agent's colour
-        and a bright edge."""
+        """Return the sprite of the agent whose view is shown, `size` pixels wide, which must not be
+        changed. `turn` is as for `get`, and `color` tells several agents apart."""
         return self.get("own_agent" if color else "agent", color, size, turn)
 
     def tile(
         self, name: str, color: int, size: int, lit: bool = True, below: Below = ()
     ) -> pygame.Surface:
-        """Return a sprite on the floor and on the ground object `below`, as an opaque surface that
-        must not be changed; other arguments as for `get`."""
+        """Return the sprite `name` drawn on the floor, and on the ground object `below` if that is
+        given, as an opaque picture that must not be changed; `color`, `size` and `lit` are as for
+        `get`."""
         cache, key = self._size_cache(size), (name, color, 0, lit, below)
         if key not in cache:
             tile = pygame.Surface((size, size), 0, 32)
@@ -136,8 +138,8 @@ class SpriteSheet:
         return cache[key]
 
     def _size_cache(self, size: int) -> dict[SpriteKey, pygame.Surface]:
-        """Return the cache of a size as the most recently used; drop the least recently used
-        sizes."""
+        """Return the cache of sprites of `size` pixels; drop the caches of sizes not used for
+        long."""
         cache = self._sizes.pop(size, {})
         self._sizes[size] = cache  # the size used last is last
         if len(self._sizes) > MAX_CACHED_SIZES:
@@ -145,7 +147,8 @@ class SpriteSheet:
         return cache
 
     def _render(self, name: str, color: int, size: int) -> pygame.Surface:
-        """Render a sprite that is lit and not turned."""
+        """Return the sprite `name`, newly drawn, bright and not turned: `color` is its palette
+        colour number, and `size` its side in pixels."""
         file, text = self._load_source(name, size < SMALL)
         color = color if color < len(self._palette) else 0
         shades = self._palette[color]
@@ -162,7 +165,8 @@ class SpriteSheet:
         return sprite
 
     def _load_source(self, name: str, small: bool) -> tuple[Path, str]:
-        """Return the file of a sprite and its SVG text."""
+        """Return the file and the SVG text of the sprite `name`; `small` prefers the simpler one
+        for small cells."""
         if (name, small) not in self._texts:
             file = find_sprite(name, self._folders, small)
             if file:
@@ -175,14 +179,15 @@ class SpriteSheet:
 
 
 def _dim(picture: pygame.Surface, lit: bool) -> pygame.Surface:
-    """Darken a surface in place if it is not lit, and return it."""
+    """Darken `picture` in place unless `lit` is True, and return it."""
     if not lit:
         picture.fill(DIM, special_flags=pygame.BLEND_RGB_MULT)
     return picture
 
 
 def _draw_letters(tile: pygame.Surface, letters: str, color: str) -> None:
-    """Draw letters on a tile; only the first letter if the tile is small."""
+    """Draw `letters` in `color` in the middle of the picture `tile`; only the first letter if the
+    picture is small."""
     pygame.font.init()  # does nothing if already initialised
     size = tile.get_width()
     shown = letters if size >= SMALL else letters[0]
@@ -192,7 +197,7 @@ def _draw_letters(tile: pygame.Surface, letters: str, color: str) -> None:
 
 
 def load_svg(text: str) -> pygame.Surface:
-    """Return the surface of an SVG text, in the size of its width and height.
+    """Return the picture that the SVG `text` describes, in the size of its `width` and `height`.
 
     Raises:
         pygame.error: SDL cannot read the text.
@@ -206,8 +211,8 @@ _font_files: dict[frozenset[str], str | None] = {}  # by scripts
 
 
 def find_font_file(letters: Sequence[str]) -> str | None:
-    """Return the file of the system font that covers the most of some letters, tested by one letter
-    of each script; None if no font has any."""
+    """Return the file of the system font that has the most of `letters`, judged by one letter of
+    each script; None if no font has any."""
     samples = {unicodedata.name(letter, letter).partition(" ")[0]: letter for letter in letters}
     scripts = frozenset(samples)
     if scripts not in _font_files:
@@ -220,7 +225,7 @@ def find_font_file(letters: Sequence[str]) -> str | None:
 
 @cache
 def _list_fonts() -> list[str]:
-    """Return the files of all bold system fonts except emoji fonts, plain fonts first."""
+    """Return the files of all bold system fonts, plain ones first, without emoji fonts."""
     names = [name for name in pygame.font.get_fonts() if name and "emoji" not in name]
     names.sort(key=lambda name: ("sans" not in name and "gothic" not in name, "mono" in name, name))
     return [file for name in names if (file := pygame.font.match_font(name, bold=True))]
@@ -228,7 +233,7 @@ def _list_fonts() -> list[str]:
 
 @cache
 def _count_glyphs(file: str, letters: str) -> int:
-    """Return how many of some letters a font file has; 0 if the file cannot be read."""
+    """Return how many of `letters` the font `file` can show; 0 if the file cannot be read."""
     try:
         metrics = freetype.Font(file, 16).get_metrics(letters)
     except (OSError, pygame.error):  # listed, and not there or not readable
@@ -249,7 +254,9 @@ def draw_text_line(
     middle: bool = False,
     letters: Callable[[int], LineFont] | None = None,
 ) -> int:
-    """Draw one line of text, vertically centred in a rectangle; return the width drawn, in pixels.
+    """Draw one line of text into `rect`, vertically centred and with `align` left, center or right,
+    and return its width in pixels. Text that is too wide is shrunk, then shortened, with `middle`
+    in its middle.
 
     Text that is too wide is shrunk, then shortened.
 
@@ -257,7 +264,7 @@ def draw_text_line(
         surface: surface to draw on.
         rect: rectangle that the text must not leave.
         text: any text; white space is collapsed to single spaces.
-        line: height of the line, in pixels.
+        line_height: height of the line, in pixels.
         color: colour of the text.
         align: left, center or right.
         middle: shrink less, and shorten in the middle; for names, which often begin alike.
@@ -277,7 +284,8 @@ def draw_text_line(
 
 
 def shorten_text(text: str, line_height: int, width: int, middle: bool = False) -> str:
-    """Return a text shortened with dots to a width in pixels.
+    """Return `text` shortened with dots to `width` pixels, at its end or, with `middle`, in its
+    middle; `line_height` gives the size of its letters.
 
     With `middle`, the beginning and the end of the text are kept.
     """
@@ -294,7 +302,8 @@ def shorten_text(text: str, line_height: int, width: int, middle: bool = False) 
 
 
 def join_into_lines(parts: Sequence[str], line_height: int, width: int) -> list[str]:
-    """Return texts joined by ` · ` into lines of at most `width` pixels."""
+    """Return `parts` joined by ` · ` into lines that are at most `width` pixels wide; `line_height`
+    is that of the text."""
     lines: list[str] = []
     for part in parts:
         longer = f"{lines[-1]} · {part}" if lines else part
@@ -325,13 +334,13 @@ class LineFont:
 
     @lru_cache(maxsize=4096)  # noqa: B019  # as many as there are sizes of letters are kept anyway
     def size(self, text: str) -> tuple[int, int]:
-        """Return width and height of a text in pixels; the height is the same for all texts."""
+        """Return width and height of `text` in pixels; the height is the same for all texts."""
         width = self._select_font(text).get_rect(text).width if text else 0
         return -(-width // OVERSAMPLING), -(-self._height // OVERSAMPLING) if text else 0
 
     @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer, and most stay the same
     def render(self, text: str, color: str) -> pygame.Surface:
-        """Return a surface with the text; the surface is cached and must not be changed."""
+        """Return a picture of `text` in `color`; it is cached and must not be changed."""
         size = self.size(text)
         if not min(size):
             return pygame.Surface(size, pygame.SRCALPHA)
@@ -344,7 +353,8 @@ class LineFont:
         return pygame.transform.smoothscale(large, size)
 
     def _select_font(self, text: str) -> freetype.Font:
-        """Return the default font, or the system font that covers the letters it lacks."""
+        """Return the font to show `text`: the default font, or a system font that has the letters
+        that the default font lacks."""
         metrics: Sequence[Any] = self._font.get_metrics(text)
         lacking = [letter for letter, metric in zip(text, metrics, strict=True) if not metric]
         file = find_font_file(lacking) if lacking else None
@@ -358,14 +368,16 @@ class LineFont:
 def blit_text(
     large: pygame.Surface, place: tuple[int, int], font: freetype.Font, text: str, color: str
 ) -> None:
-    """Draw a text in a colour on a transparent surface that is filled with the same colour."""
+    """Draw `text` in `font` at `place` on the surface `large`, which is transparent and filled with
+    the same `color`."""
     picture = font.render(text, color)[0]
     pygame.surfarray.pixels3d(picture)[...] = pygame.Color(color)[:3]
     large.blit(picture, place, special_flags=pygame.BLEND_RGBA_MAX)
 
 
 def load_font(file: str | None, size: float) -> freetype.Font:
-    """Return the font of a file, or pygame's default font, without kerning."""
+    """Return the font in `file`, or pygame's default font for None, in the given size and without
+    kerning."""
     font = freetype.Font(file, size)
     font.kerning = False
     font.pad = True
@@ -378,7 +390,8 @@ def font(line_height: int) -> LineFont:
 
 
 def cached_font(font_class: Callable[[int], LineFont], line_height: int) -> LineFont:
-    """Return a cached font of a class for lines of this height in pixels."""
+    """Return a font of class `font_class` for lines of `line_height` pixels, created once for each
+    height."""
     if not freetype.get_init():
         freetype.init()
         _create_font.cache_clear()
@@ -387,14 +400,16 @@ def cached_font(font_class: Callable[[int], LineFont], line_height: int) -> Line
 
 @cache
 def _create_font(font_class: Callable[[int], LineFont], line_height: int) -> LineFont:
-    """Create a font; cached until `pygame.quit`."""
+    """Create a font of class `font_class` for lines of `line_height` pixels; cached until
+    `pygame.quit`."""
     pygame.register_quit(_create_font.cache_clear)  # pygame.quit() makes fonts unusable
     return font_class(line_height)
 
 
 @lru_cache(maxsize=256)
 def rounded_rect(size: tuple[int, int], radius: int, color: str) -> pygame.Surface:
-    """Return a surface with a filled rounded rectangle; cached, so it must not be changed."""
+    """Return a picture of a filled rectangle of this size with corners of this radius; it is cached
+    and must not be changed."""
     width, height = size
     rect = f'<rect width="{width}" height="{height}" rx="{radius}" fill="{color}"/>'
     return load_svg(f'<svg width="{width}" height="{height}">{rect}</svg>')
@@ -402,7 +417,7 @@ def rounded_rect(size: tuple[int, int], radius: int, color: str) -> pygame.Surfa
 
 @contextmanager
 def clipped(surface: pygame.Surface, rect: Rect) -> Iterator[None]:
-    """Context manager: draw only inside a rectangle of the surface, and inside the clip of before.
+    """Let drawing on `surface` have effect only inside `rect` during the `with` block.
 
     The clip of before is restored at the end.
     """

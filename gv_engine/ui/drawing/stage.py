@@ -31,7 +31,8 @@ class Camera:
     cell: int | None = None
 
     def cell_size(self, grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
-        """Return the side of a cell in pixels; the arguments are those of `default_cell_size`."""
+        """Return the side of a cell in pixels: as the user has zoomed, or without zoom as by
+        `default_cell_size`, which has the same arguments `grid`, `room` and `readable`."""
         if self.cell is None:
             return default_cell_size(grid, room, readable)
         return max(
@@ -39,7 +40,8 @@ class Camera:
         )  # at least large enough to fill the room
 
     def zoom(self, notches: int, size: int, min_size: int) -> None:
-        """Change the size of a cell in pixels: zoom in, or out if `notches` is negative.
+        """Make cells larger by `notches` turns of the mouse wheel, or smaller if it is negative.
+        `size` is the present side in pixels, and it stays above `min_size`.
 
         Args:
             notches: number of zoom steps.
@@ -56,7 +58,8 @@ class Camera:
 
 
 def default_cell_size(grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
-    """Return the side of a cell in pixels without zoom; 0 if a cell is smaller than a pixel.
+    """Return the side of a cell in pixels with which the grid fits into the room, or, if that is
+    less than `readable`, a larger one; both sizes are (height, width).
 
     Args:
         grid: height and width in cells.
@@ -68,7 +71,8 @@ def default_cell_size(grid: tuple[int, int], room: tuple[int, int], readable: in
 
 
 def scroll_offset(grid: tuple[int, int], room: tuple[int, int], center: Point, cell: int) -> Point:
-    """Return y, x in pixels of the viewport's corner on the grid; negative if the grid is smaller.
+    """Return (y, x) of the corner of the visible part on the grid in pixels, so that the cell
+    `center` is as near to the middle as possible; negative if the grid is smaller than the room.
 
     Args:
         grid: height and width of the grid in cells.
@@ -101,13 +105,13 @@ class SidePanel(Protocol):
     title: str
 
     def draw(self, surface: pygame.Surface, rect: Rect, line: int) -> None:
-        """Draw the panel; `line` is the height of a line of text in pixels."""
+        """Draw the panel into `rect`; `line` is the height of a line of text in pixels."""
 
     def event(self, event: pygame.event.Event) -> bool:
-        """Handle a mouse event on the panel (button, motion or wheel); return True to redraw."""
+        """Handle a mouse event on the panel; return True if the panel must be drawn again."""
 
     def command(self, name: str) -> bool:
-        """Run a command of the bindings' group `inspector`; return True to redraw."""
+        """Run the command `name` of the inspector; return True if the panel must be drawn again."""
 
 
 class Stage(Protocol):
@@ -144,7 +148,7 @@ class Stage(Protocol):
         return ()
 
     def has_command(self, name: str) -> bool:
-        """Return whether the game has a command of its domain; the help leaves out others."""
+        """Return whether the command `name` of the domain does something in this game."""
         return True
 
     @property
@@ -160,7 +164,8 @@ class Stage(Protocol):
     def __init__(self, game: Any, theme: Theme) -> None: ...
 
     def begin(self, previous: Any, frame: Any) -> bool:
-        """Set the frame to draw.
+        """Set the state to draw: `frame`, after a step from the state `previous`, or None if no
+        step led there. Return True if the change can be drawn as a movement.
 
         Args:
             previous: the frame before, or None if no step leads from it to this frame.
@@ -171,12 +176,13 @@ class Stage(Protocol):
         """
 
     def mark_differences(self, other: Any) -> None:
-        """Mark what differs from another frame of the game, or nothing for None, until the next
-        frame."""
+        """Mark what differs in the drawn world from the state `other`, until the next state; None
+        marks nothing."""
         return None
 
     def draw(self, surface: pygame.Surface, rect: Rect, progress: float) -> None:
-        """Draw the world into a rectangle of the surface, and nothing outside of it.
+        """Draw the world into `rect`; `progress` is that of the movement of the last step, 1 at its
+        end.
 
         Args:
             surface: surface of the window.
@@ -185,12 +191,11 @@ class Stage(Protocol):
         """
 
     def draw_item(self, surface: pygame.Surface, rect: Rect) -> str:
-        """Draw the held item into a small square; return the item's name, empty if nothing is
-        held."""
+        """Draw the item that the agent holds into the small square `rect`, and return its name; ""
+        if there is none."""
 
     def draw_history(self, surface: pygame.Surface, rect: Rect) -> bool:
-        """Draw the history of the episode into a part of the panel; return False if the domain has
-        none."""
+        """Draw the history of the episode into `rect`; return False if the domain has none."""
         return False
 
     def facts(self) -> Sequence[str]:
@@ -198,40 +203,42 @@ class Stage(Protocol):
         return ()
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: Rect) -> None:
-        """Draw only the world, as large as fits, centred in a rectangle."""
+        """Draw only the world into `rect`, as large as fits and centred."""
 
     def command(self, name: str) -> str:
-        """Run a command of the domain's group or of `view`.
+        """Run the command `name` of the domain; return the action to take, or "" if it only changes
+        the drawing.
 
         Returns:
             The action for the game; empty if the command only changes the drawing.
         """
 
     def actions(self, name: str) -> Iterator[str]:
-        """Yield the actions for a command of the domain's group; the game takes each action before
-        the next is computed."""
+        """Yield the actions of the domain's command `name`; each must be taken before the next is
+        asked for."""
         if action := self.command(name):
             yield action
 
     def click(self, position: tuple[int, int], button: int) -> str:
-        """Handle a press of a mouse button (1 left, 2 middle, 3 right) at x, y.
+        """Handle a press of a mouse `button` (1 left, 2 middle, 3 right) at `position`, x and y in
+        pixels; return the action to take, or "".
 
         Returns:
             The action for the game; empty for none.
         """
 
     def select_held_item(self) -> None:
-        """Select the held item, so that the next click chooses the cell to put it; deselect it if
-        it is selected."""
+        """Select the item that the agent holds, so that the next click chooses the cell to put it;
+        deselect it if it is selected."""
         return None
 
     def sound(self, before: Any, after: Any) -> str:
-        """Return the name of the sound for the step between two frames; empty for the default
-        sound."""
+        """Return the name of the sound for the step from the state `before` to `after`; "" for the
+        usual sound."""
         return ""
 
     def next_walk_action(self) -> str:
-        """Return the next action on the way to the clicked cell; empty if there is none."""
+        """Return the next action on the way to the cell that was clicked; "" if there is none."""
         return ""
 
     def stop_walking(self) -> None:
@@ -239,14 +246,17 @@ class Stage(Protocol):
         return None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
-        """Handle the mouse position, or None after the mouse has left; return True to redraw."""
+        """Handle that the mouse is at `position`, or has left for None; return True if the world
+        must be drawn again."""
 
     def wheel(self, position: tuple[int, int], notches: int) -> bool:
-        """Handle a turn of the mouse wheel, positive away from the user; return True to redraw."""
+        """Handle a turn of the mouse wheel by `notches`, positive away from the user; return True
+        if the world must be drawn again."""
 
 
 def make_stage(game: Any, theme: Theme) -> Stage:
-    """Return a new stage for a game, of the class that the game's domain registers."""
+    """Return a new object that draws the session `game` in colours of `theme`, of the class that
+    the game's domain registers."""
     stage: Stage = resolve_name(DOMAINS[game.frame().domain].stage)(game, theme)
     return stage
 
@@ -260,7 +270,8 @@ class MapDrawing(Protocol):
     def draw(
         self, surface: pygame.Surface, rect: Rect, line: int, sketch: MapModel, cursor: MapCell
     ) -> None:
-        """Draw the level, or the part around the cursor, into a rectangle.
+        """Draw the edited level, or the part of it around the cell `cursor`, into `rect`; `sketch`
+        is the model of the map.
 
         Args:
             surface: surface of the window.
@@ -273,27 +284,32 @@ class MapDrawing(Protocol):
     def outline_cells(
         self, surface: pygame.Surface, rect: Rect, cells: Mapping[MapCell, str]
     ) -> None:
-        """Outline cells, each in the theme's colour of that name."""
+        """Outline the given cells, each in the theme's colour of that name, in the picture in
+        `rect`."""
 
     def cell_at(self, position: tuple[int, int]) -> MapCell | None:
-        """Return the cell at x, y of the surface, or None."""
+        """Return the map cell at `position`, x and y in pixels; None if there is none."""
 
     def cell_rect(self, cell: MapCell) -> Rect:
         """Return the rectangle of a cell in the last picture."""
 
     def zoom(self, notches: int) -> None:
-        """Zoom in by positive notches, out by negative notches; 0 resets the zoom."""
+        """Make the map larger by `notches` turns of the mouse wheel, or smaller if it is negative;
+        0 resets the size."""
 
     def object_picture(self, kind: int, state: int, color: int, size: int) -> pygame.Surface:
-        """Return the picture of an object."""
+        """Return a picture, `size` pixels wide, of an object given by the indices of its type,
+        state and colour."""
 
     def agent_picture(self, facing: int, size: int) -> pygame.Surface:
-        """Return the picture of an agent."""
+        """Return a picture, `size` pixels wide, of an agent that looks in the direction with index
+        `facing`."""
 
 
 def make_map_drawing(
     domain: str, theme: Theme, folders: Iterable[Path], types: ObjectTypes
 ) -> MapDrawing:
-    """Return a new map drawing, of the class that the domain registers."""
+    """Return a new object that draws edited maps in colours of `theme`, of the class that `domain`
+    registers; `folders` have the level's sprites, and `types` are its object types."""
     drawing: MapDrawing = resolve_name(DOMAINS[domain].sketch)(theme, folders, types)
     return drawing

@@ -33,7 +33,8 @@ def encode_looks(
     lit: NDArray[np.bool_] | None = None,
     beneath: NDArray[np.uint8] | None = None,
 ) -> CellCodes:
-    """Return the (H, W) codes of a grid.
+    """Return an (H, W) array with one code for the look of each cell, from `grid`, its type, state
+    and colour, from `lit`, whether it is in sight, and from `beneath`, its ground.
 
     Args:
         grid: (H, W, 3) uint8 type, state and colour.
@@ -67,8 +68,8 @@ class TileCache:
         self._stack: CellPixels = np.empty(0, np.uint8)
 
     def __getitem__(self, codes: CellCodes) -> CellPixels:
-        """Return the (n, cell, cell) or (n, cell, cell, 3) pixels of (n,) codes; draw the tiles
-        that are new."""
+        """Return the pictures of the cells with these codes, as an array of n pictures; pictures of
+        new codes are drawn first."""
         places, codes_list = self._places, codes.tolist()
         new_codes = sorted(set(codes_list).difference(places))
         for code in new_codes:
@@ -80,7 +81,7 @@ class TileCache:
         return pixels
 
     def _draw_tile(self, code: int) -> CellPixels:
-        """Draw the tile of a code and return its pixels."""
+        """Return the picture of a cell with this code."""
         kind, state, color, lit, *ground_look, _ = code.to_bytes(8, "little")
         ground, ground_state, ground_color = ground_look
         sprite_name = self._sheet.sprite_name
@@ -103,7 +104,7 @@ class TileCanvas:
         self.shown: CellCodes = np.full(shape, NOT_DRAWN, np.uint32)
 
     def update(self, pixels: CellPixels, codes: CellCodes) -> None:
-        """Draw the cells that differ from the last update.
+        """Draw into `pixels` those cells whose code in `codes` differs from the last call.
 
         Args:
             pixels: pixels to write, the same at every call, see `CellPixels`.
@@ -119,8 +120,8 @@ class TileCanvas:
         self.shown = codes
 
     def scroll(self, down: int, right: int) -> None:
-        """Shift the record of drawn cells after the pixels were scrolled; new cells count as not
-        drawn."""
+        """Note that the pixels were moved by `down` and `right` cells; cells that came into sight
+        count as not drawn."""
         height, width = self.shown.shape
         shown = np.full_like(self.shown, NOT_DRAWN)
         if abs(down) < height and abs(right) < width:
@@ -130,7 +131,8 @@ class TileCanvas:
         self.shown = shown
 
     def invalidate(self, y: int, x: int, around: int = 0) -> None:
-        """Mark the cells around (y, x) as not drawn, after something else was drawn over them."""
+        """Count the cells up to `around` cells away from row `y`, column `x` as not drawn, after
+        something else was drawn over them."""
         self.shown = self.shown.copy()
         top, left = max(0, y - around), max(0, x - around)
         self.shown[top : max(0, y + around + 1), left : max(0, x + around + 1)] = NOT_DRAWN
@@ -142,7 +144,8 @@ class TileCanvas:
 def render_cells(
     scenario: Scenario, looks: NDArray[np.uint8], side: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return pictures of cells without and with an agent, and small ones without.
+    """Return pictures of cells with the given `looks` (type, state, colour) and the sprites of
+    `scenario`, `side` pixels wide: without and with an agent, and half as wide without.
 
     Args:
         scenario: scenario with the sprites.

@@ -32,7 +32,8 @@ class HitArea(NamedTuple):
 
 
 def line_height(size: tuple[int, int], scale: float) -> int:
-    """Return the height of a line of text in pixels for a window.
+    """Return the height of a line of text in pixels for a window of `size` (width, height); `scale`
+    is the user's factor, as far as the window has room.
 
     Args:
         size: width and height of the window in pixels.
@@ -45,8 +46,8 @@ def line_height(size: tuple[int, int], scale: float) -> int:
 
 
 def wrap_text(text: str, line_height: int, width: int, max_lines: int = 1000) -> list[str]:
-    """Return a text wrapped to lines of at most `width` pixels; line `most` may be wider. Words
-    wider than a line are broken."""
+    """Return `text` wrapped to at most `max_lines` lines of `width` pixels, the last of which may
+    be wider; `line_height` is that of the text."""
     lines: list[str] = []
     for paragraph in text.splitlines():
         current = ""
@@ -63,7 +64,8 @@ def wrap_text(text: str, line_height: int, width: int, max_lines: int = 1000) ->
 
 
 def _split_words(paragraph: str, line_height: int, width: int) -> Iterator[tuple[str, str]]:
-    """Yield (word, separator before it); a word wider than a line is yielded letter by letter."""
+    """Yield (word, separator before it) of `paragraph`; a word wider than `width` pixels in text of
+    `line_height` pixels is yielded letter by letter."""
     for word in paragraph.split():
         parts = [word] if font(line_height).size(word)[0] <= width else word
         for number, part in enumerate(parts):
@@ -71,7 +73,8 @@ def _split_words(paragraph: str, line_height: int, width: int) -> Iterator[tuple
 
 
 def cut(rect: Rect, side: str, size: int, gap: int = 0) -> Rect:
-    """Cut a part off a rectangle: return the part, and shrink the rectangle by it and a gap.
+    """Cut a part of `size` pixels off `rect` at its `side`, top, bottom, left or right. Return the
+    part; `rect` shrinks by the part and `gap`.
 
     Args:
         rect: rectangle to shrink.
@@ -127,23 +130,24 @@ class Painter:
         self._hovered: Rect | None = None
 
     def color(self, name: str) -> str:
-        """Return a colour of the theme by its name."""
+        """Return the theme's colour called `name`, such as `accent`, as `#rrggbb`."""
         color: str = getattr(self.theme, name)
         return color
 
     def draw_card(self, rect: Rect, color: str = "card") -> None:
-        """Draw a filled panel with round corners."""
+        """Draw `rect` filled with round corners in the theme's colour called `color`."""
         if rect.w > 0 and rect.h > 0:
             radius = min(self.line_height // 2, rect.w // 2, rect.h // 2)
             self.surface.blit(rounded_rect(rect.size, radius, self.color(color)), rect)
 
     def draw_outline(self, rect: Rect, color: str = "accent") -> None:
-        """Draw the outline of a rectangle."""
+        """Draw the outline of `rect` in the theme's colour called `color`."""
         line = self.line_height
         pygame.draw.rect(self.surface, self.color(color), rect, max(2, line // 8), line // 2)
 
     def draw_dialog(self, card: Rect, title: str, middle: bool = False) -> Rect:
-        """Draw a card with a title; return the rectangle inside the card, below the title."""
+        """Draw the panel of a dialog, with `title`, into the rectangle `card`; return the rectangle
+        below the title. `middle` shortens a long title in its middle."""
         self.draw_card(card)
         inner = card.inflate(-2 * self.line_height, -self.line_height)
         title_rect = cut(inner, "top", 2 * self.line_height)
@@ -159,8 +163,9 @@ class Painter:
         size: float = 1.0,
         middle: bool = False,
     ) -> int:
-        """Draw one line of text, vertically centred and shortened to a rectangle; return its width
-        in pixels.
+        """Draw one line of text into `rect`, vertically centred and with `align` left, center or
+        right, shortened if needed; return its width in pixels. `color` is a name in the theme, and
+        `size` a factor.
 
         Args:
             rect: rectangle that the text must not leave.
@@ -178,8 +183,9 @@ class Painter:
     def draw_lines(
         self, rect: Rect, text: str, color: str = "text", size: float = 1.0, align: str = "left"
     ) -> int:
-        """Draw wrapped text from the top of a rectangle, as many lines as fit; return the height in
-        pixels.
+        """Draw `text` wrapped into `rect`, from its top, as many lines as fit; return their height
+        in pixels. `color` is a name in the theme, `size` a factor, and `align` left, center or
+        right.
 
         Returns:
             The height written, in pixels.
@@ -195,18 +201,18 @@ class Painter:
         return len(shown) * line
 
     def text_width(self, text: str, size: float = 1.0) -> int:
-        """Return the width of a text in pixels."""
+        """Return the width of `text` in pixels, drawn `size` times as large as usual."""
         return font(max(9, int(self.line_height * size))).size(text)[0]
 
     def dim(self) -> None:
-        """Darken the picture and remove all hit areas."""
+        """Darken the whole picture drawn so far, and let nothing in it react to the mouse."""
         shade = pygame.Surface(self.area.size, pygame.SRCALPHA)
         shade.fill((0, 0, 0, SHADE))
         self.surface.blit(shade, (0, 0))
         self._hit_areas.clear()
 
     def draw_note(self, text: str) -> None:
-        """Draw a note at the bottom of the picture."""
+        """Draw the note `text` at the bottom of the picture."""
         line = self.line_height
         width = min(self.area.w - line, self.text_width(text) + 2 * line)
         shown = wrap_text(text, line, width - 2 * line, 4)
@@ -216,7 +222,8 @@ class Painter:
         self.draw_lines(rect.inflate(-line, -line), text, "on_accent", align="center")
 
     def add_hit_area(self, rect: Rect, press: Callable[[Pixel], None], drag: bool = False) -> bool:
-        """Call a function with the mouse position when a rectangle is pressed.
+        """Let `rect` call `press` with the mouse position when it is clicked, and with `drag` also
+        while the mouse is dragged. Return whether the mouse is over it.
 
         Args:
             rect: rectangle of the picture.
@@ -242,7 +249,8 @@ class Painter:
         ground: str = "well",
         marked: bool = True,
     ) -> None:
-        """Draw a button that calls a function when it is pressed.
+        """Draw a button with the text `label` into `rect`, which calls `press` when it is clicked.
+        `key` is shown as the key with the same effect, and `chosen` highlights it.
 
         Args:
             rect: rectangle of the button.
@@ -266,7 +274,8 @@ class Painter:
     def draw_buttons(
         self, rect: Rect, buttons: Iterable[tuple[str, str, Callable[[], None]]], min_rest: int
     ) -> None:
-        """Draw buttons side by side at the right of a rectangle, and shrink it to the rest.
+        """Draw buttons, given as (label, key, function), from the right end of `rect`; `rect`
+        shrinks to the rest, which keeps at least `min_rest` pixels.
 
         Args:
             rect: rectangle to draw in.
@@ -284,8 +293,8 @@ class Painter:
     def draw_bar(
         self, rect: Rect, share: float, move: Callable[[float], None] | None = None
     ) -> None:
-        """Draw a bar filled to a share from 0 to 1; with `move`, the bar can be dragged to a
-        share."""
+        """Draw a bar into `rect` of which the part `share`, from 0 to 1, is filled; with `move` the
+        user can drag it, which calls `move` with the new share."""
         groove = rect.inflate(0, -rect.h // 2)
         self.draw_card(groove, "outline")
         filled = groove.copy()
@@ -302,8 +311,8 @@ class Painter:
             )
 
     def draw_scrollbar(self, groove: Rect, first: int, shown: int, count: int) -> None:
-        """Draw a scrollbar for `shown` of `count` rows from row `first` on; nothing if all rows are
-        shown."""
+        """Draw a scrollbar into `groove` for a list of `count` rows, of which `shown` are seen from
+        row `first` on; nothing if all are."""
         if shown < count:
             thumb = groove.copy()
             thumb.h = max(self.line_height, groove.h * shown // count)
@@ -311,7 +320,8 @@ class Painter:
             self.draw_card(thumb, "outline")
 
     def handle_mouse(self, event: pygame.event.Event) -> bool:
-        """Handle a mouse event; return True if it hit an area or changed what the mouse is over."""
+        """Handle a mouse event; return True if it hit something clickable or changed what the mouse
+        is over."""
         if event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
             for area in reversed(self._hit_areas):
                 if area.rect.collidepoint(event.pos):

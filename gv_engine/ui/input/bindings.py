@@ -60,13 +60,14 @@ MODIFIERS = ("Ctrl", "Alt", "Shift")
 
 
 def key_label(key: str) -> str:
-    """Return the label of a key for users: Esc, Shift+Left, +."""
+    """Return the label of `key` for users, such as `Esc` for `Escape` and `Shift+Left`."""
     *modifiers, name = key_parts(key)
     return "+".join([*modifiers, _KEY_LABELS.get(name, name)])
 
 
 def key_parts(key: str) -> list[str]:
-    """Return the modifiers of a key and its name; the name may end with a plus."""
+    """Return the modifiers of `key` and its name as a list, such as `["Shift", "Left"]`; the name
+    itself may end with a plus."""
     *modifiers, name = key.removesuffix("+").split("+")
     return [*modifiers, name + "+" * key.endswith("+")]
 
@@ -248,7 +249,9 @@ SCREENS = {
 
 
 def next_row(name: str, chosen: int, page: int, count: int, wraps: bool = False) -> int | None:
-    """Return the row of a list that a command of the group `menu` chooses.
+    """Return the number of the list row to which the menu command `name`, such as `down`, leads
+    from row `chosen` of `count` rows, `page` of them in sight. With `wraps` the ends are joined;
+    None if the command does not move.
 
     Args:
         name: name of the command.
@@ -294,7 +297,8 @@ class Bindings:
     Args:
         changes: keys that replace the default keys, by group and command. A default key of another
             command that is among them is taken from that command.
-        own: commands that a level adds, by group; their keys are taken from the default commands.
+        level_commands: commands that a level adds, by group; their keys are taken from the default
+            commands.
 
     Attributes:
         changes: the same as the argument.
@@ -325,7 +329,8 @@ class Bindings:
 
     @classmethod
     def load(cls, file: Path | None = None) -> tuple[Bindings, str]:
-        """Return the bindings of a file, and a message.
+        """Return the key bindings read from `file`, by default `keys.toml`, and a message about an
+        error in the file, or "".
 
         Args:
             file: file to read; `keys.toml` in the configuration folder if None.
@@ -345,18 +350,20 @@ class Bindings:
         return cls(), f"{file}{line}: {why}{stop} The usual keys are used"
 
     def with_level_commands(self, group: str, level_commands: tuple[KeyCommand, ...]) -> Bindings:
-        """Return these bindings with the commands of a level added to a group; the result is
-        cached."""
+        """Return these key bindings with `level_commands`, which only the current level has, added
+        to the group of commands `group`."""
         if level_commands and level_commands not in self._levels:
             self._levels[level_commands] = Bindings(self.changes, {group: level_commands})
         return self._levels[level_commands] if level_commands else self
 
     def commands(self, group: str) -> tuple[KeyCommand, ...]:
-        """Return the commands of a group; the commands of the level are last."""
+        """Return the commands of the group `group`; those that only the current level has come
+        last."""
         return (*GROUPS[group], *self._level_commands.get(group, ()))
 
     def find(self, key: str, groups: Iterable[str]) -> KeyCommand | None:
-        """Return the command of a key in the active groups, or None.
+        """Return the command that `key`, such as `W` or `Shift+Left`, has in the first of `groups`
+        with such a key; None if there is none.
 
         Args:
             key: name of the key, as "W", "Shift+Left" or "Pad A". A key with Shift and no command
@@ -368,21 +375,24 @@ class Bindings:
         return next(filter(None, found), None)
 
     def command_name(self, key: str, groups: Iterable[str]) -> str:
-        """Return the name of the command that `find` returns, or ""."""
+        """Return the name of the command that `key` has in the first of `groups` with such a key;
+        "" if there is none."""
         command = self.find(key, groups)
         return command.name if command else ""
 
     def keys(self, group: str, name: str) -> tuple[str, ...]:
-        """Return the keys of a command."""
+        """Return the keys of the command `name` in the group `group`."""
         return self._keys[group, name]
 
     def label(self, group: str, name: str) -> str:
-        """Return the label of a command's first keyboard key, or ""."""
+        """Return the label of the first keyboard key of the command `name` in the group `group`; ""
+        if the command has no such key."""
         fitting = [key for key in self.keys(group, name) if key not in PAD]
         return key_label(fitting[0]) if fitting else ""
 
     def fill_in_keys(self, text: str, groups: Iterable[str]) -> str:
-        """Return a text with the keys of commands filled in: `{undo}` becomes `Z`."""
+        """Return `text` with each command name in braces replaced by the command's key: `{undo}`
+        becomes `Z`. The commands are those of `groups`."""
         group_by_command = {c.name: group for group in groups for c in self.commands(group)}
 
         def key(match: re.Match[str]) -> str:
@@ -394,7 +404,8 @@ class Bindings:
     def describe_keys(
         self, groups: Iterable[str], has_command: Callable[[str], bool] = bool
     ) -> Iterator[tuple[str, str]]:
-        """Yield (keys, description) for each command of the groups that has a key.
+        """Yield (keys, description) for each command of `groups` that has a key, without those for
+        which `has_command(name)` is False.
 
         Args:
             groups: groups to list.
@@ -411,8 +422,8 @@ class Bindings:
 def _remaining_keys(
     groups: Mapping[str, Sequence[KeyCommand]], keys: Mapping[tuple[str, str], Sequence[str]]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the default keys of the commands that have no keys yet, without the keys that other
-    commands have taken."""
+    """Return the default keys of all commands in `groups` that have no entry in `keys`, by (group,
+    name). Keys that `keys` gives to other commands active at the same time are left out."""
     default_keys = {}
     for group, commands in groups.items():
         taken = [used for (other, _), used in keys.items() if _are_active_together(other, group)]
@@ -425,7 +436,9 @@ def _remaining_keys(
 
 
 def free_key(group: str, name: str, key: str, others: Iterable[KeyCommand]) -> str:
-    """Return the canonical name of the key that a level chooses for an action.
+    """Return the normal form of `key`, which a level chooses for its action `name` in the group
+    `group`; raise an error if the key is unknown or taken, `others` being the level's other
+    actions.
 
     Args:
         group: group of the actions.
@@ -452,7 +465,8 @@ def keys_file() -> Path:
 
 
 def format_keys_file(bindings: Bindings) -> str:
-    """Return the text of a `keys.toml` with all commands and their keys."""
+    """Return the text of a file `keys.toml` that lists all commands with their keys in
+    `bindings`."""
     lines = [
         "# The keys of GV Engine, by their place on a US keyboard. Change them as you like; what",
         "# is left out keeps its usual keys. Also Shift+, Ctrl+ and Alt+ before a key.",
@@ -475,8 +489,8 @@ def format_keys_file(bindings: Bindings) -> str:
 
 
 def _check_changes(changes: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
-    """Return changed keys by group and command after checking them; raise BindingsError for the
-    first mistake."""
+    """Return the keys in a parsed `keys.toml`, `changes`, by group and command; raise BindingsError
+    for the first mistake in it."""
     checked: dict[str, dict[str, list[str]]] = {}
     for group, commands in changes.items():
         if group not in GROUPS:
@@ -496,14 +510,15 @@ def _check_changes(changes: Mapping[str, object]) -> dict[str, dict[str, list[st
 
 
 def _is_level_action(group: str, name: str) -> bool:
-    """Return whether a name can be an action of a level: upper case, and no misspelled action."""
+    """Return whether `name` can be a level's own action in the group `group`: it is in upper case,
+    and no misspelled built-in action."""
     actions = [command.name for command in GROUPS[group] if command.name.isupper()]
     return bool(actions) and name.isupper() and not get_close_matches(name, actions, 1, 0.8)
 
 
 def _canonical_key(name: str, key: str) -> str:
-    """Return the name of a key with its modifiers in canonical order; raise BindingsError for an
-    unknown key."""
+    """Return `key` with its modifiers in the usual order, such as `Ctrl+Shift+Z`; raise
+    BindingsError for an unknown key. `name` is the command, for the message."""
     *modifiers, base = key_parts(key)
     if base not in SCANCODES and base not in PAD:
         hint = _suggest(base, [*SCANCODES, *PAD])
@@ -515,13 +530,14 @@ def _canonical_key(name: str, key: str) -> str:
 
 
 def _are_active_together(group: str, other_group: str) -> bool:
-    """Return whether two groups are the same, or a screen has both."""
+    """Return whether the two groups of commands are the same, or are active on the same screen."""
     shared = (group in groups and other_group in groups for groups in SCREENS.values())
     return group == other_group or any(shared)
 
 
 def _check_unique(changed_keys: Mapping[tuple[str, str], Sequence[str]]) -> None:
-    """Raise BindingsError if two commands that are active together have the same key."""
+    """Raise BindingsError if `changed_keys`, keys by (group, command), give one key to two commands
+    that are active at the same time."""
     items = [(command, dict.fromkeys(keys)) for command, keys in changed_keys.items()]
     for ((group, name), keys), ((second_group, second_name), others) in combinations(items, 2):
         shared = [key for key in keys if key in others]
@@ -531,19 +547,21 @@ def _check_unique(changed_keys: Mapping[tuple[str, str], Sequence[str]]) -> None
 
 
 def _find_line(name: str, text: str) -> str:
-    """Return `:7` if line 7 of a text begins with a name, or ""."""
+    """Return `:7` if line 7 of the file's `text` begins with `name`; "" if no line does."""
     match = re.search(rf"^\s*\[?\s*\"?{re.escape(name)}\b", text, re.MULTILINE)
     return f":{text.count(chr(10), 0, match.end()) + 1}" if match else ""
 
 
 def _suggest(name: str, allowed: Iterable[str]) -> str:
-    """Return "; did you mean …?" with the closest allowed name, or ""."""
+    """Return `; did you mean …?` with the one of `allowed` that resembles `name` most; "" if none
+    does."""
     near = get_close_matches(name, allowed, 1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None = None) -> Bindings:
-    """Write other keys for a command into `keys.toml`, and return the new bindings.
+    """Write `keys` as the keys of the command `name` in `group` into `keys.toml`, and return the
+    new bindings of all commands; None restores the default keys.
 
     Args:
         group, name: group and name of the command.
@@ -576,7 +594,8 @@ def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None 
 
 
 def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
-    """Return a text about the keys that other commands than `name` have lost, or ""."""
+    """Return a text about the keys that commands other than `name` had in `before` and lack in
+    `after`, the bindings after a change; "" if there are none."""
     texts = []
     for group, commands in GROUPS.items():
         for command in commands:
@@ -588,14 +607,14 @@ def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
 
 
 def replace_keys(keys: Sequence[str], key: str) -> list[str]:
-    """Return the keys of a command after adding a key, which replaces all keys of the same device,
-    keyboard or gamepad."""
+    """Return the keys of a command after `key` replaces all its keys of the same device, keyboard
+    or gamepad."""
     return [*(other for other in keys if (other in PAD) != (key in PAD)), key]
 
 
 def _edit_keys(text: str, group: str, name: str, keys: Sequence[str] | None) -> str:
-    """Return the text of `keys.toml` with the keys of a command replaced, added or, for None,
-    removed."""
+    """Return the text of `keys.toml` with `keys` set for the command `name` in the section `group`;
+    None removes the command's line."""
     section = re.compile(rf"^\s*\[\s*{group}\s*\].*\n?(?:(?!\s*\[\s*\w+\s*\]).*\n?)*", re.MULTILINE)
     entry = re.compile(rf'^(\s*"?{name}"?\s*=\s*)\[[^\]]*\](.*\n?)', re.MULTILINE)
     keys_text = json.dumps(list(keys or ()))

@@ -54,7 +54,8 @@ class AutoplayScreen(PlayScreen):
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float:
-        """Let the agent choose and, unless paused, act; return the seconds until the next call."""
+        """Let the agent choose its next action and, unless paused, take it when it is due at the
+        time `now`; return the seconds until the next call."""
         due = super().tick(now)
         if self.frame.outcome:
             return due
@@ -68,7 +69,8 @@ class AutoplayScreen(PlayScreen):
         return due
 
     def _ask_agent(self) -> bool:
-        """Ask the agent for its next action; return True if the choice is ready."""
+        """Ask the agent (policy or solver) for its next action; return True once the action is
+        known."""
         try:
             self._choice = self.autoplayer.choose(self.game)
         except GVEngineError:
@@ -79,7 +81,7 @@ class AutoplayScreen(PlayScreen):
         return self._choice is not None
 
     def _act(self) -> None:
-        """Take the agent's chosen action; pause if the game refuses it."""
+        """Take the action that the agent has chosen; pause the agent if the game refuses it."""
         if self.frame.outcome or not (self._choice or self._ask_agent()):
             return
         action, before = self._choice.action if self._choice else "", self.game.position
@@ -89,8 +91,8 @@ class AutoplayScreen(PlayScreen):
                 self._pause()
 
     def take_action(self, action: str) -> None:
-        """Take an action of the player and pause the agent; with several agents, the other agents
-        act as chosen."""
+        """Take `action` of the player, and pause the agent; with several agents the others act as
+        the agent has chosen."""
         if action:
             self._pause()
             others = self._choice.action if self._choice else ""
@@ -98,17 +100,19 @@ class AutoplayScreen(PlayScreen):
         super().take_action(action)
 
     def seek(self, position: int) -> None:
-        """Pause the agent and go to a step."""
+        """Pause the agent, and go to the state after `position` steps."""
         self._pause()
         super().seek(position)
 
     def show(self, glide: bool = True) -> None:
-        """Show the current frame and drop the agent's choice."""
+        """Show the current state of the game, and forget the action that the agent has chosen;
+        `glide` allows a smooth movement."""
         self._choice = None
         super().show(glide)
 
     def run_command(self, name: str) -> None:
-        """Run the commands of the agent: pause, single step, faster, slower."""
+        """Run the command `name`: pause, single step, faster or slower for the agent, or what the
+        play screen does."""
         if name == "agent":
             self._is_acting, self._due = not self._is_acting, 0.0
         elif name == "agent_step":
@@ -123,7 +127,7 @@ class AutoplayScreen(PlayScreen):
             super().run_command(name)
 
     def _rebuild_stage(self) -> None:
-        """Rebuild the stage, and create the agent again if the scenario changed."""
+        """Create the drawing of the world again, and also the agent if the scenario has changed."""
         if self._stage_scenario is not self.game.scenario:  # the agent belongs to a scenario
             self.autoplayer.close()
             self.autoplayer = make_autoplayer(self.game, self.autoplayer.name)
@@ -134,7 +138,7 @@ class AutoplayScreen(PlayScreen):
         self.autoplayer.close()
 
     def _race(self) -> None:
-        """Race against the agent on this level."""
+        """Open a race of the player against the agent on this level."""
         self.app.start_race(Opponent.load(self.autoplayer.name, self.game))
 
     def _pause(self) -> None:
@@ -145,12 +149,13 @@ class AutoplayScreen(PlayScreen):
     # ---- what is seen ----------------------------------------------------------------
 
     def facts(self) -> Sequence[str]:
-        """Return the facts of the play screen and the agent's state."""
+        """Return short texts for the status panel: those of the play screen, and whether the agent
+        acts."""
         state = f"acts, {self.app.settings.speed} steps a second" if self._is_acting else "waits"
         return (*super().facts(), f"{self.autoplayer.name} {state}")
 
     def hints(self) -> Sequence[str]:
-        """Return hints on the keys of the agent."""
+        """Return short texts on the keys that steer the agent, for the bottom of the screen."""
         toggle = "pause, or take over by any move" if self._is_acting else "let it act"
         texts = {"agent": toggle, "agent_step": "one step of it"}
         hints = self.hints_of(
@@ -161,7 +166,8 @@ class AutoplayScreen(PlayScreen):
         return (*hints, self.hint("view", "help", "all keys"))
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
-        """Draw the timeline, the pause button, the agent's choice and its action probabilities."""
+        """Draw into `rect` the bar of steps, the pause button, the agent's choice and the
+        probabilities of its actions."""
         line, rest = painter.line_height, rect.copy()
         super().draw_controls(painter, cut(rest, "top", line, line // 4))
         row = cut(rest, "top", line * 7 // 4).inflate(-line, 0)
@@ -175,7 +181,7 @@ class AutoplayScreen(PlayScreen):
             self._draw_probabilities(painter, rest.inflate(-line, 0), self._choice)
 
     def _describe_choice(self) -> str:
-        """Return a text with the agent's chosen action."""
+        """Return a text with the action that the agent has chosen; "" at the end of the episode."""
         if self.frame.outcome:
             return ""
         if self._choice is None:
@@ -184,8 +190,8 @@ class AutoplayScreen(PlayScreen):
         return action and f"{self.autoplayer.name}: {_describe_action(action)}"
 
     def _draw_probabilities(self, painter: Painter, rect: Rect, choice: ActionChoice) -> None:
-        """Draw a bar for each action with its probability, the most likely actions if there are
-        many."""
+        """Draw into `rect` a bar with its probability for each action that `choice` lists; only the
+        most likely ones if there are many."""
         line = painter.line_height
         shown = likely_actions(choice)
         width = rect.w // -(-len(shown) // BAR_ROWS)
@@ -205,8 +211,8 @@ class AutoplayScreen(PlayScreen):
 
 
 def likely_actions(choice: ActionChoice) -> list[tuple[str, float]]:
-    """Return (action, probability) in the order of the level; the `MAX_BARS` most likely actions
-    if there are more."""
+    """Return (action, probability) pairs of `choice` in the order of the level's actions; only the
+    `MAX_BARS` most likely ones."""
     by_probability = sorted(
         choice.probabilities.items(), key=lambda pair: (-pair[1], pair[0] != choice.action)
     )
@@ -215,7 +221,8 @@ def likely_actions(choice: ActionChoice) -> list[tuple[str, float]]:
 
 
 def _describe_action(action: str) -> str:
-    """Return the text of an action; for several agents, the action of each agent by name."""
+    """Return `action` in words, with the name of the agent before each part if there are several
+    agents."""
     texts = []
     for part in action.split(ACTION_SEPARATOR):
         name, _, agent_action = part.rpartition(" ")
@@ -247,7 +254,7 @@ class RaceScreen(PlayScreen):
             self._choose_view(self._opponent_stage.view)  # the same view for both
 
     def _make_opponent_stage(self) -> Stage:
-        """Return the stage that draws the opponent's game."""
+        """Return the object that draws the opponent's game."""
         stage = make_stage(self.opponent.session, self._theme)
         stage.begin(None, self._opponent_frame)
         stage.view = tuple(self.domain.views)[1]
@@ -256,12 +263,14 @@ class RaceScreen(PlayScreen):
     # ---- what happens ----------------------------------------------------------------
 
     def show(self, glide: bool = True) -> None:
-        """Show the current frame, and let the opponent follow to its step."""
+        """Show the current state of the player's game, with a smooth movement if `glide`, and let
+        the opponent follow to the same step."""
         super().show(glide)
         self._extra_steps, self._is_waiting = 0, True
 
     def tick(self, now: float) -> float:
-        """Let the opponent take its steps; return the seconds until the next call."""
+        """Let the opponent take its steps, when due at the time `now`; return the seconds until the
+        next call."""
         due = super().tick(now)
         if self._end_reason:
             return due
@@ -277,7 +286,8 @@ class RaceScreen(PlayScreen):
         return due
 
     def _advance_opponent(self) -> bool:
-        """Move the opponent to the player's step; return False while the opponent computes."""
+        """Move the opponent's game to the player's step; return False while its next action is
+        computed."""
         try:
             if not self.opponent.follow_level(self.game):
                 self._end_reason = f"{self.opponent.name} has played another level"
@@ -298,7 +308,8 @@ class RaceScreen(PlayScreen):
     # ---- what is seen ----------------------------------------------------------------
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
-        """Draw both games side by side, or one below the other, with their standings."""
+        """Draw both games into `rect`, side by side or one below the other, with steps and return
+        of each; `progress` is that of the movement."""
         line = painter.line_height
         player_rect = rect.copy()
         if rect.w >= rect.h:
@@ -324,7 +335,8 @@ class RaceScreen(PlayScreen):
         self._opponent_stage = self._make_opponent_stage()
 
     def facts(self) -> Sequence[str]:
-        """Return the facts of the play screen, and the winner at the end."""
+        """Return short texts for the status panel: those of the play screen, and the winner at the
+        end."""
         is_over = self.frame.outcome and self.opponent.is_over and not self._end_reason
         winner = (describe_winner(self.game, self.opponent),) if is_over else ()
         return (*super().facts(), *winner)

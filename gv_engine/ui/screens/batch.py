@@ -54,7 +54,7 @@ class BatchScreen(Screen):
         self._paused: float | None = None
 
     def _make_view(self) -> BatchView:
-        """Return a new view of the worlds in the theme's colours."""
+        """Return a new object that draws the worlds in the colours of the theme."""
         scenario, palette = self.worlds.scenario, self._theme.palette
         sheet = SpriteSheet(sprite_folders(scenario), palette, types=scenario.types)
         return BatchView(sheet, self._theme)
@@ -67,7 +67,8 @@ class BatchScreen(Screen):
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
-        """Ask for a new picture if the worlds or the curves changed."""
+        """Redraw the window if the worlds or the curves have changed at the time `now`; return the
+        seconds until the next look."""
         if now >= self._due:
             self._due = now + PICTURE_TIME
             worlds, before = self.worlds, self._seen
@@ -78,7 +79,8 @@ class BatchScreen(Screen):
         return max(0.0, self._due - now)
 
     def has_command(self, name: str) -> bool:
-        """Return whether a command works: `batch_` commands need worlds of this process."""
+        """Return whether the command called `name` works: those that start with `batch_` need
+        worlds that this process steps."""
         return self.local_worlds is not None or not name.startswith("batch_")
 
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
@@ -95,20 +97,21 @@ class BatchScreen(Screen):
     }
 
     def run_command(self, name: str) -> None:
-        """Scroll, zoom, select or open worlds, or change the speed."""
+        """Run the command `name`: scroll, zoom, select or open a world, or change the speed."""
         if name in self.commands:
             super().run_command(name)
         elif name.startswith("batch_") and self.local_worlds is not None:
             self._set_pace(self.local_worlds, name)
 
     def _zoom(self, step: int) -> None:
-        """Change the cell size of all worlds by `step` pixels, and scroll to the first worlds."""
+        """Change the cells of all worlds by `step` pixels, and scroll to the first world."""
         view = self._view
         cell = view.min_cell if view.min_cell > MIN_CELL else view.layout.cell
         view.min_cell, self._first = max(MIN_CELL, min(MAX_CELL, cell + step)), 0
 
     def _set_pace(self, worlds: BatchViewer, name: str) -> None:
-        """Pause, single-step, or change the steps per second."""
+        """Pause `worlds`, let them take one step, or change their speed, as the command `name`
+        says."""
         if name == "batch_pause":
             is_paused = worlds.pace == 0
             self._paused, worlds.pace = worlds.pace, self._paused or math.inf if is_paused else 0.0
@@ -122,7 +125,8 @@ class BatchScreen(Screen):
             worlds.pace = PACES[max(0, min(len(PACES) - 1, number))]
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Scroll by the wheel, select the world under the mouse, open it by a click."""
+        """Handle a mouse event: the wheel scrolls, the mouse selects the world below it, and a
+        click opens that world."""
         if event.type == pygame.MOUSEWHEEL:
             self._scroll(-event.y)
         elif event.type == pygame.MOUSEMOTION:
@@ -140,7 +144,8 @@ class BatchScreen(Screen):
             self.app.push(WorldScreen(self.app, self.local_worlds, self._selected))
 
     def _select(self, offset: int) -> None:
-        """Select the world `offset` further, or the first visible one, and scroll to it."""
+        """Select the world `offset` places after the selected one, or the first in sight if none is
+        selected; scroll to it."""
         state, layout = self.worlds.latest_snapshot(), self._view.layout
         if state is None:
             return
@@ -150,7 +155,7 @@ class BatchScreen(Screen):
         self._scroll(min(0, row - first) + max(0, row - first - layout.rows + 1))
 
     def _scroll(self, rows: int) -> None:
-        """Scroll by rows of worlds."""
+        """Scroll the worlds down by `rows` rows, or up if it is negative."""
         state = self.worlds.latest_snapshot()
         layout = self._view.layout
         count = 0 if state is None else len(state.codes)
@@ -165,7 +170,7 @@ class BatchScreen(Screen):
     # ---- what is seen ----------------------------------------------------------------
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw header, worlds, selection and hints."""
+        """Draw curves, worlds, the selected world and hints with `painter`."""
         if self._theme != self.app.theme:
             self._theme = self.app.theme
             self._view = self._make_view()
@@ -188,7 +193,7 @@ class BatchScreen(Screen):
         painter.draw_text(footer, hints, "loss" if self.worlds.trouble else "muted", "center", 0.9)
 
     def _hints(self) -> Sequence[str]:
-        """Return hints on keys."""
+        """Return short texts on keys for the bottom of the screen."""
         texts = {"batch_pause": "pause or go on", "batch_step": "one step"}
         texts |= {"batch_slower": "slower", "batch_faster": "faster", "leave": "leave"}
         hints = self.hints_of("batch", {n: texts[n] for n in filter(self.has_command, texts)})
@@ -201,7 +206,8 @@ class BatchScreen(Screen):
         return hints
 
     def _draw_header(self, painter: Painter, rect: Rect, roomy: bool) -> None:
-        """Draw the name, the number of steps and the curves."""
+        """Draw into `rect` the scenario's name, the number of steps and the curves; without `roomy`
+        only the last values of the curves."""
         line = painter.line_height
         rest = rect.copy()
         column = cut(rest, "left", rect.w * 3 // 10)
@@ -227,7 +233,7 @@ class BatchScreen(Screen):
                 _draw_curve(painter, slot.inflate(-line // 2, -line // 2), values)
 
     def _describe_speed(self) -> str:
-        """Return a text with the speed."""
+        """Return a text with the speed of the worlds, such as `8 steps a second`."""
         if self.local_worlds is None:
             return "learning"
         pace = self.local_worlds.pace
@@ -236,7 +242,8 @@ class BatchScreen(Screen):
 
 
 def _draw_curve(painter: Painter, rect: Rect, values: Sequence[float]) -> None:
-    """Draw values from left to right, scaled to their range; NaN values are left out."""
+    """Draw `values` as a curve from left to right, scaled to fill `rect`; NaN values are left
+    out."""
     known = {n: value for n, value in enumerate(values) if not math.isnan(value)}
     if len(known) < 2 or min(rect.size) < 2:
         return
@@ -266,11 +273,12 @@ class WorldScreen(AutoplayScreen):
         self._acts = False
 
     def has_command(self, name: str) -> bool:
-        """Return whether a command works; commands that would leave the batch do not."""
+        """Return whether the command called `name` works here; those that would leave the batch of
+        worlds do not."""
         return name not in BLOCKED_COMMANDS and super().has_command(name)
 
     def run_command(self, name: str) -> None:
-        """Run a command of the play screen; the menu key returns to the batch."""
+        """Run the command `name` of the play screen; `menu` returns to the batch of worlds."""
         if name == "menu":
             self.app.pop()
         elif name in BLOCKED_COMMANDS:
@@ -279,7 +287,7 @@ class WorldScreen(AutoplayScreen):
             super().run_command(name)
 
     def on_close(self) -> None:
-        """Put the world back into the batch."""
+        """Let the world continue in the batch from the state that the player has left."""
         self.end_recording()
         self.autoplayer.close()
         self._worlds.give_back(self._number, self.game)

@@ -45,7 +45,8 @@ class Card:
         return self.title, self.text
 
     def load(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load thumbnail and text; an error becomes the card's message."""
+        """Load the card's small picture, `side` pixels wide in colours of `theme`, and its text; an
+        error becomes the message on the card."""
         self.loaded_theme = theme
         try:
             self.load_content(app, theme, side)
@@ -55,7 +56,8 @@ class Card:
             self.wrong = error_text(error) or type(error).__name__
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load thumbnail and text; cards without content do nothing.
+        """Load the card's small picture, `side` pixels wide in colours of `theme`, and its text;
+        `app` finds scenarios. Cards without them do nothing.
 
         Args:
             app: app that finds scenarios.
@@ -67,7 +69,7 @@ class Card:
         """
 
     def open(self, app: AppContext) -> None:
-        """Open what the card stands for.
+        """Open in `app` what the card stands for: play a level or watch a replay.
 
         Raises:
             GVEngineError, OSError: it cannot be opened.
@@ -75,7 +77,8 @@ class Card:
         raise NotImplementedError
 
     def edit(self, app: AppContext) -> None:
-        """Open the level in the editor.
+        """Open the level that the card stands for in the editor of `app`; raise an error if it is
+        none.
 
         Raises:
             GVEngineError, OSError: there is no level, or it cannot be edited.
@@ -83,7 +86,7 @@ class Card:
         raise GVEngineError(f"{self.title} is no level to edit")
 
     def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
-        """Draw the card into a rectangle, with an outline if it is chosen."""
+        """Draw the card into `rect`, with an outline if `chosen` is True."""
         line = painter.line_height
         painter.draw_card(rect)
         if chosen:
@@ -94,13 +97,14 @@ class Card:
         painter.draw_lines(rest, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
     def _draw_start(self, game: Session, theme: Theme, side: int) -> None:
-        """Draw the thumbnail of a session's current frame."""
+        """Draw the small picture of the card, `side` pixels wide in colours of `theme`: the world
+        in the current state of `game`."""
         self._thumbnail = pygame.Surface((side, side), 0, 32)
         self._thumbnail.fill(theme.well)
         make_stage(game, theme).draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
 
     def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
-        """Draw the thumbnail, or an empty panel until it is loaded."""
+        """Draw the small picture of the card into `well`, or an empty panel until it is loaded."""
         if self._thumbnail is None:
             painter.draw_card(well, "well")
             return
@@ -119,7 +123,8 @@ class ScenarioCard(Card):
         self.file = Path(entry.source)
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load the description and a thumbnail of seed 0; Python scenarios are not run."""
+        """Load the scenario's description and a picture of the level of seed 0, `side` pixels wide;
+        scenarios with Python code of their own are not run."""
         try:
             scenario = self.entry.scenario
         except TrustError:
@@ -166,7 +171,8 @@ class ReplayCard(Card):
         self.file = file
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load the summary of the replay and, if its scenario is known, a thumbnail."""
+        """Load a summary of the replay and, if `app` knows its scenario, a picture of the level,
+        `side` pixels wide."""
         replay = Replay.load(self.file)
         self.text = self.summarize(replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about
@@ -174,7 +180,7 @@ class ReplayCard(Card):
             self._draw_start(Session(scenario, replay.seed), theme, side)
 
     def summarize(self, replay: Replay, app: AppContext) -> str:
-        """Return the summary of a replay."""
+        """Return a line about the replay: scenario, seed, steps and return."""
         return (
             f"{replay.scenario.name}, seed {replay.seed}: {len(replay.steps)} steps, "
             f"return {format_reward(replay.total)}"
@@ -184,7 +190,7 @@ class ReplayCard(Card):
         app.watch_replay(self.file)
 
     def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
-        """Draw the thumbnail with a play symbol."""
+        """Draw the small picture of the level into `well`, with a play symbol."""
         super().draw_thumbnail(painter, well)
         symbol = well.inflate(-well.w // 2, -well.h // 2)
         if self._thumbnail is not None:  # in the corner of a picture
@@ -223,7 +229,8 @@ class FileCard(Card):
         self.text = str(file)
 
     def open(self, app: AppContext) -> None:
-        """Watch a replay or rollout, or play a scenario."""
+        """Open the file of the card: watch it if it is a replay or a folder of episodes, else play
+        it as a scenario."""
         if self.file.suffix == SUFFIX or is_rollout(self.file):
             app.watch_replay(self.file)
         else:

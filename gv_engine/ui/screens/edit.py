@@ -63,8 +63,8 @@ class EditScreen(PaintScreen):
     # ---- what happens --------------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
-        """Check the file on disk and the background checker; return the seconds until the next
-        call."""
+        """Look whether the file has changed on disk and whether the background check has results,
+        at the time `now`; return the seconds until the next call."""
         if now >= self._next_check:
             self._next_check = now + FILE_POLL_INTERVAL
             self._check_file()
@@ -73,7 +73,8 @@ class EditScreen(PaintScreen):
         return min(due, CHECKER_POLL_INTERVAL) if self._checker.is_waiting else due
 
     def _poll_checker(self) -> None:
-        """Send a changed scenario to the background checker, and take its answer."""
+        """Send the scenario to the background check if it has changed, and take the results that
+        have arrived."""
         if self._checked_scenario is not self.work.scenario:
             self._checked_scenario, self._check_state = self.work.scenario, CheckState()
             self._checker.ask(self.work.scenario)
@@ -83,7 +84,7 @@ class EditScreen(PaintScreen):
             self.app.needs_redraw = True
 
     def on_close(self) -> None:
-        """Stop the checker, and save unsaved edits into the folder `unsaved`."""
+        """Stop the background check, and save unsaved edits into a file in the folder `unsaved`."""
         self._checker.close()
         if self.work.buffer.is_edited and not self._is_discarded:
             try:
@@ -94,8 +95,8 @@ class EditScreen(PaintScreen):
                 complain(f"unsaved edits are in {file}")
 
     def _check_file(self) -> None:
-        """Load the file again if another program changed it; if there are unsaved edits, show a
-        note instead."""
+        """Read the file again if another program has changed it; if there are unsaved edits, only
+        show a note."""
         buffer = self.work.buffer
         if not buffer.has_disk_changes:
             self._has_warned = False
@@ -115,7 +116,8 @@ class EditScreen(PaintScreen):
             self.app.show_note("The rules were changed and are read again")
 
     def restore(self, restore_text: Callable[[], bool], name: str) -> None:
-        """Undo or redo an edit; show a note if there is none.
+        """Undo or redo an edit by calling `restore_text`; if there is none, show a note with
+        `name`, `undo` or `redo`.
 
         Args:
             restore_text: `undo` or `redo` of the document.
@@ -126,7 +128,7 @@ class EditScreen(PaintScreen):
         self.refresh()
 
     def try_level(self) -> None:
-        """Play the edited level.
+        """Open a game of the edited level; raise an error if the level has errors.
 
         Raises:
             GVEngineError: the level has errors.
@@ -139,8 +141,8 @@ class EditScreen(PaintScreen):
     # ---- the file ------------------------------------------------------------------------
 
     def save(self, then: Callable[[], None] = lambda: None) -> None:
-        """Save the file; ask for a name if it has none, or what to do if the file was changed on
-        disk.
+        """Save the file, then call `then`. First ask for a name if the file has none, or what to do
+        if another program has changed it.
 
         Args:
             then: called after the file is written.
@@ -153,11 +155,11 @@ class EditScreen(PaintScreen):
             self.write(then=then)
 
     def save_as(self, then: Callable[[], None] = lambda: None) -> None:
-        """Ask for a file name and save the file."""
+        """Ask the user for a file name and save the file under it, then call `then`."""
         level = self.work.level.file
 
         def accept(text: str) -> None:
-            """Save into the file of a typed path."""
+            """Save into the file whose path was typed as `text`."""
             file = Path(text.strip()).expanduser()
             file = file if file.suffix in (".yaml", ".yml") else file.with_name(f"{file.name}.yaml")
             if path_exists(file) and file.absolute() != level.absolute():
@@ -168,7 +170,8 @@ class EditScreen(PaintScreen):
         self.app.push(Prompt(self.app, "Save as", words, level.name, accept))
 
     def write(self, file: Path | None = None, then: Callable[[], None] = lambda: None) -> None:
-        """Write the file, show a note, and call `then` if it succeeds."""
+        """Write the text into `file`, by default the edited one, show a note, and call `then` if it
+        succeeds."""
         with self.app.showing_errors("Not saved"):
             saved = self.work.buffer.save(file)
             self.refresh()
@@ -178,7 +181,7 @@ class EditScreen(PaintScreen):
             then()
 
     def leave(self) -> None:
-        """Close the editor and discard unsaved edits."""
+        """Close the editor without saving."""
         self._is_discarded = True
         while self.app.top is not self:
             self.app.pop()
@@ -187,11 +190,11 @@ class EditScreen(PaintScreen):
     # ---- what else there is --------------------------------------------------------------
 
     def enter_size(self) -> None:
-        """Ask for another size of the map."""
+        """Ask the user for another size of the map, and change the map."""
         height, width = self.work.map.shape
 
         def accept(text: str) -> None:
-            """Set a typed size, as 9x12."""
+            """Change the map to the size typed as `text`, rows and columns, such as `9x12`."""
             sides = text.lower().replace("×", "x").split("x")
             if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
                 raise EditError(f"found {text!r}, expected rows and columns, as 9x12")
@@ -202,7 +205,8 @@ class EditScreen(PaintScreen):
         self.app.push(Prompt(self.app, "Size", words, f"{height}x{width}", accept, letters))
 
     def show_fault(self, index: int) -> None:
-        """Choose an error, and move the cursor to its first cell."""
+        """Choose the error number `index`, in a circle, and move the cursor to the first cell that
+        it is about."""
         faults = self.faults
         if not faults:
             self.app.show_note("No errors found")
@@ -212,7 +216,8 @@ class EditScreen(PaintScreen):
             self.cursor = cells[0]
 
     def open_fault(self, index: int, *_: object) -> None:
-        """Choose an error, and open the rule list or form where it can be fixed."""
+        """Choose the error number `index`, and open the list of rules or the form in which it can
+        be fixed."""
         self.show_fault(index)
         fault = self.faults[index]
         key = fault.place.path.partition(".")[0].partition("[")[0]
@@ -228,7 +233,7 @@ class EditScreen(PaintScreen):
             self.app.push(form)
 
     def _open_menu(self) -> None:
-        """Cancel a begun rectangle, or open the menu."""
+        """Cancel the rectangle that was begun; if there is none, open the editor's menu."""
         if self._corner is not None:
             self._corner = None
         else:

@@ -43,7 +43,8 @@ class EditLayout(NamedTuple):
 
 
 def lay_out_editor(area: Rect, line: int) -> EditLayout:
-    """Return the rectangles of the editor's parts; in wide windows the report is beside the map."""
+    """Return the rectangles of the editor's parts in the window `area`, for text of `line` pixels
+    height; in wide windows the error report is beside the map."""
     gap = max(3, line // 2)
     board = area.inflate(-2 * gap, -gap)
     header = cut(board, "top", line * 7 // 4, gap // 2)
@@ -57,7 +58,8 @@ def lay_out_editor(area: Rect, line: int) -> EditLayout:
 
 
 def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapDrawing) -> None:
-    """Draw the palette of objects, and the state, colour and tool of the chosen object."""
+    """Draw into `rect` the palette of objects to paint with in the editor `screen`, and state,
+    colour and tool of the chosen one; `drawing` draws the objects."""
     line, brushes = painter.line_height, screen.brushes
     painter.draw_card(rect)
     inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
@@ -85,7 +87,8 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
 
 
 def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
-    """Draw the name of the chosen object, and buttons for its next state, colour and tool."""
+    """Draw into `rect` the name of the object chosen in the editor `screen`, and buttons for its
+    next state, colour and tool."""
     brushes, line, name = screen.brushes, painter.line_height, screen.brushes.chosen
     painter.draw_text(cut(rect, "top", line), _name_in_words(name), size=1.1, middle=True)
     states, colors = brushes.states(name), brushes.colors(name)
@@ -102,12 +105,13 @@ def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
 
 
 def _name_in_words(name: str) -> str:
-    """Return an object type's name in lower-case words."""
+    """Return the name of an object type in lower-case words."""
     return name if name == AGENT_KEY else to_snake_case(name).replace("_", " ")
 
 
 def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
-    """Draw the description of the cursor's cell, whether the level can be won, and the errors."""
+    """Draw into `rect` what is in the cell under the cursor of the editor `screen`, whether the
+    level can be won, and the errors."""
     line = painter.line_height
     painter.draw_card(rect)
     rest = rect.inflate(-line, -line)
@@ -119,7 +123,8 @@ def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
 
 
 def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
-    """Draw the errors from the chosen one on, and how many more there are."""
+    """Draw into `rest` the errors of the level in the editor `screen`, from the chosen one on, and
+    how many more there are."""
     line, faults = painter.line_height, screen.faults
     first = max(0, screen.chosen_fault)
     for number in range(first, len(faults)):
@@ -137,7 +142,7 @@ def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
 
 
 def _describe_cursor_cell(screen: EditScreen) -> str:
-    """Return the description of the cursor's cell."""
+    """Return a text about the content of the map cell under the cursor of the editor `screen`."""
     if not screen.has_map:
         return ""
     (y, x), work = screen.cursor, screen.work
@@ -148,7 +153,7 @@ def _describe_cursor_cell(screen: EditScreen) -> str:
 
 
 def describe_cell(thing: CellThing) -> str:
-    """Return a description of a cell's content in words."""
+    """Return in words what a cell contains, given its legend entry `thing`."""
     parts = [str(thing[key]).lower() for key in ("state", "color") if key in thing]
     name = _name_in_words(str(thing["object"])) if "object" in thing else ""
     parts_of_text = [" ".join([*parts, name])] if name else []
@@ -223,7 +228,7 @@ class PaintScreen(Screen):
         return self.work.faults
 
     def refresh(self) -> None:
-        """Parse the changed text and update brushes and cursor."""
+        """Parse the changed text of the file again, and adapt brushes and cursor to the level."""
         self.work.refresh()
         self.brushes.set_vocabulary(self.work.vocabulary)
         height, width = self.work.map.shape
@@ -233,7 +238,8 @@ class PaintScreen(Screen):
         self.app.needs_redraw = True
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> None:
-        """Change the text of the document.
+        """Replace the file's text by `change(text)`, and show the new level. Consecutive edits with
+        an equal `stroke` are undone together.
 
         Args:
             change: function from the old text to the new text.
@@ -246,7 +252,7 @@ class PaintScreen(Screen):
         self.refresh()
 
     def draw_as_map(self) -> None:
-        """Replace the rules that make the level by a map of seed 0."""
+        """Replace the functions that generate levels by a fixed map: the level of seed 0."""
         self.work.insert_level(0)
         self.refresh()
 
@@ -256,14 +262,16 @@ class PaintScreen(Screen):
         return bool(self.work.map.rows)
 
     def paint(self, cells: Iterable[MapCell], thing: CellThing) -> None:
-        """Put an object into cells; cells of one stroke are undone together."""
+        """Put `thing`, a cell's content, into `cells` of the map; cells painted in one stroke of
+        the mouse are undone together."""
         if not self.has_map:
             raise EditError("This level has no map to paint on; the menu draws one of its levels")
         painted = [(cell, thing) for cell in cells if cell in self.work.map]
         self.edit(lambda _: self.work.map.paint(painted), stroke=self._stroke)
 
     def _use_tool(self, cell: MapCell, erases: bool) -> None:
-        """Use the tool on a cell, with the chosen object or, to erase, the floor."""
+        """Apply the chosen tool to `cell`, with the chosen object or, if `erases`, with bare
+        floor."""
         thing = FLOOR_THING if erases else self.brushes.thing()
         if self.tool == "fill":
             self.paint(self.work.map.flood_fill(cell), thing)
@@ -275,7 +283,7 @@ class PaintScreen(Screen):
             self._finish_box(cell)
 
     def _finish_box(self, cell: MapCell) -> None:
-        """Complete a rectangle or room with its second corner."""
+        """Complete the begun rectangle or room, with `cell` as its second corner."""
         corner, self._corner = self._corner, None
         if corner is None:
             return
@@ -286,33 +294,33 @@ class PaintScreen(Screen):
             self.paint(cells_of_box(corner, cell), thing)
 
     def _put(self) -> None:
-        """Use the tool on the cursor's cell."""
+        """Apply the chosen tool to the cell under the cursor."""
         self._stroke += 1
         self._use_tool(self.cursor, erases=False)
 
     def _erase(self) -> None:
-        """Clear the cursor's cell."""
+        """Put bare floor into the cell under the cursor."""
         self._stroke += 1
         self.paint([self.cursor], FLOOR_THING)
 
     def _pick(self) -> None:
-        """Choose the object of the cursor's cell for painting."""
+        """Choose the object in the cell under the cursor to paint with."""
         if self.has_map:
             self.brushes.pick(self.work.map.thing(self.cursor))
 
     def _move(self, down: int, right: int) -> None:
-        """Move the cursor, if the cell is on the map."""
+        """Move the cursor by `down` rows and `right` columns, if that stays on the map."""
         cell = self.cursor[0] + down, self.cursor[1] + right
         if cell in self.work.map:
             self.cursor = cell
 
     def _next_tool(self) -> None:
-        """Choose the next tool."""
+        """Switch to the next painting tool: pen, rectangle, room or fill."""
         self.tool = TOOLS[(TOOLS.index(self.tool) + 1) % len(TOOLS)]
         self._corner = None
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Zoom, choose objects or paint by the mouse."""
+        """Zoom the map, choose objects, or paint, as a mouse event says."""
         if self._layout is None or self._drawing is None:
             return
         if event.type == pygame.MOUSEWHEEL:
@@ -336,7 +344,8 @@ class PaintScreen(Screen):
             self._finish_box(self.cursor)
 
     def _press_cell(self, cell: MapCell, button: int) -> None:
-        """Use the tool, erase or pick by a mouse button (1 left, 2 middle, 3 right)."""
+        """Handle the mouse `button` (1 left, 2 middle, 3 right) pressed on `cell`: apply the tool,
+        take up the cell's object, or erase."""
         self._stroke += 1
         self._corner = None
         if button == 2:
@@ -349,7 +358,7 @@ class PaintScreen(Screen):
 
     @property
     def drawing(self) -> MapDrawing:
-        """Drawing of the map; created again if theme, object types or folder change."""
+        """Drawing of the map; created again after a change of colours, object types or folder."""
         words, folder = self.work.vocabulary, self.work.level.file.parent
         key = self.app.theme, words.types, folder
         if self._drawing is None or self._drawing_key != key:
@@ -360,7 +369,8 @@ class PaintScreen(Screen):
         return self._drawing
 
     def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
-        """Draw the map with its outlined cells, or, without a map, an example level."""
+        """Draw into `rect`, by means of `drawing`, the map with outlined cells, or, if the level
+        has no map, an explanation and an example level."""
         line = painter.line_height
         painter.draw_card(rect, "well")
         inner = rect.inflate(-line // 2, -line // 2)
@@ -371,7 +381,8 @@ class PaintScreen(Screen):
         drawing.outline_cells(painter.surface, inner, self._outlines())
 
     def _outlines(self) -> Mapping[MapCell, str]:
-        """Return the theme's colour name by outlined cell: errors, the rectangle, the cursor."""
+        """Return the cells to outline, each with the name of its colour: cells with errors, the
+        begun rectangle, the cursor."""
         wrong = [cell for fault in self.faults for cell in self.work.cells_of(fault)]
         marks = dict.fromkeys(wrong, "loss")
         if self._corner is not None:
@@ -379,7 +390,8 @@ class PaintScreen(Screen):
         return {**marks, self.cursor: "select"}
 
     def _draw_without_map(self, painter: Painter, rest: Rect, drawing: MapDrawing) -> None:
-        """Draw an explanation, a button that makes a map, and the level of seed 0."""
+        """Draw into `rest`, for a level without a map, an explanation, a button that makes a map,
+        and by means of `drawing` the level of seed 0."""
         line = painter.line_height
         text = (
             "No map is drawn here: rules make a level with each reset, as below. Its rules and "

@@ -54,7 +54,7 @@ class FormScreen(Menu):
         self._path = path
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a row for each field."""
+        """Return a menu row for each field of the form."""
         rows = [
             MenuRow(_to_words(field.name), partial(self._change, field.name), _format_value(field))
             for field in self._make_fields()
@@ -62,16 +62,17 @@ class FormScreen(Menu):
         return rows or [MenuRow("Nothing can be set here", lambda _: self.app.pop())]
 
     def choose_field(self, name: str) -> None:
-        """Choose the row of a field, or the first row."""
+        """Choose the row of the field called `name`; the first row if there is no such field."""
         names = [field.name for field in self._make_fields()]
         self.chosen = names.index(name) if name in names else 0
 
     def _field(self, name: str) -> FormField | None:
-        """Return the field of a name, or None."""
+        """Return the field called `name`; None if there is none."""
         return next((field for field in self._make_fields() if field.name == name), None)
 
     def _change(self, name: str, step: int) -> None:
-        """Set the next choice, open the form of inner fields, or ask for a value."""
+        """Change the field called `name`: take the possible value `step` places further, or open
+        its inner form, or ask the user for a value."""
         field = self._field(name)
         if field is None:  # undone meanwhile
             return
@@ -85,12 +86,12 @@ class FormScreen(Menu):
             self._ask(field)
 
     def _set_value(self, name: str, value: Any) -> None:
-        """Set a field's value and refresh the editor."""
+        """Set the value of the field called `name` in the file, and show the new level."""
         self._put(name, value)
         self._screen.refresh()
 
     def _ask(self, field: FormField) -> None:
-        """Ask for the text of a field's value."""
+        """Open a dialog in which the user types the value of `field`."""
 
         def accept(text: str) -> None:
             self._set_value(field.name, field.parse(text))
@@ -100,7 +101,8 @@ class FormScreen(Menu):
         self.app.push(Prompt(self.app, _to_words(field.name), explanation, field.shown, accept))
 
     def run_command(self, name: str) -> None:
-        """Remove a field, undo, redo, or run a command of the menu."""
+        """Run the command `name`: remove the chosen field's value, undo, redo, or what a menu
+        does."""
         fields = self._make_fields()
         if name == "remove" and fields:
             self._set_value(fields[min(self.chosen, len(fields) - 1)].name, None)
@@ -110,7 +112,8 @@ class FormScreen(Menu):
             super().run_command(name)
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the rows, and a card with the description and errors of the chosen field."""
+        """Draw the rows with `painter`, and below them the description and the error of the chosen
+        field."""
         super().draw(painter, now)
         fields = self._make_fields()
         if self.chosen >= len(fields):
@@ -155,7 +158,7 @@ class InnerForm(FormScreen):
         return self._above._field(self._name)
 
     def _inner_fields(self) -> Sequence[FormField]:
-        """Return the fields of the form."""
+        """Return the fields of this form, which are the parts of one field of the form above."""
         if (field := self._outer_field) is None:
             return ()
         if field.parts:
@@ -163,7 +166,7 @@ class InnerForm(FormScreen):
         return form_fields(field.keys, field.current, self._screen.work.vocabulary)
 
     def _put_inner(self, name: str, value: Any) -> None:
-        """Set the value of an inner field; None removes it."""
+        """Set the inner field called `name` to `value` in the file; None removes it."""
         if field := self._outer_field:
             part = field.parts.set_part(field.value, name, value) if field.parts else None
             self._above._put(self._name, part if field.parts else field.with_current(name, value))
@@ -173,7 +176,7 @@ class PartsScreen(InnerForm):
     """Form of a list, or of a mapping with free names: parts are added, set, moved and removed."""
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a row for each part, and a row that adds one."""
+        """Return a menu row for each part of the list or mapping, and one that adds a part."""
         key = self.app.bindings.label("list", "add")
         return (
             *(super().rows() if self._make_fields() else ()),
@@ -181,7 +184,7 @@ class PartsScreen(InnerForm):
         )
 
     def run_command(self, name: str) -> None:
-        """Add or move a part, or run a command of the form."""
+        """Run the command `name`: add or move a part, or what the form does."""
         if name == "add":
             self._add()
         elif name in ("move_up", "move_down"):
@@ -190,7 +193,8 @@ class PartsScreen(InnerForm):
             super().run_command(name)
 
     def _add(self) -> None:
-        """Append a part to the list, or ask for the name of a new part."""
+        """Append a part to the list; for a mapping, ask the user for the name of the new part
+        first."""
         field = self._outer_field
         if field is None or field.parts is None:
             return
@@ -201,7 +205,7 @@ class PartsScreen(InnerForm):
             self.app.push(Prompt(self.app, "Name", explanation, "", self._accept))
 
     def _accept(self, name: str) -> None:
-        """Add a part with an example value, and choose it."""
+        """Add a part called `name` with an example value, and choose its row."""
         field = self._outer_field
         if field is None or field.parts is None:
             return
@@ -211,7 +215,7 @@ class PartsScreen(InnerForm):
         self.choose_field(name)
 
     def _move(self, offset: int) -> None:
-        """Move the chosen part by `offset` places."""
+        """Move the chosen part of the list by `offset` places."""
         field, parts = self._outer_field, self._make_fields()
         if field is None or field.parts is None or self.chosen >= len(parts):
             return
@@ -222,7 +226,7 @@ class PartsScreen(InnerForm):
 
 
 def _format_value(field: FormField) -> str:
-    """Return the text of a field's value: yes or no for booleans, - for none."""
+    """Return the value of `field` as a text: yes or no for booleans, - for none."""
     if isinstance(field.value, bool):
         return "yes" if field.value else "no"
     return field.shown or "-"
@@ -234,16 +238,16 @@ def _to_words(name: str) -> str:
 
 
 def _join_path(path: str, name: str) -> str:
-    """Return the path of a part in error messages, as `agents[0].view`; names of list parts are
-    numbers from 1."""
+    """Return the path of the part `name` of `path` as error messages show it, such as
+    `agents[0].view`; parts of lists have numbers from 1 as names."""
     if name.isdecimal():
         return f"{path}[{int(name) - 1}]"
     return ".".join(filter(None, (path, name)))
 
 
 def level_form(screen: PaintScreen) -> FormScreen:
-    """Return the form of a level: its parameters, and all keys that are neither painted nor
-    rules."""
+    """Return the form for the properties of the level in the editor `screen`: its parameters and
+    all keys of the file, except the map and the rules."""
     work = screen.work
     keys = work.format.keys
     order = [*(key for key in _FIRST if key in keys), *(key for key in keys if key not in _FIRST)]
@@ -254,7 +258,7 @@ def level_form(screen: PaintScreen) -> FormScreen:
         return [*_parameter_fields(screen), *form_fields(shown, work.values, work.vocabulary)]
 
     def put_value(name: str, value: Any) -> None:
-        """Set the value of a field; None removes it."""
+        """Set the field called `name` to `value` in the file; None removes it."""
         path: KeyPath = (name,)
         if name in (field.name for field in _parameter_fields(screen)):
             path = (PARAMETERS, name)
@@ -266,7 +270,8 @@ def level_form(screen: PaintScreen) -> FormScreen:
 
 
 def _parameter_fields(screen: PaintScreen) -> list[FormField]:
-    """Return a field for each parameter of a level, with its default value."""
+    """Return a form field for each parameter of the level in the editor `screen`, with the
+    parameter's default value."""
     document = screen.work.document
     fields = []
     for parameter in document.parameters if document else ():
@@ -280,11 +285,11 @@ def _parameter_fields(screen: PaintScreen) -> list[FormField]:
 
 
 def cell_form(screen: PaintScreen) -> FormScreen:
-    """Return the form of the object in the cursor's cell."""
+    """Return the form for what is in the map cell under the cursor of the editor `screen`."""
     work, cell = screen.work, screen.cursor
 
     def make_fields() -> Sequence[FormField]:
-        """Return the current fields of the form."""
+        """Return the form fields for the present content of the cell."""
         thing, vocab = work.map.thing(cell), work.vocabulary
         name = str(thing.get("object", ""))
         keys = dict(LEGEND_KEYS)
@@ -293,7 +298,7 @@ def cell_form(screen: PaintScreen) -> FormScreen:
         return form_fields(keys, thing, vocab)
 
     def put_value(name: str, value: Any) -> None:
-        """Set the value of a field; None removes it."""
+        """Set the field called `name` of the cell's content to `value`; None removes it."""
         thing = {**work.map.thing(cell), name: value}
         if name == "object":  # another one has other states and colours
             thing = {key: thing[key] for key in thing if key not in ("state", "color", "content")}
@@ -305,7 +310,8 @@ def cell_form(screen: PaintScreen) -> FormScreen:
 
 
 def rule_form(screen: PaintScreen, path: KeyPath) -> FormScreen:
-    """Return the form of a rule's parameters."""
+    """Return the form for the parameters of the rule at the key path `path` of the file in the
+    editor `screen`."""
     work = screen.work
 
     def find_rule() -> Rule:
@@ -318,7 +324,7 @@ def rule_form(screen: PaintScreen, path: KeyPath) -> FormScreen:
         return form_fields(work.rules.argument_table(rule), rule.arguments, work.vocabulary)
 
     def put_value(name: str, value: Any) -> None:
-        """Set the value of a field; None removes it."""
+        """Set the parameter called `name` of the rule to `value`; None removes it."""
         text = work.rules.set_argument(find_rule(), name, value)
         work.edit(lambda _: text)
 

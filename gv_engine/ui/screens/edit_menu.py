@@ -40,7 +40,7 @@ class EditMenu(_ScreenMenu):
         return str(file) if file else "It has no file yet."
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a row for each command of the menu."""
+        """Return a row for each command of the editor's menu."""
         screen, label = self._screen, self.app.bindings.label
         draw_row = self.closing_row("Draw it as a map", screen.draw_as_map)
         descriptions = {command.name: command.description for command in GROUPS["edit"]}
@@ -61,12 +61,12 @@ class EditMenu(_ScreenMenu):
         )
 
     def _edit_row(self, label: str, name: str) -> MenuRow:
-        """Return a row that runs a command of the editor."""
+        """Return a menu row called `label` that runs the command `name` of the editor."""
         key = self.app.bindings.label("edit", name)
         return self.closing_row(label, lambda: self._screen.run_command(name), key)
 
     def _leave(self) -> None:
-        """Leave the editor, or ask first if there are unsaved edits."""
+        """Close the editor; if there are unsaved edits, ask first."""
         if self._screen.work.buffer.is_changed:
             self.app.push(LeaveMenu(self._screen))
         else:
@@ -89,7 +89,7 @@ class LeaveMenu(_ScreenMenu):
     title = "Not saved yet"
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return the rows: save, leave, or go on."""
+        """Return the menu rows: save and leave, leave without saving, or stay."""
         leave = self._screen.leave
         return (
             self.closing_row("Save and leave", lambda: self._screen.save(then=leave)),
@@ -114,7 +114,7 @@ class ConflictMenu(_ScreenMenu):
         self._then = then
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a row for each way to resolve the conflict."""
+        """Return a menu row for each way to go on when another program has changed the file."""
         return (
             self.closing_row("Go on editing", lambda: None),
             self.closing_row("Write mine over it", self._write),
@@ -123,11 +123,12 @@ class ConflictMenu(_ScreenMenu):
         )
 
     def _write(self) -> None:
-        """Overwrite the file."""
+        """Write the edited text over the file that another program has changed."""
         self._screen.work.buffer.accept_disk_version()
         self._screen.write(then=self._then)
 
     def _load_from_disk(self) -> None:
-        """Load the file from disk; the edits can be restored by undo."""
+        """Replace the edited text by the file that another program has changed; undo restores the
+        edits."""
         self._screen.work.buffer.load_from_disk()
         self._screen.refresh()

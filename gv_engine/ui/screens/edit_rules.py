@@ -55,11 +55,11 @@ class _SentenceList(ListScreen):
         raise NotImplementedError
 
     def hints(self) -> Sequence[str]:
-        """Return the hints at the bottom."""
+        """Return short texts on keys for the bottom of the screen."""
         raise NotImplementedError
 
     def run_command(self, name: str) -> None:
-        """Call the chosen row's function, or choose another row."""
+        """Run the command `name`: do what the chosen row stands for, or choose another row."""
         rows = self.rows()
         if name == "choose" and rows:
             rows[min(self.chosen, len(rows) - 1)].act()
@@ -67,7 +67,7 @@ class _SentenceList(ListScreen):
             super().run_command(name)
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the title, the rows that fit, a scrollbar and hints."""
+        """Draw the title, the rows that fit, a scrollbar and hints with `painter`."""
         line, rows = painter.line_height, self.rows()
         card = painter.area.inflate(-line, -line)
         card.w = min(card.w, 56 * line)
@@ -81,12 +81,13 @@ class _SentenceList(ListScreen):
             self._draw_row(painter, slot, rows[number], number)
 
     def _row_height(self, line: int, width: int, row: _Row) -> int:
-        """Return the height of a row in pixels."""
+        """Return the height of `row` in pixels, wrapped to `width` pixels; `line` is the height of
+        a line of text."""
         lines = wrap_text(row.sentence, line, width - 2 * line, _MAX_SENTENCE_LINES)
         return (len(lines) + 1) * line + line // 2 + line // 4
 
     def _draw_row(self, painter: Painter, slot: Rect, row: _Row, index: int) -> None:
-        """Draw a row, highlighted if it is chosen."""
+        """Draw `row`, number `index` of the list, into `slot`, highlighted if it is chosen."""
         line, chosen = painter.line_height, index == self.chosen
         painter.add_hit_area(slot, partial(self._click, index))
         painter.draw_card(slot, "accent" if chosen else "well")
@@ -103,7 +104,8 @@ class _SentenceList(ListScreen):
             painter.draw_lines(sentence, row.sentence, "on_accent" if chosen else "muted")
 
     def _click(self, index: int, position: tuple[int, int]) -> None:
-        """Choose a clicked row; a click on the chosen row calls its function."""
+        """Choose the clicked row number `index`; a click on the chosen row does what the row stands
+        for. The mouse's `position` is not used."""
         if index == self.chosen:
             self.rows()[index].act()
         self.chosen = index
@@ -116,7 +118,8 @@ class RuleListScreen(_SentenceList):
     title = "Rules"
 
     def rows(self) -> Sequence[_Row]:
-        """Return a heading for each part of the scenario and a row for each rule."""
+        """Return the rows of the list: a heading for each part of the scenario, such as the
+        rewards, and a row for each rule."""
         rules = self._screen.work.rules
         faulty_paths = [fault.place.path for fault in self._screen.faults]
         rows = []
@@ -131,7 +134,7 @@ class RuleListScreen(_SentenceList):
         return rows
 
     def choose_at(self, path: str) -> None:
-        """Choose the rule at the path of an error."""
+        """Choose the row of the rule in which an error with the key path `path` lies."""
         rules = [row.rule for row in self.rows()]
         matches = (n for n, rule in enumerate(rules) if rule and has_fault(rule, [path]))
         self.chosen = next(matches, 0)
@@ -142,7 +145,7 @@ class RuleListScreen(_SentenceList):
         return (*hints, self.hint("menu", "choose", "sets"), self.hint("list", "undo", "undo"))
 
     def run_command(self, name: str) -> None:
-        """Add, remove or move a rule, undo, redo, or choose another row."""
+        """Run the command `name`: add, remove or move a rule, undo, redo, or choose another row."""
         row = self.rows()[self.chosen]
         if name == "add" and row.part is not None:
             self._open_add_screen(row.part)
@@ -156,27 +159,27 @@ class RuleListScreen(_SentenceList):
             super().run_command(name)
 
     def _change(self, text: str) -> bool:
-        """Set the text of the document; return whether it changed."""
+        """Set the text of the edited file to `text`; return whether that changes it."""
         before = self._screen.work.buffer.text
         self._screen.edit(lambda _: text)
         return text != before
 
     def _move(self, rule: Rule, offset: int) -> None:
-        """Move a rule by `offset` places."""
+        """Move `rule` by `offset` places among the rules of its part of the file."""
         if self._change(self._screen.work.rules.move_rule(rule, offset)):
             self.chosen += offset
 
     def _open_rule_form(self, rule: Rule) -> None:
-        """Open the form of a rule, if it has parameters."""
+        """Open the form for the parameters of `rule`, if it has some."""
         if rule.system is not None and self._screen.work.rules.argument_table(rule):
             self.app.push(rule_form(self._screen, rule.path))
 
     def _open_add_screen(self, part: RulePart) -> None:
-        """Open the list of rules that a part can have."""
+        """Open the list of rules that can be added to `part`, such as the rewards."""
         self.app.push(AddRuleScreen(self._screen, part, partial(self._insert_rule, part)))
 
     def _insert_rule(self, part: RulePart, rule: AvailableRule) -> None:
-        """Add a rule to a part, choose it, and open its form."""
+        """Add `rule` to `part`, such as the rewards, choose its row, and open its form."""
         self._change(self._screen.work.rules.add_rule(part, rule))
         new_rule = self._screen.work.rules.rules(part)[-1]
         rows = self.rows()
@@ -206,7 +209,7 @@ class AddRuleScreen(SearchField, _SentenceList):
         return f"{self._part.title}: {self.query}|" if self.query else self._part.title
 
     def rows(self) -> Sequence[_Row]:
-        """Return a row for each rule that matches the typed text."""
+        """Return a row for each available rule that matches the search text."""
 
         def texts(rule: AvailableRule) -> tuple[str, str]:
             return rule.name.replace("_", " "), rule.description
@@ -218,6 +221,6 @@ class AddRuleScreen(SearchField, _SentenceList):
         return ("Type to search", self.hint("menu", "choose", "adds"))
 
     def _choose_rule(self, rule: AvailableRule) -> None:
-        """Close the list and add a rule."""
+        """Close the list, and add `rule` to the scenario."""
         self.app.pop()
         self._add_rule(rule)

@@ -50,14 +50,14 @@ class Prompt(Screen):
         self._is_initial = True
 
     def on_text(self, text: str) -> None:
-        """Append the allowed letters of typed text."""
+        """Append `text`, which the user has typed, without letters that are not allowed."""
         fitting = "".join(c for c in text if c.isprintable() and c in (self._letters or text))
         if fitting:
             self._text = ("" if self._is_initial else self._text)[:MAX_LENGTH] + fitting
             self._is_initial = False
 
     def run_command(self, name: str) -> None:
-        """Accept, edit or cancel; up and down change a number."""
+        """Run the command `name`: accept, edit or cancel the text; up and down change a number."""
         if name == "choose":
             self._accept_text()
         elif name == "erase":
@@ -72,14 +72,14 @@ class Prompt(Screen):
             self.app.pop()
 
     def _accept_text(self) -> None:
-        """Pass the text to `accept`, and close the dialog."""
+        """Pass the typed text to the function `accept`, and close the dialog."""
         if self._text:
             self._accept(self._text)
         if self.app.top is self:  # `accept` may have closed it
             self.app.pop()
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw question, explanation, text field and buttons."""
+        """Draw question, explanation, text field and buttons with `painter`."""
         line, label = painter.line_height, self.app.bindings.label
         width = min(painter.area.w - line, 30 * line)
         words_height = len(wrap_text(self._words, line, width - 2 * line, 3)) * line
@@ -128,7 +128,7 @@ class ExportScreen(Menu):
         return f"Into {recording_folder()}"
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a row for each option."""
+        """Return a menu row for each option of the export."""
         settings = self.app.settings
         suffixes = {suffix: EXPORT_NAMES.get(suffix, suffix) for suffix in EXPORTS}
         speeds = {speed: f"{speed} steps a second" for speed in SPEEDS}
@@ -142,7 +142,8 @@ class ExportScreen(Menu):
         )
 
     def run_command(self, name: str) -> None:
-        """Run a command of the menu; while the file is written, only stop."""
+        """Run the command `name` of the menu; while the file is written, only `leave`, which
+        stops."""
         if self._writing is None:
             super().run_command(name)
         elif name == "leave":
@@ -150,7 +151,8 @@ class ExportScreen(Menu):
             self.app.show_note("Not exported")
 
     def tick(self, now: float) -> float | None:
-        """Write pictures for 30 ms; close the menu at the end of the file."""
+        """Draw pictures into the file for 30 ms; close the menu when the file is complete. Return 0
+        to be called again at once, or None."""
         if self._writing is None:
             return None
         self.app.needs_redraw = True
@@ -171,19 +173,19 @@ class ExportScreen(Menu):
         self.app.save_settings()
 
     def _begin(self) -> None:
-        """Start to write the file."""
+        """Start to write the picture or video file."""
         self._pictures = 0
         self._writing = self._write()
 
     def _stop(self) -> None:
-        """Stop writing and remove the unfinished file."""
+        """Stop writing, and delete the unfinished file."""
         if self._writing is not None:
             self._writing.close()
             self._writing = None
 
     def _write(self) -> Generator[None]:
-        """Write the file, yielding after each picture; a generator that is closed early leaves no
-        file."""
+        """Write the picture or video file, with a pause after each picture; if the generator is
+        closed early, no file is left."""
         settings, position = self.app.settings, self._game.position
         # the watched session stays at its step
         game = Session.from_replay(self._game.replay(), self._game.scenario)
@@ -201,7 +203,7 @@ class ExportScreen(Menu):
         self.app.show_note(f"Saved {file}")
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the menu, or the progress bar while the file is written."""
+        """Draw the menu with `painter`, or a progress bar while the file is written."""
         if self._writing is None:
             super().draw(painter, now)
             return

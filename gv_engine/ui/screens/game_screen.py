@@ -98,7 +98,8 @@ class GameScreen(Screen):
         return (*self.extra_groups, *side_groups, "view", "window")
 
     def show(self, glide: bool = True) -> None:
-        """Update the stage to the game's current frame, with a movement if a step leads there."""
+        """Show the current state of the game; with `glide` the change from the state shown before
+        is a smooth movement, if it can be one."""
         previous, self.frame = self.frame, self.game.frame()
         if self._stage_scenario is not self.game.scenario:
             self._rebuild_stage()
@@ -109,7 +110,8 @@ class GameScreen(Screen):
         self.app.needs_redraw = True
 
     def tick(self, now: float) -> float:
-        """Advance the movement and the hot reload; return the seconds until the next call."""
+        """Go on with the movement of a step and with reading changed files, at the time `now`;
+        return the seconds until the next call."""
         if self._is_gliding:
             self._is_gliding = now < self._glide_start + self.stage.glide
             self.app.needs_redraw = True
@@ -127,8 +129,8 @@ class GameScreen(Screen):
         return self.game
 
     def _check_files(self, now: float) -> float:
-        """Check the scenario's files and continue a hot reload; return the seconds until the next
-        check."""
+        """Check at the time `now` whether scenario files have changed, and go on with reading them
+        again; return the seconds until the next check."""
         if self._reload_steps is None and now >= self._next_check:
             self._next_check = now + FILE_CHECK_INTERVAL
             if self._watched_session.has_file_changes():
@@ -144,11 +146,12 @@ class GameScreen(Screen):
         return 0.0
 
     def _on_files_changed(self) -> None:
-        """Start a hot reload of the session."""
+        """Begin to read the scenario again and to take the steps of the game again."""
         self._reload_steps = self._hot_reload()
 
     def _hot_reload(self) -> Iterator[None]:
-        """Replay the session's steps with the changed files, in slices, and show the result."""
+        """Read the changed scenario and take the steps of the game again, with a pause after each
+        part, and show the result."""
         game, before = self.game, self.game.scenario
         message = yield from game.reload_incrementally()
         if not message or game is not self.game:
@@ -162,19 +165,20 @@ class GameScreen(Screen):
             self.app.show_note(message, stays=20 if "\n" in message else 6)
 
     def _compared_frame(self) -> Any:
-        """Return the frame before the file change, if the current step is the first that
-        differs."""
+        """Return the state before the files changed, for drawing, if the current step is the first
+        that differs; else None."""
         difference, previous_session = self.game.difference, self.game.before_reload()
         is_here = difference and difference.step == self.game.position
         return previous_session.frame() if previous_session and is_here else None
 
     def _difference_text(self) -> str:
-        """Return a text about the first step that differs after a file change or in a replay, or
-        ""."""
+        """Return a text about the first step that differs from the game before files changed, or
+        from a replay; "" if none does."""
         return self.game.difference.message if self.game.difference else ""
 
     def _draw_difference(self, painter: Painter, rect: Rect) -> None:
-        """Draw the text about the difference, and buttons to that step and to the game before."""
+        """Draw into `rect` the text about the first step that differs, and buttons that show that
+        step and the game before."""
         line, difference = painter.line_height, self._watched_session.difference
         step = difference.step if difference else 0
         labels = {"compare": self._compare_label, "first_change": f"Step {step}"}
@@ -199,7 +203,8 @@ class GameScreen(Screen):
         return "" if self.game.num_comparable_steps is None else "Before"
 
     def run_command(self, name: str) -> None:
-        """Run a command of the screen, the open side panel or the stage."""
+        """Run the command `name` of this screen, of the open side panel, or of the drawing of the
+        world."""
         panel = self.stage.side_panel
         if name in self.commands:
             super().run_command(name)
@@ -209,7 +214,7 @@ class GameScreen(Screen):
             self.stage.command(name)
 
     def _next_view(self) -> None:
-        """Choose the next view of the domain."""
+        """Switch to the next view (way of drawing the world) of the domain."""
         views = tuple(self.domain.views)
         self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
         if not self._level_view:
@@ -217,16 +222,17 @@ class GameScreen(Screen):
         self.app.show_note(f"View: {self.stage.view}", stays=1.5)
 
     def _open_next_panel(self) -> None:
-        """Open the next side panel; close the last."""
+        """Open the next side panel, such as the inspector; after the last one close it."""
         self.stage.side_panel = self._next_panel()
 
     def _seek_difference(self) -> None:
-        """Go to the first step that a file change made different."""
+        """Go to the first step that differs from the game before scenario files changed."""
         self.game.seek_first_difference()
         self.show(glide=False)
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Pass clicks, wheel and motion to the side panel or the stage."""
+        """Pass a click, turn of the wheel or motion of the mouse to the side panel or to the
+        drawing of the world."""
         if self._layout is None:
             return
         panel, stage_rect = self.stage.side_panel, self._layout.stage
@@ -254,7 +260,7 @@ class GameScreen(Screen):
             self.app.open_comparison()
 
     def _copy(self) -> None:
-        """Copy the level and its steps to the clipboard as a line of text.
+        """Copy the game, level and steps, to the clipboard as a line of text.
 
         Raises:
             ReplayError: the session began with a snapshot.
@@ -265,10 +271,11 @@ class GameScreen(Screen):
         self.app.show_note(error or note)
 
     def take_action(self, action: str) -> None:
-        """Take an action of the stage; watched games take none."""
+        """Take `action`, chosen by a click on the world; screens that only show a game do
+        nothing."""
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw header, stage, status panel, controls and hints."""
+        """Draw title, world, status panel, controls and hints with `painter`."""
         if self._theme != self.app.theme:
             self._rebuild_stage()
         line, panel = painter.line_height, self.stage.side_panel
@@ -307,14 +314,14 @@ class GameScreen(Screen):
             painter.draw_text(cut(rest, "top", line), hint, color, "center", 0.9)
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
-        """Draw the stage into a rectangle."""
+        """Draw the world into `rect`; `progress` from 0 to 1 is that of the movement of a step."""
         self.stage.draw(painter.surface, rect, progress)
 
     def _fit_hints(
         self, painter: Painter, most: int, hints: Sequence[str] | None = None
     ) -> list[str]:
-        """Return at most `most` lines of hints; the last hint, for all keys, is always among
-        them."""
+        """Return the hints on keys joined into at most `most` lines, without some if they do not
+        fit; the last hint always stays."""
         parts = [hint for hint in (self.hints() if hints is None else hints) if hint]
         line_height, width = painter.line_height * 9 // 10, painter.area.w - painter.line_height
         while len(rows := join_into_lines(parts, line_height, width)) > most and len(parts) > 1:
@@ -322,35 +329,36 @@ class GameScreen(Screen):
         return rows[:most]
 
     def facts(self) -> Sequence[str]:
-        """Return short texts for the status panel."""
+        """Return short texts for the status panel, such as the seed."""
         return (f"Seed: {self.game.seed}",)
 
     def hints(self) -> Sequence[str]:
-        """Return hints, each a key and what it does."""
+        """Return short texts on keys for the bottom of the screen, each a key and what it does."""
         raise NotImplementedError
 
     def current_hints(self) -> Sequence[str]:
-        """Return the hints of the moment, which take the room of `hints`."""
+        """Return the texts on keys that fit the moment; they take the place of `hints`."""
         return self.hints()
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
-        """Return label, group and command of the buttons at the top, the most important first."""
+        """Return (label, group, command) of the buttons at the top, the most important first."""
         panel = self._next_panel() or self.stage.side_panel
         panels = ((panel.title, "view", "inspect"),) if panel else ()
         return (("Keys", "view", "help"), ("View", "view", "view"), *panels)
 
     def _next_panel(self) -> SidePanel | None:
-        """Return the side panel after the open one; None after the last."""
+        """Return the side panel that follows the open one; None after the last."""
         order = (None, *self.stage.side_panels)
         return order[(order.index(self.stage.side_panel) + 1) % len(order)]
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
-        """Draw the controls below the stage: the timeline."""
+        """Draw the controls below the world into `rect`: a bar to go to any step."""
         if self.game.length:
             self._draw_timeline(painter, rect)
 
     def _draw_timeline(self, painter: Painter, rect: Rect) -> None:
-        """Draw the timeline, with a mark at the first step that differs."""
+        """Draw into `rect` the bar that goes to any step of the game, with a mark at the first step
+        that differs."""
         length, line = max(1, self.game.length), painter.line_height
         bar = rect.inflate(-line, -line // 4)
         share = self.game.position / length
@@ -365,19 +373,19 @@ class GameScreen(Screen):
             )
 
     def seek(self, position: int) -> None:
-        """Go to a step of the episode."""
+        """Go to the state after `position` steps of the episode, and show it."""
         if position != self.game.position:
             self.game.seek(position)
             self.show(glide=False)
 
     def change_speed(self, step: int) -> None:
-        """Change the speed of replays and agents by steps of `SPEEDS`."""
+        """Change the speed of replays and agents to the one `step` places further in `SPEEDS`."""
         settings = self.app.settings
         number = SPEEDS.index(settings.speed) + step
         settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, number))]
 
     def _draw_header(self, painter: Painter, rect: Rect) -> None:
-        """Draw the title and the buttons."""
+        """Draw the title of the game and the buttons into `rect`."""
         label, level = self.app.bindings.label, self.game.pack_level
         buttons = [
             (text, label(*key), partial(self.run_command, key[1])) for text, *key in self.buttons()
@@ -387,12 +395,12 @@ class GameScreen(Screen):
         painter.draw_text(rect, self.heading + title, size=1.3)
 
     def _choose_view(self, view: str) -> None:
-        """Set the view of the stage, if the domain has it."""
+        """Draw the world in the way called `view`, if the domain has that."""
         if view in self.domain.views:
             self.stage.view = view
 
     def _rebuild_stage(self) -> None:
-        """Create the stage again, after a change of theme or scenario."""
+        """Create the drawing of the world again, after a change of colours or scenario."""
         old_stage, self._theme = self.stage, self.app.theme
         is_same_scenario = self._stage_scenario is self.game.scenario
         self.stage, self._stage_scenario = make_stage(self.game, self._theme), self.game.scenario

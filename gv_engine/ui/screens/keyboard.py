@@ -19,7 +19,7 @@ elsewhere."""
 
 
 def copy_to_clipboard(text: str) -> str:
-    """Copy a line of text to the clipboard; return an error message, or ""."""
+    """Copy `text`, one line, to the clipboard; return an error message, or "" if it worked."""
     try:
         if not pygame.scrap.get_init():
             pygame.scrap.init()
@@ -33,7 +33,7 @@ def copy_to_clipboard(text: str) -> str:
 
 
 def paste_from_clipboard() -> str:
-    """Return the first line of the clipboard's text, or ""."""
+    """Return the first line of the text in the clipboard; "" if there is none."""
     try:
         if not pygame.scrap.get_init():
             pygame.scrap.init()
@@ -73,7 +73,7 @@ class Keyboard:
         self._is_pressing = False
 
     def open(self) -> None:
-        """Start to listen to a new window."""
+        """Begin to listen to keys and gamepads, for a new window."""
         self._held.clear()
         pygame.key.set_repeat(REPEAT_AFTER, REPEAT_EVERY)
         if not controller.get_init():
@@ -85,24 +85,25 @@ class Keyboard:
         controller.quit()
 
     def begin_batch(self) -> None:
-        """Start a batch of events, in which each key repeats at most once."""
+        """Begin a new batch of events, in which a key that is held counts at most once."""
         self._repeated.clear()
 
     def ignore_opening_text(self) -> None:
-        """Drop the text of the key that opened the screen on top; text of the next key is
+        """Ignore the letter of the key that has opened the screen on top; the next key's letter is
         accepted."""
         self.accepts_text = not self._is_pressing
 
     def accepts(self, key: str, is_repeat: bool, can_repeat: bool) -> bool:
-        """Return whether a key press runs its command: new presses do; repeats of a held key do
-        once per batch of events, if the command repeats."""
+        """Return whether the press of `key` runs its command: a new press does; a repeat of a held
+        key (`is_repeat`) does once per batch of events if `can_repeat`."""
         if is_repeat and (not can_repeat or key in self._repeated):
             return False
         self._repeated.add(key)
         return True
 
     def keys(self, event: pygame.event.Event) -> Iterator[tuple[str, bool]]:
-        """Yield (key, True if it was held before) for the keys that an event presses."""
+        """Yield (key name, True if it was held before) for each key or button that the event
+        presses."""
         if event.type == pygame.KEYDOWN:
             name = _NAMES.get(event.scancode, "")
             held = bool(name) and self._hold(name)
@@ -138,15 +139,15 @@ class Keyboard:
             self._held -= set(PAD)
 
     def repeated_buttons(self, now: float) -> list[str]:
-        """Return the held gamepad buttons that are due to repeat; the keyboard repeats by
-        itself."""
+        """Return the gamepad buttons that are held and should count as pressed again at the time
+        `now`."""
         self._due = {key: due for key, due in self._due.items() if key in self._held}
         keys = [key for key, due in self._due.items() if now >= due]
         self._due |= dict.fromkeys(keys, now + REPEAT_EVERY / 1000)
         return keys
 
     def _hold(self, key: str) -> bool:
-        """Mark a key as held; return whether it was held before."""
+        """Note that `key` is held; return whether it was held before."""
         held = key in self._held
         self._held.add(key)
         if key in PAD and not held:
@@ -154,7 +155,7 @@ class Keyboard:
         return held
 
     def _open_gamepad(self, index: int) -> None:
-        """Open a gamepad that was plugged in."""
+        """Begin to listen to the gamepad number `index`, which was plugged in."""
         try:
             pad = controller.Controller(index)
             self._pads[pad.as_joystick().get_instance_id()] = pad

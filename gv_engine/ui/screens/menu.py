@@ -42,7 +42,7 @@ class ListScreen(Screen):
         raise NotImplementedError
 
     def run_command(self, name: str) -> None:
-        """Choose another row, or run a command of the screen."""
+        """Choose another row of the list, or run another command called `name`."""
         row = next_row(name, self.chosen, self._page, len(self.rows()), self.wraps)
         if row is None:
             super().run_command(name)
@@ -50,12 +50,13 @@ class ListScreen(Screen):
             self.chosen = row
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Choose another row by the wheel."""
+        """Choose the row above or below when the mouse wheel is turned."""
         if event.type == pygame.MOUSEWHEEL:
             self.run_command("up" if event.y > 0 else "down")
 
     def place_rows(self, painter: Painter, body: Rect, heights: Sequence[int]) -> dict[int, Rect]:
-        """Scroll to the chosen row and draw the scrollbar.
+        """Return the rectangles of the rows that fit into `body`, by number, after scrolling to the
+        chosen row; draw the scrollbar. `heights` are those of all rows in pixels.
 
         Args:
             painter: painter to draw with.
@@ -80,7 +81,8 @@ class ListScreen(Screen):
         return slots
 
     def draw_scrollbar(self, painter: Painter, body: Rect, first: int, count: int) -> None:
-        """Draw a scrollbar beside the rows, for `count` rows of which row `first` is on top."""
+        """Draw a scrollbar beside `body` for a list of `count` rows, of which row `first` is on
+        top."""
         line = painter.line_height
         groove = Rect(body.right + line - line * 3 // 4, body.y, line // 4, body.h)
         painter.draw_scrollbar(groove, first, self._page, count)
@@ -103,16 +105,16 @@ class SearchField(Screen):
     }
 
     def set_query(self, query: str) -> None:
-        """Set the typed text and choose the first item."""
+        """Set the search text to `query`, and choose the first item that matches."""
         self.query = query[:200]
         self.chosen = 0
 
     def paste(self, text: str) -> None:
-        """Append a line of the clipboard to the typed text."""
+        """Append `text`, which was pasted, to the search text."""
         self.set_query(self.query + text)
 
     def on_text(self, text: str) -> None:
-        """Append typed text."""
+        """Append `text`, which was typed, to the search text."""
         self.set_query(self.query + "".join(c for c in text if c.isprintable()))
 
 
@@ -155,12 +157,13 @@ class Menu(ListScreen):
         raise NotImplementedError
 
     def close_row(self, label: str) -> MenuRow:
-        """Return a row that closes the menu."""
+        """Return a menu row called `label` that closes the menu."""
         key = self.app.bindings.label("menu", "leave")
         return MenuRow(label, lambda _: self.app.pop(), key=key)
 
     def closing_row(self, label: str, act: Callable[[], object], key: str = "") -> MenuRow:
-        """Return a row that closes the menu and calls a function."""
+        """Return a menu row called `label` that closes the menu and then calls `act`; `key` is
+        shown as the key with the same effect."""
 
         def close_and_act(_: int) -> None:
             self.app.pop()
@@ -169,14 +172,16 @@ class Menu(ListScreen):
         return MenuRow(label, close_and_act, key=key)
 
     def command_row(self, label: str, name: str) -> MenuRow:
-        """Return a row that runs a command of the group `window`."""
+        """Return a menu row called `label` that runs the command `name` of the window, such as
+        `settings`."""
         key = self.app.bindings.label("window", name)
         return MenuRow(label, lambda _: self.run_command(name), key=key)
 
     def choice_row(
         self, target: object, label: str, name: str, values: Mapping[Any, str]
     ) -> MenuRow:
-        """Return a row that changes an attribute of an object to the next or previous value.
+        """Return a menu row called `label` that sets the attribute `name` of `target` to the next
+        or previous of `values`, a dict of texts to show.
 
         Args:
             target: object with the attribute.
@@ -194,7 +199,7 @@ class Menu(ListScreen):
         return MenuRow(label, change, values[keys[number]])
 
     def run_command(self, name: str) -> None:
-        """Call or change the chosen row, or run a command of the list."""
+        """Run the command `name`: activate or change the chosen row, or move to another one."""
         rows = self.rows()
         self.chosen = min(self.chosen, len(rows) - 1)
         row = rows[self.chosen]
@@ -204,7 +209,7 @@ class Menu(ListScreen):
             super().run_command(name)
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw title, text, the rows that fit and a scrollbar."""
+        """Draw title, text and the rows that fit with `painter`, and a scrollbar."""
         rows, line = self.rows(), painter.line_height
         row_width = max(painter.text_width(row.label + (row.value or "") + row.key) for row in rows)
         width = max(row_width + 8 * line, painter.text_width(self.title, 1.4) + 2 * line, 20 * line)
@@ -226,7 +231,8 @@ class Menu(ListScreen):
             self._draw_row(painter, slot, rows[number], number)
 
     def _choose_hovered(self, mouse: Pixel | None, slots: Mapping[int, Rect]) -> None:
-        """Choose the row under the mouse, if the mouse moved."""
+        """Choose the row under the mouse position `mouse`, if the mouse has moved; `slots` are the
+        rectangles of the rows."""
         has_moved = self._mouse not in (NO_POSITION, mouse)
         self._mouse = mouse
         if has_moved and mouse is not None:
@@ -234,7 +240,8 @@ class Menu(ListScreen):
             self.chosen = next(hovered, self.chosen)
 
     def _draw_row(self, painter: Painter, slot: Rect, row: MenuRow, index: int) -> None:
-        """Draw a row as a button, or with its value between arrows."""
+        """Draw `row`, the menu row number `index`, into the rectangle `slot`: as a button, or with
+        its value between arrows."""
 
         def press(step: int = 1) -> None:
             self.chosen = index
@@ -267,14 +274,14 @@ class TextScreen(ListScreen):
     """Lines that a notch of the wheel scrolls."""
 
     def run_command(self, name: str) -> None:
-        """Scroll, or close the list."""
+        """Run the command `name`: scroll the text, or close the screen."""
         if name in ("leave", "help", "choose"):
             self.app.pop()
         elif name != "settings":
             super().run_command(name)
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Scroll by the wheel, close by a click."""
+        """Scroll the text by the mouse wheel; close the screen at a click."""
         if event.type == pygame.MOUSEWHEEL:
             self.chosen -= self.lines_per_notch * event.y
         elif event.type == pygame.MOUSEBUTTONDOWN:
@@ -283,7 +290,8 @@ class TextScreen(ListScreen):
     def place_lines(
         self, painter: Painter, body: Rect, height: int, count: int
     ) -> Iterator[tuple[int, Rect]]:
-        """Draw the scrollbar, and yield number and rectangle of each visible line.
+        """Draw the scrollbar, and yield number and rectangle of each line of text that is in sight
+        in `body`; a line is `height` pixels high, and `count` is the number of all.
 
         Args:
             painter: painter to draw with.
@@ -320,12 +328,12 @@ class HelpScreen(TextScreen):
         return list(self.app.bindings.describe_keys(self._groups_shown, self._has_command))
 
     def on_text(self, text: str) -> None:
-        """Close the list by the letter that opened it."""
+        """Close the list of keys if `text` is the letter that opened it."""
         if text in "hH?":
             self.app.pop()
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the list of keys, and a button that writes `keys.toml`."""
+        """Draw the list of keys with `painter`, and a button that writes `keys.toml`."""
         line, pairs, file = painter.line_height, self.rows(), keys_file()
         card = painter.area.inflate(-line, -line)
         columns = max(1, min(2, (card.w - 2 * line) // (30 * line)))
@@ -351,7 +359,7 @@ class HelpScreen(TextScreen):
                 painter.draw_text(Rect(x + half, slot.y, half, slot.h), description)
 
     def _write_keys_file(self) -> None:
-        """Write `keys.toml` with all keys, if the file does not exist."""
+        """Write the file `keys.toml` with all commands and keys, unless it exists."""
         file = keys_file()
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -399,7 +407,7 @@ class RulesScreen(TextScreen):
         return self._lines
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the visible lines and a scrollbar."""
+        """Draw the lines of the rules that are in sight with `painter`, and a scrollbar."""
         line = painter.line_height
         card = painter.area.inflate(-line, -line)
         card.w = min(card.w, 52 * line)
@@ -416,7 +424,8 @@ class RulesScreen(TextScreen):
             painter.draw_text(slot, text, "accent" if is_heading else "text")
 
     def _wrap_rules(self, line_height: int, width: int) -> Iterator[RuleLine]:
-        """Yield the lines of the list, wrapped to a width in pixels."""
+        """Yield the lines of the list of rules, wrapped to `width` pixels; `line_height` is that of
+        the text."""
         for text in wrap_text(self._description, line_height, width):
             yield RuleLine("", text, is_heading=True)
         self._name_width = min(width // 3, 9 * line_height)

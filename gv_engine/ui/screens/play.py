@@ -67,8 +67,8 @@ class PlayScreen(GameScreen):
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float:
-        """Walk on the clicked way, or let time pass in real time; return the seconds until the next
-        call."""
+        """Take a step on the way that was clicked, or in real time, if one is due at the time
+        `now`; return the seconds until the next call."""
         due = super().tick(now)
         if self._is_walking:
             if now >= self._next_walk_step:
@@ -86,11 +86,12 @@ class PlayScreen(GameScreen):
 
     @property
     def level(self) -> tuple[str, tuple[KeyCommand, ...]]:  # type: ignore[override]  # it changes with the game
-        """Group of the domain, and the commands that the level and the stage add to the group."""
+        """Group of commands of the domain, and the commands that the current level adds to the
+        group."""
         return self.domain.title, (*self.game.commands, *self.stage.steering)
 
     def has_command(self, name: str) -> bool:
-        """Return whether a command works in this game."""
+        """Return whether the command called `name` works in this game."""
         if name == "watch":
             return self._saved_replay is not None
         if name == "edit_level":
@@ -98,13 +99,14 @@ class PlayScreen(GameScreen):
         return self.game.supports_command(name) and self.stage.has_command(name)
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Handle the mouse as `GameScreen` does, and start to walk after a click."""
+        """Handle a mouse event as `GameScreen` does, and start to walk after a click."""
         super().on_mouse(event)
         if event.type == pygame.MOUSEBUTTONDOWN:  # the click may start a walk
             self._is_walking, self._next_walk_step = True, time.monotonic() + self.stage.glide
 
     def run_command(self, name: str) -> None:
-        """Run a command of the timeline, an action, or a command of this screen."""
+        """Run the command `name`: undo, redo and the like, an action of the domain, or a command of
+        this screen."""
         self.stage.stop_walking()
         if name in SESSION_COMMANDS:
             SESSION_COMMANDS[name](self.game)
@@ -116,7 +118,7 @@ class PlayScreen(GameScreen):
             super().run_command(name)
 
     def take_action(self, action: str) -> None:
-        """Take an action, unless the episode is over.
+        """Take `action` in the game, unless the episode is over, and show the result.
 
         Raises:
             RuleError: a rule failed; the game stays as before.
@@ -126,7 +128,8 @@ class PlayScreen(GameScreen):
             self._save_solution()
 
     def step(self, take_steps: Callable[[], None]) -> None:
-        """Call a function that steps the game, and show the step with movement and sound."""
+        """Call `take_steps`, which steps the game, and show the step with a smooth movement and a
+        sound."""
         before, previous_frame = self.game.position, self.frame
         take_steps()
         has_stepped = self.game.position == before + 1
@@ -144,18 +147,18 @@ class PlayScreen(GameScreen):
         self._configure_stage()
 
     def _configure_stage(self) -> None:
-        """Set what clicks and arrow keys do on the stage."""
+        """Set what clicks and arrow keys do in the drawing of the world."""
         self.stage.walks = True
         self.stage.steers = self.app.settings.steering == "screen"
 
     def _save_solution(self) -> None:
-        """Save that a level of a pack is solved."""
+        """Save that the level is solved, if the current state is a success."""
         if self.frame.success:
             with self.app.showing_errors("The solution is not saved"):
                 self.app.progress.add_solution(self.game, self.frame.steps)
 
     def on_close(self) -> None:
-        """End the recording, and save an unfinished game."""
+        """End the video recording, and save the game if it is unfinished."""
         self.end_recording()
         self.app.sessions.append(self.game)
         try:
@@ -166,7 +169,7 @@ class PlayScreen(GameScreen):
             complain(f"the game is not saved: {error_text(error)}")
 
     def _toggle_real_time(self) -> None:
-        """Start or stop real time."""
+        """Start or stop real time, in which steps are taken without a key."""
         if not self.game.wait:
             self.app.show_note("Time cannot run in this level: it has no action that waits")
             return
@@ -174,13 +177,13 @@ class PlayScreen(GameScreen):
         self._next_time_step = time.monotonic() + 1 / self.app.settings.time_speed
 
     def _play_variant(self) -> None:
-        """Play the scenario's next size or difficulty, with the same seed."""
+        """Start the scenario's next size or difficulty, with the same seed."""
         name = next_size_variant(self.game.scenario.name)
         self.game.change_scenario(self.app.load_scenario(name))
         self.show(glide=False)
 
     def _enter_seed(self) -> None:
-        """Ask for a seed and play it."""
+        """Ask the player for a seed, and start its level."""
 
         def accept(text: str) -> None:
             self.game.reset(parse_seed(text))
@@ -204,7 +207,8 @@ class PlayScreen(GameScreen):
             self.app.watch_replay(self._saved_replay, self.game.scenario)
 
     def show(self, glide: bool = True) -> None:
-        """Show the current frame, and record it if a recording runs."""
+        """Show the current state of the game, with a smooth movement if `glide`, and add it to the
+        video that is recorded."""
         if self._stage_scenario is not self.game.scenario:
             self.end_recording()
             self.app.add_recent(self.game.scenario)
@@ -218,7 +222,7 @@ class PlayScreen(GameScreen):
                 self.app.show_note(f"The recording is lost: {error_text(error)}", stays=15)
 
     def _show_rules(self) -> None:
-        """Show the rules of the level."""
+        """Open a list of the rules of the current level."""
         scenario = self.game.scenario
         types = getattr(self.frame, "types", OBJECT_TYPES)  # algebra has none
         absent_types = self.stage.absent_types if self.game.pack_level else ()
@@ -227,11 +231,11 @@ class PlayScreen(GameScreen):
         self.app.push(RulesScreen(self.app, self.game.title, scenario.description, sections))
 
     def _race(self) -> None:
-        """Race against the last saved replay, or the solver if there is none."""
+        """Open a race against the replay saved last, or against the solver if there is none."""
         self.app.start_race(Opponent.load(str(self._saved_replay or SOLVER), self.game))
 
     def _toggle_recording(self) -> None:
-        """Start or end a recording."""
+        """Start or end a video recording of the game."""
         if self._recorder is not None:
             self.end_recording()
             return
@@ -241,7 +245,7 @@ class PlayScreen(GameScreen):
             self._recorder = recorder
 
     def end_recording(self) -> None:
-        """End the recording, and show where it was saved."""
+        """End the video recording, if one runs, and show where it was saved."""
         recorder, self._recorder = self._recorder, None
         if recorder is not None:
             with self.app.showing_errors("The recording is lost"):
@@ -249,14 +253,15 @@ class PlayScreen(GameScreen):
                 self.app.show_note(f"Saved {recorder.path}")
 
     def _save_picture(self) -> None:
-        """Save a picture of the current frame."""
+        """Save a picture of the current state as a PNG file."""
         with self.app.showing_errors("The picture is not saved"):
             with self._create_recorder(".png") as recorder:
                 recorder.add(self.frame)
             self.app.show_note(f"Saved {recorder.path}")
 
     def _create_recorder(self, suffix: str) -> Recorder:
-        """Return a recorder of a new file with a suffix."""
+        """Return a recorder that draws pictures into a new file with the given suffix, such as
+        `.mp4`."""
         file = new_file(recording_folder(), self.game, suffix)
         return Recorder(file, self.game.scenario, self.stage.view, fps=self.app.settings.time_speed)
 
@@ -266,7 +271,8 @@ class PlayScreen(GameScreen):
         return (("Menu", "play", "menu"), *super().buttons())
 
     def facts(self) -> Sequence[str]:
-        """Return seed, goal, controlled agent, real time and recording, as far as they apply."""
+        """Return short texts for the status panel: seed, goal, controlled agent, real time and
+        recording, as far as they apply."""
         facts = [*super().facts(), self._goal_text]
         if len(self.game.agents) > 1:
             facts.append(f"You are {self.game.controlled}")
@@ -283,7 +289,7 @@ class PlayScreen(GameScreen):
         return "" if level is None else self.app.progress.format_goal(level).capitalize()
 
     def hints(self) -> Sequence[str]:
-        """Return hints on moves, undo and help."""
+        """Return short texts on the keys for moves, undo and help, for the bottom of the screen."""
         domain = self.domain.title
         descriptions = {c.name: c.description for c in self.app.bindings.commands(domain)}
         names = self.stage.hinted_commands
@@ -300,20 +306,22 @@ class PlayScreen(GameScreen):
         )
 
     def current_hints(self) -> Sequence[str]:
-        """Return the hints, or the choices at the end of the episode."""
+        """Return short texts on keys; at the end of the episode those for what to do next."""
         if not self.frame.outcome:
             return self.hints()
         choices = [self.hint("play", name, label.lower()) for label, name in self._end_choices()]
         return (*choices, self.hint("view", "help", "all keys"))
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the game, and at the end of the episode the result and choices."""
+        """Draw the game with `painter`, and at the end of the episode the result and what to do
+        next."""
         super().draw(painter, now)
         if self.frame.outcome and self._layout:
             self._draw_end(painter, self._layout.panel)
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
-        """Draw the stage, with the pack level's instructions above."""
+        """Draw the world into `rect`, below the instructions if the level has some; `progress` from
+        0 to 1 is that of the movement of a step."""
         if instructions := self._instructions:
             line = painter.line_height
             height = len(wrap_text(instructions, line, rect.w - line)) * line + line // 2
@@ -331,7 +339,7 @@ class PlayScreen(GameScreen):
         return self.app.bindings.fill_in_keys(text, self.groups)
 
     def _end_choices(self) -> Sequence[tuple[str, str]]:
-        """Return label and command of the choices at the end of the episode."""
+        """Return (label, command) of the buttons that are shown at the end of the episode."""
         is_saved = self._saved_state == self.game.state()
         replay = ("Watch replay", "watch") if is_saved else ("Save replay", "save_replay")
         undo, next_level = ("Undo", "undo"), "Next level"
@@ -346,7 +354,8 @@ class PlayScreen(GameScreen):
         return self.app.progress.format_result(self.game, steps) or f"{prefix} {steps} steps"
 
     def _draw_end(self, painter: Painter, room: Rect) -> None:
-        """Draw the result and the choices over the panel; without room only the result."""
+        """Draw the result of the episode and the buttons for what to do next into `room`; if it is
+        too small, only the result."""
         line, label = painter.line_height, self.app.bindings.label
         buttons = [(text, name, label("play", name)) for text, name in self._end_choices()]
         button_width = max(painter.text_width(text + key) for text, _, key in buttons)
@@ -389,7 +398,7 @@ class PlaytestScreen(PlayScreen):
         self.extra_groups = ("trial", *self.extra_groups)
 
     def run_command(self, name: str) -> None:
-        """Return to the editor, or run a command of the play screen."""
+        """Run the command `name`: return to the editor, or what the play screen does."""
         if name in ("back", "edit_level"):
             self.app.pop()
         else:
@@ -399,11 +408,11 @@ class PlaytestScreen(PlayScreen):
         return name not in ("kin", "edit_level") and super().has_command(name)
 
     def on_close(self) -> None:
-        """End the recording; the game is not saved."""
+        """End the video recording; the game of an edited level is not saved."""
         self.end_recording()
 
     def _on_files_changed(self) -> None:
-        """Return to the editor, which loads the files."""
+        """Return to the editor, which reads the changed files."""
         self.app.pop()
 
     def buttons(self) -> tuple[tuple[str, str, str], ...]:

@@ -65,7 +65,8 @@ class CompareScreen(GameScreen):
         return self.game.position == self._below.game.position
 
     def show(self, glide: bool = True) -> None:
-        """Show the current frame and a text with its differences."""
+        """Show the current state of the game before the change of files, and a text with the
+        differences from the game now; `glide` allows a smooth movement."""
         text = "the game has other steps now"
         if self._is_compared:
             text = join_differences(self._below.game.differences()) or "the same"
@@ -76,7 +77,8 @@ class CompareScreen(GameScreen):
         return self._text
 
     def _seek_difference(self) -> None:
-        """Go to the first step that differs."""
+        """Go to the first step that differs between the games before and after the change of
+        files."""
         difference = self._below.game.difference
         self.seek(difference.step if difference else 0)
 
@@ -88,17 +90,19 @@ class CompareScreen(GameScreen):
         self._leave()
 
     def _leave(self) -> None:
-        """Close the screen and update the screen below."""
+        """Close this screen, and show the game below again."""
         self.app.pop()
         self._below.show(glide=False)
 
     def has_command(self, name: str) -> bool:
-        """Return whether a command works; only the timeline's commands of the replay group do."""
+        """Return whether the command called `name` works here; of those for replays, only the ones
+        that move between steps do."""
         replay_commands = (command.name for command in self.app.bindings.commands("replay"))
         return name in self.commands or name not in replay_commands
 
     def seek(self, position: int) -> None:
-        """Go to a step in both games."""
+        """Go to the state after `position` steps in both games, before and after the change of
+        files."""
         self.game.seek(position)
         self._below.game.seek(min(self.game.position, self._below.game.num_comparable_steps or 0))
         self.show(glide=False)
@@ -108,7 +112,7 @@ class CompareScreen(GameScreen):
         return self._below.hints()
 
     def current_hints(self) -> Sequence[str]:
-        """Return hints on the keys of this screen."""
+        """Return short texts on the keys of this screen."""
         texts = {"back": "a step back", "forward": "on", "leave": "back to the game"}
         return (*self.hints_of("replay", texts), self.hint("view", "help", "all keys"))
 
@@ -155,7 +159,8 @@ class ReplayScreen(GameScreen):
         self._due = 0.0
 
     def tick(self, now: float) -> float:
-        """Go to the next step while playing; return the seconds until the next call."""
+        """Go to the next step if the replay plays and the step is due at the time `now`; return the
+        seconds until the next call."""
         due = super().tick(now)
         if self._is_playing and self.game.position >= self.game.length and now >= self._due:
             self._is_playing, self.app.needs_redraw = False, True
@@ -169,7 +174,7 @@ class ReplayScreen(GameScreen):
         return min(due, max(0.0, self._due - now))
 
     def run_command(self, name: str) -> None:
-        """Run a command of the player; some pause it."""
+        """Run the command `name` of the replay; some of the commands pause it."""
         if name in ("forward", "back", "export", "take_over"):
             self._is_playing = False
         super().run_command(name)
@@ -186,14 +191,14 @@ class ReplayScreen(GameScreen):
         self.show(glide=False)
 
     def _toggle_playing(self) -> None:
-        """Start or pause playing; start again at the end."""
+        """Start or pause the replay; at its end start again from the beginning."""
         if not self._is_playing and self.game.position >= self.game.length:
             self.seek(0)
         self._is_playing = not self._is_playing
         self._due = 0.0
 
     def _move(self, steps: int) -> None:
-        """Go some steps forward or back."""
+        """Go `steps` steps forward in the replay, or back if it is negative."""
         step = max(0, min(self.game.length, self.game.position + steps))
         if step != self.game.position:
             self.game.seek(step)
@@ -206,13 +211,14 @@ class ReplayScreen(GameScreen):
         return (*super().facts(), f"Speed: {self.app.settings.speed} steps a second")
 
     def hints(self) -> Sequence[str]:
-        """Return hints on the keys of the player."""
+        """Return short texts on the keys of the replay, for the bottom of the screen."""
         texts = {"play": "play or pause", "back": "back", "forward": "on", "faster": "faster"}
         texts |= {"slower": "slower", "take_over": "play on from here"}
         return (*self.hints_of("replay", texts), self.hint("view", "help", "all keys"))
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
-        """Draw the timeline, the buttons and the step number."""
+        """Draw into `rect` the bar of steps, the buttons of the player and the number of the
+        step."""
         line, game = painter.line_height, self.game
         timeline = Rect(rect.x, rect.y, rect.w, line)
         self._draw_timeline(painter, timeline)
@@ -253,14 +259,14 @@ class RolloutScreen(ReplayScreen):
         return True
 
     def run_command(self, name: str) -> None:
-        """Show another episode, or run a command of the player."""
+        """Run the command `name`: show another episode of the rollout, or what a replay does."""
         if name in EPISODES:
             self._open_episode(self._number + (1 if name == "next_episode" else -1))
         else:
             super().run_command(name)
 
     def _open_episode(self, index: int) -> None:
-        """Show another episode."""
+        """Show the episode number `index`, from 0, of the rollout."""
         if not 0 <= index < len(self._games):
             self.app.show_note(f"{self._games.path} has {len(self._games)} episodes")
             return

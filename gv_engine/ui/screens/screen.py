@@ -70,13 +70,13 @@ class AppContext:
         return self.screens[-1]
 
     def push(self, screen: Screen) -> None:
-        """Put a screen on top of the stack."""
+        """Put `screen` on top of the stack of screens; it then gets the keys."""
         self.screens.append(screen)
         self._keyboard.ignore_opening_text()
         self.needs_redraw = True
 
     def pop(self) -> None:
-        """Close the screen on top; the app ends without screens."""
+        """Close the screen on top of the stack; the app ends when none is left."""
         self.screens.pop().on_close()
         self._keyboard.ignore_opening_text()
         self.needs_redraw = True
@@ -89,14 +89,13 @@ class AppContext:
             self.screens.pop().on_close()
 
     def show_note(self, note: str, stays: float = NOTE_STAYS) -> None:
-        """Show a note over the screens for some seconds."""
+        """Show the text `note` over the screens for `stays` seconds."""
         self._note, self._note_until = note, time.monotonic() + stays
         self.needs_redraw = True
 
     @contextmanager
     def showing_errors(self, failure: str = "") -> Iterator[None]:
-        """Context manager that shows errors as notes, which begin with a text about the failure;
-        the app continues."""
+        """Show an error of the `with` block as a note that begins with `failure`, and go on."""
         try:
             yield
         except (GVEngineError, OSError, Stopped) as error:
@@ -104,14 +103,15 @@ class AppContext:
             self.show_note(prefix + error_text(error), stays=15)
 
     def play_sound(self, name: str) -> None:
-        """Play a sound if sound is on; if there is no sound device, show a note and turn sound
-        off."""
+        """Play the sound called `name` if sound is on; without a sound device, show a note and turn
+        sound off."""
         if self.settings.sound and (error := sounds.play_sound(name)):
             self.settings.sound = False
             self.show_note(error)
 
     def save_settings(self) -> None:
-        """Write the settings; if that fails, show and print a warning, once per reason."""
+        """Write the settings into their file; if that fails, show and print a warning, once for
+        each reason."""
         try:
             self.settings.save()
         except OSError as error:
@@ -122,8 +122,8 @@ class AppContext:
                 self.show_note(message)
 
     def rebind(self, group: str, name: str, keys: Sequence[str] | None) -> None:
-        """Change the keys of a command, to the default keys for None; show which keys other
-        commands lost, or why the change failed."""
+        """Set the keys of the command `name` in `group` to `keys`, or to the default for None. Show
+        which keys other commands have lost, or why it failed."""
         try:
             before, self._bindings = self._bindings, rebind(group, name, keys)
         except BindingsError as error:
@@ -134,7 +134,7 @@ class AppContext:
     # ---- scenarios -------------------------------------------------------------------
 
     def load_scenario(self, source: str) -> Playable:
-        """Return the scenario of a name or file, and add it to the recent scenarios.
+        """Return the scenario called `source`, a name or file, and add it to the recent scenarios.
 
         Raises:
             GVEngineError: the scenario cannot be played.
@@ -144,7 +144,7 @@ class AppContext:
         return scenario
 
     def add_recent(self, scenario: Playable) -> None:
-        """Add a scenario to the recent scenarios, a level of a pack as its pack; keep the scenario
+        """Add `scenario` to the list of recent scenarios, for a level its whole pack, and keep it
         in memory."""
         source = source_of(scenario)
         self._opened[source] = scenario
@@ -154,15 +154,16 @@ class AppContext:
         self.save_settings()
 
     def find_recent_file(self, replay: Replay) -> str:
-        """Return the recent file with the scenario of a replay, or ""."""
+        """Return the file of a recent scenario whose text equals that in `replay`; "" if there is
+        none."""
         text = replay.scenario.text
         return next((file for file in self.settings.recent if is_scenario_text(file, text)), "")
 
     def find_scenario(
         self, replay: Replay, file: Path, scenario: Playable | None = None
     ) -> Playable:
-        """Return the scenario that a replay file was recorded in, found by digest: `scenario` if it
-        fits, else an opened or a recent scenario. Python runs only in scenarios that the user has
+        """Return the scenario in which the replay in `file` was recorded: `scenario` if it has the
+        same hash, else an opened or recent one. Python runs only in scenarios that the user has
         named.
 
         Raises:
@@ -174,7 +175,8 @@ class AppContext:
         )
 
     def _recent_scenarios(self, replay: Replay, file: Path) -> Iterator[Playable]:
-        """Yield the recent scenarios that load, to find that of `replay`, read from `file`.
+        """Yield the recent scenarios that can be loaded, as candidates for the scenario of
+        `replay`, which was read from `file`.
 
         Raises:
             TrustError: the scenario of the replay runs Python and was not named by the user.
@@ -194,14 +196,15 @@ class AppContext:
         """Switch between window and full screen."""
 
     def show_help(self, groups: tuple[str, ...], has_command: Callable[[str], bool]) -> None:
-        """Open the help on groups of bindings, with the commands for which `has_command` is
-        True."""
+        """Open the list of keys of the commands in `groups`, without those for which `has_command`
+        is False."""
 
     def open_settings(self) -> None:
         """Open the settings."""
 
     def play(self, source: str, seed: int | None = None) -> None:
-        """Load a scenario and play it.
+        """Open a game of the scenario called `source`, with the level of `seed`; None chooses a
+        random seed.
 
         Args:
             source: name or file of the scenario.
@@ -212,7 +215,7 @@ class AppContext:
         """
 
     def edit(self, source: str) -> None:
-        """Open a scenario in the editor; a built-in scenario is copied.
+        """Open the scenario called `source` in the editor; a built-in one is copied.
 
         Args:
             source: name or file of the scenario.
@@ -222,13 +225,14 @@ class AppContext:
         """
 
     def open_new_level_menu(self) -> None:
-        """Open the menu with the starters of a new level."""
+        """Open the menu in which the user chooses what a new level begins with."""
 
     def edit_new_level(self, starter: str) -> None:
-        """Open a new level in the editor, see `gv_engine.editor.document.new_document`."""
+        """Open a new level, which begins as a copy of `starter`, in the editor."""
 
     def watch_replay(self, file: Path, scenario: Playable | None = None) -> None:
-        """Open the player of a replay.
+        """Open the screen that plays `file`, a replay or a folder of episodes; `scenario` may be
+        the one recorded.
 
         Args:
             file: file of the replay, or folder of a rollout.
@@ -239,32 +243,34 @@ class AppContext:
         """
 
     def resume_game(self, file: Path) -> None:
-        """Continue the game of a replay from its last step; its scenario may run Python.
+        """Continue the game saved in the replay `file` from its last step; its scenario may run
+        Python.
 
         Raises:
             GVEngineError, OSError: the game cannot be played.
         """
 
     def resume_from_text(self, line: str) -> None:
-        """Continue a game that was copied as a line of text, with the level in the text if the
-        level is unknown.
+        """Continue the game that was copied as the text `line`; a level that is not known here is
+        read from the text.
 
         Raises:
             GVEngineError: the text is no game.
         """
 
     def take_over(self, replay_session: Session) -> None:
-        """Play a new game from the current step of a replay.
+        """Let the user play on from the current step of the replay shown in `replay_session`, as a
+        new game.
 
         Raises:
             GVEngineError: the game cannot be played.
         """
 
     def start_race(self, opponent: Opponent) -> None:
-        """Play the level of an opponent, with both games side by side."""
+        """Let the user play the level of `opponent`, with both games side by side."""
 
     def open_comparison(self) -> None:
-        """Show the game on top as the game was before its files were changed."""
+        """Show the game on top beside the same steps before its files were changed."""
 
 
 class Screen:
@@ -291,16 +297,17 @@ class Screen:
         self.app = app
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the screen; `now` is the time in seconds."""
+        """Draw the screen with `painter`; `now` is the time in seconds."""
         raise NotImplementedError
 
     def tick(self, now: float) -> float | None:
-        """Do the work that is due; return the seconds until the next call, or None."""
+        """Do what is due at the time `now`; return the seconds until the next call, or None for no
+        call."""
         return None
 
     def run_command(self, name: str) -> None:
-        """Run the command of a pressed key or button; unknown commands do nothing. The app redraws
-        afterwards.
+        """Run the command called `name`, whose key or button was pressed; unknown commands do
+        nothing.
 
         Raises:
             GVEngineError, OSError: the command failed; the app shows the message.
@@ -309,35 +316,36 @@ class Screen:
             self.commands[name](self)
 
     def capture_key(self, key: str) -> bool:
-        """Handle a pressed key before commands; return True if the key is used up."""
+        """Handle the pressed `key` before any command; return True if its command must not run."""
         return False
 
     def has_command(self, name: str) -> bool:
-        """Return whether a command of the screen's groups does something here; the help leaves out
-        others."""
+        """Return whether the command `name` does something on this screen; the list of keys leaves
+        out others."""
         return True
 
     def hint(self, group: str, name: str, description: str) -> str:
-        """Return a text with the key of a command, or "" if it has none."""
+        """Return a text with the key of the command `name` in `group` and `description`; "" if the
+        command has no key."""
         key = self.app.bindings.label(group, name)
         return f"{key} {description}" if key else ""
 
     def hints_of(self, group: str, descriptions: Mapping[str, str]) -> list[str]:
-        """Return a hint for each command of a group that has a key, by descriptions of commands."""
+        """Return texts with keys for those commands of `group` that are in `descriptions` and have
+        a key."""
         return [*filter(None, (self.hint(group, *command) for command in descriptions.items()))]
 
     def on_text(self, text: str) -> None:
-        """Handle typed text; the app redraws afterwards."""
+        """Handle `text`, which the user has typed."""
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Handle a mouse event that hit no area of the painter; the app redraws afterwards, unless
-        the mouse was only moved."""
+        """Handle a mouse event that hit no button or other clickable area."""
 
     def on_file_drop(self, file: Path) -> None:
-        """Handle a file dropped on the window; may raise the errors of `run_command`."""
+        """Open or handle `file`, which the user has dropped on the window."""
 
     def on_resume(self) -> None:
-        """Handle that the screen is on top again."""
+        """Update the screen when it is on top of the stack again."""
 
     def on_close(self) -> None:
         """Save or release what the screen holds; the screen is not used again."""

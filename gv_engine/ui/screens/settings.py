@@ -40,7 +40,7 @@ class KeysScreen(Menu):
         )
 
     def _commands(self) -> Sequence[tuple[str, str, str]]:
-        """Return (group, name, description) of the commands."""
+        """Return (group, name, description) of all commands whose keys can be changed."""
         return [
             (group, command.name, command.description)
             for group in GROUPS
@@ -48,7 +48,7 @@ class KeysScreen(Menu):
         ]
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a row for each command with its keys."""
+        """Return a menu row for each command, with its keys."""
         rows = []
         for command in self._commands():
             group, name, description = command
@@ -59,7 +59,8 @@ class KeysScreen(Menu):
         return rows
 
     def capture_key(self, key: str) -> bool:
-        """Give the pressed key to the chosen command; the key that leaves cancels."""
+        """Make the pressed `key` the key of the chosen command, if one waits for a key, and return
+        whether one did; the key for leaving cancels."""
         if self._pending_command is None:
             return False
         (group, name, _), self._pending_command = self._pending_command, None
@@ -68,7 +69,7 @@ class KeysScreen(Menu):
         return True
 
     def run_command(self, name: str) -> None:
-        """Restore the default keys, or run a command of the menu."""
+        """Run the command `name`: give the chosen command its default keys, or what a menu does."""
         if name == "erase":
             group, command_name, _ = self._commands()[self.chosen]
             self.app.rebind(group, command_name, None)
@@ -76,7 +77,7 @@ class KeysScreen(Menu):
             super().run_command(name)
 
     def _wait_for_key(self, command: tuple[str, str, str], step: int) -> None:
-        """Let the next pressed key be the key of a command."""
+        """Make the next pressed key the key of `command`, a (group, name, description)."""
         self._pending_command = command
 
 
@@ -91,7 +92,7 @@ class SettingsScreen(Menu):
     title = "Settings"
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a row for each setting."""
+        """Return a menu row for each setting."""
         settings = self.app.settings
         speeds = {speed: f"{speed} steps a second" for speed in SPEEDS}
         scales: dict[float, str] = {0: "automatic", **{s: f"{s:.0%}" for s in SCALES}}
@@ -115,7 +116,7 @@ class SettingsScreen(Menu):
         )
 
     def run_command(self, name: str) -> None:
-        """Run a command of the menu; play a sound when sound is turned on."""
+        """Run the command `name` of the menu; play a sound when the sound is turned on."""
         was_silent = not self.app.settings.sound
         super().run_command(name)
         if was_silent and self.app.settings.sound:
@@ -146,7 +147,8 @@ class PauseMenu(Menu):
         return str(getattr(self._screen.game.scenario, "description", ""))
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a row for each command, and rows for keys, settings and leaving."""
+        """Return a menu row for each command of the game, and rows for keys, settings and
+        leaving."""
         return (
             self.close_row(self._screen.resume_label),
             *(self._row(group, name) for group, name in self._commands()),
@@ -157,7 +159,7 @@ class PauseMenu(Menu):
         )
 
     def run_command(self, name: str) -> None:
-        """Run a command of the screen below or of the menu."""
+        """Run the command `name` of the game screen below, or of the menu."""
         if name == "help":
             self._screen.run_command(name)
         elif name == "menu":
@@ -169,7 +171,8 @@ class PauseMenu(Menu):
             super().run_command(name)
 
     def _row(self, group: str, name: str) -> MenuRow:
-        """Return a row that runs a command."""
+        """Return a menu row that runs the command `name` of the group `group` in the game
+        screen."""
         commands = self.app.bindings.commands(group)
         description = next(command.description for command in commands if command.name == name)
         key = self.app.bindings.label(group, name)
@@ -177,8 +180,8 @@ class PauseMenu(Menu):
         return self.closing_row(description.capitalize(), run, key)
 
     def _commands(self) -> Sequence[tuple[str, str]]:
-        """Return (group, name) of the commands that work here: the screen's menu commands, and the
-        level's actions that no gamepad button has."""
+        """Return (group, name) of the commands in the menu: those of the game screen that work
+        here, and actions of the level without a gamepad button."""
         screen, domain, bindings = self._screen, self._screen.domain.title, self.app.bindings
         groups = {c.name: group for group in screen.groups for c in GROUPS.get(group, ())}
         names = (*screen.menu_commands, *(INSPECTOR_COMMANDS if screen.stage.side_panel else ()))

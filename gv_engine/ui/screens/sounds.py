@@ -26,7 +26,8 @@ TONES: dict[str, tuple[tuple[float, ...], float]] = {
 
 
 def choose_sound(scene: Scene, stage_sound: str = "") -> str:
-    """Return the name of the sound for a step; `stage_sound` is the stage's sound, if any."""
+    """Return the name of the sound for a step that led to the state `scene`; `stage_sound` is the
+    domain's own sound for the step, or ""."""
     if scene.outcome:
         return "won" if scene.success else "over"
     if stage_sound:
@@ -38,7 +39,8 @@ def choose_sound(scene: Scene, stage_sound: str = "") -> str:
 
 
 def play_sound(name: str) -> str:
-    """Play a sound; return an error message, or ""."""
+    """Play the sound called `name`, a key of `TONES`; return an error message, or "" if it
+    worked."""
     try:
         pygame.mixer.init(RATE, -16, 1, allowedchanges=0)  # does nothing if already initialised
         _cached_sound(name).play()
@@ -55,12 +57,12 @@ def close() -> None:
 
 @cache
 def _cached_sound(name: str) -> pygame.mixer.Sound:
-    """Return a sound; cached."""
+    """Return the sound called `name`, made once and then kept."""
     return pygame.mixer.Sound(buffer=synthesize(name).tobytes())
 
 
 def synthesize(name: str) -> np.ndarray[tuple[int], np.dtype[np.int16]]:
-    """Return the (samples,) int16 waveform of a sound."""
+    """Return the waveform of the sound called `name`, a key of `TONES`, as int16 samples."""
     frequencies, seconds = TONES[name]
     time = np.arange(int(seconds * RATE)) / RATE
     # each tone fades in for 4 ms to avoid a click, and fades out

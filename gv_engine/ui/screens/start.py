@@ -69,7 +69,8 @@ class CardsScreen(SearchField):
         self._theme: Theme | None = None
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
-        """Yield (heading, cards) of the cards that match the search."""
+        """Yield (heading, cards) pairs: each card is a picture with text to click on, and matches
+        the search text."""
         raise NotImplementedError
 
     @property
@@ -82,7 +83,8 @@ class CardsScreen(SearchField):
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
-        """Load cards for 20 ms, visible cards first."""
+        """Load the pictures of cards for 20 ms, those on the screen first; return 0 to be called
+        again at once, or None if all are loaded."""
         if self._theme is None:
             return 0  # draw the first picture before loading cards
         seen = self._viewport.move(0, int(self._scroll) - self._viewport.y)
@@ -98,7 +100,7 @@ class CardsScreen(SearchField):
         return 0
 
     def run_command(self, name: str) -> None:
-        """Choose or open a card, edit the search text, or leave."""
+        """Run the command `name`: choose or open a card, edit the search text, or leave."""
         count = len(self._placed_cards)
         numbers = {"left": self.chosen - 1, "right": self.chosen + 1, "first": 0, "last": count - 1}
         rows = {"up": -1, "down": 1, "page_up": -4, "page_down": 4}.get(name, 0)
@@ -125,7 +127,7 @@ class CardsScreen(SearchField):
         self._is_outdated = True
 
     def _choose(self, index: int) -> None:
-        """Choose a card by its index and scroll to it."""
+        """Choose the card with this `index`, and scroll to it."""
         self.chosen = max(0, min(len(self._placed_cards) - 1, index))
         if self._placed_cards:
             rect = self._placed_cards[self.chosen].rect
@@ -134,7 +136,7 @@ class CardsScreen(SearchField):
             self._scroll = max(below, min(self._scroll, above))
 
     def _move_row(self, step: int) -> None:
-        """Choose the nearest card in the row above (-1) or below (1)."""
+        """Choose the nearest card in the row above, if `step` is -1, or below, if it is 1."""
         cards = self._placed_cards
         if not cards:
             return
@@ -154,13 +156,13 @@ class CardsScreen(SearchField):
         return cards[-1].card if cards else None
 
     def _open(self, card: Card) -> None:
-        """Open a card."""
+        """Open what `card` stands for, such as a level."""
         card.open(self.app)
 
     # ---- what is seen ----------------------------------------------------------------
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw search field, cards, scrollbar and hints."""
+        """Draw search field, cards, scrollbar and hints with `painter`."""
         self._line = line = painter.line_height
         gap = line // 2
         self._viewport = inner = painter.area.inflate(-2 * gap, -gap)
@@ -190,7 +192,7 @@ class CardsScreen(SearchField):
         painter.draw_text(footer, " · ".join(hints), "muted", "center", 0.9)
 
     def _draw_header(self, painter: Painter, field: Rect) -> None:
-        """Draw the title, the buttons and the search field."""
+        """Draw the title, the buttons and the search field into the rectangle `field`."""
         line = painter.line_height
         if field.w > 40 * line:
             title_rect = Rect(field.x, field.y, 15 * line, field.h)
@@ -211,7 +213,7 @@ class CardsScreen(SearchField):
             painter.draw_text(field, f"...{self.query[-max(1, field.w // line) :]}|")
 
     def _place_cards(self) -> None:
-        """Compute the places of headings and cards; short sections share a row."""
+        """Compute the rectangles of headings and cards; short sections share a row."""
         self._headings, self._cards, self._is_outdated = [], [], False
         line = self._line
         gap, heading_height = line // 2, line * 3 // 2
@@ -233,7 +235,7 @@ class CardsScreen(SearchField):
             column += taken
 
     def _draw_cards(self, painter: Painter) -> None:
-        """Draw the visible headings and cards."""
+        """Draw the headings and cards that are in sight, and make them react to clicks."""
         room = self._viewport
         painter.surface.set_clip(room)
         for heading, rect in self._headings:
@@ -256,7 +258,7 @@ class CardsScreen(SearchField):
 
 
 def make_card(entry: Entry) -> ScenarioCard:
-    """Return the card of a scenario or a pack."""
+    """Return the card (picture with text to click on) of the scenario or pack of levels `entry`."""
     return PackCard(entry) if entry.levels else ScenarioCard(entry)
 
 
@@ -273,7 +275,7 @@ class LevelCard(ScenarioCard):
         self.show_pack_name(False)
 
     def show_pack_name(self, shown: bool) -> None:
-        """Set whether the title contains the name of the pack."""
+        """Set whether the name of the level's pack is shown in the card's title."""
         pack, _, number = self.entry.source.rpartition("#")
         if self.entry.level:
             self.title = f"{number}. {self.entry.level.title}".rstrip(". ")
@@ -289,7 +291,8 @@ class LevelCard(ScenarioCard):
             draw_check_mark(painter, rect)
 
     def update_progress(self, progress: Progress) -> bool:
-        """Update text and `fewest` from the progress; return whether the level is solved."""
+        """Update the card's text from `progress`, the solved levels; return whether its level is
+        solved."""
         level = self.entry.level
         assert level
         self.fewest = progress.fewest.get(level.digest, 0)
@@ -319,14 +322,16 @@ class PackCard(ScenarioCard):
         self._description = self.text
 
     def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
-        """Draw the card with the number of solved levels."""
+        """Draw the card of a level pack into `rect`, with the number of solved levels; `chosen`
+        outlines it."""
         self.text = f"{self._progress_text}. {self._description}"
         super().draw(painter, rect, chosen)
         if all(card.fewest for card in self.levels):
             draw_check_mark(painter, rect)
 
     def update_progress(self, progress: Progress) -> str:
-        """Update all levels from the progress; return the text "x of y solved"."""
+        """Update the cards of all levels from `progress`, the solved levels; return a text such as
+        `3 of 10 solved`."""
         solved = sum(card.update_progress(progress) for card in self.levels)
         self._progress_text = f"{solved} of {len(self.levels)} solved"
         return self._progress_text
@@ -358,7 +363,8 @@ class PackScreen(CardsScreen):
         super()._open(card)
 
     def on_resume(self) -> None:
-        """Update the progress, and switch to another pack if the player has gone on to it."""
+        """Update which levels are solved; show the next pack if the player has gone on to its
+        levels meanwhile."""
         played = next(iter(self.app.settings.recent), "")
         if self._plays and played != self._pack.entry.source:
             card = make_card(Entry(played, self._pack.entry.group))
@@ -370,7 +376,8 @@ class PackScreen(CardsScreen):
         self.chosen = next(unsolved, 0)
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
-        """Yield the levels of the pack that match the search, under the number of solved levels."""
+        """Yield the cards of the pack's levels that match the search text, under the number of
+        solved levels."""
         for card in self._pack.levels:
             card.show_pack_name(False)
         levels = search(self.query, self._pack.levels, lambda card: card.search_texts)
@@ -378,7 +385,7 @@ class PackScreen(CardsScreen):
 
 
 def draw_check_mark(painter: Painter, rect: Rect) -> None:
-    """Draw a check mark in the upper right corner of a card."""
+    """Draw a check mark in the upper right corner of `rect`."""
     line = painter.line_height
     disc = Rect(rect.right - line * 7 // 4, rect.y + line // 2, line * 5 // 4, line * 5 // 4)
     pygame.draw.circle(painter.surface, painter.color("gain"), disc.center, disc.w // 2)
@@ -417,7 +424,7 @@ class StartScreen(CardsScreen):
         self.on_resume()
 
     def on_resume(self) -> None:
-        """Update recent levels, replays and progress."""
+        """Update the lists of recent levels and of saved replays, and which levels are solved."""
         recent = [self._card(source) for source in self.app.settings.recent]
         self._recent_cards = [card for card in recent if card is not None][:SHOWN_RECENT]
         try:
@@ -437,7 +444,7 @@ class StartScreen(CardsScreen):
         self.set_query("")
 
     def _card(self, source: str) -> Card | None:
-        """Return the card of a name or file; None if the file is gone."""
+        """Return the card of the scenario `source`, a name or file; None if the file is gone."""
         if source not in self._cards_by_source:
             if not Path(source).exists():
                 return None
@@ -447,7 +454,8 @@ class StartScreen(CardsScreen):
     # ---- what happens ----------------------------------------------------------------
 
     def run_command(self, name: str) -> None:
-        """Complete a path, create or edit a level, quit, or choose a card."""
+        """Run the command `name`: complete a path, create or edit a level, quit, or choose a
+        card."""
         if name == "complete":
             self.set_query(complete_path(self.query))
         elif name == "new_level":
@@ -463,7 +471,8 @@ class StartScreen(CardsScreen):
             super().run_command(name)
 
     def paste(self, text: str) -> None:
-        """Continue the game of a pasted line, or append the line to the search text."""
+        """Continue the game that was copied as the line `text`; append any other text to the search
+        text."""
         if text.startswith(LINE_BEGINS):
             self.app.resume_from_text(text)
         else:
@@ -475,7 +484,8 @@ class StartScreen(CardsScreen):
     # ---- what is seen ----------------------------------------------------------------
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
-        """Yield (heading, cards); with a search text only the cards that match."""
+        """Yield (heading, cards) pairs of levels and replays; with a search text only the cards
+        that match."""
         level_cards = (*self._recent_cards, *self._folder_cards, *self._scenario_cards)
         packs = [card for card in level_cards if isinstance(card, PackCard)]
         levels = [level for pack in packs for level in pack.levels]
@@ -497,7 +507,8 @@ class StartScreen(CardsScreen):
         yield "Replays", replay_cards[:SHOWN_REPLAYS]
 
     def _typed_card(self, cards: Iterable[Card]) -> list[Card]:
-        """Return the card of the typed path, if the path exists, in a list."""
+        """Return a list with the card of the file whose path is typed as the search text, if
+        possible one of `cards`; [] if there is no such file."""
         file = parse_path(self.query)
         if not _can_be_opened(file):
             return []
@@ -506,12 +517,12 @@ class StartScreen(CardsScreen):
 
 
 def parse_path(text: str) -> Path:
-    """Return the path of a typed text."""
+    """Return the path that the user typed as `text`; `~` stands for the home folder."""
     return Path(text.strip()).expanduser()
 
 
 def complete_path(text: str) -> str:
-    """Return a typed path completed as far as the names of files and folders are unique.
+    """Return the typed path `text` with the letters added that all files with this beginning share.
 
     Returns:
         The text with the unique continuation; unchanged if there is none.
@@ -531,7 +542,7 @@ def complete_path(text: str) -> str:
 
 
 def _can_be_opened(file: Path) -> bool:
-    """Return whether a path is a file, a scenario folder or a rollout."""
+    """Return whether `file` is a file, or a folder with a scenario or a rollout."""
     try:
         is_folder = (file / FOLDER_FILE).is_file() or is_rollout(file)
         return len(file.parts) > 0 and (file.is_file() or is_folder)

@@ -63,11 +63,12 @@ class TerminalScreen:
         return f"{self._theme.text} on {self._theme.background}"
 
     def lines(self, width: int, height: int) -> list[Text]:
-        """Return the lines of the screen from the top, in `width` × `height` characters."""
+        """Return the lines of text that fill the screen, from the top, in `width` × `height`
+        characters."""
         raise NotImplementedError
 
     def press(self, key: str) -> None:
-        """Handle a pressed key."""
+        """React to the pressed `key`, a key name such as `Up`."""
         raise NotImplementedError
 
     def wait_seconds(self, now: float) -> float:
@@ -75,10 +76,10 @@ class TerminalScreen:
         return 1.0  # the terminal's size may change
 
     def tick(self, now: float) -> None:
-        """Let time pass."""
+        """Do what is due at the time `now`, such as a step in real time."""
 
     def check_files(self) -> None:
-        """Check whether files have changed."""
+        """Read files again that have changed on disk."""
 
 
 class LevelPicker(TerminalScreen):
@@ -107,7 +108,7 @@ class LevelPicker(TerminalScreen):
         self._page = 1
 
     def press(self, key: str) -> None:
-        """Run the command of a key, or append its character to the search text."""
+        """Run the menu command of the pressed `key`, or append its character to the search text."""
         self.needs_redraw = True
         self._note = ""
         name = self._base_bindings.command_name(key, ("menu",))
@@ -127,12 +128,14 @@ class LevelPicker(TerminalScreen):
             self._search(self._query + typed)
 
     def reset(self) -> None:
-        """Reset the choice, and load the progress again."""
+        """Forget the chosen level, and read which levels are solved, before the list is shown
+        again."""
         self.game, self.left, self.needs_redraw = None, False, True
         self._progress = Progress()
 
     def _choose(self, entry: Entry) -> None:
-        """Begin the game of a level; on an error keep the list and show the message."""
+        """Begin the game of the level `entry`; after an error stay in the list and show the
+        message."""
         try:
             self.game = self._begin(entry.source)
             self.left = True
@@ -140,13 +143,13 @@ class LevelPicker(TerminalScreen):
             self._note = error_text(error)
 
     def _search(self, query: str) -> None:
-        """Set the search text, and list the levels that match."""
+        """Set the search text to `query`, and list the levels that match."""
         self._query = query
         self._chosen = 0
         self._matches = search(query, self._entries, lambda entry: (entry.title, entry.group))
 
     def lines(self, width: int, height: int) -> list[Text]:
-        """Return the lines of the screen from the top.
+        """Return the lines of the level list from the top, in `width` × `height` characters.
 
         Args:
             width, height: size of the screen in characters.
@@ -183,13 +186,14 @@ class LevelPicker(TerminalScreen):
         return lines[: height - 1] + lines[-1:] if len(lines) > height else lines
 
     def _format_solved(self, entry: Entry) -> str:
-        """Return the text "solved in x steps" for a solved level of a pack, or ""."""
+        """Return `solved in 12 steps` if `entry` is a level of a pack that the player has solved;
+        else ""."""
         fewest = self._progress.fewest.get(entry.level.digest, 0) if entry.level else 0
         return f"solved in {fewest} steps" if fewest else ""
 
     def _description_lines(self, width: int) -> list[Text]:
-        """Return the description of the chosen level or the error message, in a fixed number of
-        lines."""
+        """Return three lines of `width` characters with the description of the chosen level, or an
+        error message."""
         text = self._note
         if not text and self._matches:
             try:
@@ -214,7 +218,8 @@ _SEQUENCE_TIMEOUT = 0.05  # s to wait for the rest of an escape sequence
 def play(
     game: Session | None, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
 ) -> None:
-    """Play until the player leaves or the terminal is closed.
+    """Let the user play the session `game` in the terminal until the user leaves. If it is None,
+    the user chooses levels from a list, and `begin` makes sessions of them.
 
     Args:
         game: session to play; None to choose levels from a list.
@@ -238,7 +243,8 @@ def play(
 
 
 def _run_screen(tty: Tty, screen: TerminalScreen) -> bool:
-    """Run a screen until the player leaves; return False if the terminal was closed."""
+    """Show `screen` in the terminal `tty` and pass it the pressed keys until the player leaves it;
+    return False if the terminal was closed."""
     keys = Keys()
     size = tty.size
     looked = 0.0
@@ -296,7 +302,7 @@ class TerminalGame(TerminalScreen):
     # ---- keys and time -------------------------------------------------------------------
 
     def press(self, key: str) -> None:
-        """Run the command of a key; while a seed is typed, edit the seed."""
+        """Run the command of the pressed `key`; while the player types a seed, edit the seed."""
         self.needs_redraw = True
         self._note = ""
         if self._typed_seed is not None:
@@ -321,12 +327,13 @@ class TerminalGame(TerminalScreen):
                 self._try(lambda: self._progress.add_solution(self.game, self.game.frame().steps))
 
     def _act(self, name: str) -> None:
-        """Take the actions of a command of the domain."""
+        """Take the actions of the domain's command `name`, such as a move."""
         for action in self._picture.actions(name):
             self.game.step(action)
 
     def _describe_window_command(self, name: str) -> str:
-        """Return the description of a command that works only in the window, or ""."""
+        """Return the description of the command `name` if it works only in the window, not in the
+        terminal; else ""."""
         domain_commands, *other_groups = (self._bindings.commands(group) for group in self._groups)
         if any(command.name == name for command in domain_commands):  # algebra has hints in both
             return ""
@@ -334,8 +341,8 @@ class TerminalGame(TerminalScreen):
         return next(descriptions, "")
 
     def _try(self, act: Callable[[], object]) -> None:
-        """Call a function and show its error, if any; rebuild the picture if the scenario
-        changed."""
+        """Call `act` and show its error as a note, if any; draw from anew if it has changed the
+        scenario."""
         try:
             act()
         except (GVEngineError, OSError) as error:
@@ -351,7 +358,8 @@ class TerminalGame(TerminalScreen):
         return getattr(self.game.scenario, "view", "")  # algebra has none
 
     def _edit_seed(self, key: str) -> None:
-        """Edit the typed seed, or play it."""
+        """Apply the pressed `key` to the seed that the player types; Enter starts the level of that
+        seed."""
         typed = self._typed_seed or ""
         self._typed_seed = None
         if key in ("Return", "Keypad Enter") and typed:
@@ -368,7 +376,8 @@ class TerminalGame(TerminalScreen):
         return min(_CHECK_INTERVAL, max(0.0, due))
 
     def tick(self, now: float) -> None:
-        """Take a waiting step in real time, when it is due."""
+        """Take a step with the waiting action if real time runs and the time `now` is that of the
+        next step."""
         is_paused = self.game.frame().outcome or self._is_leaving or self._is_help_open
         if self._is_real_time and now >= self._next_time_step and not is_paused:
             self._try(lambda: self.game.step(self.game.wait))
@@ -376,13 +385,13 @@ class TerminalGame(TerminalScreen):
             self.needs_redraw = True
 
     def check_files(self) -> None:
-        """Load the scenario again if its files have changed."""
+        """Read the scenario again if its files have changed on disk, and take the steps again."""
         if self.game.has_file_changes():
             self._note = self.game.reload()
             self.needs_redraw = True
 
     def _toggle_real_time(self) -> None:
-        """Start or stop real time."""
+        """Start or stop real time, in which steps are taken without a key."""
         if not self.game.wait:
             self._note = "Time cannot run in this level: it has no action that waits"
         self._is_real_time = bool(self.game.wait) and not self._is_real_time
@@ -394,7 +403,7 @@ class TerminalGame(TerminalScreen):
         self._note = f"Saved {file}"
 
     def _change_view(self) -> None:
-        """Show the next view."""
+        """Switch to the next view (way of drawing the world)."""
         self._view = self._views[(self._views.index(self._view) + 1) % len(self._views)]
 
     def _play_variant(self) -> None:
@@ -404,7 +413,8 @@ class TerminalGame(TerminalScreen):
     # ---- what is seen --------------------------------------------------------------------
 
     def lines(self, width: int, height: int) -> list[Text]:
-        """Return the lines of the screen from the top.
+        """Return the lines of the game, or of the list of keys, from the top, in `width` × `height`
+        characters.
 
         Args:
             width, height: size of the screen in characters.
@@ -417,7 +427,8 @@ class TerminalGame(TerminalScreen):
         return [*body, _truncate(Text(warning + self._footer(), self._theme.muted), width)]
 
     def _body_lines(self, width: int, room: int) -> list[Text]:
-        """Return the lines of the board and the panel, side by side or one below the other."""
+        """Return the lines of the board and the status panel, side by side or one below the other,
+        in `width` × `room` characters."""
         if width < _WIDE_TERMINAL and len(self._board_lines(width, room)[0]) + _PANEL_WIDTH > width:
             panel = self._panel_lines(width)
             return [*self._board_lines(width, max(room - len(panel), room // 2)), *panel]
@@ -430,11 +441,13 @@ class TerminalGame(TerminalScreen):
         ]
 
     def _board_lines(self, width: int, height: int) -> list[Text]:
-        """Return the lines of the board."""
+        """Return the lines of the picture of the world, in at most `width` × `height`
+        characters."""
         return self._picture.draw(self.game.frame(), self._view, max(1, width), max(1, height))
 
     def _panel_lines(self, width: int) -> list[Text]:
-        """Return the lines of the panel: title, step, return, rewards, messages and legend."""
+        """Return the lines of the status panel, `width` characters wide: title, step, return,
+        rewards, messages and legend."""
         theme, frame = self._theme, self.game.frame()
         limit = "" if frame.max_steps is None else f" of {frame.max_steps}"
         undone_steps = self.game.length - self.game.position
@@ -472,13 +485,14 @@ class TerminalGame(TerminalScreen):
         return self._bindings.fill_in_keys(level.says, self._groups) if level else ""
 
     def _format_reward(self, frame: Scene, value: float) -> tuple[str, str]:
-        """Return the text of a reward and its colour."""
+        """Return the text of the reward `value` in the state `frame`, and its colour: that of gain,
+        of loss, or of text."""
         theme = self._theme
         below = theme.loss if frame.is_loss_highlighted else theme.text
         return format_reward(value), theme.gain if value > 0 else below if value < 0 else theme.text
 
     def _footer(self) -> str:
-        """Return the text of the last line: a prompt, or hints on keys."""
+        """Return the text of the last line: a question, or hints on keys."""
         if self._typed_seed is not None:
             return f"Which seed? {self._typed_seed}_   Enter: play it   Esc: go on"
         if self._is_leaving:
@@ -495,13 +509,14 @@ class TerminalGame(TerminalScreen):
         )
 
     def _label(self, name: str) -> str:
-        """Return the label of a command's first key in the active groups, or ""."""
+        """Return the label of the first key of the command `name`; "" if it has none here."""
         names = ((group, c.name) for group in self._groups for c in self._bindings.commands(group))
         labels = (self._bindings.label(*pair) for pair in names if pair[1] == name)
         return next(filter(None, labels), "")
 
     def _key_lines(self, width: int, height: int) -> list[Text]:
-        """Return the lines of the key help, in as many columns as fit."""
+        """Return the lines of the list of keys, in as many columns as fit into `width` × `height`
+        characters."""
         bindings, theme = self._bindings, self._theme
         keys_by_command: dict[str, tuple[list[str], str]] = {}
         for group in self._groups:
@@ -539,7 +554,7 @@ _COMMANDS: dict[str, Callable[[TerminalGame], object]] = {
 
 
 def _truncate(line: Text, width: int) -> Text:
-    """Return a copy of a line, cut with dots to a width."""
+    """Return a copy of `line`, cut with dots to `width` characters."""
     line = line.copy()
     line.truncate(max(1, width), overflow="ellipsis")
     return line

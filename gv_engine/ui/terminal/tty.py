@@ -40,20 +40,21 @@ class TerminalPicture(Protocol):
         return ()
 
     def draw(self, frame: Any, view: str, width: int, height: int) -> list[Text]:
-        """Return the lines of a view, at least one, in at most `width` × `height` characters."""
+        """Return lines of text that show the world of `frame` in the named `view`, in at most
+        `width` × `height` characters."""
 
     def facts(self, frame: Any) -> list[str]:
-        """Return short texts for the panel, such as the held item."""
+        """Return short texts about `frame` for the status panel, such as the held item."""
 
     def legend(self, frame: Any) -> list[Text]:
         """Return lines that explain the letters in sight."""
 
     def command(self, name: str) -> str:
-        """Return the action for a command of the domain's group, or ""."""
+        """Return the action of the domain's command `name`; "" if it has none."""
 
     def actions(self, name: str) -> Iterator[str]:
-        """Yield the actions for a command; the game takes each action before the next is
-        computed."""
+        """Yield the actions of the domain's command `name`; each must be taken before the next is
+        asked for."""
         if action := self.command(name):
             yield action
 
@@ -62,7 +63,8 @@ class TerminalPicture(Protocol):
 
 
 def make_terminal_picture(game: Any, theme: Theme, steers: bool) -> TerminalPicture:
-    """Return a new picture for a game, of the class that the game's domain registers."""
+    """Return an object that draws the session `game` in letters and colours of `theme`; `steers`
+    makes arrow keys move in their direction on the screen."""
     picture: TerminalPicture = resolve_name(DOMAINS[game.frame().domain].terminal)(game, theme)
     picture.steers = steers
     return picture
@@ -119,7 +121,8 @@ class Keys:
         return bool(self._buffer)
 
     def feed(self, data: bytes) -> list[str]:
-        """Return the keys that bytes complete; unknown keys are left out."""
+        """Return the names of the keys whose bytes are complete with `data`; unknown keys are left
+        out."""
         self._buffer += data
         names: list[str] = []
         while self._buffer and not _BEGUN.fullmatch(self._buffer):
@@ -129,13 +132,14 @@ class Keys:
         return names
 
     def pause(self) -> list[str]:
-        """Return the keys of the buffer, after no more bytes have come: the Escape key and
-        others."""
+        """Return the names of the keys whose bytes have begun, as no more bytes have come: Escape,
+        and what follows it."""
         rest, self._buffer = self._buffer[1:], b""
         return ["Escape", *self.feed(rest)]
 
     def _take_key(self) -> str:
-        """Remove the next key from the buffer and return its name; "" if it is unknown."""
+        """Remove the bytes of the next key from the buffer, and return the key's name; "" if it is
+        unknown."""
         sequence = _SEQUENCE.match(self._buffer)
         if sequence:
             self._buffer = self._buffer[sequence.end() :]
@@ -149,7 +153,8 @@ class Keys:
         return self._take_character()
 
     def _take_character(self) -> str:
-        """Remove the next character from the buffer and return its key; "" if it is unknown."""
+        """Remove the next character from the buffer, and return the name of its key; "" if it is
+        unknown."""
         text = _CHARACTER.match(self._buffer)
         length = text.end() if text else 1
         character = self._buffer[:length].decode("utf-8", "replace")
@@ -160,7 +165,8 @@ class Keys:
 def _sequence_key(
     numbers: bytes | None, end: bytes | None, ss3_end: bytes | None, console_end: bytes | None
 ) -> str:
-    """Return the name of the key of an escape sequence; "" if it is unknown."""
+    """Return the name of the key that a terminal escape sequence stands for; "" if it is unknown.
+    The arguments are the parts of the sequence."""
     if console_end:
         return f"F{console_end[0] - 64}"
     first, *more = (int(number or 1) for number in (numbers or b"").split(b";"))
@@ -201,7 +207,8 @@ class Tty:
         self._is_asking = self._has_answered = False
 
     def __enter__(self) -> Tty:
-        """Switch the terminal to raw mode and the alternate screen, and install signal handlers."""
+        """Switch the terminal to raw mode (each key at once) and its second screen, and install
+        signal handlers."""
         if termios is None:
             raise NoTerminal(
                 "play in the terminal needs Linux, macOS or another POSIX system; on Windows, use "
@@ -230,7 +237,7 @@ class Tty:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore screen, mode and signal handlers."""
+        """Restore the terminal's screen, mode and signal handlers."""
         try:
             self.console.show_cursor(True)
             self.console.set_alt_screen(False)
@@ -247,8 +254,8 @@ class Tty:
         return self.console.size
 
     def read(self, seconds: float) -> bytes | None:
-        """Return typed bytes after at most `seconds`, b"" if there are none; None if the terminal
-        is closed."""
+        """Return the bytes that the user types within `seconds` seconds, or b"" if there are none;
+        None if the terminal is closed."""
         self._is_asking = self._has_answered = False
         if self._end_signal:
             self._end(self._end_signal, None)
@@ -261,7 +268,7 @@ class Tty:
             return None
 
     def show(self, lines: Iterable[Text], style: str) -> None:
-        """Fill the screen.
+        """Fill the terminal with `lines` from the top, on a background of the Rich style `style`.
 
         Args:
             lines: lines from the top; the rest is cut off.
@@ -274,7 +281,8 @@ class Tty:
         self.console.print(Screen(*shown, style=style), end="")
 
     def ask(self, question: str) -> bool:
-        """Draw a question in the last line, while a computation keeps `read` from being called.
+        """Draw `question` in the last line, while a long computation runs; return True if the user
+        has pressed Ctrl-C since it was asked.
 
         Returns:
             True if Ctrl-C was pressed since the first call, or the process is to end.
@@ -288,12 +296,13 @@ class Tty:
         return self._has_answered or bool(self._end_signal)
 
     def _end(self, signal_number: int, frame: FrameType | None) -> None:
-        """Signal handler that ends the process."""
+        """Handle a signal that ends the process: remember it, and raise SystemExit."""
         self._end_signal = signal_number  # checked again if a rule catches the exception
         raise SystemExit(128 + signal_number)
 
     def _interrupt(self, signal_number: int, frame: FrameType | None) -> None:
-        """Signal handler of Ctrl-C: answer the question, or raise KeyboardInterrupt."""
+        """Handle Ctrl-C: take it as the answer to the question if one is asked, else raise
+        KeyboardInterrupt."""
         if not self._is_asking:
             raise KeyboardInterrupt
         self._has_answered = True

@@ -71,8 +71,8 @@ class App(AppContext):
 
     @classmethod
     def load(cls, **consent: Unpack[Consent]) -> App:
-        """Return an app with the player's settings and keys; show and print messages about wrong
-        files."""
+        """Return an app with the player's settings and keys read from their files; show and print
+        messages about errors in the files."""
         settings, settings_error = Settings.load()
         bindings, keys_error = Bindings.load()
         app = cls(settings, bindings, **consent)
@@ -101,7 +101,8 @@ class App(AppContext):
         self.play_session(Session(load_playable(source, **self.consent), seed))
 
     def play_session(self, game: Session) -> None:
-        """Play a session from its current step, and add its scenario to the recent scenarios."""
+        """Open a screen to play the session `game` from its current step, and add its scenario to
+        the recent ones."""
         self.push(PlayScreen(self, game))
         self.add_recent(game.scenario)
 
@@ -115,7 +116,8 @@ class App(AppContext):
         self.push(EditScreen(self, new_document(starter, **self.consent)))
 
     def watch_replay(self, file: Path, scenario: Playable | None = None) -> None:
-        """Open the player of a replay file, or of a rollout's folder."""
+        """Open the screen that plays `file`, a replay or a folder of episodes; `scenario` may be
+        the one recorded."""
         if is_rollout(file):
             self.push(RolloutScreen(self, RolloutSessions(file, scenario, **self.consent)))
             return
@@ -124,21 +126,22 @@ class App(AppContext):
         self.push(ReplayScreen(self, replay, Session.from_replay(replay, scenario)))
 
     def _resume_replay(self, replay: Replay, scenario: Playable, step: int | None = None) -> None:
-        """Play a game from a step of a replay, by default the last."""
+        """Open a game of `scenario` that continues `replay` after `step` steps, by default after
+        the last."""
         game = Session.from_replay(replay, scenario)
         game.seek(game.length if step is None else step)
         self.play_session(game)
 
     def resume_game(self, file: Path) -> None:
-        """Continue the game of a replay file from its last step."""
+        """Continue the game saved in the replay `file` from its last step."""
         replay = Replay.load(file)
         source = self.find_recent_file(replay)
         scenario = load_playable(source, **self.consent) if source else None
         self._resume_replay(replay, self.find_scenario(replay, file, scenario))
 
     def resume_from_text(self, line: str) -> None:
-        """Continue a game that was copied as a line of text; an unknown level is read from the
-        text."""
+        """Continue the game that was copied as the text `line`; a level that is not known here is
+        read from the text."""
         replay = Replay.from_line(line)
         try:
             scenario = self.find_scenario(replay, Path("pasted text"))
@@ -151,7 +154,7 @@ class App(AppContext):
         self._resume_replay(replay, replay_session.scenario, step)
 
     def watch_agent(self, game: Session, autoplayer: Autoplayer) -> None:
-        """Let an agent play a session."""
+        """Open a screen in which `autoplayer`, a policy or the solver, plays the session `game`."""
         self.push(AutoplayScreen(self, game, autoplayer))
         self.add_recent(game.scenario)
 
@@ -167,7 +170,7 @@ class App(AppContext):
     # ---- the loop --------------------------------------------------------------------
 
     def toggle_full_screen(self) -> None:
-        """Switch between window and full screen; repeats of a held key are ignored."""
+        """Switch between window and full screen; repeats of a key that is held are ignored."""
         now = time.monotonic()
         pause, self._last_toggle = now - self._last_toggle, now
         if pause > TOGGLE_PAUSE:  # the new window gets the held key as a new press
@@ -176,7 +179,8 @@ class App(AppContext):
             self.save_settings()
 
     def run(self, open_first_screens: Callable[[App], None]) -> None:
-        """Open the window and run the event loop until the window or the last screen is closed.
+        """Open the window, call `open_first_screens`, and handle events until the window or the
+        last screen is closed.
 
         Args:
             open_first_screens: function that pushes the first screens, called once the window is
@@ -201,7 +205,7 @@ class App(AppContext):
             pygame.display.quit()
 
     def _loop(self) -> None:
-        """Draw, tick and handle events until no screen is left."""
+        """Draw, let time pass and handle events until no screen is left."""
         drawn = 0.0
         while self.screens:
             now = time.monotonic()
@@ -225,8 +229,8 @@ class App(AppContext):
                 self.handle_events(self._wait_for_events(min(waits, default=math.inf)))
 
     def _ask_to_stop(self, rule: StuckRule) -> bool:
-        """Draw the question whether to stop a rule, while the rule runs; return True to stop the
-        rule."""
+        """Show the question whether to stop `rule`, which has been running for long; return True if
+        the user wants that."""
         surface = pygame.display.get_surface()
         if self._question is None:
             self._question = StopQuestion(surface, self._keyboard, self.bindings)
@@ -237,21 +241,22 @@ class App(AppContext):
         return self._question.answer()
 
     def _open(self) -> None:
-        """Open the window with the size of the settings."""
+        """Open the window in the size that the settings have."""
         size = tuple(self.settings.window) or None
         open_window(TITLE, size, self.settings.full_screen)  # type: ignore[arg-type]  # 0 or 2 sides
         self._keyboard.open()
         self.needs_redraw = True
 
     def _monitor_scale(self) -> float:
-        """Return a scale for the height of the monitor, from 1 to 3."""
+        """Return a factor for text and panels, from 1 to 3, that suits the height of the
+        monitor."""
         if not pygame.display.get_init():
             return 1.0
         height = pygame.display.get_desktop_sizes()[0][1]
         return max(1.0, min(3.0, height // 270 / 4))
 
     def _wait_for_events(self, patience: float) -> list[pygame.event.Event]:
-        """Return the next events, or [] after `patience` seconds."""
+        """Return the next events of the window; [] if none has come after `patience` seconds."""
         start = now = time.monotonic()
         while not (events := pygame.event.get()) and now < start + patience:
             nap = NAP if now < self._last_event + AWAKE else DOZE
@@ -262,7 +267,7 @@ class App(AppContext):
         return events
 
     def handle_events(self, events: Iterable[pygame.event.Event]) -> None:
-        """Handle repeated gamepad buttons and a list of events."""
+        """Handle the given events of the window, and gamepad buttons that are held."""
         self._keyboard.begin_batch()
         for key in self._keyboard.repeated_buttons(time.monotonic()):
             with self.showing_errors():
@@ -274,7 +279,7 @@ class App(AppContext):
                 self._handle_event(event)
 
     def _handle_event(self, event: pygame.event.Event) -> None:
-        """Handle an event of the window, the mouse or the keyboard."""
+        """Handle one event of the window, mouse, keyboard or gamepad."""
         if event.type == pygame.QUIT:
             self.quit()
         elif event.type in (pygame.VIDEORESIZE, pygame.WINDOWEXPOSED):
@@ -294,7 +299,8 @@ class App(AppContext):
                 self._press_key(key, repeated)
 
     def _press_key(self, key: str, repeated: bool) -> None:
-        """Run the command of a pressed key, unless the screen captures the key."""
+        """Run the command of the pressed `key`, unless the screen takes the key itself; `repeated`
+        is True if the key is held."""
         if not repeated and self.top.capture_key(key):
             self._keyboard.accepts(key, repeated, False)
             self.needs_redraw = True
@@ -308,7 +314,8 @@ class App(AppContext):
                 self.top.run_command(command.name)
 
     def _handle_mouse(self, event: pygame.event.Event) -> None:
-        """Pass a mouse event to the painter's hit areas, else to the screen on top."""
+        """Pass a mouse event to what is clickable in the picture, or if it hits nothing to the
+        screen on top."""
         if event.type != pygame.MOUSEWHEEL:
             self._mouse = getattr(event, "pos", None)
         is_handled = self._painter is not None and self._painter.handle_mouse(event)
@@ -318,7 +325,7 @@ class App(AppContext):
             self.top.on_mouse(event)
 
     def draw_on(self, surface: pygame.Surface, now: float) -> None:
-        """Draw the visible screens and the note on a surface; `now` is the time in seconds."""
+        """Draw the visible screens and the note on `surface`; `now` is the time in seconds."""
         self.needs_redraw = False
         line = line_height(surface.get_size(), self.scale)
         painter = Painter(surface, self.theme, line, self._mouse, self._painter)

@@ -33,7 +33,8 @@ class StopQuestion:
         pygame.event.clear(ANSWER_EVENTS)  # drop events from before the question
 
     def draw(self, rule: StuckRule, theme: Theme, line: int) -> None:
-        """Draw the question, with the rule and its running time."""
+        """Draw the question whether to stop `rule`, with its name and running time; `line` is the
+        height of a line of text in pixels."""
         self._surface.blit(self._before, (0, 0))
         painter = self._painter = Painter(self._surface, theme, line, pygame.mouse.get_pos())
         painter.dim()
@@ -49,8 +50,8 @@ class StopQuestion:
         painter.draw_button(button, "Stop it", self._confirm, key, chosen=True)
 
     def answer(self) -> bool:
-        """Handle events; return True to stop the rule, by a key, the button or closing the
-        window."""
+        """Handle waiting events; return True if the user wants the rule stopped, by a key, the
+        button or closing the window."""
         for event in pygame.event.get(ANSWER_EVENTS):
             if event.type == pygame.MOUSEBUTTONDOWN:
                 if self._painter is not None:
@@ -63,5 +64,5 @@ class StopQuestion:
         return self._stop or pygame.event.peek(pygame.QUIT)
 
     def _confirm(self) -> None:
-        """Answer yes."""
+        """Take it that the user wants the rule stopped."""
         self._stop = True

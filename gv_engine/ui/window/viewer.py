@@ -78,7 +78,8 @@ class Viewer:
         self._open()
 
     def show(self, frame: Any) -> None:
-        """Draw a frame when the frame is due, and handle events until then.
+        """Draw `frame`, the displayed state of a program, when it is due by the chosen speed;
+        handle keys and mouse until then.
 
         Raises:
             NoDisplay: no window can be opened.
@@ -107,24 +108,25 @@ class Viewer:
         pygame.display.quit()
 
     def _open(self) -> None:
-        """Open the window or switch full screen."""
+        """Open the window, or open it again to switch full screen."""
         open_window(self._title, full_screen=self._full_screen)
         self._keyboard.open()
         self._stale = True
 
     def _is_due(self) -> bool:
-        """Return whether the next frame can be drawn; a single step is used up."""
+        """Return whether the next state may be drawn; a single step that the user asked for is then
+        used up."""
         once, self._steps_once = self._steps_once, False
         return once or self.closed or (self._plays and time.monotonic() >= self._due)
 
     def _draw(self, frame: Any) -> None:
-        """Draw a frame and show it."""
+        """Draw `frame`, the displayed state of the program, in the window."""
         self._stale = False
         self._renderer.draw(pygame.display.get_surface(), frame)
         pygame.display.flip()
 
     def _handle_events(self) -> None:
-        """Handle all waiting events."""
+        """Handle all events of the window that are waiting."""
         self._keyboard.begin_batch()
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
@@ -139,7 +141,7 @@ class Viewer:
                     return
 
     def _run_command(self, name: str) -> None:
-        """Run a command."""
+        """Run the command `name` of a pressed key."""
         self._stale = True
         if name == "play":
             self._plays = not self._plays
@@ -170,7 +172,8 @@ def is_open() -> bool:
 def open_window(
     title: str, size: tuple[int, int] | None = None, full_screen: bool = False
 ) -> pygame.Surface:
-    """Open the window, or change its size.
+    """Open the window with this title, or change its size: to `size`, width and height in pixels,
+    by default a part of the monitor, or to the full screen.
 
     Args:
         title: title of the window.
@@ -211,8 +214,8 @@ def open_window(
 
 
 def _window_size(size: tuple[int, int] | None, desktop: tuple[int, int]) -> tuple[int, int]:
-    """Return the size of the window in pixels, limited to the monitor; 25 : 16 if `size` is
-    None."""
+    """Return width and height of the window in pixels: `size`, or three quarters of the monitor's
+    height if that is None, but at most nine tenths of the monitor, `desktop`."""
     tall = max(600, desktop[1] * 3 // 4)
     width, height = size or (tall * 25 // 16, tall)
     return min(width, desktop[0] * 9 // 10), min(height, desktop[1] * 9 // 10)
@@ -241,7 +244,8 @@ class BatchProcess:
         self._process, self._connection = start_worker(_run_window, *args)
 
     def send_state(self) -> None:
-        """Send the state of the worlds after a step, if the last picture is old enough."""
+        """Show the state of the worlds in the other process's window, unless the last one was shown
+        just before."""
         self._steps += 1
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _PICTURE_TIME
@@ -249,12 +253,13 @@ class BatchProcess:
             self.send(self._steps)
 
     def send(self, message: int | CurvePoint) -> None:
-        """Send the number of steps or another point of the curves, unless the window is closed."""
+        """Send `message`, the number of steps or a new point of the curves, to the window's
+        process; nothing happens if the window is closed."""
         with suppress(OSError):  # the window has been closed
             self._connection.send(message)
 
     def close(self) -> None:
-        """End the process and its window."""
+        """Kill the process of the window."""
         self._process.kill()
         self._process.join()
         self._connection.close()
@@ -271,7 +276,8 @@ class RemoteWorlds:
         self._look: BatchSnapshot | None = None
 
     def latest_snapshot(self) -> BatchSnapshot | None:
-        """Return the last state that was sent, or None."""
+        """Return the state of the worlds that the other process sent last; None if it has sent
+        none."""
         try:
             while self._messages.poll():
                 message = self._messages.recv()
@@ -285,15 +291,16 @@ class RemoteWorlds:
 
 
 def _codes_array(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
-    """Return the (N, H, W) uint32 cell codes in memory that two processes share."""
+    """Return the cell codes of all worlds as a uint32 array of `shape`, (N, H, W), on `memory`,
+    which two processes share."""
     return np.frombuffer(memory, np.uint32).reshape(shape)
 
 
 def _run_window(
     messages: Connection, scenario: Scenario, memory: Any, shape: tuple[int, ...], title: str
 ) -> None:
-    """Open the window of the viewer's process, and show the codes of cells in the shared `memory`,
-    an array of `shape`, until the connection `messages` closes."""
+    """Show worlds of `scenario` in a window with `title`, until the connection `messages` closes.
+    Their cell codes are in the shared `memory`, an array of `shape`."""
     from gv_engine.ui.screens.batch import BatchScreen
     from gv_engine.ui.window.app import App
 
