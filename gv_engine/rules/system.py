@@ -139,7 +139,8 @@ class System:
 
     @property
     def is_spontaneous(self) -> bool:
-        """True if the system ignores the action; it then contributes nothing to the action mask."""
+        """True if the system works without regard to the agent's action, so that it makes no action
+        count as valid."""
         if self.when is not None:
             return not has_parameter(self.when, "action")
         return not (self.is_processor or has_parameter(self.function, "agent"))
@@ -150,7 +151,8 @@ class System:
         return () if self.check is None else tuple(inspect.signature(self.check).parameters)
 
     def make_tables(self, area: Area) -> dict[str, Any]:
-        """Return the parameters that are computed from the observation area, by name.
+        """Return, by parameter name, the arguments that the system computes from `area`, the cells
+        that an agent sees.
 
         Raises:
             ValueError: a table function raises.
@@ -166,7 +168,8 @@ class System:
 
 @functools.lru_cache(maxsize=64)
 def _make_table(table: Callable[[Area], Any], area: Area) -> Any:
-    """Return a parameter computed from the observation area; cached, arrays read-only."""
+    """Return `table(area)`, a parameter computed from the view area; the result is cached, and an
+    array is made read-only."""
     value = table(area)
     if isinstance(value, np.ndarray):
         value.flags.writeable = False  # all worlds share it
@@ -180,7 +183,8 @@ def has_parameter(function: Callable[..., Any], name: str) -> bool:
 
 
 def to_measurement(value: Measured) -> Measured:
-    """Return a result of `remember` as the reward gets it: an int or float, or an unchanged tuple.
+    """Return `value`, a result of `remember`, in the form that rewards get: a number, or a tuple
+    unchanged.
 
     A bool becomes 1 or 0.
     """
@@ -195,7 +199,7 @@ def unwrap_partials(function: Any) -> Any:
 
 
 def source_location(function: Any) -> tuple[str, int]:
-    """Return file and line of a function's source; ("?", 0) if unknown."""
+    """Return (file, line number) where a function is defined; ("?", 0) if unknown."""
     function = unwrap_partials(function)
     try:
         return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
@@ -220,7 +224,8 @@ def system(
     answers: Callable[..., bool] | None = None,
     valid: None = None,
 ) -> Callable[[_F], _F]:
-    """Decorator: attach a `System` of a phase to a function. The function itself is unchanged.
+    """Return a decorator that makes a rule function a system of `phase`: it attaches a `System`
+    record, and leaves the function itself unchanged.
 
     The first arguments are `(w, agent)`. A system without `agent` runs once a step and makes no
     action valid. A REWARD with `remember` takes `was` next, the result of `remember(w, agent)`
@@ -270,7 +275,8 @@ def system(
             raise TypeError(f"{use} of a {names}, found phase {phase.name}")
 
     def mark(function: _F) -> _F:
-        """Check the signatures, attach the system to the function and return the function."""
+        """Check the signatures of the function and its helpers, attach a `System` to the function,
+        and return the function."""
         own = ("agent",) if phase in _EXTRA or has_parameter(function, "agent") else ()
         leading = ("w", *own, *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
         parameters = _read_parameters(function, leading)
@@ -294,8 +300,8 @@ def _check_helper(
     leading: tuple[str, ...],
     names: list[str],
 ) -> None:
-    """Raise a TypeError for a helper whose parameters its system lacks, or lists in another
-    order."""
+    """Raise a TypeError unless `helper` (a condition or check of a system) takes the `leading`
+    arguments in order, and else only parameters in `names`."""
     arguments = list(inspect.signature(helper).parameters)[1:]
     first = [name for name in leading if name in arguments]
     for position, name in enumerate(arguments):
@@ -314,8 +320,8 @@ def _check_helper(
 def _read_parameters(
     function: Callable[..., Any], leading: tuple[str, ...]
 ) -> tuple[Parameter, ...]:
-    """Return the parameters behind the leading arguments; raise a TypeError for a wrong
-    signature."""
+    """Return the parameters of a rule function after its `leading` arguments, such as `w` and
+    `agent`; raise a TypeError for a wrong signature."""
     signature = inspect.signature(function)
     listed = list(signature.parameters.values())
     expected = f"{function.__name__}({', '.join((*leading, '…parameters'))})"
@@ -350,7 +356,7 @@ class Registry:
         self._systems: dict[str, System] = {}
 
     def collect(self, module: ModuleType) -> None:
-        """Add every system of the phase that the module itself defines."""
+        """Register every system of this registry's phase that `module` itself defines."""
         for thing in vars(module).values():
             new = system_of(thing)
             own = getattr(thing, "__module__", None) == module.__name__
@@ -358,7 +364,7 @@ class Registry:
                 self._systems[new.name] = new
 
     def add(self, new: System) -> None:
-        """Add a system under its name.
+        """Register a system under its name.
 
         Raises:
             ValueError: the name is taken.
@@ -392,7 +398,7 @@ class Registry:
 
 
 def _is_reload(old: System, new: System) -> bool:
-    """Return True if the same module was imported again, so that its systems register again."""
+    """Return True if the system `new` replaces `old` because the same module was imported again."""
     spaces = [getattr(s.objects or s.function, "__globals__", {}) for s in (old, new)]
     return spaces[0] is not spaces[1] and (
         spaces[0].get("__name__", "") == spaces[1].get("__name__")
@@ -433,8 +439,8 @@ class Call:
 
     @classmethod
     def of(cls, system: System, arguments: Mapping[str, Any], area: Area | None = None) -> Call:
-        """Return a call of a system with these arguments, defaults for the others, and tables for
-        an area.
+        """Return a call of `system` with these arguments, defaults for all others, and parameters
+        computed from the view area if one is given.
 
         Raises:
             TypeError: an argument without a default is missing.
@@ -450,7 +456,8 @@ class Call:
     def run_check(
         self, area: Area | None = None, agents: int = 1, types: ObjectTypes = OBJECT_TYPES
     ) -> str:
-        """Run the system's own `check` on the arguments; return its error message, or "".
+        """Run the system's own `check` of its arguments; return its error message, or "" if all is
+        well.
 
         Args:
             area: observation area; without it, a check that takes `area` is skipped.
@@ -469,8 +476,8 @@ class Call:
 
     @property
     def is_per_agent(self) -> bool:
-        """Return True if the system, or a call nested in its arguments, takes `agent`. Other calls
-        run once a step."""
+        """True if the system, or one nested in its arguments, takes `agent` and so runs for each
+        agent; others run once a step."""
         functions = (function for part in self.walk() for function in part.system.functions)
         return any(has_parameter(function, "agent") for function in functions)
 
@@ -481,8 +488,8 @@ class Call:
         return {REWARD: 0.0, TERMINATING: False}.get(self.system.phase)
 
     def argument_names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
-        """Return the names of the scenario's arguments that the system's function takes, or that
-        `helper` takes."""
+        """Return the names of the scenario's arguments that the system's function takes, or, if
+        `helper` is given, that `helper` takes."""
         own = tuple(p.name for p in self.system.parameters)
         if helper is None:
             return own
@@ -496,8 +503,8 @@ class Call:
     def make_condition(
         self, helper: Callable[..., bool] | None
     ) -> Callable[[Any, int, int], bool] | None:
-        """Return a function `(w, agent, action)` that evaluates a `when` or `answers` helper and
-        the agent mask; None if there is neither."""
+        """Return a function `(w, agent, action)` that tells if the call applies: by the condition
+        `helper` (a `when` or `answers`) and the agents chosen. None if it always does."""
         if mask := self.agent_mask:
             holds = replace(self, agent_mask=()).make_condition(helper)
             return lambda w, agent, action: (
@@ -517,7 +524,8 @@ class Call:
         return (path[-1] for path in self.walk_paths())
 
     def walk_paths(self) -> Iterator[tuple[Call, ...]]:
-        """Yield, for each call of `walk`, the chain of calls from this one down to it."""
+        """Yield, for this call and each call nested in its arguments, the tuple of calls that lead
+        from this one down to it."""
         yield (self,)
         for argument in self.arguments.values():
             if is_nested_call(argument):
@@ -526,8 +534,8 @@ class Call:
 
 
 def is_nested_call(argument: Any) -> bool:
-    """Return True for an argument that is a call, or a tuple of calls: the system gets their
-    results."""
+    """Return True if an argument is a call or contains calls in a tuple; the system then gets the
+    results of these calls."""
     if isinstance(argument, tuple):
         return any(isinstance(part, Call) for part in argument)
     return isinstance(argument, Call)

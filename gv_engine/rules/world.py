@@ -390,7 +390,8 @@ class World(Protocol):
 
 
 def check_agent_placed(w: World, agent: int) -> bool:
-    """Return True if the agent is on the grid and faces a direction; fail the world otherwise."""
+    """Return True if the agent is on the grid and faces a direction; else make the world fail with
+    an error, and return False."""
     on_grid = w.inside(w.position.y[agent], w.position.x[agent])
     if on_grid and FORWARD <= w.agent.facing[agent] <= RIGHT:
         return True

@@ -118,8 +118,8 @@ def optional(schema: ValueSchema) -> ValueSchema:
 
 
 def list_of(schema: JsonSchema, **limits: Any) -> JsonSchema:
-    """Return the schema of a list, with a reader if the items have one; `limits` are further JSON
-    schema keywords, which the reader does not check."""
+    """Return the JSON schema of a list whose items fit `schema`; `limits` are further schema
+    keywords, such as `minItems`, which only editors check."""
     whole = {"type": "array", "items": schema, **limits}
     if not isinstance(schema, ValueSchema):
         return whole
@@ -137,7 +137,8 @@ def map_of(schema: JsonSchema, **limits: Any) -> JsonSchema:
 
 
 def object_schema(keys: KeyTable) -> JsonSchema:
-    """Return the schema of a mapping with the given keys."""
+    """Return the JSON schema of a mapping that has only these keys; `keys` gives description and
+    schema of each."""
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {
