@@ -73,7 +73,8 @@ class Renderer:
     def __init__(
         self, name: str, scenario: AnyScenario, render: Callable[[int, Callable[[Any], None]], None]
     ) -> None:
-        """Open the render mode of this name; see the class for the arguments."""
+        """Prepare to show worlds in the render mode `name`; the class says what each argument
+        means."""
         self._mode: RenderMode = resolve_name(RENDER_MODES[name])(scenario)
         self._render = render
 
@@ -107,7 +108,7 @@ class RenderedEnv:
         return deepcopy(self)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window of the environment, if it has one."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
