@@ -351,8 +351,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Start a new episode with a new random level in each world, and return the observations
-        and infos of all worlds.
+        """Start a new episode with a new random level in each world, or in those that `options`
+        chooses; return observations and infos of all worlds.
 
         Args:
             seed: world i gets `seed + i`, or `seed[i]`; with a mapping, only if it has i. Without a

@@ -49,7 +49,7 @@ class EpisodeStats:
         self._terms: Any = 0.0
 
     def add(self, episode: FinishedEpisode) -> None:
-        """Add an episode."""
+        """Add a finished episode to the statistics."""
         ends = {"terminated": episode.terminated, "truncated": episode.truncated}
         if episode.success is not None:
             ends["success"] = episode.success
@@ -57,7 +57,7 @@ class EpisodeStats:
         self._count(1, episode.length, ends, total, length, episode.terms)
 
     def add_folder(self, scenario: AnyScenario, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Add the episodes of a folder.
+        """Add all episodes of a saved rollout, given by its `arrays`, to the statistics.
 
         Args:
             scenario: scenario of the episodes.
@@ -99,7 +99,8 @@ class EpisodeStats:
         lengths: _Summary,
         terms: Any,
     ) -> None:
-        """Add sums over episodes."""
+        """Add numbers and sums over some episodes to the statistics: how they ended, rewards,
+        lengths and reward terms."""
         self.episodes += episodes
         self.steps += steps
         self._ends.update({name: int(number) for name, number in ends.items()})
@@ -110,7 +111,7 @@ class EpisodeStats:
     def rows(
         self, reward_names: tuple[str, ...], seconds: float, new: EpisodeStats
     ) -> list[tuple[str, str]]:
-        """Return (label, value) pairs of the statistics, for a table.
+        """Return the statistics as (label, value) texts, one for each line of a table.
 
         Args:
             reward_names: reward functions of the scenario.

@@ -48,7 +48,8 @@ class Policy(Protocol):
         number])`."""
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N,) actions for the observation and info of `GridVectorEnv`.
+        """Return one action for each of N worlds, from the observations and `info` that
+        `GridVectorEnv` has returned.
 
         Raises:
             PolicyError: the policy returned an invalid action.
@@ -77,14 +78,16 @@ class RandomPolicy:
         self._sampler.begin(worlds, seed, numbers)
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N,) random actions."""
+        """Return a random action for each of N worlds; only valid actions if the policy was made
+        so."""
         if self._valid:
             self._allowed = info["action_mask"]
         return self._sampler.sample(self._allowed)
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
-        """(N, actions) equal probabilities of the allowed actions."""
+        """(N, actions) array with the probability of each action in the last `act`, equal for all
+        allowed actions."""
         allowed = self._allowed.astype(np.float64)
         allowed[~allowed.any(axis=1)] = 1.0
         uniform: NDArray[np.float64] = allowed / allowed.sum(axis=1, keepdims=True)
@@ -101,14 +104,15 @@ class _ActionSampler:
         self._worlds = np.arange(num_envs)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start new RNGs in worlds, from the seed and each number."""
+        """Give each of `worlds` a new random number generator, made from `seed` and the world's
+        episode number in `numbers`."""
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = np.random.default_rng([seed, number])
             self._next[world] = _BLOCK
 
     def sample(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Return (N,) actions of those where the (N, actions) mask is not 0; of all where the mask
-        is 0 throughout."""
+        """Return a random action for each of N worlds, one of those that `allowed` (N, actions)
+        marks; any action where it marks none."""
         for world in np.flatnonzero(self._next == _BLOCK):
             self._samples[world] = self._rngs[world].random(_BLOCK)
             self._next[world] = 0
@@ -142,8 +146,8 @@ class _CompiledSampler:
 
 
 def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
-    """Write one allowed action for each RNG record into `chosen`; all actions are allowed where the
-    mask is 0 throughout; compiled."""
+    """Write a random action for each generator record into `chosen`, one of those that `allowed`
+    marks; any action where it marks none. Runs compiled."""
     for i in range(len(records)):
         count = 0
         for is_allowed in allowed[i]:
@@ -194,14 +198,16 @@ class CallablePolicy:
         self._rngs = [np.random.default_rng(0) for _ in range(num_envs)]
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start new RNGs in worlds, and call the class's `begin`."""
+        """Give each of `worlds` a new random number generator, made from `seed` and its episode
+        number, and tell the author's class."""
         if self._on_begin:
             self._on_begin([*worlds])
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = np.random.default_rng([seed, number])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N,) actions of the function.
+        """Return the actions that the author's function gives for N worlds, after a check that they
+        are valid.
 
         Raises:
             PolicyError: the function returned something else.
@@ -225,7 +231,8 @@ class CallablePolicy:
         return actions.astype(np.int64)
 
     def _check_probabilities(self, values: Any) -> NDArray[np.float64]:
-        """Return action probabilities as float64.
+        """Return the action probabilities that the author's function gave as float64, after a check
+        of their shape (N, actions).
 
         Raises:
             PolicyError: they have another shape or dtype.
@@ -256,7 +263,8 @@ def load_policy(
     scenario: AnyScenario | None = None,
     more: Sequence[str] = (),
 ) -> Policy:
-    """Return a policy by name.
+    """Return the policy that `name` means: a built-in one, a trained one in a run folder, or a
+    Python function.
 
     Args:
         name: `random`, `valid`, the folder of a run, optionally followed by `:greedy` for the most
@@ -294,7 +302,8 @@ def load_policy(
 
 
 def _check_signature(name: str, function: Any, *arguments: str) -> None:
-    """Raise an error unless a function or class takes these arguments.
+    """Raise an error unless the author's function or class can be called with arguments of these
+    names; `name` is for the message.
 
     Raises:
         PolicyError: it takes others.
@@ -311,7 +320,7 @@ def _check_signature(name: str, function: Any, *arguments: str) -> None:
 
 
 def policy_digest(text: str) -> str:
-    """Return the hexadecimal SHA-256 digest of all files that a `--policy` text names.
+    """Return a SHA-256 digest of all files that `text`, the value of the option `--policy`, names.
 
     Args:
         text: as for `policies_by_agent`.
@@ -335,7 +344,8 @@ def without_files(text: str) -> str:
 
 
 def _without_path(part: str) -> str:
-    """Return one policy, with its agent, without its file name."""
+    """Return `part`, a policy that may follow an agent's name and `=`, without the path of its
+    file."""
     agent, equals, name = part.rpartition("=")
     file, _, attribute = name.rpartition(":")
     if name not in BUILT_IN:
@@ -360,8 +370,8 @@ def _policy_names(text: str) -> list[str]:
 
 
 def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
-    """Return policies, as for `policies_by_agent`, with absolute paths, for processes in other
-    folders."""
+    """Return `text`, the value of the option `--policy`, with absolute paths, for processes that
+    run in other folders."""
     if len(sharing.names) > 1 and "=" in text:
         parts = (part.partition("=") for part in text.split(","))
         return ",".join(f"{agent}={with_absolute_paths(name)}" for agent, _, name in parts)
@@ -372,8 +382,8 @@ def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
 
 
 def policies_by_agent(text: str, sharing: TurnPolicy) -> dict[str, str]:
-    """Return the policy of each named agent. The text is one policy for all agents, or a list such
-    as `ann=random,hunters=valid`.
+    """Return the policy name of each agent in `text`: one policy for all agents, or a list such as
+    `ann=random,hunters=valid` (agents or teams).
 
     Raises:
         PolicyError: there is no such agent or team.
@@ -403,13 +413,15 @@ class MultiAgentPolicy:
         self._policies = policies
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start episodes for all agents."""
+        """Start episodes in `worlds` for the policy of each agent, which gets episode numbers of
+        its own."""
         count = len(self._policies)
         for k, policy in enumerate(self._policies):
             policy.begin(worlds, seed, [count * number + k for number in numbers])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N, A) actions for the observation and info of `AgentsVectorEnv`."""
+        """Return an (N, A) array with the action of each of A agents in N worlds, from the results
+        of `AgentsVectorEnv`."""
         actions = [
             policy.act(_select_agent(observation, k), _select_agent(info, k))
             for k, policy in enumerate(self._policies)
@@ -418,7 +430,8 @@ class MultiAgentPolicy:
 
 
 def _select_agent(values: Any, k: int) -> Any:
-    """Return the (N, …) values of agent k of arrays (N, A, …), also in nested dicts."""
+    """Return the part of agent number `k` (from 0) of arrays (N, A, …), also inside dictionaries:
+    arrays (N, …)."""
     if isinstance(values, dict):
         return {name: _select_agent(value, k) for name, value in values.items()}
     return np.ascontiguousarray(values[:, k])
@@ -432,8 +445,8 @@ def load_policies(
     compiled: bool = False,
     more: Sequence[str] = (),
 ) -> Policy:
-    """Return the policy of all agents: of one agent, or a `MultiAgentPolicy` in which agents
-    without a policy act randomly.
+    """Return a policy that acts for all agents of the scenario; agents to which `text` gives no
+    policy act randomly.
 
     Args:
         text: as for `policies_by_agent`.
@@ -483,7 +496,8 @@ class ScriptedPolicy:
         self._step[list(worlds)] = 0
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N,) actions, or (N, A) of A agents.
+        """Return the next action of the given sequence for each of N worlds; (N, A) actions for A
+        agents.
 
         Raises:
             PolicyError: a sequence is too short for its episode.

@@ -38,8 +38,8 @@ _1, _32, _63 = np.uint64(1), np.uint64(32), np.uint64(63)
 
 
 def make_seeded_generators(seeds: Sequence[int]) -> NDArray[Any]:
-    """Return (K,) records `gv_engine.scenario.layout.RNG`, each in the state of
-    `default_rng(seed)`.
+    """Return K records of random number generators (dtype `gv_engine.scenario.layout.RNG`), each in
+    the state of NumPy's `default_rng(seed)`.
 
     Args:
         seeds: integers from 0 on; seeds above 64 bits take longer.
@@ -52,7 +52,8 @@ def make_seeded_generators(seeds: Sequence[int]) -> NDArray[Any]:
 
 
 def make_paired_generators(seed: int, numbers: Sequence[int]) -> NDArray[Any]:
-    """Return (K,) records, each in the state of `default_rng([seed, number])`."""
+    """Return K records of random number generators, each in the state of NumPy's
+    `default_rng([seed, number])`, for K `numbers`."""
     if len(numbers) <= _FEW or max(seed, *numbers) >> 32:
         return _seed_by_numpy([[seed, number] for number in numbers])
     words = np.array(numbers, np.uint64)
@@ -60,7 +61,8 @@ def make_paired_generators(seed: int, numbers: Sequence[int]) -> NDArray[Any]:
 
 
 def _seed_by_numpy(seeds: Sequence[int | list[int]]) -> NDArray[Any]:
-    """Return (K,) records seeded by NumPy, one by one."""
+    """Return K records of random number generators, which NumPy seeds one by one: slow, but for
+    seeds of any size."""
     records = np.zeros(len(seeds), RNG)
     for k, seed in enumerate(seeds):
         generator_to_row(np.random.default_rng(seed), records[k : k + 1].reshape(()))
@@ -68,7 +70,8 @@ def _seed_by_numpy(seeds: Sequence[int | list[int]]) -> NDArray[Any]:
 
 
 def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return (K,) records, each seeded from one to four words.
+    """Return K records of random number generators, each seeded from one to four 32-bit words, as
+    NumPy does it but all at once.
 
     Args:
         words: arrays (K,) uint64; only the lower 32 bits of a word count.
