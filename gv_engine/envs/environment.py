@@ -263,7 +263,7 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Apply the agent's action and return observation, reward, terminated, truncated and info.
+        """Apply the agent's action; return (observation, reward, terminated, truncated, info).
 
         Raises:
             ValueError: the action is not in the action space, or `reset` was not called yet.
@@ -324,7 +324,7 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), self._info()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the state and the views of the output arrays."""
+        """Set the pickled attributes, and make the views of the world's output arrays anew."""
         vars(self).update(state)
         self._cache_output_views()
 

@@ -231,7 +231,7 @@ def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
 
 
 def _parse_seed_range(text: str) -> range | None:
-    """Return the range of seeds that a text such as `0:100` names; None for any other text."""
+    """Return the range of seeds that a text such as `0:100` stands for; None for any other text."""
     ends = text.split(":")
     return range(*map(int, ends)) if len(ends) == 2 and all(map(str.isdecimal, ends)) else None
 

@@ -62,7 +62,8 @@ class GridObject:
 
     @property  # type: ignore[misc]  # only `isinstance` reads it
     def __class__(self) -> Any:
-        """MiniGrid's class of the object's type, if MiniGrid is imported."""
+        """MiniGrid's class for this type of object, if MiniGrid has been imported, so that
+        `isinstance` works."""
         module = sys.modules.get("minigrid.core.world_object")
         return getattr(module, self.type.capitalize(), GridObject)
 
@@ -131,12 +132,14 @@ class Grid:
         return grid_object(self.codes[i, j], self.contents.get((i, j)), (int(i), int(j)))
 
     def encode(self, vis_mask: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
-        """Return a (w, h, 3) copy of the numbers, zeros where a (w, h) mask is False."""
+        """Return a (w, h, 3) copy of the grid's (type, colour, state) numbers, with zeros where the
+        (w, h) mask `vis_mask` is False."""
         seen = True if vis_mask is None else np.asarray(vis_mask)[..., None]
         return np.where(seen, self.codes, np.uint8(0))
 
     def __contains__(self, key: tuple[str | None, str]) -> bool:
-        """Return True if an object has this colour (any colour for None) and this type."""
+        """Return True if the grid has an object of this (colour, type); None as the colour stands
+        for any."""
         objects = (thing for thing in self.grid if thing and thing.type == key[1])
         return any(key[0] in (None, thing.color) for thing in objects)
 
@@ -389,7 +392,8 @@ class MiniGridEnv(GridEnv):
         return grid_object(code, self._describe_content(world, entity))
 
     def _describe_content(self, world: RowWorld, entity: int) -> GridObject | None:
-        """Return a copy of the object inside a box; None for an empty box or another object."""
+        """Return a copy of the object inside the box number `entity`; None if that is empty or no
+        box."""
         box = world.box
         return self._describe_object(world, box.content[entity]) if box.has[entity] else None
 
@@ -461,7 +465,8 @@ class MiniGridEnv(GridEnv):
         return super().render()
 
     def hash(self, size: int = 16) -> str:
-        """Return `size` hexadecimal digits that differ between states, the same as MiniGrid's."""
+        """Return `size` hexadecimal digits that identify the state of level and agent, equal to
+        those of MiniGrid."""
         state = self.grid.encode().tolist(), tuple(np.array(self.agent_pos)), self.agent_dir
         return sha256("".join(map(str, state)).encode()).hexdigest()[:size]
 
@@ -476,12 +481,14 @@ class MiniGridEnv(GridEnv):
         return self._batch.snapshot(0)
 
     def snapshot(self) -> NDArray[Any]:
-        """Return the world as a row, with the RNG as wrappers have left it."""
+        """Return the whole state of the world as one record (row), with the random generator as
+        wrappers have left it."""
         self._sync_rng()
         return super().snapshot()
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
-        """Replace the world by a row, as `GridEnv.restore` does."""
+        """Set the world to the state in `row`, a record from `snapshot`, as `GridEnv.restore`
+        does."""
         self._is_rng_shared = self._has_ended = False
         return super().restore(row)
 
@@ -497,7 +504,8 @@ class MiniGridEnv(GridEnv):
         return results
 
     def _step_batch(self, action: int) -> None:
-        """Step the world by an action, after the RNG has been synchronised."""
+        """Step the world by an action number, after the random generator that wrappers use has been
+        copied into it."""
         self._sync_rng()
         super()._step_batch(action)
 

@@ -141,7 +141,7 @@ class MiniGridEncoder(ObservationEncoder):
         }
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations that share the mission array."""
+        """Return arrays for N observations; the observed mission array is used itself."""
         *_, mission = observed
         return {**self.make_arrays(len(mission)), MISSION: mission}
 

@@ -37,7 +37,8 @@ class EachAgentVectorEnv(GridVectorEnv):
     is_multi_agent = True
 
     def _describe_line(self, line: int) -> str:
-        """Return agent and world of a line, for messages."""
+        """Return the words for index `line` of the arrays in a message: the agent's name and the
+        world's number."""
         world, agent = divmod(line, len(self.scenario.sharing.names))
         return f"{self.scenario.sharing.names[agent]} in {super()._describe_line(world)}"
 
@@ -56,7 +57,8 @@ class EachAgentVectorEnv(GridVectorEnv):
         return self.scenario.present_agents(self._by_world(member)[:, 0])
 
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
-        """Return the lines of an array as (N, A, …)."""
+        """Return an array of shape (N * A, …) with shape (N, A, …), by world and agent; both share
+        their memory."""
         agents = len(self.scenario.sharing.names)
         return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
 
@@ -177,13 +179,14 @@ class AgentsVectorEnv:
         return self._by_world(observation), self._by_world(info)
 
     def missions(self) -> tuple[tuple[str, ...], ...]:
-        """Return the mission text of each agent of each world; empty without missions."""
+        """Return the mission text of each of the agents in each world, "" in a scenario without
+        missions."""
         texts: tuple[tuple[str, ...], ...] = self._by_world(self.flat.missions())
         return texts
 
     def fork(self) -> AgentsVectorEnv:
-        """Return an independent copy of the environment with the same worlds and the same
-        future."""
+        """Return an independent copy of the environment; its worlds have the same states and, for
+        the same actions, the same future."""
         return deepcopy(self)
 
     def _as_lines(self, out: Mapping[str, Any] | None) -> dict[str, NDArray[Any]] | None:

@@ -99,7 +99,8 @@ class IndexGrid(ObservationEncoder):
         return arrays.copy()
 
     def encode(self, *observed: NDArray[Any]) -> Arrays:
-        """Return the observation of one world."""
+        """Return the encoded observation of one world from the `observed` arrays, its cells and the
+        held object."""
         grid, item = map(self._fresh, observed)
         return {"grid": grid, "agent_id_grid": self._agent_id_grid.copy(), "item": item}
 
@@ -127,7 +128,8 @@ class LayeredGrid(IndexGrid):
         self.space = spaces.Dict({**self.space.spaces, "grid": both})
 
     def make_shared_arrays(self, *observed: NDArray[np.uint8]) -> Arrays:
-        """Return arrays for N observations that reuse `item`."""
+        """Return arrays for N observations; the observed array of held objects (`item`) is used
+        itself."""
         _, item, _ = observed
         return {**self.make_arrays(len(item)), "item": item}
 
@@ -290,7 +292,8 @@ class TextView(ObservationEncoder):
         )
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
-        """Return zeroed index arrays for one observation or a batch."""
+        """Return new arrays of cells and held objects with zeros, for one observation or for a
+        batch of this shape."""
         shapes = {"grid": (*self._shape, 3), "item": (3,)}
         return {name: np.zeros((*batch_shape, *shape), np.uint8) for name, shape in shapes.items()}
 
@@ -413,12 +416,13 @@ class MissionEncoder(ObservationEncoder):
         self.shares_memory = encoder.shares_memory
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
-        """Return zeroed arrays of the inner encoder, and `mission`."""
+        """Return new arrays of the inner encoder, and an array `mission` with zeros, for one
+        observation or for a batch of this shape."""
         mission = np.zeros((*batch_shape, len(self._missions.names)), np.int32)
         return {**self._encoder.make_arrays(*batch_shape), MISSION: mission}
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations that reuse `mission`."""
+        """Return arrays for N observations; the observed array of missions is used itself."""
         *seen, mission = observed
         return {**self._encoder.make_shared_arrays(*seen), MISSION: mission}
 

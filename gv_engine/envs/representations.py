@@ -199,7 +199,8 @@ class Representation:
         bound the code numbers of each channel."""
 
         def box(shape: tuple[int, ...], low: Any, high: Any, dtype: Any) -> spaces.Box:
-            """Return a box whose bounds are broadcast to a shape."""
+            """Return a Gymnasium box of this shape and dtype; the bounds are repeated to fill the
+            shape."""
             low, high = (np.broadcast_to(bound, shape).astype(dtype) for bound in (low, high))
             return spaces.Box(low, high, dtype=dtype)
 
@@ -427,8 +428,8 @@ class ObservationEncoder:
         raise NotImplementedError
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations that reuse the observed arrays, such as `grid` (N, h, w,
-        3) and `item` (N, 3), where the content is the same."""
+        """Return arrays for N observations; an observed array, such as `grid` (N, h, w, 3), is used
+        itself where the content is the same."""
         return self.make_arrays(len(observed[0]))
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:

@@ -375,8 +375,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return self._observation(outputs), self._info(outputs)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
-        """Apply the action of every agent and return observations, rewards, terminated, truncated
-        and info.
+        """Apply one action to each world; return (observations, rewards, terminated, truncated,
+        info), arrays with one entry per world.
 
         Args:
             actions: (N,) integers of the action space.
@@ -643,8 +643,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return depends_on_steps(self.scenario)
 
     def fork(self) -> GridVectorEnv:
-        """Return an independent copy of the environment with the same worlds and the same
-        future."""
+        """Return an independent copy of the environment; its worlds have the same states and, for
+        the same actions, the same future."""
         return deepcopy(self)
 
     def _world_indices(self, worlds: ArrayLike | None) -> NDArray[np.int64]:

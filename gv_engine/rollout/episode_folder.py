@@ -126,7 +126,8 @@ class GrowingArray:
         return {**self.about, "crc32": self._sums[number]}
 
     def close(self) -> None:
-        """Close the file; data in its buffer is lost if the disk is full."""
+        """Close the file and ignore errors; what was not written yet is lost if the disk is
+        full."""
         with suppress(OSError):
             self._file.close()
 
@@ -219,7 +220,8 @@ class EpisodeFolder:
         self._fixed = _json_lines(about)
 
         def open_array(name: str, kind: RowKind, rows: int) -> GrowingArray:
-            """Open the file of an array with this number of rows."""
+            """Open the file of the array `name`: a new one, or, to go on with a rollout, the one
+            that has `rows` rows."""
             array_state = (state["arrays"][name], rows) if go_on else None
             return GrowingArray(path / f"{name}.npy", *kind, array_state)
 

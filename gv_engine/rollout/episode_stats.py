@@ -30,7 +30,8 @@ class _Summary(NamedTuple):
         return cls(float(values.sum()), float(values.min()), float(values.max()))
 
     def merge(self, other: _Summary) -> _Summary:
-        """Return the summary of the values of both."""
+        """Return the summary (sum, least and greatest) of the values of this and the other summary
+        together."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         return _Summary(self.total + other.total, low, high)
 
@@ -86,7 +87,7 @@ class EpisodeStats:
             self._count(len(starts) - 1, len(reward), ends, returns, lengths, terms.sum(axis=0))
 
     def merge(self, other: EpisodeStats) -> None:
-        """Add the statistics of other episodes."""
+        """Add the episodes in `other` to these statistics."""
         summaries = other._returns, other._lengths
         self._count(other.episodes, other.steps, other._ends, *summaries, other._terms)
 

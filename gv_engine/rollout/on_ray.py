@@ -235,7 +235,7 @@ def _run_part(references: list[Any], part: tuple[Any, ...]) -> Any:
 
 @lru_cache(maxsize=1)
 def _get_function(reference: Any) -> Callable[..., Any]:
-    """Return the function of a reference, downloaded once in each process."""
+    """Return the function behind a Ray `reference`; each process downloads it only once."""
     function: Callable[..., Any] = ray.get(reference)
     return function
 

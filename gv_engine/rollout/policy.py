@@ -140,7 +140,8 @@ class _CompiledSampler:
         self._records[worlds] = make_paired_generators(seed, numbers)
 
     def sample(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Return (N,) actions of those where the (N, actions) mask is not 0."""
+        """Return a random action for each of N worlds, one of those that `allowed` (N, actions)
+        marks; any action where it marks none."""
         self._choose(self._records, allowed, self._chosen)
         return self._chosen
 
@@ -338,8 +339,8 @@ def policy_digest(text: str) -> str:
 
 
 def without_files(text: str) -> str:
-    """Return policies, as for `policies_by_agent`, without the file names that `policy_digest`
-    covers."""
+    """Return `text`, the value of the option `--policy`, without the file names, whose contents
+    `policy_digest` covers."""
     return ",".join(map(_without_path, text.split(",") if "=" in text else [text]))
 
 
@@ -359,7 +360,8 @@ def find_policy_runs(text: str) -> list[Path]:
 
 
 def find_run(name: str) -> Path | None:
-    """Return the run folder that a policy names; None if it names none."""
+    """Return the folder of the training run that the policy `name` means; None if it means no
+    run."""
     folder = Path(name.removesuffix(f":{GREEDY}"))
     return folder if name not in BUILT_IN and folder.is_dir() else None
 
@@ -491,7 +493,7 @@ class ScriptedPolicy:
         self._number, self._step = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.int64)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start the sequences of these episodes."""
+        """Start in each of `worlds` the action sequence of its episode number in `numbers`."""
         self._number[list(worlds)] = numbers
         self._step[list(worlds)] = 0
 

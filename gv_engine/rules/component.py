@@ -139,7 +139,8 @@ def is_component(candidate: object) -> bool:
 
 
 def list_components(package: str) -> tuple[type[Any], ...]:
-    """Return the components that the modules of a package declare, sorted by name."""
+    """Return the component classes that the modules of the package `package` declare, sorted by
+    name."""
     declared = (cls for cls in _COLUMNS if cls.__module__.startswith(f"{package}."))
     return tuple(sorted(declared, key=lambda cls: cls.__name__))
 

@@ -111,7 +111,8 @@ def step_x(orientation: int) -> int:
 
 
 def rotate(orientation: int, by: int) -> int:
-    """Return an orientation rotated by another one (`RIGHT` is a quarter turn clockwise)."""
+    """Return the orientation that results from a turn of `orientation` by `by`, where `RIGHT` is a
+    quarter turn clockwise."""
     # In this numbering rotations compose by xor; only two quarter turns need a correction.
     return orientation ^ by ^ (orientation & by) >> 1
 

@@ -59,8 +59,8 @@ def package_of(name: str) -> str:
 
 
 def type_index_offset(package: str) -> int:
-    """Return the number of object type indices that a rule package leaves free for other
-    packages."""
+    """Return how many object type numbers a package of rule files leaves free, because other
+    packages use them."""
     return int(package.partition(SEPARATOR)[2].partition(SEPARATOR)[2] or 0)
 
 

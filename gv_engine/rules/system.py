@@ -113,7 +113,7 @@ class System:
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """The function, and its helpers that take a world."""
+        """The system's rule function, and those of its helper functions that take a world."""
         helpers = self.remember, self.when, self.until, self.answers
         return (self.function, *(helper for helper in helpers if helper is not None))
 
@@ -128,7 +128,8 @@ class System:
         return "{} ({}:{})".format(self.name, *self.place)
 
     def attach_to_error(self, error: Exception) -> None:
-        """Set `error.system` to this system, unless an inner system is attached already."""
+        """Store this system in `error.system`, to be named in the message, unless a nested system
+        is stored there already."""
         if system_of(error) is None:
             error.system = self  # type: ignore[attr-defined]  # errors carry attributes
 
@@ -192,7 +193,8 @@ def to_measurement(value: Measured) -> Measured:
 
 
 def unwrap_partials(function: Any) -> Any:
-    """Return the plain function inside nested `functools.partial` objects."""
+    """Return the plain function that is wrapped in `functools.partial` objects, of which several
+    may be nested."""
     while isinstance(function, functools.partial):
         function = function.func
     return function
@@ -378,7 +380,8 @@ class Registry:
         self._systems[new.name] = new
 
     def __getitem__(self, name: str) -> System:
-        """Return the system of that name.
+        """Return the system called `name`; raise a KeyError with a suggestion if the phase has
+        none.
 
         Raises:
             KeyError: unknown; the message lists the names and suggests the most similar one.
@@ -483,8 +486,8 @@ class Call:
 
     @property
     def masked_value(self) -> float | bool | None:
-        """Result of the call for agents that `agent_mask` excludes: 0.0 for rewards, False for
-        terminations, else None."""
+        """Result that stands for this call for agents to which it does not apply: 0.0 for a reward,
+        False for a terminating function, else None."""
         return {REWARD: 0.0, TERMINATING: False}.get(self.system.phase)
 
     def argument_names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
@@ -496,8 +499,8 @@ class Call:
         return tuple(name for name in inspect.signature(helper).parameters if name in own)
 
     def bind_arguments(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
-        """Return the values of the scenario's arguments for the system's function, or for `helper`,
-        in order."""
+        """Return the values of the scenario's arguments, in the order in which the system's
+        function, or else `helper`, takes them."""
         return tuple(self.arguments[name] for name in self.argument_names(helper))
 
     def make_condition(

@@ -53,7 +53,8 @@ class TurnPolicy:
 
     @property
     def agents_by_name(self) -> dict[str, tuple[int, ...]]:
-        """Numbers of the agents that a name stands for, by name of an agent or a team."""
+        """Numbers of the agents that each name stands for, which is the name of an agent or of a
+        team."""
         single = ((name, (agent,)) for agent, name in enumerate(self.names, 1))
         return dict((*single, *self.teams))
 

@@ -27,7 +27,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def verb(function: _F) -> _F:
-    """Decorator: add a function `(w, …)` as a method to every world: `w.blocks_vision(e)`."""
+    """Decorator that makes a function `(w, …)` callable as a method of every world `w`:
+    `w.blocks_vision(e)`."""
     VERBS[function.__name__] = function
     setattr(Verbs, function.__name__, function)
     return function

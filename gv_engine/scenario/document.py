@@ -287,7 +287,8 @@ def read_mapping(
 
 
 def _read_bytes(ref: ScenarioRef) -> bytes:
-    """Return the content of a scenario file; raise `ScenarioError` if it cannot be read."""
+    """Return the content of the scenario file that `ref` names; raise `ScenarioError` if the file
+    cannot be read or is too large."""
     try:
         return read_bytes(ref.file, MAX_SCENARIO_BYTES, "scenario files")
     except OSError as error:

@@ -74,7 +74,7 @@ class YamlNode:
 
     @property
     def plain(self) -> Any:
-        """The value without positions: a dict, a list or a scalar."""
+        """The value as Python objects without source positions: a dict, a list or a scalar."""
         if isinstance(self.value, dict):
             return {key: node.plain for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -83,7 +83,7 @@ class YamlNode:
 
     @property
     def summary(self) -> str:
-        """Short text of the value for messages."""
+        """Short description of the value for error messages, such as "a list of 3"."""
         if isinstance(self.value, dict):
             return "a mapping"
         if isinstance(self.value, list):
@@ -174,7 +174,8 @@ class ErrorCollector:
             raise self._combined_error()
 
     def error_with(self, error: FieldError) -> errors.ScenarioError:
-        """Return one `ScenarioError` of all errors and a last one that stops the reading."""
+        """Return one `ScenarioError` that lists all collected errors and `error`, which makes it
+        impossible to read on."""
         self.add(error.node, error.message)
         return self._combined_error()
 
@@ -403,7 +404,8 @@ def read_distinct(
 
 
 def read_pair(node: YamlNode) -> tuple[int, int]:
-    """Return (height, width) of a grid, or (rows, columns) of rooms."""
+    """Return the two positive integers in `node`: (height, width) of a grid, or (rows, columns) of
+    rooms."""
     height, width = pair_of(node, "two numbers: [height, width]")
     return integer(height, 1, MAX_SIDE), integer(width, 1, MAX_SIDE)
 
@@ -479,7 +481,7 @@ def parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
 
 
 def parse_value(text: str) -> Any:
-    """Return the plain value of a text in a scenario, such as `9`, `RED` or `[5, 7]`.
+    """Return the Python value that a piece of YAML text stands for, such as `9`, `RED` or `[5, 7]`.
 
     Raises:
         ValueError: the text is not valid YAML.

@@ -105,7 +105,8 @@ def is_file_name(text: str) -> bool:
 
 
 def make_file_name(text: str) -> str:
-    """Return a file name made from a text; "game" if no letter is left."""
+    """Return a valid file name made from the letters and digits of `text`; "game" if it has
+    none."""
     name = re.sub(r"[^\w-]+", "-", text).strip("-")[:50] or "game"
     return name if is_file_name(name) else f"game-{name}"
 
@@ -130,7 +131,8 @@ _ACL = "system.posix_acl_access"
 
 
 def path_exists(path: Path) -> bool:
-    """Return True if the path exists; False also if the name is too long or invalid."""
+    """Return True if there is a file or folder at `path`; False if there is none, or if no file can
+    have such a name."""
     try:
         return path.exists()
     except OSError:
@@ -200,7 +202,7 @@ def check_own_file(path: Path) -> None:
 
 
 def _check_kind(path: Path, status: os.stat_result) -> None:
-    """Raise `OSError` unless the status is that of a regular file."""
+    """Raise `OSError` with the name `path` unless `status` is that of a regular file."""
     if kind := _FILE_KINDS.get(stat.S_IFMT(status.st_mode)):
         raise OSError(f"{path} is {kind}, not a file")
 
@@ -305,12 +307,12 @@ class AtomicFile:
             raise OSError(f"{target} cannot be written: {error.strerror}") from None
 
     def commit(self) -> None:
-        """Replace the target file with the draft."""
+        """Put the draft in the place of the target file."""
         self._lock.close()
         self.path.replace(self._target)
 
     def discard(self) -> None:
-        """Remove the draft; do nothing after `commit`."""
+        """Delete the draft, so that the target file stays as it was; do nothing after `commit`."""
         self._lock.close()
         self.path.unlink(missing_ok=True)
 

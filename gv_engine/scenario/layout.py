@@ -72,8 +72,8 @@ Prefab = Parts
 
 
 def make_prefab(kind: ObjectType) -> Prefab:
-    """Return the components of a new object of a type: its type, no position, and the type's
-    own."""
+    """Return the components of a new object of type `kind`: its type, a position off the grid, and
+    those that the type lists."""
     return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
 
 
@@ -140,7 +140,7 @@ class Layout:
 
     @cached_property
     def type_table_length(self) -> int:
-        """Length of tables by type index, rounded up."""
+        """Length of arrays that have one value per object type number, rounded up."""
         longest = max(kind.index for kind in self.types) + 1
         return max(2 * _STEP, -(-longest // _STEP) * _STEP)
 
@@ -196,7 +196,7 @@ class Layout:
 
     @cached_property
     def agent_types(self) -> frozenset[float]:
-        """Indices of object types as which agents see each other."""
+        """Numbers of the object types as which agents appear to each other."""
         parts = (part for body in self.bodies for part in body)
         return frozenset(values[0] for cls, values in parts if cls is Kind)
 
@@ -258,7 +258,7 @@ class Layout:
 
     @cached_property
     def entity(self) -> np.dtype[Any]:
-        """dtype of an entity number."""
+        """Smallest NumPy dtype that can hold all entity numbers."""
         # unsigned, so that compiled code need not handle negative indices
         return np.min_scalar_type(self.capacity - 1)
 
@@ -503,7 +503,8 @@ def _object_mask(layout: Layout, rows: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _agent_cell_numbers(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the (n, A + 1) numbers of the agents' cells, row by row from 1; 0 for none."""
+    """Return for each of n worlds and A agents the number of the agent's cell, counted row by row
+    from 1; 0 for an agent off the grid."""
     y, x = (rows["position"][axis][:, : layout.agents + 1].astype(np.int64) for axis in ("y", "x"))
     return np.where(y >= 0, y * (layout.width + 1) + x + 1, 0)
 

@@ -174,7 +174,8 @@ _ENTRY = re.compile(r"^  ([\w.-]+):", re.MULTILINE)
 
 
 def find_variant_names(text: str) -> list[str]:
-    """Return the names of the variants of a built-in file, found without parsing YAML."""
+    """Return the names of the variants (named settings) in the `text` of a built-in scenario file,
+    found without parsing YAML."""
     block = _BLOCK.search(text)
     return _ENTRY.findall(block[1]) if block else []
 
@@ -301,7 +302,7 @@ class ScenarioRef(NamedTuple):
 
 
 def list_built_in_grids() -> dict[str, ScenarioRef]:
-    """Return the built-in grid scenarios of one agent by name."""
+    """Return file and variant of each built-in gridworld scenario with one agent, by name."""
     packs = sorted(_list_folder(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
     return _list_folder(SCENARIOS) | _list_folder(GALLERY) | dict(packs) | list_minigrid_grids()
 
@@ -343,8 +344,8 @@ def list_scenarios(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
 
 @cache
 def _cached_variant_names(file: Path, changed: int) -> list[str]:
-    """Return the names of a file's variants, cached until the modification time `changed`
-    changes."""
+    """Return the names of the variants in a scenario file; cached until `changed`, the file's
+    modification time, is another one."""
     return find_variant_names(file.read_text(encoding="utf-8"))
 
 
@@ -437,6 +438,7 @@ def _describe_broken_link(path: Path) -> str:
 
 
 def _suggest_file(folder: Path, name: str = "") -> str:
-    """Return the end of a message: the YAML files of a folder, the one nearest to `name` first."""
+    """Return the end of an error message that lists the YAML files in `folder`, with the one most
+    similar to `name` first."""
     files = sorted(path.name for path in folder.glob("*") if path.suffix in _SUFFIXES)
     return suggestion(name, files, "there are")

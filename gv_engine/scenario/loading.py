@@ -227,7 +227,7 @@ def _is_step_limit(value: Any) -> bool:
 
 
 def _are_actions(value: Any) -> bool:
-    """Return True for a non-empty list of different action numbers."""
+    """Return True if `value` is a list of at least one action number, all different."""
     is_list = isinstance(value, list) and all(type(number) is int for number in value)
     return is_list and 0 < len(set(value)) == len(value)
 

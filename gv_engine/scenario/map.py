@@ -64,7 +64,7 @@ class Symbol:
 
     @property
     def contents(self) -> tuple[Symbol, ...]:
-        """Symbols inside the objects and in the agent's hand."""
+        """Symbols for the objects that lie inside boxes and in the agent's hand."""
         contents = [option.content for option in self.options]
         return tuple(symbol for symbol in (*contents, self.holds) if symbol)
 
@@ -379,7 +379,8 @@ class MapReader:
                     yield y, x, symbol
 
     def _cell_node(self, y: int, x: int = 0) -> YamlNode:
-        """Return a node for messages that points to a cell and its line in the file."""
+        """Return a node for error messages about the map cell in row `y`, column `x`, with its line
+        in the file."""
         first, cell = self._node.first_row, (y, x)
         return replace(self._node, line=self._node.line if first is None else first + y, cell=cell)
 

@@ -142,14 +142,14 @@ class Missions:
 
     @property
     def characters(self) -> frozenset[str]:
-        """All characters that mission texts may contain."""
+        """Set of all characters that may occur in the scenario's mission texts."""
         return frozenset("".join((*self.texts, *self._types.values(), *COLORS)).lower()).union(
             "".join(self.texts), digits, "-"
         )
 
     @property
     def max_text_length(self) -> int:
-        """Upper bound of the number of characters of a mission text."""
+        """Number of characters that no mission text of the scenario exceeds."""
         word = max(map(len, (*self._types.values(), *COLORS, str(np.iinfo(np.int32).min))))
         return max(len(text) + text.count("{") * word for text in self.texts)
 

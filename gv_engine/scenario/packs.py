@@ -66,7 +66,7 @@ class SokobanLevel:
 
 
 def read_sokoban(text: str) -> Iterator[SokobanLevel]:
-    """Yield the levels of a Sokoban file, in order.
+    """Yield the levels in `text`, the content of a Sokoban level file, in order.
 
     Raises:
         ValueError: a row is too long, or a level has too many rows.
@@ -112,7 +112,8 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
 
 
 def _is_row(line: str) -> bool:
-    """Return True if a line without leading blanks is part of a board."""
+    """Return True if `line`, without blanks at its start, is a row of a Sokoban board and no title
+    or comment."""
     usual = "#" in line and _ENCODED.fullmatch(line) is not None
     return usual or (line.startswith("#") and ":" not in line)
 
@@ -253,7 +254,8 @@ def _read_tileset(
 
 
 def _read_properties(node: Element) -> dict[str, str]:
-    """Return the properties of a map or of a tile by name."""
+    """Return the custom properties of a map or tile, an XML element of the editor Tiled, by
+    name."""
     properties = node.iterfind("properties/property")
     return {each.get("name", ""): each.get("value") or each.text or "" for each in properties}
 
@@ -343,7 +345,8 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
 
 
 def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
-    """Return the scenario of a file that only holds levels: it extends the built-in `sokoban`."""
+    """Return the scenario for a file that holds only levels: it extends the built-in scenario
+    `sokoban`."""
     text = {"extends": _SOKOBAN_RULES, LEVELS: file.name}
     return NodeBuilder(problems).from_python(text, YamlNode(None, line=1))
 
@@ -395,7 +398,7 @@ def no_file_message(name: str) -> str:
 
 
 def no_level_message(name: str, levels: tuple[PackLevel, ...]) -> str:
-    """Return the message for an unknown level name, with a list of all levels."""
+    """Return the error message that the pack has no level `name`, with a list of all its levels."""
     numbered = [f"{number} {level.title}".strip() for number, level in enumerate(levels, 1)]
     return f"no level {name!r}; there are {', '.join(numbered)}"
 

@@ -184,7 +184,7 @@ def apply_settings(
 
 
 def _list_sampled_names(entries: Mapping[str, YamlNode]) -> Iterable[str]:
-    """Return the names under `draw`."""
+    """Return the names of the random values that a scenario file defines under `draw`."""
     names = entries["draw"].value if "draw" in entries else None
     return names if isinstance(names, dict) else ()
 

@@ -60,7 +60,7 @@ class RandomValue:
 
 def make_table(fill: int, *sizes: int) -> NDArray[np.int64]:
     """Return an array filled with `fill`, of at least these sizes, each rounded up to a power of
-    two, so that tables of similar sizes share one compiled program."""
+    two: arrays of similar sizes then share one compiled program."""
     return np.full([1 << max(0, size - 1).bit_length() for size in sizes], fill, np.int64)
 
 
@@ -122,7 +122,7 @@ class RandomValues:
         return -1 - self._add(RandomValue(NUMBER, numbers, weights=(1,) * len(numbers)))
 
     def _add(self, value: RandomValue) -> int:
-        """Append a random value and return its index."""
+        """Append a random value to the list and return its index."""
         self._values.append(value)
         return len(self._values) - 1
 

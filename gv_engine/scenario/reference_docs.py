@@ -60,7 +60,8 @@ _PARAMETER_VALUE: JsonSchema = {
 
 
 def load_formats() -> dict[str, ScenarioFormat]:
-    """Return the scenario formats of the domains whose libraries are installed, by domain name."""
+    """Return the format of the scenario files of each domain whose library is installed, by name of
+    the domain."""
     present = [domain for domain in DOMAINS.values() if not domain.missing_message]
     return {domain.name: resolve_name(domain.format) for domain in present}
 
@@ -241,7 +242,8 @@ class _Expander:
         return expanded
 
     def map_definition(self, name: str) -> str:
-        """Return the name of the definition that replaces another one here."""
+        """Return the name of the schema definition that stands here in place of the definition
+        `name`."""
         name = self.definitions.get(name, name)
         return _changed_name(name) if self.is_changed else name
 
@@ -409,7 +411,7 @@ def _component_topic(cls: type) -> Topic:
 
 
 def describe_dtype(dtype: Any) -> str:
-    """Return the dtype of a component's column as a text."""
+    """Return words for the values that a component's field with this dtype can hold."""
     names = {"entity": "an entity", "coordinate": "a row or column, or -1"}
     return names.get(str(dtype), str(dtype))
 
@@ -528,7 +530,8 @@ def list_rule_sections(
 
 
 def _iter_alternatives(call: Call) -> Iterator[Call]:
-    """Yield the rules of which any suffices, for a `reduce_any` call; else the call itself."""
+    """Yield the calls nested in a `reduce_any` call, one of which suffices; for any other call the
+    call itself."""
     inner = [part for path in call.walk_paths() if len(path) == 2 for part in path[1:]]
     yield from inner if call.name == "reduce_any" and inner else (call,)
 

@@ -152,7 +152,8 @@ def _list_possible_names(document: Document) -> set[str]:
 
 
 def list_referring_nodes(root: YamlNode) -> list[YamlNode]:
-    """Return the values of the top-level keys that may contain references."""
+    """Return the values of those top-level keys of a scenario file that may contain references to
+    Python code."""
     entries = root.value if isinstance(root.value, dict) else {}
     return [node for key, node in entries.items() if key not in _NO_REFERENCES]
 
@@ -456,7 +457,8 @@ class NameResolver:
 
     @property
     def types(self) -> ObjectTypes:
-        """Object types that the scenario may name; computed again after its modules change."""
+        """Table of the object types that the scenario may name; made anew after further modules
+        have been imported."""
         cache_key = len(self.modules), self.declared_types
         if self._types is None or self._types[0] != cache_key:
             self._types = cache_key, self._build_types()
@@ -474,12 +476,13 @@ class NameResolver:
         return ObjectTypes((*self.declared_types, *own, *shared))
 
     def is_type_taken(self, name: str) -> bool:
-        """Return True if the engine, or a module of the scenario, has a type of this name. Types of
-        other scenarios in the process do not count."""
+        """Return True if the engine or a module of this scenario has an object type of this name;
+        those of other scenarios do not count."""
         return name in self.types and self.types[name].module in self._list_type_modules()
 
     def list_grid_types(self) -> tuple[int, ...]:
-        """Return the types that can stand on grids: built-in ones and those of the scenario."""
+        """Return the numbers of the object types that can be on a grid: built-in ones and those of
+        the scenario."""
         modules = self._list_type_modules()
         return tuple(t.index for t in self.types if t.in_grid and t.module in modules)
 

@@ -48,7 +48,8 @@ def use_default_sigint() -> None:
 
 
 def check_sibling_packages() -> None:
-    """Check that `components` and `systems` are the packages beside gv_engine.
+    """Check that Python imports the packages `components` and `systems` from beside gv_engine, and
+    not others of these names.
 
     Both names are common: a folder of that name in the current folder, or another distribution,
     would be imported instead.

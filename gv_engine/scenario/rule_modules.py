@@ -387,7 +387,8 @@ def find_author_line(error: BaseException) -> str:
 
 
 def _is_author_frame(frame: FrameType) -> bool:
-    """Return True if a frame runs code of a rule file or of a module that a scenario names."""
+    """Return True if the call frame runs code of a scenario's author: of a rule file, or of a
+    module that a scenario names."""
     name = frame.f_globals.get("__name__", "")
     return is_rule_module(name) or name in _loaded
 
@@ -407,7 +408,7 @@ def is_engine_frame(frame: FrameType) -> bool:
 
 
 def _get_top_package(frame: FrameType) -> str:
-    """Return the name of the top-level package of a frame's module."""
+    """Return the name of the top-level package whose code a call frame runs."""
     name: str = frame.f_globals.get("__name__", "")
     return name.partition(".")[0]
 

@@ -118,7 +118,7 @@ class Scenario:
         folder: str | Path | None = None,
         **options: Any,
     ) -> Scenario:
-        """Load a scenario by name, from a file or from a mapping.
+        """Load a gridworld scenario by name, from a file or from a mapping.
 
         Args:
             source: name or Gymnasium id of a built-in scenario; path of a YAML file or of a folder
@@ -208,7 +208,7 @@ class Scenario:
         return (height, width) if is_known else room
 
     def mission(self, w: Any) -> str:
-        """Return the mission text of a world's agent; "" for none.
+        """Return the mission text of the first agent in world `w`; "" if it has no mission.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.
@@ -217,8 +217,8 @@ class Scenario:
 
     @cached_property
     def _end_paths(self) -> tuple[tuple[Call, ...], ...]:
-        """Call paths of all terminating functions, nested ones included, numbered from 1 by
-        `ended_by`."""
+        """For each terminating function, nested ones included, the calls that lead to it; the
+        column `ended_by` numbers them from 1."""
         return tuple(path for call in self.calls(TERMINATING) for path in call.walk_paths())
 
     def describe_ending(self, w: Any, agent: int) -> str:

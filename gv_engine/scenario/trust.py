@@ -155,7 +155,7 @@ DEFAULT_TRUST = Trust()
 
 
 def pop_consent(options: dict[str, Any]) -> Consent:
-    """Remove the options about Python code from `options` and return them."""
+    """Remove from `options` those that say which Python code may run, and return them."""
     names = options.keys() & Consent.__annotations__.keys()
     return cast(Consent, {name: options.pop(name) for name in names})
 

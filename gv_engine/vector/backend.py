@@ -129,17 +129,19 @@ class StepArrays:
 
     @property
     def unused_names(self) -> set[str]:
-        """Return the names of observation arrays that stay empty."""
+        """Names of those observation arrays that are empty, because the scenario does not need
+        them."""
         empty = [name for name in _OBSERVATION_ARRAYS if not getattr(self, name).shape[1]]
         return {*empty, *(f"final_{name}" for name in empty)}
 
     def reshape_by_world(self, name: str, num_worlds: int) -> NDArray[Any]:
-        """Return the array of this name as (N, A, ...), by world and agent."""
+        """Return the array `name`, with one entry per agent of each world, as (N, A, ...) for N
+        worlds."""
         array: NDArray[Any] = getattr(self, name)
         return array.reshape(num_worlds, len(array) // num_worlds, *array.shape[1:])
 
     def copy_from(self, source: StepArrays) -> None:
-        """Copy the values of source arrays into these arrays."""
+        """Copy the values of all arrays in `source` into the arrays of the same names here."""
         for mine, theirs in zip(vars(self).values(), vars(source).values(), strict=True):
             mine[...] = theirs
 
@@ -229,7 +231,7 @@ class Backend(Protocol):
 
     @property
     def resolved(self) -> Backend:
-        """Return the backend that runs the worlds for good, or this one if that may still
+        """Backend that runs the worlds from now on; this one itself as long as that may still
         change."""
         return self
 
@@ -357,7 +359,8 @@ class Backend(Protocol):
         """Run the rendering systems on world i; `show` gets the finished frame."""
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """Return constructor arguments, rows and outputs."""
+        """Return what is pickled: the constructor's arguments, the states of all worlds and the
+        outputs."""
         arguments = self.scenario, len(self), *self.settings
         return arguments, self.snapshot(np.arange(len(self))), self.outputs
 

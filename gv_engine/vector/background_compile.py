@@ -176,7 +176,8 @@ if hasattr(os, "register_at_fork"):
 
 @atexit.register
 def _stop_all() -> None:
-    """Stop all compilations when this process exits."""
+    """Kill the subprocesses of all background compilations; Python calls this when the process
+    exits."""
     for compilation in _COMPILATIONS.values():
         compilation.stop()
 

@@ -44,8 +44,8 @@ _MAX_SINGLE_WORLDS = 32
 
 @cache
 def _get_thread_pool(size: int, process: int) -> ThreadPoolExecutor:
-    """Return `size` worker threads; a forked process gets its own, as threads do not survive a
-    fork."""
+    """Return a pool of `size` worker threads for the process id `process`; a forked process needs a
+    pool of its own."""
     return ThreadPoolExecutor(size, "gv-engine")
 
 
@@ -176,13 +176,13 @@ class CompiledBatch(Backend):
         self._single_chunk = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
 
     def prepare(self) -> None:
-        """Load or compile all programs."""
+        """Load the compiled programs from the cache, or compile them now."""
         for program in self.programs:
             program.prepare()
 
     def load(self) -> bool:
-        """Load the programs from the cache; return True if all are loaded, so that `prepare` takes
-        no time."""
+        """Load the compiled programs that are in the cache; return True if these are all, so that
+        `prepare` takes no time."""
         return all(program.load() for program in self.programs)
 
     def __len__(self) -> int:
@@ -288,7 +288,8 @@ class CompiledBatch(Backend):
         raise RuleError.in_worlds(failed, error)
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
-        """Return copies of these worlds as rows, () or (K,) like `worlds`."""
+        """Return a record (row) of the state of each of `worlds`; shape () for one world number,
+        (K,) for several."""
         rows: NDArray[Any] = self._words[np.atleast_1d(worlds)].view(self.rows.dtype)
         return rows.reshape(np.shape(worlds))
 

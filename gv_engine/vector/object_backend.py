@@ -109,7 +109,8 @@ class ObjectBatch(Backend):
             self.outputs.terms[seat] = 0.0
 
     def _next_level(self, i: int, rng: np.random.Generator) -> int:
-        """Return the index of the listed level for world i: the requested one or a random one."""
+        """Return the index of the next level of world number `i` in the list of levels: the
+        requested one, or one picked by `rng`."""
         level, self.requested_levels[i] = int(self.requested_levels[i]), RANDOM_LEVEL
         return level if level != RANDOM_LEVEL else int(rng.random() * len(self.levels))
 
@@ -160,12 +161,14 @@ class ObjectBatch(Backend):
         return rows.reshape(np.shape(worlds))
 
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Restore these worlds from rows."""
+        """Set `worlds` to the states in `rows`, records of world states; a single record counts for
+        all."""
         for world, row in self._iter_worlds_and_rows(worlds, rows):
             world.restore(row)
 
     def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
-        """Set the generators of these worlds from records, () for all of them or (K,)."""
+        """Set the random number generators of `worlds` to the states in `records`; a single record
+        counts for all."""
         for world, record in self._iter_worlds_and_rows(worlds, records):
             world.rng = generator_from_row(record)
 

@@ -161,7 +161,8 @@ def hash_words(words: Any, salts: Any, masks: Any) -> Any:
 
 
 def hash_rows(words: Any, salts: Any, masks: Any, keys: Any) -> None:
-    """Write the hashes of (n, k) words into (n,) `keys`; compiled."""
+    """Write the 64-bit hash of each of n records, given as (n, k) `words`, into `keys`; runs
+    compiled. See `hash_words`."""
     for i in range(len(words)):
         keys[i] = hash_words(words[i], salts, masks)
 

@@ -25,7 +25,8 @@ _POOL = 4
 
 
 def _make_constants(first: int, factor: int, count: int) -> NDArray[np.uint32]:
-    """Return (count, 1) uint32: first, first * factor, first * factor**2 and so on."""
+    """Return `count` 32-bit numbers, each `factor` times the one before, as NumPy's seeding uses
+    them; shape (count, 1)."""
     values = accumulate(repeat(factor, count - 1), lambda a, b: a * b & 0xFFFFFFFF, initial=first)
     return np.array(list(values), np.uint32)[:, None]
 
@@ -97,12 +98,14 @@ def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
 
 
 def _hash(words: NDArray[np.uint32], salts: NDArray[np.uint32], start: int, count: int) -> Any:
-    """Return (count, K) words, each hashed by its own constant from index `start` on."""
+    """Return `count` hashed versions of 32-bit words, each by two of the constants `salts`, from
+    index `start` on."""
     mixed = (words ^ salts[start : start + count]) * salts[start + 1 : start + count + 1]
     return mixed ^ mixed >> _HALF
 
 
 def _add(high: Any, low: Any, records: NDArray[Any]) -> Any:
-    """Return the high and low halves of 128-bit states plus the increments of the records."""
+    """Return (high, low), the halves of the 128-bit numbers given by `high` and `low` plus the
+    increments in `records`."""
     total = low + records["inc_low"]
     return high + records["inc_high"] + (total < low), total

@@ -164,7 +164,8 @@ class ObjectColumn:
     __slots__ = ("_cast", "_rows")
 
     def __init__(self, rows: list[Any], cast: type) -> None:
-        """Make a column over the components of all entities; `cast` converts written values."""
+        """Make a column that reads and writes one field of the components in `rows`; `cast`
+        converts written values."""
         self._rows = rows
         self._cast = cast
 
@@ -298,7 +299,8 @@ class RowWorld:
         self._layout, self._row = layout, row
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field of the row: columns, an array, or a number."""
+        """Return the field `name` of the world's record: the columns of a component, an array, or a
+        number."""
         value = self._row[name]
         return RowColumns(value) if value.dtype.names else value.item() if not value.ndim else value
 
@@ -315,13 +317,13 @@ class RowWorld:
         return self._layout.everyone[: self.present if self._layout.has_smaller_members else None]
 
     def cells(self) -> NDArray[np.uint8]:
-        """Return (H, W, 3) uint8 type, state and colour index of the entity that shows in each
-        cell."""
+        """Return an (H, W, 3) array of (type, state, colour) numbers: how each cell looks, by the
+        topmost object in it."""
         return self._get_appearances(np.where(self.at != NOTHING, self.at, self.ground))
 
     def beneath(self) -> NDArray[np.uint8] | None:
-        """Return (H, W, 3) uint8, like `cells`, of the ground only; None in worlds without
-        ground."""
+        """Return an (H, W, 3) array like that of `cells`, but of the ground layer alone; None in
+        worlds without this layer."""
         return self._get_appearances(self.ground) if "ground" in self._layout.layers else None
 
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:

@@ -58,7 +58,8 @@ class SystemProcessor(esper.Processor):
         self.turns = make_runner(self.bound.run, world, agents)
 
     def process(self, canvas: Any = None) -> None:
-        """Run the system in a step, for its agents; do nothing while rendering."""
+        """Run the system for the agents that take part in the step; do nothing when the world is
+        drawn on a `canvas`."""
         if canvas is None:
             self.turns()
 
@@ -67,7 +68,7 @@ class RenderingProcessor(SystemProcessor):
     """Processor of a rendering system, which paints on the canvas."""
 
     def process(self, canvas: Any = None) -> None:
-        """Paint on the canvas; do nothing in a step."""
+        """Draw on the `canvas`; do nothing in a step, where there is none."""
         if canvas is not None:
             self.bound.run(self.world, canvas.agent, canvas)
 
@@ -105,7 +106,7 @@ class TerminatingProcessor(SystemProcessor):
     """Processor that ends the episode for an agent when its test is true."""
 
     def __init__(self, world: Any, call: Call) -> None:
-        """Bind a terminating call to a world."""
+        """Prepare `call`, a terminating system with its arguments, to run in `world`."""
         super().__init__(world, call)
         self._numbers = {id(part): number for number, part in enumerate(call.walk(), 1)}
 
@@ -129,7 +130,8 @@ class EnsurePlaced(esper.Processor):
         self.turns = make_runner(check_agent_placed, world, world.playing)
 
     def process(self, canvas: Any = None) -> None:
-        """Check the agents in a step."""
+        """Check that all agents in a step are on the grid; do nothing when the world is drawn on a
+        `canvas`."""
         if canvas is None:
             self.turns()
 
@@ -232,7 +234,7 @@ class BoundScenario:
             esper.remove_processor(type(processor))
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """Wrap all functions, see `Simulation.watch`."""
+        """Replace each rule function by `wrap(system, name, function)`, see `Simulation.watch`."""
         for bound in (*self.resets, *self._rules, self.visibility, *self.observations):
             bound.watch(wrap)
 
@@ -267,8 +269,8 @@ class Simulation:
 
     @property
     def member(self) -> Scenario:
-        """Return the scenario that the world plays; of a mixture, the member that the last reset
-        sampled."""
+        """Scenario that the world plays; in a mixture, the member scenario that the last reset
+        picked."""
         return self._bound.scenario
 
     @property
@@ -381,7 +383,7 @@ class Simulation:
             reward.terms[agent] = term_values[slot]
 
     def _clear_terms(self) -> None:
-        """Set the reward terms of all agents to 0."""
+        """Set to 0 what each reward function gave each agent."""
         for agent in self.agents:
             self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 

@@ -124,17 +124,18 @@ class ObjectView:
         self._set_cells(entities, opaque)
 
     def clear_row(self, i: int) -> int:
-        """Return the transparent cells of a row as bits; bit j is column j."""
+        """Return an integer whose bits mark the cells of view row `i` that do not block vision; bit
+        j is column j."""
         return self._clear[i][0]
 
     def clear_row_from_right(self, i: int) -> int:
-        """Return the transparent cells of a row as bits, from the right: bit j is column width - 1
-        - j."""
+        """Return an integer whose bits mark the cells of view row `i` that do not block vision; bit
+        j is column width - 1 - j."""
         return self._clear[i][1]
 
     def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
-        """Set the seen cells of a row as bits: from the left in `seen`, from the right in
-        `from_right`."""
+        """Mark cells of view row `i` as seen: column j for each bit j of `seen`, column width - 1 -
+        j for each bit j of `from_right`."""
         self._seen[i] = _unpack_bits(seen, from_right, self._width)
 
     def show(

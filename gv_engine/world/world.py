@@ -265,7 +265,7 @@ class ObjectWorld(Verbs, World):
         self.free = min(self.free, e)
 
     def state_of(self, e: int) -> int:
-        """Return the state of an entity, 0 for types with one state."""
+        """Return the number of the state that entity `e` is in; 0 for types with a single state."""
         column = self._state_columns[self.kind.value[e]]
         return 0 if column is None else column[e]
 
@@ -385,7 +385,7 @@ class ObjectWorld(Verbs, World):
         return int(place.y == y and place.x == x)
 
     def is_taken(self, y: int, x: int) -> bool:
-        """Return True if an agent is in a cell that holds one agent only."""
+        """Return True if the cell (y, x) holds a solid agent, so that no other one can enter."""
         return not self.is_alone and super().is_taken(y, x)
 
     def stand(self, agent: int, y: int, x: int) -> None:
@@ -443,12 +443,14 @@ class ObjectWorld(Verbs, World):
         return self._get_appearances(self._select_cells(self.ground, marked))
 
     def _select_cells(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
-        """Return the cells inside the grid; only the marked ones if `marked` is given."""
+        """Return the part of `cells` inside the grid; only the cells that the mask `marked`
+        selects, if given."""
         inside = cells[: self.height, : self.width]
         return inside if marked is None else inside[marked]
 
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return (..., 3) uint8 type, state and colour index of an array of entities."""
+        """Return (type, state, colour) numbers for an array of entity numbers: an array of the same
+        shape with 3 more at the end."""
         flat = np.frombuffer(self.shown(entities.ravel().tolist(), repeat(True)), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
@@ -576,7 +578,7 @@ _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items(
 
 @lru_cache(maxsize=64)
 def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
-    """Return the (y, x) cells at the edge of a grid, row by row."""
+    """Return (y, x) of all cells at the edge of a grid of this size, row by row."""
     whole = product(range(height), range(width))
     return [(y, x) for y, x in whole if y in (0, height - 1) or x in (0, width - 1)]
 
