@@ -215,8 +215,8 @@ def _view_memory(label: str, buffer: Any) -> NDArray[Any]:
 
 
 def _reports_read_only(buffer: Any) -> bool:
-    """Return True if this DLPack tensor says whether it is read-only, which is so since DLPack
-    1.0."""
+    """Return True if the DLPack tensor `buffer` says whether it is read-only, which is so since
+    DLPack 1.0."""
     try:
         capsule = buffer.__dlpack__(max_version=(1, 0))
     except TypeError:

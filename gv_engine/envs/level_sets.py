@@ -63,8 +63,8 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
 
 
 def _runtime_calls(member: Scenario) -> Iterator[Call]:
-    """Yield the rule calls of a scenario that run after a reset, with nested calls, except those
-    for rendering."""
+    """Yield the rule calls of the scenario `member` that run after a reset, with nested calls,
+    except those for rendering."""
     for phase in Phase:
         if phase not in (RESET, RENDERING):
             for call in member.calls(phase):

@@ -157,8 +157,8 @@ class Grid:
 def grid_object(
     code: NDArray[np.uint8], contains: GridObject | None, cell: tuple[int, int] = (-1, -1)
 ) -> GridObject | None:
-    """Return the object whose type, colour and state have the MiniGrid numbers in `code`; None for
-    an empty cell."""
+    """Return the object whose type, colour and state have the MiniGrid numbers in `code`, with
+    another object in it if it `contains` one; None for an empty cell."""
     kind, color, state = code.tolist()
     if TYPE_NAMES[kind] in ("unseen", "empty", "agent"):
         return None
@@ -276,8 +276,8 @@ class MiniGridEnv(GridEnv):
         highlight: bool | None = None,
         **options: Any,
     ) -> None:
-        """Make the world and the observation and action spaces; the class says what each argument
-        means."""
+        """Make the world and the spaces, with MiniGrid's view of `agent_view_size` cells;
+        `tile_size` and `highlight` let MiniGrid's own code draw the pictures."""
         super().__init__(_with_view_size(scenario, agent_view_size), render_mode, **options)
         self._draws_like_minigrid = tile_size is not None or highlight is not None
         self._tile_size = tile_size or 32

@@ -91,7 +91,8 @@ class MiniGridEncoder(ObservationEncoder):
     space: spaces.Dict
 
     def __init__(self, scenario: Scenario, fully_observable: bool = False) -> None:
-        """Make the encoder and the observation space; the class says what each argument means."""
+        """Make the encoder and the observation space: of the agent's view, or of the whole level if
+        `fully_observable`."""
         super().__init__(Representation.of_observation(scenario))
         self._fully_observable = bool(fully_observable)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer

@@ -57,14 +57,14 @@ class EachAgentVectorEnv(GridVectorEnv):
         return self.scenario.present_agents(self._by_world(member)[:, 0])
 
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
-        """Return an array of shape (N * A, …) with shape (N, A, …), by world and agent; both share
-        their memory."""
+        """Return `lines`, an array of shape (N * A, …), with shape (N, A, …) by world and agent;
+        both share their memory."""
         agents = len(self.scenario.sharing.names)
         return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
 
     def _info(self, outputs: Any = None) -> dict[str, Any]:
         """Return the dictionary `info` about all agents of all worlds, with `live`: True for agents
-        that can still act."""
+        that can still act. `outputs` are the caller's arrays."""
         out = self._batch.outputs
         over = self._by_world(out.terminated | out.truncated)
         live = (~over | over.all(axis=1, keepdims=True)) & self._present_agents(out.member)
@@ -174,7 +174,7 @@ class AgentsVectorEnv:
         self, rows: NDArray[Any], worlds: ArrayLike | None = None, *, trusted: bool = False
     ) -> tuple[Any, dict[str, Any]]:
         """Set `worlds` to the states in `rows`, records from `snapshot`, as `GridVectorEnv.restore`
-        does."""
+        does; `trusted` ones are not checked."""
         observation, info = self.flat.restore(rows, worlds, trusted=trusted)
         return self._by_world(observation), self._by_world(info)
 
@@ -205,8 +205,8 @@ class AgentsVectorEnv:
         }
 
     def _by_world(self, lines: Any) -> Any:
-        """Return arrays of shape (N * A, …), also in dictionaries, with shape (N, A, …); a tuple of
-        texts becomes one tuple per world."""
+        """Return `lines`, arrays of shape (N * A, …), also in dictionaries, with shape (N, A, …); a
+        tuple of texts becomes one tuple per world."""
         if isinstance(lines, dict):
             return {name: self._by_world(value) for name, value in lines.items()}
         (agents,) = self.agent_shape

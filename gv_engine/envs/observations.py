@@ -61,7 +61,8 @@ class IndexGrid(ObservationEncoder):
     space: spaces.Dict
 
     def __init__(self, scenario: Scenario, name: str) -> None:
-        """Make the encoder and the observation space; the class says what each argument means."""
+        """Make the encoder for the representation called `name`, such as "compact", and the
+        observation space."""
         super().__init__(Representation.of_observation(scenario, name))
         self.space = self._representation.gymnasium_space
         self._agent_id_grid = agent_id_grid(scenario.area.shape, observer_pose(scenario))
@@ -154,7 +155,7 @@ class OneHotGrid(IndexGrid):
     """
 
     def __init__(self, scenario: Scenario, dtype: str = "uint8") -> None:
-        """Make the encoder and the observation space; the class says what each argument means."""
+        """Make the encoder of planes of zeros and ones of this dtype, and the observation space."""
         if dtype not in ("uint8", "float32"):
             raise ValueError(f"dtype={dtype!r}: allowed are 'uint8' and 'float32'")
         super().__init__(scenario, "compact")
@@ -213,7 +214,8 @@ class PixelView(ObservationEncoder):
     space: spaces.Box
 
     def __init__(self, scenario: Scenario, cell: int = 8, channels_first: bool = False) -> None:
-        """Make the encoder and the observation space; the class says what each argument means."""
+        """Make the encoder of pictures, with `cell` pixels for a cell's side, and the observation
+        space; `channels_first` puts the colour axis first."""
         super().__init__(Representation.of_observation(scenario, "cells"))
         cell = check_at_least(_LEAST_SIDE, cell=cell)
         self._planar = bool(channels_first)
@@ -357,7 +359,8 @@ class FlatEncoder(ObservationEncoder):
     space: spaces.Box
 
     def __init__(self, scenario: Scenario, onehot: bool = False, dtype: str | None = None) -> None:
-        """Make the encoder and the observation space; the class says what each argument means."""
+        """Make the encoder of flat vectors, of code numbers or, with `onehot`, of zeros and ones,
+        and the observation space."""
         if dtype not in (None, "float32"):
             raise ValueError(f"dtype={dtype!r}: allowed are 'float32' and None")
         self._encoder: IndexGrid = OneHotGrid(scenario) if onehot else IndexGrid(scenario, "cells")
@@ -407,7 +410,8 @@ class MissionEncoder(ObservationEncoder):
     """
 
     def __init__(self, encoder: ObservationEncoder, missions: Missions) -> None:
-        """Make the encoder and the observation space; the class says what each argument means."""
+        """Make the encoder that adds the agent's mission to the observations of `encoder`, and the
+        observation space."""
         super().__init__(encoder._representation)
         self._encoder, self._missions = encoder, missions
         self.space = encoder.space_with_mission(missions)

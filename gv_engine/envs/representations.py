@@ -64,7 +64,7 @@ def _default_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
 
 
 def _no_overlap_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return code numbers in which states begin above the largest type, and colours above the
+    """Return code numbers in which states begin above the largest type, and `colors` above the
     largest state. `states` is the number of states by type."""
     state = max(states) + 1
     color = state + max(states.values()) + 1
@@ -74,8 +74,8 @@ def _no_overlap_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes
 
 
 def _compact_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return code numbers without gaps: first the types, then the states of each type, then the
-    colours. `states` is the number of states by type."""
+    """Return code numbers without gaps: first the types, then the states of each type, then
+    `colors`. `states` is the number of states by type."""
     firsts, count = {}, len(states)
     for kind, number in states.items():
         firsts[kind] = count
@@ -86,8 +86,8 @@ def _compact_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
 
 
 def _cell_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return code numbers with one number for each combination of type, state and colour. `states`
-    is the number of states by type."""
+    """Return code numbers with one number for each combination of type, state and one of `colors`.
+    `states` is the number of states by type."""
     firsts, count, stride = {}, 0, len(colors)
     for kind, number in states.items():
         firsts[kind] = count
@@ -140,8 +140,8 @@ class Representation:
         is_state: bool,
         types: ObjectTypes = OBJECT_TYPES,
     ) -> None:
-        """Make the tables of code numbers and the Gymnasium space; the class says what each
-        argument means."""
+        """Make the tables of code numbers for these types (`objects`) and `colors`, and the
+        Gymnasium space of grids of this `shape`, with the agent if `is_state`."""
         if name not in _CODES:
             raise ValueError(f"no representation {name!r}: {describe_allowed(name, tuple(_CODES))}")
         kinds = sorted({NONE_GRID_OBJECT, *objects} | (set() if is_state else {HIDDEN}))
@@ -199,8 +199,8 @@ class Representation:
         bound the code numbers of each channel."""
 
         def box(shape: tuple[int, ...], low: Any, high: Any, dtype: Any) -> spaces.Box:
-            """Return a Gymnasium box of this shape and dtype; the bounds are repeated to fill the
-            shape."""
+            """Return a Gymnasium box of this shape and dtype; the bounds `low` and `high` are
+            repeated to fill the shape."""
             low, high = (np.broadcast_to(bound, shape).astype(dtype) for bound in (low, high))
             return spaces.Box(low, high, dtype=dtype)
 
@@ -295,8 +295,8 @@ class Representation:
         return np.ndarray.copy if self.name == "default" else self.codes
 
     def _look_up(self, table: NDArray[Any], indices: NDArray[np.uint8], noun: str) -> NDArray[Any]:
-        """Return the code numbers in `table` for type or colour numbers; `noun` names what they
-        are, for the error message.
+        """Return the code numbers in `table` for `indices`, type or colour numbers; `noun` names
+        what they are, for the error message.
 
         Raises:
             ValueError: an index is not listed.
@@ -348,8 +348,8 @@ def look_up_codes(
     stride: int,
     out: NDArray[Any],
 ) -> bool:
-    """Write the code numbers of (M, 3) `cells` into (M, channels) `out`, by tables of `types`,
-    `first_states` and `colors`. Return True if a number is `unlisted`; also runs compiled."""
+    """Write the code numbers of (M, 3) `cells` into (M, channels) `out`, by tables; `stride` is not
+    0 if a cell has a single number. Return True if a number is `unlisted`."""
     has_unlisted = False
     for k in range(len(cells)):
         kind, color = types[cells[k, 0]], colors[cells[k, 2]]
@@ -364,7 +364,7 @@ def look_up_codes(
 
 
 def agent_id_grid(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
-    """Return (…, H, W) arrays with 1 in the cell of the agent and 0 elsewhere; `agent` (…, 3) has
+    """Return arrays (…, *shape) with 1 in the cell of the agent and 0 elsewhere; `agent` (…, 3) has
     its y, x and orientation. All are 0 if it is off the grid."""
     y, x = agent[..., 0, None, None], agent[..., 1, None, None]
     height, width = shape

@@ -190,8 +190,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         lengths: NDArray[np.int64],
         success: NDArray[np.bool_],
     ) -> None:
-        """Add reward sum, length and success of the episodes that have just ended (where `ended` is
-        True) to the dictionary `info`."""
+        """Add reward sum (`returns`), length and success of the episodes that have just ended
+        (where `ended` is True) to the dictionary `info`."""
         episode = {"r": np.where(ended, returns, 0.0), "l": np.where(ended, lengths, 0)}
         if self.scenario.tells_success:
             episode["s"] = ended & success

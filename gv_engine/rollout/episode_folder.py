@@ -281,8 +281,8 @@ class EpisodeFolder:
         self._count_rows(sum(episode.length for episode in episodes), len(episodes))
 
     def _count_rows(self, more_steps: int, more_episodes: int) -> None:
-        """Add to the numbers of steps and episodes in all files what has just been written; until
-        then it does not count."""
+        """Add `more_steps` and `more_episodes`, which have just been written, to the numbers in all
+        files; until then they do not count."""
         steps, number = self.steps + more_steps, self.episodes + more_episodes
         for array in self._step_arrays.values():
             array.set_count(steps)

@@ -232,8 +232,8 @@ class CallablePolicy:
         return actions.astype(np.int64)
 
     def _check_probabilities(self, values: Any) -> NDArray[np.float64]:
-        """Return the action probabilities that the author's function gave as float64, after a check
-        of their shape (N, actions).
+        """Return `values`, the action probabilities from the author's function, as float64, after a
+        check of their shape (N, actions).
 
         Raises:
             PolicyError: they have another shape or dtype.
@@ -372,8 +372,8 @@ def _policy_names(text: str) -> list[str]:
 
 
 def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
-    """Return `text`, the value of the option `--policy`, with absolute paths, for processes that
-    run in other folders."""
+    """Return `text`, the value of the option `--policy`, with absolute paths, for processes in
+    other folders; `sharing` has the names of the agents."""
     if len(sharing.names) > 1 and "=" in text:
         parts = (part.partition("=") for part in text.split(","))
         return ",".join(f"{agent}={with_absolute_paths(name)}" for agent, _, name in parts)
@@ -384,8 +384,8 @@ def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
 
 
 def policies_by_agent(text: str, sharing: TurnPolicy) -> dict[str, str]:
-    """Return the policy name of each agent in `text`: one policy for all agents, or a list such as
-    `ann=random,hunters=valid` (agents or teams).
+    """Return the policy name of each agent in `text`: one for all agents, or a list such as
+    `ann=random,hunters=valid`. `sharing` has the names of agents and teams.
 
     Raises:
         PolicyError: there is no such agent or team.
@@ -432,8 +432,8 @@ class MultiAgentPolicy:
 
 
 def _select_agent(values: Any, k: int) -> Any:
-    """Return the part of agent number `k` (from 0) of arrays (N, A, …), also inside dictionaries:
-    arrays (N, …)."""
+    """Return the part of agent number `k` (from 0) of `values`, arrays (N, A, …), also inside
+    dictionaries: arrays (N, …)."""
     if isinstance(values, dict):
         return {name: _select_agent(value, k) for name, value in values.items()}
     return np.ascontiguousarray(values[:, k])

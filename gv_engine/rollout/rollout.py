@@ -243,8 +243,8 @@ class _StepHistory:
             arrays[name][self._row] = values[name]
 
     def record_terms(self, terms: Sequence[NDArray[np.float64]]) -> None:
-        """Store what each reward function gave in the current step, an array (N,) or (N, A) for
-        each function."""
+        """Store `terms`, what each reward function gave in the current step: an array (N,), or (N,
+        A) for A agents, for each function."""
         row = self._blocks[-1].arrays["reward_terms"][self._row]  # (N, F) or (N, A, F)
         for column, term in enumerate(terms):
             row[..., column] = term

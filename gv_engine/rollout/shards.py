@@ -82,8 +82,8 @@ class Job:
     def play(
         self, env: Any, policy: Policy, first: int, episodes: int
     ) -> Iterator[FinishedEpisode]:
-        """Play `episodes` episodes of the rollout, from episode number `first` on, and yield each
-        when it is finished."""
+        """Play `episodes` episodes of the rollout in `env` with `policy`, from episode number
+        `first` on, and yield each when it is finished."""
         seeds = [sequence.seed for sequence in self.sequences]
         return rollout(env, policy, episodes, self.seed, self.keep, first, self.masks, seeds)
 

@@ -188,8 +188,8 @@ class Area:
 def _find_cell_numbers(
     area: Area, facing: int, y: int, x: int, height: int, width: int, row: int
 ) -> NDArray[np.int64]:
-    """Return the numbers of the grid cells in `area` for an agent at (y, x) with this facing; cell
-    (y, x) has the number y * `row` + x. Cached and read-only."""
+    """Return the numbers y * `row` + x of the grid cells in `area` for an agent at (y, x) with this
+    facing, on a grid of this height and width. Cached and read-only."""
     # first and last row and column, and the quarter turns to the left that turn the area up
     top, bottom, left, right, quarters = {
         FORWARD: (area.ymin, area.ymax, area.xmin, area.xmax, 0),

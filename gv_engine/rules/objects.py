@@ -193,7 +193,7 @@ class ObjectTypes:
             np.copyto(states, to_relative(states, facing), where=np.isin(grid[..., 0], kinds))
 
     def __getitem__(self, key: int | str) -> ObjectType:
-        """Return the object type with this number or name.
+        """Return the object type whose number or name is `key`.
 
         Raises:
             KeyError: no such type; the message suggests the most similar name.
@@ -246,8 +246,8 @@ class DeclaredTypes(ObjectTypes):
         self._packages.pop(package, None)
 
     def add(self, new: ObjectType) -> None:
-        """Register an object type; it replaces a type of the same name that the same module has
-        declared before."""
+        """Register the object type `new`; it replaces a type of the same name that the same module
+        has declared before."""
         package = package_of(new.module)
         self._packages.setdefault(package, {})[new.module, new.name] = new
         if not package:

@@ -302,8 +302,8 @@ def _check_helper(
     leading: tuple[str, ...],
     names: list[str],
 ) -> None:
-    """Raise a TypeError unless `helper` (a condition or check of a system) takes the `leading`
-    arguments in order, and else only parameters in `names`."""
+    """Raise a TypeError unless `helper`, such as a condition, of the rule `function` takes the
+    `leading` arguments in order, and else only parameters in `names`."""
     arguments = list(inspect.signature(helper).parameters)[1:]
     first = [name for name in leading if name in arguments]
     for position, name in enumerate(arguments):
@@ -366,7 +366,7 @@ class Registry:
                 self._systems[new.name] = new
 
     def add(self, new: System) -> None:
-        """Register a system under its name.
+        """Register the system `new` under its name.
 
         Raises:
             ValueError: the name is taken.

@@ -185,8 +185,8 @@ class CallReader:
     def read_calls(
         self, node: YamlNode, phase: Phase, processors: bool = False
     ) -> tuple[Call, ...]:
-        """Return the calls that the entries of the list in `node` describe, in order, without those
-        that have errors; `processors` as for `read_call`."""
+        """Return the calls of systems of `phase` that the list in `node` describes, in order,
+        without entries that have errors; with `processors`, esper.Processors are allowed."""
         return self._problems.read_each(
             fields.items(node), lambda item: self.read_call(item, phase, processors=processors)
         )
@@ -271,8 +271,8 @@ class CallReader:
             self._problems.add(node, message + fields.suggestion(key, allowed))
 
     def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
-        """Run the check that the system of `call` defines for its arguments, and report its error
-        message, if any, at the wrong entry or at `node`."""
+        """Run the check that the system of `call` defines for its arguments; report its message at
+        the wrong one of `entries`, the arguments' nodes, or else at `node`."""
         try:
             problem = call.run_check(self.area, len(self.agents.bodies), self.names.types)
         except Exception as error:  # whatever an author's check may raise

@@ -362,8 +362,8 @@ def _read_base(
     problems: ErrorCollector,
     bytes_left: int,
 ) -> Document:
-    """Read the scenario file that `node` names under `extends`, and return its document, with
-    references made relative to the folder of `document`."""
+    """Read the scenario file that `node` names under `extends`, for `document`, and return it.
+    `above` are the files that extend it; it may have `bytes_left` bytes at most."""
     name = fields.text(node)
     beside = (Path(document.label).parent if document.source else document.folder) / name
     built_in = list_playable_scenarios()

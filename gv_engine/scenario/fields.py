@@ -462,8 +462,8 @@ message."""
 
 
 def parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
-    """Return the mapping in the bytes of a YAML file as a node. If a key occurs twice, its first
-    value is used and an error is added to `problems`.
+    """Return the mapping in `raw`, the bytes of a YAML file, as a node. If a key occurs twice, its
+    first value is used and an error is added to `problems`.
 
     Raises:
         FieldError: the file is not UTF-8, not YAML, no mapping, or exceeds a size limit.
@@ -497,7 +497,7 @@ def parse_value(text: str) -> Any:
 
 
 def decode_utf8(raw: bytes) -> str:
-    """Return the bytes of a file decoded as UTF-8 text.
+    """Return `raw`, the bytes of a file, as text decoded from UTF-8.
 
     Raises:
         FieldError: the bytes are not UTF-8; the error has the line.
@@ -573,8 +573,8 @@ class NodeBuilder:
         self._values = self._characters = 0
 
     def count_value(self, node: YamlNode, depth: int, characters: int = 0) -> None:
-        """Add the value `node` at nesting level `depth` to the totals; raise `FieldError` if a size
-        limit is exceeded, with a message only the first time."""
+        """Add the value `node` with so many `characters`, at nesting level `depth`, to the totals;
+        raise `FieldError` if a size limit is exceeded, with a message only the first time."""
         # aliases can make a short file huge or endless
         self._values += 1
         self._characters += characters
@@ -588,8 +588,8 @@ class NodeBuilder:
             raise node.error(f"more than {_MAX_CHARACTERS:,} characters, with aliases" * first)
 
     def _enter_key(self, at: YamlNode, key: str, line: int | None = None) -> YamlNode:
-        """Return an empty node for the value of `key` in the mapping `at`, and count the key's
-        characters; raise `FieldError` if the key or its path is too long."""
+        """Return an empty node for the value of `key`, in this line, in the mapping `at`, and count
+        the key's characters; raise `FieldError` if the key or its path is too long."""
         path = _join_path(at.path, key)
         if len(key) > _MAX_KEY or len(path) > _MAX_PATH:
             message = f"a key of more than {_MAX_KEY} characters, or {_MAX_PATH} with its path"
@@ -628,8 +628,8 @@ class NodeBuilder:
     def _read_entries(
         self, tree: yaml.MappingNode, at: YamlNode, depth: int
     ) -> dict[str, YamlNode]:
-        """Return the entries of the YAML mapping `tree`, including those that `<<` merges into it;
-        report each key that occurs twice."""
+        """Return the entries of the YAML mapping `tree` (`at` is its place, `depth` its nesting
+        level), with those that `<<` merges into it; report each key that occurs twice."""
         merged: dict[str, YamlNode] = {}
         entries: dict[str, YamlNode] = {}
         lines: dict[str, int] = {}

@@ -208,8 +208,8 @@ def _check_kind(path: Path, status: os.stat_result) -> None:
 
 
 def open_own_file(path: str | Path, flags: int) -> int:
-    """Open a regular file that has no second name (hard link) and return its descriptor; to be
-    passed to `open` as its `opener`.
+    """Open a regular file that has no second name (hard link), with these `os.open` flags, and
+    return its descriptor; to be passed to `open` as its `opener`.
 
     Nothing is written through links into other folders.
 
@@ -248,7 +248,7 @@ def _limit_message(label: str, max_bytes: int) -> str:
 
 
 def format_bytes(num_bytes: int) -> str:
-    """Return a number of bytes with a unit.
+    """Return a number of bytes as text with a fitting unit, such as "512 KiB".
 
     >>> format_bytes(512 * 1024), format_bytes(6_500_000)
     ('512 KiB', '6.2 MiB')
@@ -319,8 +319,8 @@ class AtomicFile:
 
 @contextmanager
 def atomic_write(path: Path, follow_links: bool = True) -> Iterator[Path]:
-    """Context manager that yields the path of a temporary file (draft) for the block to write; at
-    the end of the block the draft replaces the file at `path`.
+    """Context manager that yields the path of a temporary file (draft) to write; at the end of the
+    block the draft replaces `path`. `follow_links` says if `path` may be a link.
 
     An error in the block removes the draft and leaves `path` as it was. See `AtomicFile` for
     permissions and links.
@@ -511,8 +511,8 @@ def parse_xml(raw: bytes) -> Element:
     builder, parser, depth = TreeBuilder(), expat.ParserCreate(), 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        """Add an element to the tree at its start tag `name`; raise `ValueError` if it is nested
-        too deeply."""
+        """Add an element with these attributes to the tree at its start tag `name`; raise
+        `ValueError` if it is nested too deeply."""
         nonlocal depth
         depth += 1
         if depth > _MAX_XML_DEPTH:
@@ -526,8 +526,8 @@ def parse_xml(raw: bytes) -> Element:
         builder.end(name)
 
     def check(name: str, system: str | None, public: str | None, declares: int) -> None:
-        """Raise `ValueError` for a DOCTYPE that declares entities or attributes: the parser calls
-        this with the parts of each DOCTYPE."""
+        """Raise `ValueError` for a DOCTYPE that declares entities or attributes; the XML parser
+        calls this with the parts of each DOCTYPE."""
         if declares:
             raise ValueError(
                 "its DOCTYPE declares entities or attributes; remove what is in its brackets"

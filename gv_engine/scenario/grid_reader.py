@@ -229,8 +229,8 @@ class TopLevel:
     def read_actions(
         self, default: tuple[int, ...], known: Iterable[KeyCommand] = ()
     ) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
-        """Read the key `action_space`: return (numbers of the actions, custom actions with their
-        keys), or (`default`, ()) if it is missing or wrong."""
+        """Read the key `action_space`: return (action numbers, custom actions with their keys), or
+        (`default`, ()) on errors. `known` are custom actions declared elsewhere."""
         read = partial(read_actions, self.problems, known=known)
         return self.key("action_space", read, (default, ()))
 

@@ -93,8 +93,8 @@ def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
 
 
 def _has_other_name(below: Entries, above: Entries) -> bool:
-    """Return True if two mappings name different things under one of the keys that hold names, such
-    as `name` or `object`."""
+    """Return True if the mappings `below` and `above` name different things under one of the keys
+    that hold names, such as `name` or `object`."""
     return any(
         key in below and key in above and below[key].text != above[key].text for key in _NAME_KEYS
     )
@@ -123,8 +123,8 @@ def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
 
 
 def index_by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
-    """Return the items of a list by the name that each of them gives; the second item of equal name
-    gets the suffix `_2`."""
+    """Return the list items `nodes` by the name that each of them gives; the second item of equal
+    name gets the suffix `_2`."""
     names = []
     for node in nodes:
         entries = mapping(_as_mapping(node, "name"))
@@ -139,8 +139,8 @@ def _as_mapping(node: YamlNode, key: str) -> YamlNode:
 
 
 def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
-    """Yield the differences between two scenarios as texts of one line each; `path` is the key path
-    of the two nodes, for the text."""
+    """Yield what has changed between the scenarios `before` and `after`, as texts of one line each;
+    `path` is the key path of the two nodes."""
     first, second = (
         index_by_name(node.value) if isinstance(node.value, list) else node.value
         for node in (before, after)
@@ -181,7 +181,7 @@ def find_variant_names(text: str) -> list[str]:
 
 
 def read_variant_names(root: YamlNode) -> tuple[str, ...]:
-    """Return the names under `variants` in a scenario file, which are settings to choose from, in
+    """Return the names under `variants`, settings to choose from, in the scenario file `root`, in
     order; () if it has none.
 
     Raises:
@@ -201,8 +201,8 @@ def read_variant_names(root: YamlNode) -> tuple[str, ...]:
 
 
 def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
-    """Return True if one of the variants (named settings) in the file adds nothing to the level's
-    definition, so that the file is complete without any of them."""
+    """Return True if one of the variants (named settings) in a file with these entries adds nothing
+    to the level's definition: the file is then complete without any."""
     arguments = _list_keys(entries.get(_RESET))
     return any(
         variant.keys() & _LEVEL_SOURCES <= entries.keys()

@@ -149,8 +149,8 @@ def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
 
 
 def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...] = ()) -> Symbol:
-    """Read what one map character stands for: the name of an object, or a mapping that describes an
-    object, a choice of objects, or an agent.
+    """Read what a map character stands for: an object's name, or a mapping that describes an
+    object, several, or an agent. `draws` has the random values it may name.
 
     Args:
         extra_keys: keys that are allowed besides those of a symbol.
@@ -222,7 +222,7 @@ def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: O
 
 def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
     """Read the object that lies in a box or in the agent's hand; raise a FieldError if `node`
-    describes an agent."""
+    describes an agent. `draws` has the random values it may name."""
     symbol = read_symbol(draws, node)
     if symbol.facing is not None:
         raise node.error("found an agent, expected an object: {object: Key, color: RED}")
@@ -230,8 +230,8 @@ def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
 
 
 def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, layer: str) -> None:
-    """Raise a FieldError at `node` if an object that `symbol` may give does not belong to `layer`,
-    the ground or what stands above it."""
+    """Raise a FieldError at `node` if an object that `symbol` may give does not belong to `layer`
+    ("ground" or above). `draws` resolves random values."""
     if layer == GROUND and symbol.facing is not None:
         raise node.error("the agent stands on the ground: write `agent` beside `ground`")
     for option in symbol.options:
@@ -249,8 +249,8 @@ def _read_facing(node: YamlNode) -> int:
 def _read_options(
     draws: RandomValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
-    """Return (symbols, weights) of a legend entry that picks an object at random by `one_of` and
-    `weights`."""
+    """Return (symbols, weights) of a legend entry with `one_of` and `weights`, which picks an
+    object at random. `draws` has the random values it may name."""
     for key in ("object", "state", "color", "content"):
         if key in entries:
             raise entries[key].error(f"`{key}` belongs into the items of `one_of`")
@@ -290,8 +290,8 @@ class LevelSource:
 
 
 def read_map(source: LevelSource, node: YamlNode) -> tuple[Call, ...]:
-    """Return the calls of reset systems that build the level in `node`, a map without random
-    parts."""
+    """Return the calls of reset systems that build the level in `node`, a map without random parts;
+    `source` has the legend and collects errors."""
     level = MapReader(source, node)
     level.require_agent()
     sides = map(round_up_size, level.shape)
@@ -317,8 +317,8 @@ _UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
 def make_symbol_check(
     draws: RandomValues, kinds: Collection[int], colors: Collection[int]
 ) -> Callable[[Symbol], str]:
-    """Return a function that returns the error message for a symbol with an object type or colour
-    outside of the state space, "" for all other symbols.
+    """Return a function that gives the error message for a symbol whose type or colour is not in
+    the state space, else "". `draws` resolves random values.
 
     Args:
         kinds, colors: type and colour indices that the state space allows on the grid.
@@ -449,8 +449,8 @@ _PLAIN = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
 def grid_to_text(
     grid: NDArray[np.uint8], types: ObjectTypes, agent: tuple[int, int, int] | None = None
 ) -> str:
-    """Return a drawing of an (H, W, 3) array of (type, state, colour) cells, one character per
-    cell; `?` for hidden cells.
+    """Return a drawing of `grid`, an (H, W, 3) array of (type, state, colour) numbers, with one
+    character per cell; `?` for hidden cells.
 
     Objects without a character of their own show the first letter of their type's name.
 
@@ -481,8 +481,8 @@ def view_to_text(
     observer: tuple[int, int],
     mission: str = "",
 ) -> str:
-    """Return an observation as text: its cells as characters, the mission, the object in hand, and
-    each object with its position from `observer`.
+    """Return an observation as text: the cells of `grid` as characters, the mission, `item` (the
+    object in hand), and each object with its position from `observer`.
 
     >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
     >>> grid[0, 2] = 5, 2, 4
@@ -538,8 +538,8 @@ def frame_to_text(frame: Frame) -> str:
 
 
 def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> str:
-    """Return the name of an object in words with its state and colour, from the numbers of type
-    (`kind`), state and colour.
+    """Return the name of an object in words with its state and `color`; all are numbers, `kind`
+    that of its type.
 
     >>> describe_object(OBJECT_TYPES, 5, 2, 4)
     'locked yellow door'

@@ -292,8 +292,8 @@ class _Reader:
         texts: Sequence[str],
         values: dict[str, int],
     ) -> int:
-        """Read `wording`, which says which of `texts` is used. Return the number of texts to pick
-        from at random, else 0; a fixed choice is stored in `values`."""
+        """Read `wording` in the mission's entries, which says which of `texts` is used. Return how
+        many to pick from at random, else 0; a fixed choice is stored in `values`."""
         wording = entries.get("wording")
         if wording is None:
             if len(texts) > 1:

@@ -226,8 +226,8 @@ class _Reader(TopLevel):
     def check_compatibility(
         self, read: Sequence[tuple[YamlNode, Scenario, float]], own_actions: bool
     ) -> None:
-        """Report an error for each member whose view area, actions, agents or class `Mission`
-        differ from the others. With `own_actions` the mixture sets the actions."""
+        """Report an error for each member in `read` whose view area, actions, agents or class
+        `Mission` differ from the others. With `own_actions` the mixture sets the actions."""
         _, first, _ = read[0]
         for node, scenario, _ in read[1:]:
             if scenario.area != first.area:

@@ -405,7 +405,7 @@ def no_level_message(name: str, levels: tuple[PackLevel, ...]) -> str:
 
 def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iterator[PackLevel]:
     """Yield the levels that `node` gives: as a list, as one mapping with a map, or as a path
-    relative to `folder`."""
+    relative to `folder`, which `files` reads."""
     if isinstance(node.value, list):
         for item in node.value:
             yield from _read_levels(item, folder, files)
@@ -529,8 +529,8 @@ def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
 
 
 def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[str]:
-    """Return the rows of characters of a Tiled map, where the topmost tile of each cell counts;
-    `files` assigns the characters, errors are reported at `node`."""
+    """Return the rows of characters of `level`, a Tiled map, where the topmost tile of a cell
+    counts; `files` assigns the characters, errors are reported at `node`."""
     rows = np.full(level.shape, ".")
     for name, tiles in level.layers:
         numbers, first, where = np.unique(tiles, return_index=True, return_inverse=True)

@@ -225,7 +225,7 @@ def _read_parameter(
     name: str, node: YamlNode, settings: Mapping[str, Any], builder: NodeBuilder
 ) -> ScenarioParameter:
     """Read the parameter `name` that `node` declares under `parameters`; its value comes from
-    `settings`, or else from its default."""
+    `settings`, or else from its default. `builder` makes nodes of values."""
     if not name.isidentifier() or name in _RESERVED:
         names = ", ".join(_RESERVED)
         raise node.error(f"found the name {name!r}, expected letters, digits and _, not {names}")
@@ -298,8 +298,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBuilder) -> YamlNode:
-    """Return a copy of the text in `node` with `$name` and `$(…)` replaced by `values`; if the text
-    is nothing but one of these, its value keeps its type."""
+    """Return a copy of the text `node`, made by `builder`, with `$name` and `$(…)` replaced by
+    `values`; a text that is only one of these gives a value of its type."""
     text, pieces, start = node.text, list[str](), 0
     while (at := text.find("$", start)) >= 0:
         pieces.append(text[start:at])

@@ -139,8 +139,8 @@ class DomainPlugin(Protocol):
     def make_rollout_env(
         self, scenario: Any, num_envs: int, workers: int = 1, **options: Any
     ) -> Any:
-        """Return a vector environment with `num_envs` worlds for recording episodes; if there are
-        several agents, arrays have an axis for them."""
+        """Return a vector environment for recording episodes in `num_envs` worlds, shared by
+        `workers`; for several agents, arrays have an axis of agents."""
 
     def describe_size(self, scenario: Any) -> str:
         """Return the size of the scenario's first level as a text."""

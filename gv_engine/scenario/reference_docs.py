@@ -121,8 +121,8 @@ def _scenario_schema(formats: Mapping[str, ScenarioFormat]) -> JsonSchema:
 
 
 def _domain_schema(name: str, formats: Mapping[str, ScenarioFormat]) -> JsonSchema:
-    """Return the JSON schema of the scenarios of the domain `name`: complete ones, mixtures of
-    several, or files with variants."""
+    """Return the JSON schema of the scenarios of the domain `name`: complete ones, mixtures, or
+    files with variants. `formats` has the format of each domain."""
     if name not in formats:
         return _ANY_OBJECT
     whole = {
@@ -475,8 +475,8 @@ def _format_call(name: str, function: Callable[..., Any], start: int) -> str:
 def _make_topic(
     name: str, source: Any, parts: Iterable[tuple[str, str, str]], example: str
 ) -> Topic:
-    """Return the topic (entry of the reference) `name` about the function or class `source`, with
-    its docstring and source position."""
+    """Return the topic (entry of the reference) `name` about the function or class `source`: its
+    docstring, its place, tables of its `parts`, and an `example`."""
     docstring = inspect.getdoc(source) or ""
     file, line = source_location(source)
     path = Path(file)

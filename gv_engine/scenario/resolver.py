@@ -152,8 +152,8 @@ def _list_possible_names(document: Document) -> set[str]:
 
 
 def list_referring_nodes(root: YamlNode) -> list[YamlNode]:
-    """Return the values of those top-level keys of a scenario file that may contain references to
-    Python code."""
+    """Return the values of those top-level keys of the scenario file `root` that may contain
+    references to Python code."""
     entries = root.value if isinstance(root.value, dict) else {}
     return [node for key, node in entries.items() if key not in _NO_REFERENCES]
 
@@ -282,8 +282,8 @@ class NameResolver:
         return thing
 
     def _is_allowed(self, definition: Any) -> bool:
-        """Return True if the module that defines a Python object is in the scenario's folder, or is
-        one that the scenario is trusted to use."""
+        """Return True if the Python object `definition` comes from the scenario's folder, or from a
+        module that the scenario is trusted to use."""
         module = _get_module_name(definition)
         if is_rule_module(module):
             folders = self._folder.resolve(), *self._trust.base_folders
@@ -394,8 +394,8 @@ class NameResolver:
         return fields.suggestion(name, names)
 
     def _resolve_own_system(self, node: YamlNode, phase: Phase, processors: bool = False) -> System:
-        """Return the system that a reference `module:name` to an author's code names; with
-        `processors` it may be an esper.Processor."""
+        """Return the system of `phase` that a reference `module:name` to an author's code names;
+        with `processors` it may be an esper.Processor."""
         thing = self._get_object(node)
         if isinstance(thing, type) and issubclass(thing, esper.Processor):
             if not processors or phase not in _PROCESSOR_PHASES:

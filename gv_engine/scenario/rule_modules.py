@@ -138,8 +138,8 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> machinery.ModuleSpec | None:
-        """Return the import specification of the rule file or package with this module name; None
-        for any other module. Python calls this on import.
+        """Return the import specification of the rule file or package called `fullname`; None for
+        any other module. Python calls this on import.
 
         Raises:
             ImportError: the file lies outside of the scenario's folder.
@@ -414,8 +414,8 @@ def _get_top_package(frame: FrameType) -> str:
 
 
 def make_rule_error(error: Exception | errors.Stopped) -> errors.RuleError:
-    """Return a `RuleError` for an exception that a rule caused, with file and line of the author's
-    code in its message.
+    """Return a `RuleError` for `error`, an exception that a rule caused, with file and line of the
+    author's code in its message.
 
     Raises:
         Exception: the error itself, if no rule caused it.
@@ -435,8 +435,8 @@ def make_rule_error(error: Exception | errors.Stopped) -> errors.RuleError:
 
 
 def make_system_error(error: Exception) -> errors.RuleError:
-    """Return a `RuleError` for an exception in a step without a line of an author's code; the
-    message names the system that failed."""
+    """Return a `RuleError` for `error`, an exception without a line of an author's code; the
+    message names the system (rule) that failed."""
     system = system_of(error)
     message = _describe_error(error)
     if isinstance(error, IndexError):
@@ -449,8 +449,8 @@ def make_system_error(error: Exception) -> errors.RuleError:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return class and text of an exception; for an unknown column or component also a list of the
-    known ones."""
+    """Return class and text of the exception `error`; for an unknown column or component also a
+    list of the known ones."""
     owner = getattr(error, "obj", None)
     layout = getattr(owner, "layout", None)
     component: Any = getattr(owner, "cls", None)

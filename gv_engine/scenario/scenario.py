@@ -440,8 +440,8 @@ def _build_scenario(
 def _load_member_document(
     source: Document | str | Path, mixture: Document, settings: Mapping[str, Any]
 ) -> Document:
-    """Read the file of a member of `mixture` and return its document; raise an error if it belongs
-    to another domain or is a mixture itself."""
+    """Read `source`, a member of `mixture`, with parameter values `settings`, and return its
+    document; raise an error for another domain or a nested mixture."""
     if isinstance(source, Document):
         document, called = source, source.label
     else:

@@ -95,7 +95,8 @@ class CompiledBatch(Backend):
     uses_compiled_code = True
 
     def make_worlds(self, num_worlds: int) -> None:
-        """Allocate the records of all worlds, and the arrays that the compiled programs get."""
+        """Allocate the records of `num_worlds` worlds, and the arrays that the compiled programs
+        get."""
         from gv_engine.compiler import programs  # imports llvmlite
 
         scenario, num_threads = self.scenario, self.num_threads
@@ -190,7 +191,8 @@ class CompiledBatch(Backend):
         return len(self.rows)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Run the compiled programs on all worlds with these actions; see `Backend.step`."""
+        """Apply the actions to all worlds by the compiled programs; `mode` says when a finished
+        world starts anew. See `Backend.step`."""
         self._actions[:] = actions
         if self._single_chunk:
             failed = self._run_program(self._lanes[0][0], 0, len(self.rows), mode)
@@ -216,7 +218,7 @@ class CompiledBatch(Backend):
 
     def _run_program(self, lane: _Lane, start: int, stop: int, mode: int) -> int:
         """Run the program of `lane` (one thread's program and arrays) on the worlds `start` to
-        `stop` - 1; return how many of them failed.
+        `stop` - 1, in autoreset `mode`; return how many of them failed.
 
         Worlds that failed before the last Python error are not counted.
         """
@@ -244,8 +246,8 @@ class CompiledBatch(Backend):
         return i + 1
 
     def _run_in_chunks(self, mode: int) -> int:
-        """Run all programs on all worlds, in chunks of worlds that several threads take; return how
-        many worlds failed."""
+        """Run all programs on all worlds, in chunks that several threads take, in autoreset `mode`;
+        return how many worlds failed."""
         num_worlds, chunk = len(self.rows), self._chunk
         starts = count(0, chunk)
 

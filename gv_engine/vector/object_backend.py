@@ -60,7 +60,8 @@ class ObjectBatch(Backend):
         return len(self.simulations)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Apply the actions to the worlds one by one; see `Backend.step`."""
+        """Apply the actions to the worlds one by one; `mode` says when a finished world starts
+        anew. See `Backend.step`."""
         failed: dict[int, Exception] = {}
         one_by_one = iter(actions.tolist())
         for i, chosen in enumerate(zip(*(one_by_one,) * self._agents)):
@@ -142,8 +143,8 @@ class ObjectBatch(Backend):
     def _write_extra_arrays(
         self, simulation: Simulation, agent: int, grid: NDArray[Any], more: Iterator[NDArray[Any]]
     ) -> None:
-        """Write those observations of an agent that only some scenarios or encoders need: ground,
-        whole grid and mission, into the arrays `more` in this order."""
+        """Write into the arrays `more` what an agent observes besides `grid`, as far as it is
+        needed, in this order: ground, whole grid, mission."""
         if "ground" in self.more:
             simulation.view.show_ground(simulation.world, agent, grid, next(more))
         if "whole" in self.more:
@@ -207,8 +208,8 @@ class DeferredBackend(Backend):
     _pending: tuple[CompiledBatch, Compilation] | None = None
 
     def make_worlds(self, num_worlds: int) -> None:
-        """Make compiled worlds if their programs are in the cache; else worlds of Python objects,
-        and compile in the background."""
+        """Make `num_worlds` compiled worlds if their programs are in the cache; else worlds of
+        Python objects, and compile in the background."""
         from gv_engine.vector.compiled_backend import CompiledBatch
 
         arguments = self.scenario, num_worlds, *self.settings, self.outputs
@@ -250,8 +251,8 @@ class DeferredBackend(Backend):
         self.requested_levels = worlds.requested_levels
 
     def _switch_to_compiled(self, compiled: CompiledBatch, compilation: Compilation) -> None:
-        """Continue with the worlds `compiled` from the present states, unless their programs have
-        failed to compile."""
+        """Continue with the worlds `compiled` from the present states, unless `compilation`, which
+        has ended, has failed."""
         self._pending = None
         for program in compiled.programs:
             program.failure = (compilation.failures or {}).get(program.key, program.failure)
@@ -267,7 +268,7 @@ class DeferredBackend(Backend):
 
     def _warn_not_compilable(self, error: DoesNotCompileError) -> None:
         """Warn that the worlds stay Python objects, which are slow, since a rule of an author does
-        not compile.
+        not compile; `error` tells why.
 
         Raises:
             BuiltInDoesNotCompileError: all rules are built-in, so that it is a fault of the engine.
@@ -282,8 +283,8 @@ class DeferredBackend(Backend):
         return len(self.current)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Switch to the compiled worlds if they are ready now, then apply the actions; see
-        `Backend.step`."""
+        """Switch to the compiled worlds if they are ready now, then apply the actions; `mode` says
+        when a finished world starts anew. See `Backend.step`."""
         if self._pending and self._pending[1].is_over():
             self._switch_to_compiled(*self._pending)
         self.current.step(actions, mode)

@@ -161,8 +161,8 @@ def hash_words(words: Any, salts: Any, masks: Any) -> Any:
 
 
 def hash_rows(words: Any, salts: Any, masks: Any, keys: Any) -> None:
-    """Write the 64-bit hash of each of n records, given as (n, k) `words`, into `keys`; runs
-    compiled. See `hash_words`."""
+    """Write the 64-bit hash of each of n records, given as (n, k) `words`, into `keys`; see
+    `hash_words` for `salts` and `masks`. Runs compiled."""
     for i in range(len(words)):
         keys[i] = hash_words(words[i], salts, masks)
 
@@ -171,8 +171,8 @@ def hash_rows(words: Any, salts: Any, masks: Any, keys: Any) -> None:
 def _make_salts(
     dtype: np.dtype[Any], generator: bool, steps: bool
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return, for each 64-bit word of a record, a random number for hashing and a mask of the bits
-    that count. `generator` and `steps` say if these fields count."""
+    """Return, for each 64-bit word of a record of this dtype, a random number for hashing and a
+    mask of the bits that count. `generator` and `steps` say if these fields count."""
     left_out = _HISTORY - ({"steps"} if steps else set()) | (set() if generator else {"rng"})
     if "who" in (dtype.names or ()):
         left_out -= {"done", "terminated"}
@@ -181,8 +181,8 @@ def _make_salts(
 
 
 def _make_byte_mask(dtype: np.dtype[Any], left_out: Collection[str] = ()) -> NDArray[np.uint8]:
-    """Return one number for each byte of a record: 255 for bytes of fields, 0 for padding and for
-    the fields in `left_out`."""
+    """Return one number for each byte of a record of this dtype: 255 for bytes of fields, 0 for
+    padding and for the fields in `left_out`."""
     if dtype.subdtype:
         inner, shape = dtype.subdtype
         return np.tile(_make_byte_mask(inner), prod(shape))

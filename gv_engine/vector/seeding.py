@@ -25,8 +25,8 @@ _POOL = 4
 
 
 def _make_constants(first: int, factor: int, count: int) -> NDArray[np.uint32]:
-    """Return `count` 32-bit numbers, each `factor` times the one before, as NumPy's seeding uses
-    them; shape (count, 1)."""
+    """Return `count` 32-bit numbers from `first` on, each `factor` times the one before, as NumPy's
+    seeding uses them; shape (count, 1)."""
     values = accumulate(repeat(factor, count - 1), lambda a, b: a * b & 0xFFFFFFFF, initial=first)
     return np.array(list(values), np.uint32)[:, None]
 

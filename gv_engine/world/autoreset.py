@@ -32,8 +32,8 @@ def starts_episode(action: int, mode: int, is_over: bool) -> bool:
 
 
 def resets_in_step(mode: int, is_over: bool) -> bool:
-    """Return True if the step that has ended an episode also starts the next one at once; `mode` is
-    the autoreset mode.
+    """Return True if a step that has ended an episode (`is_over`) also starts the next one at once;
+    `mode` is the autoreset mode.
 
     The last observation then goes into the `final_` arrays. Reward, return, length, flags and
     success stay those of the step.
@@ -70,8 +70,8 @@ WorldIndex = int | NDArray[np.int64]
 
 
 def make_look_actions(num_worlds: int, agents: int, worlds: WorldIndex) -> NDArray[np.int64]:
-    """Return (N * A,) values to pass as actions to `Backend.step`: LOOK, which only shows the
-    world, for `worlds`, and KEEP, which does nothing, for all others."""
+    """Return the actions with which `Backend.step` only shows `worlds` (LOOK) and leaves all others
+    of `num_worlds` alone (KEEP), for each of so many agents."""
     actions = np.full((num_worlds, agents), KEEP)
     actions[worlds] = LOOK
     return actions.ravel()

@@ -70,8 +70,8 @@ def copy_generator(source: Any, target: Any) -> None:
 
 
 def sample_member(rng: Any, members: Any) -> int:
-    """Return the index of a random member scenario of a mixture; `members` have a `share`, the
-    upper end of each one's part of [0, 1)."""
+    """Return the index of a mixture's member scenario, picked with `rng`; `members` have a `share`,
+    the upper end of each one's part of [0, 1)."""
     sample = rng.random()
     member = 0
     while sample >= members[member].share:

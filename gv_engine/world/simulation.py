@@ -153,8 +153,8 @@ def make_processor(world: Any, call: Call) -> Any:
         return type(call.name, (base,), {})(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
-        """Run the author's processor, then take over what it has changed in the world and in the
-        rewards."""
+        """Run the author's processor, if it belongs to this pass (a step, or with a `canvas` the
+        drawing), and take over what it has changed."""
         if (canvas is None) == (phase is not Phase.RENDERING):
             before = [*world.reward]
             try:
@@ -376,8 +376,8 @@ class Simulation:
         return tuple(values)
 
     def set_terms(self, agent: int, values: Iterable[float]) -> None:
-        """Set what each reward function gave the agent in the last step, in the order of the
-        scenario's `reward_names`."""
+        """Store `values` as what each reward function gave the agent in the last step, in the order
+        of the scenario's `reward_names`."""
         playing, term_values = self._bound, list(values)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
             reward.terms[agent] = term_values[slot]

@@ -64,8 +64,8 @@ class ObjectView:
         self._set_cells([NOTHING] * size, [0] * size)
 
     def _set_cells(self, entities: list[int], opaque: list[Any]) -> None:
-        """Store for all cells, row by row, which entity shows and whether the cell blocks vision
-        (`opaque`); mark all cells as not seen."""
+        """Store for all cells, row by row, which of `entities` shows and whether the cell blocks
+        vision (`opaque`); mark all cells as not seen."""
         width = self._width
         self._entities, self._opaque = entities, opaque
         self._entity: NDArray[Any] | None = None
@@ -181,8 +181,8 @@ def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> No
 
 @lru_cache(maxsize=4096)
 def _compute_clear_bits(opaque: tuple[Any, ...]) -> tuple[int, int]:
-    """Return two integers whose bits mark the cells of a row that do not block vision: counted from
-    the left, and from the right."""
+    """Return two integers whose bits mark the cells of a row that are not `opaque`, so that one can
+    look through: counted from the left, and from the right."""
     from_left, from_right = (
         sum(1 << j for j, blocked in enumerate(cells) if not blocked)
         for cells in (opaque, opaque[::-1])
@@ -264,8 +264,8 @@ def make_view_dtype(area: Area, by_rows: bool, with_entities: bool = True) -> np
 
 
 def make_view_record(area: Area, by_rows: bool, with_entities: bool = True) -> np.ndarray[Any, Any]:
-    """Return a new (1,) array of the dtype from `make_view_dtype`, with the sizes of the view
-    filled in."""
+    """Return a new (1,) array for what an agent sees of `area`, with its sizes filled in; the other
+    arguments are those of `make_view_dtype`."""
     record = np.zeros(1, make_view_dtype(area, by_rows, with_entities))
     record["height"], record["width"] = area.shape
     record["y"], record["x"] = area.observer

@@ -436,8 +436,8 @@ class ObjectWorld(Verbs, World):
         return self._get_appearances(np.where(things != NOTHING, things, below))
 
     def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
-        """Return an (H, W, 3) array like that of `cells`, but of the objects on the ground layer
-        alone; None in worlds without this layer."""
+        """Return an (H, W, 3) array like that of `cells`, but of the ground layer alone (of the
+        cells that the mask `marked` selects); None in worlds without this layer."""
         if "ground" not in self.layout.layers:
             return None
         return self._get_appearances(self._select_cells(self.ground, marked))
@@ -449,8 +449,8 @@ class ObjectWorld(Verbs, World):
         return inside if marked is None else inside[marked]
 
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return (type, state, colour) numbers for an array of entity numbers: an array of the same
-        shape with 3 more at the end."""
+        """Return (type, state, colour) numbers for the entity numbers `entities`: an array of the
+        same shape with 3 more at the end."""
         flat = np.frombuffer(self.shown(entities.ravel().tolist(), repeat(True)), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
