@@ -285,8 +285,8 @@ class GridEnv(ScenarioEnv[Any]):
         return self._encoder.encode(*self._observed)
 
     def _info(self) -> dict[str, Any]:
-        """Return the dictionary `info` about the present state: action mask, reward terms and
-        others."""
+        """Return the dictionary `info` about the present state, with the action mask and the reward
+        terms."""
         terms = dict(zip(self._reward_names, self._terms.tolist()))
         info: dict[str, Any] = {"action_mask": self._mask.copy(), "reward_terms": terms}
         if self._flat_info:

@@ -458,8 +458,8 @@ class MiniGridEnv(GridEnv):
         return draw_grid(self.grid, tile_size, self.agent_pos, self.agent_dir, lit)
 
     def render(self) -> Any:
-        """Return a picture of the world: MiniGrid's own if `tile_size` or `highlight` was set, else
-        the one of `GridEnv.render`."""
+        """Return a picture of the world: MiniGrid's own if `tile_size` or `highlight` was set, and
+        the picture of `GridEnv.render` if not."""
         if self.render_mode == "rgb_array" and self._draws_like_minigrid and self._started:
             return self.get_frame(self._highlight, self._tile_size)
         return super().render()

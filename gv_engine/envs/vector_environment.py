@@ -435,7 +435,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     def _copy_results(self, results: Arrays, outputs: Arrays) -> Arrays:
         """Return the arrays `results` by name: copied into the caller's array in `outputs` if there
-        is one, else as the environment copies them."""
+        is one, otherwise into a new array if the environment makes copies."""
         copied = {}
         for name, array in results.items():
             if name in outputs:

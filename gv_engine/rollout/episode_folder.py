@@ -326,8 +326,8 @@ class EpisodeFolder:
             self._close_files()
 
     def remove(self) -> None:
-        """Delete the folder, which has no episodes yet, so that its name is free again; files of
-        others are left."""
+        """Delete the folder and its array files; called while it has no episodes. Files in it that
+        are no part of a rollout are kept."""
         self._close_files()
         (self._path / LISTING).unlink(missing_ok=True)
         for name in (*self._step_arrays, *self._episode_arrays):

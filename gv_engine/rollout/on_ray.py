@@ -193,8 +193,8 @@ class _Machines:
         return sum(self._slots.values())
 
     def free_slots(self, assigned: Iterable[str | None]) -> list[str | None]:
-        """Return the ids of machines that can take another part of the work, idle ones first;
-        `assigned` has the machine of each part that runs. None means any."""
+        """Return the ids of machines that can take another part of the work, idle ones first.
+        `assigned` has the machine of each part in progress; None means any."""
         if time.monotonic() - self._refreshed > _REFRESH_SECONDS:
             nodes = (node for node in ray.nodes() if node["Alive"])
             cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}

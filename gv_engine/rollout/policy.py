@@ -303,8 +303,8 @@ def load_policy(
 
 
 def _check_signature(name: str, function: Any, *arguments: str) -> None:
-    """Raise an error unless the author's function or class can be called with arguments of these
-    names; `name` is for the message.
+    """Raise an error unless the author's function or class can be called with so many `arguments`,
+    which are their names; `name` is for the message.
 
     Raises:
         PolicyError: it takes others.

@@ -303,7 +303,7 @@ def _check_helper(
     names: list[str],
 ) -> None:
     """Raise a TypeError unless `helper`, such as a condition, of the rule `function` takes the
-    `leading` arguments in order, and else only parameters in `names`."""
+    `leading` arguments first and, after these, only parameters in `names`."""
     arguments = list(inspect.signature(helper).parameters)[1:]
     first = [name for name in leading if name in arguments]
     for position, name in enumerate(arguments):
@@ -480,7 +480,7 @@ class Call:
     @property
     def is_per_agent(self) -> bool:
         """True if the system, or one nested in its arguments, takes `agent` and so runs for each
-        agent; others run once a step."""
+        agent; a call without it runs once a step."""
         functions = (function for part in self.walk() for function in part.system.functions)
         return any(has_parameter(function, "agent") for function in functions)
 

@@ -362,8 +362,8 @@ def _read_base(
     problems: ErrorCollector,
     bytes_left: int,
 ) -> Document:
-    """Read the scenario file that `node` names under `extends`, for `document`, and return it.
-    `above` are the files that extend it; it may have `bytes_left` bytes at most."""
+    """Read the scenario file that `document` extends, named in `node`, and return its document.
+    `above` are the files that extend it, `bytes_left` limits its size."""
     name = fields.text(node)
     beside = (Path(document.label).parent if document.source else document.folder) / name
     built_in = list_playable_scenarios()

@@ -140,8 +140,8 @@ def path_exists(path: Path) -> bool:
 
 
 def check_file_size(path: Path, max_bytes: int, label: str) -> int:
-    """Return the size in bytes of the file at `path`, which a caller asks for before it reads the
-    file; raise OSError above `max_bytes`.
+    """Return the size in bytes of the file at `path`; raise OSError if the file is larger than
+    `max_bytes`. Called before a file is read.
 
     Args:
         path: a regular file; nothing else may be opened, since that could block for ever.
@@ -188,8 +188,8 @@ def read_bytes(path: Path, max_bytes: int, label: str) -> bytes:
 
 
 def check_own_file(path: Path) -> None:
-    """Check that `path` is free, or holds a regular file and no link, so that writing there changes
-    no file elsewhere.
+    """Check that there is nothing at `path`, or a regular file that is no link; raise OSError
+    otherwise. Called before a file is written.
 
     Members of a run, a rollout or an entry are checked before the first one is written: a folder
     from somebody else could have links out of it.
@@ -428,8 +428,8 @@ def _create_draft(target: Path) -> tuple[Path, BinaryIO]:
 
 
 def remove_stale_drafts(folder: Path) -> None:
-    """Delete from a folder the temporary files (drafts of `AtomicFile`, with lock files) that
-    processes left behind which have ended."""
+    """Delete from a folder the temporary files (drafts of `AtomicFile` and their lock files) left
+    behind by processes that have ended."""
     with suppress(OSError):
         drafts: dict[str, list[Path]] = {}
         with os.scandir(folder) as entries:

@@ -77,8 +77,8 @@ def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
 
 
 def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
-    """Return the value of `key` that results from `above` written over `below`: merged if both
-    describe the same thing, else `above` alone."""
+    """Return the value of `key` after `above` is written over `below`: both merged if they describe
+    the same thing; otherwise `above` alone."""
     if not isinstance(above.value, dict):
         return above
     if isinstance(below.value, list):

@@ -121,8 +121,8 @@ def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: st
 
 
 def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
-    """Return a list with the component `Color` if the type that `entries` declares has a colour,
-    else []."""
+    """Return a list with the component `Color` if the object type that `entries` declares has a
+    colour; otherwise an empty list."""
     color = fields.read_color(entries["color"]) if "color" in entries else NONE
     colored = fields.boolean(entries["colored"]) if "colored" in entries else "color" in entries
     if color != NONE and not colored:

@@ -48,8 +48,8 @@ def use_default_sigint() -> None:
 
 
 def check_sibling_packages() -> None:
-    """Check that Python imports the packages `components` and `systems` from beside gv_engine, and
-    not others of these names.
+    """Check that Python imports the packages `components` and `systems` from the folder of
+    gv_engine, and no other packages of these names.
 
     Both names are common: a folder of that name in the current folder, or another distribution,
     would be imported instead.

@@ -202,8 +202,8 @@ class Backend(Protocol):
         levels: NDArray[Any] | None = None,
         outputs: StepArrays | None = None,
     ) -> None:
-        """Store the settings and make `num_worlds` worlds of the scenario; the class says what each
-        argument means."""
+        """Store the settings and make `num_worlds` worlds, which write into `outputs`. `masks`,
+        `checked`, `more` and `levels` are explained at the class."""
         self.scenario = scenario
         self.outputs = outputs or StepArrays.make(scenario, num_worlds, more)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked

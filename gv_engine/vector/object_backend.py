@@ -122,8 +122,8 @@ class ObjectBatch(Backend):
         member: NDArray[Any],
         facing: NDArray[Any],
     ) -> None:
-        """Write what the agents of world number `i` observe, and which actions are valid, into the
-        arrays `shown`, and mixture member and facing into the others.
+        """Write what the agents of world number `i` observe, and their valid actions, into the
+        arrays `shown`; write into `member` the mixture member, into `facing` the directions.
 
         Args:
             shown: for each agent of each world its mask and observation arrays.
@@ -208,8 +208,8 @@ class DeferredBackend(Backend):
     _pending: tuple[CompiledBatch, Compilation] | None = None
 
     def make_worlds(self, num_worlds: int) -> None:
-        """Make `num_worlds` compiled worlds if their programs are in the cache; else worlds of
-        Python objects, and compile in the background."""
+        """Make `num_worlds` compiled worlds if their programs are in the cache. Otherwise make
+        worlds of Python objects, and compile in the background."""
         from gv_engine.vector.compiled_backend import CompiledBatch
 
         arguments = self.scenario, num_worlds, *self.settings, self.outputs

@@ -286,8 +286,8 @@ class Simulation:
         return playing
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """Replace each rule function and each of its conditions and measurements by `wrap(system,
-        name, function)`, for debuggers.
+        """Replace each rule function, condition and measurement by `wrap(system, name, function)`,
+        so that a debugger sees its calls.
 
         Rendering systems and processors of authors are not wrapped.
         """
