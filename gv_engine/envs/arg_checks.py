@@ -25,7 +25,8 @@ from gv_engine.rules.errors import describe_allowed
 
 
 def check_at_least(minimum: int, **named_value: Any) -> int:
-    """Return the integer that is passed as a single keyword argument.
+    """Return the value of a single keyword argument, such as `workers=4`, after a check that it is
+    an integer of at least `minimum`.
 
     Args:
         minimum: least allowed value.
@@ -45,7 +46,8 @@ def check_at_least(minimum: int, **named_value: Any) -> int:
 
 
 def check_options(options: Any, *names: str) -> dict[str, Any]:
-    """Return the options of a reset as a dictionary.
+    """Return the `options` of a reset as a dictionary, after a check that all keys are among
+    `names`; {} for None.
 
     Raises:
         ValueError: an option is not among `names`, or `options` is no mapping.
@@ -67,7 +69,8 @@ a mapping has entries by world and may lack some."""
 
 
 def resolve_seeds(seed: Seeds, count: int, noun: str) -> list[int | None]:
-    """Return the seed of each of `count` worlds; None for a world without one.
+    """Return the seed for each of `count` worlds, from what `reset` was given as `seed`; None for a
+    world without a seed.
 
     Args:
         seed: seeds as `reset` takes them.
@@ -97,7 +100,7 @@ def resolve_seeds(seed: Seeds, count: int, noun: str) -> list[int | None]:
 
 
 def check_reward_dtype(dtype: DTypeLike) -> np.dtype[Any]:
-    """Return the dtype of rewards.
+    """Return `dtype` as a NumPy dtype, after a check that rewards can have it: float64 or float32.
 
     Raises:
         ValueError: the dtype is neither float64 nor float32.
@@ -109,7 +112,7 @@ def check_reward_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    """Return the autoreset mode with this name.
+    """Return the Gymnasium autoreset mode that `mode` is or names.
 
     Raises:
         ValueError: there is no such mode.
@@ -128,7 +131,8 @@ ArraySpecs = Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def as_output_arrays(out: Any, specs: ArraySpecs) -> dict[str, NDArray[Any]]:
-    """Return arrays over the caller's memory `out`, by name.
+    """Return NumPy arrays by name that share the memory of the caller's arrays in `out`, to write
+    results into.
 
     Args:
         out: mapping of names to NumPy arrays, buffers, or CPU tensors with `__dlpack__`; a buffer
@@ -158,7 +162,8 @@ def as_output_arrays(out: Any, specs: ArraySpecs) -> dict[str, NDArray[Any]]:
 
 
 def copy_to_output(output: NDArray[Any] | None, result: NDArray[Any]) -> NDArray[Any]:
-    """Copy `result` into `output` and return `output`; return `result` if there is no output."""
+    """Copy `result` into the caller's array `output` and return that; return `result` itself if
+    `output` is None."""
     if output is None:
         return result
     np.copyto(output, result)
@@ -168,7 +173,8 @@ def copy_to_output(output: NDArray[Any] | None, result: NDArray[Any]) -> NDArray
 def _as_output_array(
     label: str, buffer: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> NDArray[Any]:
-    """Return an array with this shape and dtype over the memory of a buffer.
+    """Return a NumPy array of this shape and dtype that shares the memory of `buffer`; `label`
+    names it in messages.
 
     Raises:
         ValueError: shape, dtype or memory layout does not fit, or the memory is read-only.
@@ -190,7 +196,8 @@ def _as_output_array(
 
 
 def _view_memory(label: str, buffer: Any) -> NDArray[Any]:
-    """Return an array over the memory of a NumPy array, buffer or DLPack tensor."""
+    """Return a NumPy array that shares the memory of `buffer`: an array, a buffer or a DLPack
+    tensor. `label` names it in messages."""
     if isinstance(buffer, np.ndarray):
         return buffer
     try:
@@ -208,8 +215,8 @@ def _view_memory(label: str, buffer: Any) -> NDArray[Any]:
 
 
 def _reports_read_only(buffer: Any) -> bool:
-    """Return True if a DLPack tensor states if it is read-only, which DLPack does from version 1.0
-    on."""
+    """Return True if the DLPack tensor `buffer` says whether it is read-only, which is so since
+    DLPack 1.0."""
     try:
         capsule = buffer.__dlpack__(max_version=(1, 0))
     except TypeError:
@@ -218,8 +225,8 @@ def _reports_read_only(buffer: Any) -> bool:
 
 
 def _make_writable(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a writable view; NumPy marks older DLPack memory as read-only because it cannot
-    tell."""
+    """Return a writable view of `array`; NumPy marks memory from DLPack before 1.0 as read-only
+    because it cannot know."""
     memory = (ctypes.c_uint8 * array.nbytes).from_address(array.ctypes.data)
     memory._array = array  # type: ignore[attr-defined]  # keeps the memory alive
     return np.ndarray(array.shape, array.dtype, memoryview(memory), strides=array.strides)

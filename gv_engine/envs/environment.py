@@ -53,7 +53,8 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
     num_actions: int
 
     def __init__(self, render_mode: str | None) -> None:
-        """Check the arguments and set the attributes; see the class."""
+        """Check the render mode and set the attributes of the environment; the class says what each
+        argument means."""
         check_render_mode(render_mode, self.metadata["render_modes"])
         self.metadata = with_usable_modes(self.metadata)
         self.render_mode = render_mode
@@ -68,7 +69,8 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
         raise NotImplementedError
 
     def _reset_generator(self, seed: int | None) -> np.random.Generator | None:
-        """Return the RNG for a reset; None to continue with the world's RNG."""
+        """Return a random number generator for the reset with this seed; None if the world's own
+        generator shall continue."""
         if seed is None and self._started:
             return None
         gymnasium.Env.reset(self, seed=seed)
@@ -76,7 +78,7 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
         return self.np_random
 
     def _check_action(self, action: Any) -> int:
-        """Return an action as an integer.
+        """Return the action as an integer, after a check that it is in the action space.
 
         Raises:
             ValueError: the action is not in the action space, or `reset` was not called yet.
@@ -93,7 +95,7 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
         return number
 
     def render(self) -> Any:
-        """Return a picture of the world in the render mode.
+        """Return a picture of the world in the format of the render mode, or show it in a window.
 
         Returns:
             (H, W, 3) uint8 for "rgb_array", str for "ansi", None for "human".
@@ -177,7 +179,8 @@ class GridEnv(ScenarioEnv[Any]):
         flat_info: bool = False,
         **options: Any,
     ) -> None:
-        """Make the worlds and the spaces; see the class for the arguments."""
+        """Make the world and the observation and action spaces; the class says what each argument
+        means."""
         super().__init__(render_mode)
         self.scenario: Scenario
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
@@ -228,8 +231,8 @@ class GridEnv(ScenarioEnv[Any]):
         return f"for {', '.join(self.scenario.action_names)}"
 
     def _cache_output_views(self) -> None:
-        """Store views of the world's output arrays; slicing them in every step would take
-        longer."""
+        """Store views of the world's output arrays, because it would take longer to slice the
+        arrays in every step."""
         out = self._batch.outputs
         self._observed = [array[0, ...] for array in out.get_arrays(self._encoder.source_arrays)]
         self._mask, self._terms = out.mask[0], out.terms[0]
@@ -239,7 +242,8 @@ class GridEnv(ScenarioEnv[Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Sample a new level; with a seed, the level that belongs to it.
+        """Start a new episode with a new random level, or with the level that belongs to `seed`;
+        return observation and info.
 
         Args:
             seed: seed of the world's RNG; without one the RNG continues (at first with system
@@ -259,7 +263,7 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), self._info()
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Apply the agent's action and return observation, reward, terminated, truncated and info.
+        """Apply the agent's action; return (observation, reward, terminated, truncated, info).
 
         Raises:
             ValueError: the action is not in the action space, or `reset` was not called yet.
@@ -270,7 +274,7 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), reward(), terminated(), truncated(), self._info()
 
     def _step_batch(self, action: int) -> None:
-        """Step the world by an action, and update the window if there is one."""
+        """Step the world by an action number, and redraw the window if there is one."""
         self._action[0] = action
         self._batch.step(self._action, DISABLED)
         if self.render_mode == "human":
@@ -281,7 +285,8 @@ class GridEnv(ScenarioEnv[Any]):
         return self._encoder.encode(*self._observed)
 
     def _info(self) -> dict[str, Any]:
-        """Return the current info."""
+        """Return the dictionary `info` about the present state, with the action mask and the reward
+        terms."""
         terms = dict(zip(self._reward_names, self._terms.tolist()))
         info: dict[str, Any] = {"action_mask": self._mask.copy(), "reward_terms": terms}
         if self._flat_info:
@@ -297,7 +302,8 @@ class GridEnv(ScenarioEnv[Any]):
     # ---- snapshots -----------------------------------------------------------------------
 
     def snapshot(self) -> NDArray[Any]:
-        """Return the world as one row: a () array of `scenario.layout.dtype`.
+        """Return the whole state of the world as one record (row), an array of shape () and dtype
+        `scenario.layout.dtype`.
 
         Raises:
             ValueError: `reset` was not called yet.
@@ -307,8 +313,8 @@ class GridEnv(ScenarioEnv[Any]):
         return self._batch.snapshot(0)
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
-        """Replace the world by a row of either kind of environment; return observation and info as
-        `reset` does.
+        """Set the world to the state in `row`, a record from `snapshot` of this or a vector
+        environment; return observation and info.
 
         Raises:
             ValueError: the row has another layout.
@@ -318,7 +324,7 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), self._info()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore the state and the views of the output arrays."""
+        """Set the pickled attributes, and make the views of the world's output arrays anew."""
         vars(self).update(state)
         self._cache_output_views()
 
@@ -335,7 +341,8 @@ def flatten_reward_terms(terms: dict[str, Any]) -> dict[str, Any]:
 def resolve_grid_scenario(
     scenario: Scenario | str | Path | dict[str, Any], max_steps: int | None = None, **options: Any
 ) -> Scenario:
-    """Return the scenario that an environment's arguments describe, limited to `max_steps`."""
+    """Return `scenario`, loaded with `options` if it is given by name, file or mapping, and with
+    the step limit `max_steps` if one is given."""
     if not isinstance(scenario, Scenario | str | os.PathLike | dict):
         raise ValueError(
             f"scenario={scenario!r}: allowed are a Scenario, a name, a file and a mapping"

@@ -46,8 +46,8 @@ _ANY = 2**62
 
 
 def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return (members, drawn) True for each sampled value of a mixture's member that its rules may
-    read after a reset."""
+    """Return a (members, values) mask, True for each random value of a level that the rules of that
+    mixture member may read after the reset."""
     is_read = np.zeros((len(scenario.members), scenario.layout.drawn), np.bool_)
     if not is_read.size:
         return is_read
@@ -63,7 +63,8 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
 
 
 def _runtime_calls(member: Scenario) -> Iterator[Call]:
-    """Yield the calls of a scenario that run after a reset, except rendering."""
+    """Yield the rule calls of the scenario `member` that run after a reset, with nested calls,
+    except those for rendering."""
     for phase in Phase:
         if phase not in (RESET, RENDERING):
             for call in member.calls(phase):
@@ -71,7 +72,8 @@ def _runtime_calls(member: Scenario) -> Iterator[Call]:
 
 
 def _find_read_indices(function: FunctionType) -> Iterator[int]:
-    """Yield each k of `w.drawn[k]` in the code of a function; `_ANY` where k is computed."""
+    """Yield each k for which the code of a function reads `w.drawn[k]`, a random value of the
+    level; `_ANY` where it computes k."""
     for code in iter_code(function.__code__):
         has_name = "drawn" in code.co_names or "drawn" in code.co_consts
         code_lines = [*get_instructions(code)] if has_name else []
@@ -119,7 +121,7 @@ class LevelSet(NamedTuple):
     seeds: tuple[int, ...]
 
     def save(self, path: Path) -> None:
-        """Write the set into a file that can be named in place of a set.
+        """Write the set into a JSON file, which can then be named wherever a level set is expected.
 
         Raises:
             OSError: the file cannot be written.
@@ -133,7 +135,8 @@ class LevelSet(NamedTuple):
 
 
 def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto") -> LevelSet:
-    """Return the `LevelSet` for a `levels=` argument: a name, seeds, a file or a level set.
+    """Return the `LevelSet` that a `levels=` argument means: a name such as "train", seeds, a file
+    or a level set.
 
     Args:
         scenario: scenario of the levels.
@@ -157,8 +160,8 @@ def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto"
 def limit_to_levels(
     scenario: Scenario, levels: Levels | LevelSet | None, world: str
 ) -> tuple[Scenario, NDArray[Any] | None]:
-    """Return the scenario to play, and the RNG states of its levels; None for all levels of the
-    scenario."""
+    """Return the scenario to play, and an array with the random generator state of each level in
+    `levels`; None if all levels may occur."""
     if levels is None:
         return scenario, None
     limited = level_set(scenario, levels, world)
@@ -166,7 +169,8 @@ def limit_to_levels(
 
 
 def _split(scenario: Scenario, world: str, test: bool) -> LevelSet:
-    """Return the training or the test levels of a scenario.
+    """Return the test levels of a scenario if `test`, else its training levels; `world` names the
+    backend that samples them.
 
     Raises:
         LevelsError: there are too few distinct levels.
@@ -194,7 +198,8 @@ SETS: dict[str, Callable[[Scenario, str], LevelSet]] = {
 
 
 def make_larger(scenario: Scenario) -> Scenario:
-    """Return the same scenario with almost twice its `size`: 9 for 5, 17 for 9.
+    """Return the scenario with its parameter `size` set to almost twice the value: 9 for 5, 17 for
+    9.
 
     Raises:
         LevelsError: there is no such parameter, or the scenario has the largest allowed size.
@@ -213,7 +218,7 @@ def make_larger(scenario: Scenario) -> Scenario:
 
 
 def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
-    """Return the same scenario with other values of its parameters.
+    """Return the scenario read again from its file with the parameter values `settings`.
 
     Raises:
         LevelsError: the scenario was not read from a file.
@@ -226,13 +231,14 @@ def _with_settings(scenario: Scenario, settings: dict[str, Any]) -> Scenario:
 
 
 def _parse_seed_range(text: str) -> range | None:
-    """Return the range of seeds that a text such as `0:100` names; None for any other text."""
+    """Return the range of seeds that a text such as `0:100` stands for; None for any other text."""
     ends = text.split(":")
     return range(*map(int, ends)) if len(ends) == 2 and all(map(str.isdecimal, ends)) else None
 
 
 def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
-    """Return the distinct levels among the seeds of a sequence.
+    """Return the set of different levels that the seeds in the sequence `levels` give; `world`
+    names the backend that samples them.
 
     Raises:
         LevelsError: the argument is no sequence of 1 to 5000 seeds.
@@ -256,7 +262,8 @@ def _is_seed(value: Any) -> bool:
 
 
 def _load_set(scenario: Scenario, path: Path) -> LevelSet:
-    """Return the level set of a file.
+    """Return the level set that the JSON file at `path` holds, after a check that it belongs to the
+    scenario.
 
     Raises:
         LevelsError: there is no such file, or the file is damaged or of another scenario.
@@ -282,7 +289,7 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
 
 
 def check_level_seeds(values: Any) -> tuple[int, ...]:
-    """Return the seeds of a set that were read from a file.
+    """Return `values`, the seeds of a level set that was read from a file, as a tuple.
 
     Raises:
         ValueError: they are no integers from 0 on, or there are none.
@@ -294,7 +301,8 @@ def check_level_seeds(values: Any) -> tuple[int, ...]:
 
 
 def _distinct_seeds(scenario: Scenario, seeds: Iterable[int], world: str) -> Iterator[int]:
-    """Yield each seed whose level none of the seeds before has."""
+    """Yield each of the seeds whose level is different from those of all seeds before it; `world`
+    names the backend that samples the levels."""
     backend, is_read = _make_sampling_backend(scenario, world), find_values_read_by_rules(scenario)
     seen_keys: set[int] = set()
     tried, remaining = 0, iter(seeds)
@@ -314,7 +322,8 @@ def _distinct_seeds(scenario: Scenario, seeds: Iterable[int], world: str) -> Ite
 def compute_content_keys(
     rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
-    """Return (n,) hashes that are equal for worlds with the same objects in the same cells.
+    """Return a hash of each world in `rows`, equal for worlds that have the same objects in the
+    same cells.
 
     The order in which objects were spawned does not count. Hashes are only comparable within one
     process.
@@ -352,14 +361,16 @@ def _to_words(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return words with their bits mixed by a hash function."""
+    """Return 64-bit words whose bits are mixed as in a hash, so that similar numbers get unlike
+    results."""
     for _ in range(2):
         words = (words ^ words >> np.uint64(32)) * np.uint64(0xD6E8FEB86659FD93)
     return words ^ words >> np.uint64(32)
 
 
 def _make_sampling_backend(scenario: Scenario, world: str) -> Backend:
-    """Return the backend that samples levels: compiled if the rules compile, else objects."""
+    """Return the worlds in which levels are sampled: compiled ones if the rules compile and `world`
+    is not "object", else Python objects."""
     if world == "object":
         return make_batch(scenario, 1, world)
     try:

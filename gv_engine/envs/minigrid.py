@@ -62,7 +62,8 @@ class GridObject:
 
     @property  # type: ignore[misc]  # only `isinstance` reads it
     def __class__(self) -> Any:
-        """MiniGrid's class of the object's type, if MiniGrid is imported."""
+        """MiniGrid's class for this type of object, if MiniGrid has been imported, so that
+        `isinstance` works."""
         module = sys.modules.get("minigrid.core.world_object")
         return getattr(module, self.type.capitalize(), GridObject)
 
@@ -121,7 +122,7 @@ class Grid:
         return tuple(self.get(i, j) for j in range(self.height) for i in range(self.width))
 
     def get(self, i: int, j: int) -> GridObject | None:
-        """Return the object in column i of row j; None for none.
+        """Return the object in column `i` of row `j` of the grid; None for an empty cell.
 
         Raises:
             IndexError: the grid has no such cell.
@@ -131,18 +132,20 @@ class Grid:
         return grid_object(self.codes[i, j], self.contents.get((i, j)), (int(i), int(j)))
 
     def encode(self, vis_mask: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
-        """Return a (w, h, 3) copy of the numbers, zeros where a (w, h) mask is False."""
+        """Return a (w, h, 3) copy of the grid's (type, colour, state) numbers, with zeros where the
+        (w, h) mask `vis_mask` is False."""
         seen = True if vis_mask is None else np.asarray(vis_mask)[..., None]
         return np.where(seen, self.codes, np.uint8(0))
 
     def __contains__(self, key: tuple[str | None, str]) -> bool:
-        """Return True if an object has this colour (any colour for None) and this type."""
+        """Return True if the grid has an object of this (colour, type); None as the colour stands
+        for any."""
         objects = (thing for thing in self.grid if thing and thing.type == key[1])
         return any(key[0] in (None, thing.color) for thing in objects)
 
     def _refuse(self, *args: Any, **options: Any) -> Never:
-        """Raise AttributeError with the way to change a level; stands for all methods that would
-        write."""
+        """Raise an AttributeError that says how to change a level instead; it stands for all
+        methods of MiniGrid's grid that write."""
         raise AttributeError(
             "MiniGrid's grid can only be read: write a scenario that extends the level, or "
             "change a row of env.unwrapped.snapshot() and hand it to restore()"
@@ -154,7 +157,8 @@ class Grid:
 def grid_object(
     code: NDArray[np.uint8], contains: GridObject | None, cell: tuple[int, int] = (-1, -1)
 ) -> GridObject | None:
-    """Return the object with these numbers of type, colour and state; None for an empty cell."""
+    """Return the object whose type, colour and state have the MiniGrid numbers in `code`, with
+    another object in it if it `contains` one; None for an empty cell."""
     kind, color, state = code.tolist()
     if TYPE_NAMES[kind] in ("unseen", "empty", "agent"):
         return None
@@ -168,7 +172,8 @@ def draw_grid(
     agent_dir: int,
     highlight: NDArray[np.bool_] | None,
 ) -> NDArray[np.uint8]:
-    """Return a (h * cell, w * cell, 3) picture drawn by MiniGrid itself.
+    """Return a picture of `grid`, an array of shape (h * cell, w * cell, 3), that MiniGrid's own
+    code draws.
 
     Args:
         grid: cells to draw.
@@ -220,7 +225,8 @@ _REPLACEMENTS = {
 
 
 def _view_area(size: int) -> Area:
-    """Return the area of a view with `size` rows and columns.
+    """Return the cells that the agent sees, relative to it, in MiniGrid's view of `size` rows and
+    columns.
 
     Raises:
         ValueError: MiniGrid has no view of this size.
@@ -231,7 +237,8 @@ def _view_area(size: int) -> Area:
 
 
 def _with_view_size(scenario: Any, size: int) -> Any:
-    """Return a scenario, or its name, with a view of `size` rows and columns."""
+    """Return `scenario`, or its name, changed so that the agent's view has `size` rows and
+    columns."""
     area = _view_area(size)
     if size == _VIEW_SIZE:
         return scenario
@@ -269,7 +276,8 @@ class MiniGridEnv(GridEnv):
         highlight: bool | None = None,
         **options: Any,
     ) -> None:
-        """Make the worlds and the spaces; see the class for the arguments."""
+        """Make the world and the spaces, with MiniGrid's view of `agent_view_size` cells;
+        `tile_size` and `highlight` let MiniGrid's own code draw the pictures."""
         super().__init__(_with_view_size(scenario, agent_view_size), render_mode, **options)
         self._draws_like_minigrid = tile_size is not None or highlight is not None
         self._tile_size = tile_size or 32
@@ -278,13 +286,15 @@ class MiniGridEnv(GridEnv):
         self._views: dict[int, GridEnv] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """Raise AttributeError that names the replacement of a missing MiniGrid attribute."""
+        """Raise an AttributeError; for an attribute that only MiniGrid's environments have, it says
+        what to use instead."""
         if name in _REPLACEMENTS:
             raise AttributeError(f"MiniGrid's {name} does not exist here: {_REPLACEMENTS[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; raise AttributeError for MiniGrid's read-only ones."""
+        """Set an attribute; raise an AttributeError for those that MiniGrid's code would set but
+        that are read-only here."""
         if name in _REPLACEMENTS:
             raise AttributeError(f"MiniGrid's {name} cannot be set: {_REPLACEMENTS[name]}")
         super().__setattr__(name, value)
@@ -306,7 +316,8 @@ class MiniGridEnv(GridEnv):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """RNG of levels and rules; numbers that others sample from it change the episode."""
+        """Random number generator of the level and its rules; a wrapper that takes numbers from it
+        changes the episode."""
         if self._started and not self._is_rng_shared:
             self._np_random, self._is_rng_shared = generator_from_row(self._row["rng"]), True
         return super().np_random
@@ -359,7 +370,7 @@ class MiniGridEnv(GridEnv):
 
     @property
     def grid(self) -> Grid:
-        """Copy of the current level."""
+        """Copy of the current level as a MiniGrid grid."""
         world = self._world
         codes = encode_minigrid(world.cells().swapaxes(0, 1))
         boxes = np.argwhere(codes[..., 0] == BOX).tolist()
@@ -373,14 +384,16 @@ class MiniGridEnv(GridEnv):
         return self._describe_object(world, world.agent.holding[AGENT])
 
     def _describe_object(self, world: RowWorld, entity: int) -> GridObject | None:
-        """Return a copy of an entity as a MiniGrid object; None for NOTHING."""
+        """Return a copy of the entity number `entity` in `world` as a MiniGrid object; None for
+        NOTHING."""
         if entity == NOTHING:
             return None
         code = encode_minigrid(np.array(world.appearance(entity)))
         return grid_object(code, self._describe_content(world, entity))
 
     def _describe_content(self, world: RowWorld, entity: int) -> GridObject | None:
-        """Return a copy of the object inside a box; None for an empty box or another object."""
+        """Return a copy of the object inside the box number `entity`; None if that is empty or no
+        box."""
         box = world.box
         return self._describe_object(world, box.content[entity]) if box.has[entity] else None
 
@@ -389,7 +402,8 @@ class MiniGridEnv(GridEnv):
         return self._observe(self.agent_view_size)
 
     def gen_obs_grid(self, agent_view_size: int | None = None) -> tuple[Grid, NDArray[np.bool_]]:
-        """Return the cells in view, and a (w, h) mask of the visible ones.
+        """Return the cells in the agent's view as a grid, and a (w, h) mask that is True for those
+        that the agent sees.
 
         Args:
             agent_view_size: rows and columns of the view; None for those of the environment.
@@ -398,7 +412,7 @@ class MiniGridEnv(GridEnv):
         return Grid(image), image[..., 0] != UNSEEN
 
     def _observe(self, size: int) -> dict[str, Any]:
-        """Return MiniGrid's observation in a view with `size` rows and columns."""
+        """Return the observation in MiniGrid's format, for a view with `size` rows and columns."""
         if size == self.agent_view_size and self._shows_view:
             return dict(self._observation())
         if size not in self._views:
@@ -413,7 +427,8 @@ class MiniGridEnv(GridEnv):
     def get_frame(
         self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False
     ) -> NDArray[np.uint8]:
-        """Return a (h * tile_size, w * tile_size, 3) picture drawn by MiniGrid itself.
+        """Return a picture that MiniGrid's own code draws, of shape (h * tile_size, w * tile_size,
+        3).
 
         Args:
             highlight: brighten the cells of the level that the agent sees.
@@ -443,14 +458,15 @@ class MiniGridEnv(GridEnv):
         return draw_grid(self.grid, tile_size, self.agent_pos, self.agent_dir, lit)
 
     def render(self) -> Any:
-        """Return a picture as `GridEnv.render` does, or MiniGrid's own with `tile_size` or
-        `highlight`."""
+        """Return a picture of the world: MiniGrid's own if `tile_size` or `highlight` was set, and
+        the picture of `GridEnv.render` if not."""
         if self.render_mode == "rgb_array" and self._draws_like_minigrid and self._started:
             return self.get_frame(self._highlight, self._tile_size)
         return super().render()
 
     def hash(self, size: int = 16) -> str:
-        """Return `size` hexadecimal digits that differ between states, the same as MiniGrid's."""
+        """Return `size` hexadecimal digits that identify the state of level and agent, equal to
+        those of MiniGrid."""
         state = self.grid.encode().tolist(), tuple(np.array(self.agent_pos)), self.agent_dir
         return sha256("".join(map(str, state)).encode()).hexdigest()[:size]
 
@@ -465,19 +481,22 @@ class MiniGridEnv(GridEnv):
         return self._batch.snapshot(0)
 
     def snapshot(self) -> NDArray[Any]:
-        """Return the world as a row, with the RNG as wrappers have left it."""
+        """Return the whole state of the world as one record (row), with the random generator as
+        wrappers have left it."""
         self._sync_rng()
         return super().snapshot()
 
     def restore(self, row: NDArray[Any]) -> tuple[Any, dict[str, Any]]:
-        """Replace the world by a row, as `GridEnv.restore` does."""
+        """Set the world to the state in `row`, a record from `snapshot`, as `GridEnv.restore`
+        does."""
         self._is_rng_shared = self._has_ended = False
         return super().restore(row)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Sample a new level as `GridEnv.reset` does; options are ignored."""
+        """Start a new episode with a new random level, as `GridEnv.reset` does; `options` are
+        ignored."""
         self._sync_rng()
         self._is_rng_shared = True  # the seeded RNG is not in the row yet
         results = super().reset(seed=seed)
@@ -485,18 +504,21 @@ class MiniGridEnv(GridEnv):
         return results
 
     def _step_batch(self, action: int) -> None:
-        """Step the world by an action, after the RNG has been synchronised."""
+        """Step the world by an action number, after the random generator that wrappers use has been
+        copied into it."""
         self._sync_rng()
         super()._step_batch(action)
 
     def _sync_rng(self) -> None:
-        """Copy the shared RNG back into the world, if wrappers may have used it."""
+        """Copy the state of `np_random` back into the world, in case wrappers have taken random
+        numbers from it."""
         if self._started and self._is_rng_shared:
             self._batch.set_generator(0, self.np_random)
             self._is_rng_shared = False
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Apply the agent's action as `GridEnv.step` does, but terminate only once in lava."""
+        """Apply the agent's action as `GridEnv.step` does; after an episode has ended in lava,
+        report the end only once."""
         before = self.agent_pos if self._has_ended else None
         observation, reward, terminated, truncated, info = super().step(action)
         self._has_ended = terminated
@@ -506,7 +528,8 @@ class MiniGridEnv(GridEnv):
         return observation, reward, terminated, truncated, info
 
     def _check_action(self, action: Any) -> int:
-        """Return an action as an integer; 0 for a MiniGrid action that the level does not have."""
+        """Return the action as an integer; 0 for an action of MiniGrid that this level does not
+        have."""
         if isinstance(action, np.ndarray) and action.size == 1:
             action = action.item()
         lacking = self.num_actions < _NUM_ACTIONS and isinstance(action, int | np.integer)
@@ -524,18 +547,21 @@ class MiniGridVectorEnv(GridVectorEnv):
     def __init__(
         self, scenario: Any, num_envs: int = 1, *, agent_view_size: int = _VIEW_SIZE, **options: Any
     ) -> None:
-        """Make the worlds and the spaces; see the class for the arguments."""
+        """Make the worlds and the observation and action spaces; the class says what each argument
+        means."""
         super().__init__(_with_view_size(scenario, agent_view_size), num_envs, **options)
 
     def _check_reset_arguments(
         self, seed: Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
-        """Return seeds and mask of a reset; options other than `reset_mask` are ignored."""
+        """Return the seed of each world and the mask of the worlds to reset; options other than
+        `reset_mask` are ignored."""
         known = {key: mask for key, mask in (options or {}).items() if key == "reset_mask"}
         return super()._check_reset_arguments(seed, known)
 
     def _check_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
-        """Return (N,) int64 actions, with 0 for MiniGrid actions that the level does not have."""
+        """Return the actions as an (N,) int64 array; 0 replaces actions of MiniGrid that this level
+        does not have."""
         if self.num_actions < _NUM_ACTIONS:
             actions = np.where(np.asarray(actions) < self.num_actions, actions, 0)
         return super()._check_actions(actions)

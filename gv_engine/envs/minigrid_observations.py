@@ -60,7 +60,8 @@ _NO_NUMBERS = np.zeros((2, 0), np.int32)
 
 
 def encode_minigrid(looks: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> NDArray[np.uint8]:
-    """Return (…, 3) MiniGrid type, colour and state for (…, 3) type, state and colour indices."""
+    """Return MiniGrid's numbers (type, colour, state) for `looks`, an array (…, 3) of this engine's
+    numbers (type, state, colour)."""
     type_codes = types[looks[..., 0]]
     codes = np.empty(looks.shape, np.uint8)
     codes[..., 0], codes[..., 2] = type_codes[..., 0], looks[..., 1]
@@ -90,7 +91,8 @@ class MiniGridEncoder(ObservationEncoder):
     space: spaces.Dict
 
     def __init__(self, scenario: Scenario, fully_observable: bool = False) -> None:
-        """Make the encoder and its space; see the class for the arguments."""
+        """Make the encoder and the observation space: of the agent's view, or of the whole level if
+        `fully_observable`."""
         super().__init__(Representation.of_observation(scenario))
         self._fully_observable = bool(fully_observable)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer
@@ -131,8 +133,8 @@ class MiniGridEncoder(ObservationEncoder):
         return spaces.Dict({**self.space.spaces, MISSION: numbers})
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
-        """Return zeroed `image`, `direction` and `mission` arrays for one observation or a
-        batch."""
+        """Return new arrays `image`, `direction` and `mission` with zeros, for one observation or
+        for a batch of this shape."""
         return {
             "image": np.zeros((*batch_shape, *self._image), np.uint8),
             "direction": np.zeros(batch_shape, np.int64),
@@ -140,12 +142,13 @@ class MiniGridEncoder(ObservationEncoder):
         }
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations that share the mission array."""
+        """Return arrays for N observations; the observed mission array is used itself."""
         *_, mission = observed
         return {**self.make_arrays(len(mission)), MISSION: mission}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write images, directions and missions into `out`."""
+        """Write MiniGrid's image, direction and mission for the `observed` arrays into the arrays
+        `out`."""
         grid, item, facing, mission = observed
         MINIGRID_DIRECTIONS.take(facing, out=out["direction"], mode="clip")
         if out[MISSION] is not mission:
@@ -169,7 +172,8 @@ class MiniGridEncoder(ObservationEncoder):
         return arrays.copy()
 
     def encode(self, *observed: NDArray[Any]) -> dict[str, Any]:
-        """Return the observation of one world, with the mission as text."""
+        """Return MiniGrid's observation of one world from the `observed` arrays, with the mission
+        as text."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
         mission = self._missions.to_text(arrays[MISSION]) if self._missions else ""
@@ -185,7 +189,8 @@ def paint_images(
     agent: int,
     out: NDArray[np.uint8],
 ) -> None:
-    """Write MiniGrid images of N views into `out`.
+    """Write MiniGrid's images (type, colour and state of each cell) of N observed views into `out`;
+    also runs compiled.
 
     Args:
         grid: (N, M, 3) type, state and colour of the cells.

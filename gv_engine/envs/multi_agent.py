@@ -37,30 +37,34 @@ class EachAgentVectorEnv(GridVectorEnv):
     is_multi_agent = True
 
     def _describe_line(self, line: int) -> str:
-        """Return agent and world of a line, for messages."""
+        """Return the words for index `line` of the arrays in a message: the agent's name and the
+        world's number."""
         world, agent = divmod(line, len(self.scenario.sharing.names))
         return f"{self.scenario.sharing.names[agent]} in {super()._describe_line(world)}"
 
     def _mark_ended_worlds(self) -> None:
-        """Keep `_ended` True only for lines of present agents whose whole world has ended."""
+        """Set `_ended` to False for each agent that is missing, or in whose world another agent's
+        episode still goes on."""
         out, over = self._batch.outputs, self._by_world(self._ended).all(axis=1, keepdims=True)
         member = out.final_member if self._mode == SAME_STEP else out.member
         self._by_world(self._ended)[:] = over & self._present_agents(member)
 
     def _present_agents(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return (N, A) or (A,) True for agents that exist, given the member of each line's
-        world."""
+        """Return an (N, A) or (A,) mask, True for agents that exist; `member` is the scenario of a
+        mixture that is played, for each agent."""
         if not self.scenario.layout.has_smaller_members:
             return self._all[: len(self.scenario.sharing.names)]
         return self.scenario.present_agents(self._by_world(member)[:, 0])
 
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
-        """Return the lines of an array as (N, A, …)."""
+        """Return `lines`, an array of shape (N * A, …), with shape (N, A, …) by world and agent;
+        both share their memory."""
         agents = len(self.scenario.sharing.names)
         return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
 
     def _info(self, outputs: Any = None) -> dict[str, Any]:
-        """Return the info of all lines, with `live`."""
+        """Return the dictionary `info` about all agents of all worlds, with `live`: True for agents
+        that can still act. `outputs` are the caller's arrays."""
         out = self._batch.outputs
         over = self._by_world(out.terminated | out.truncated)
         live = (~over | over.all(axis=1, keepdims=True)) & self._present_agents(out.member)
@@ -111,7 +115,8 @@ class AgentsVectorEnv:
     def __init__(
         self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
     ) -> None:
-        """Make the worlds and the spaces; see the class for the arguments."""
+        """Make the worlds and the observation and action spaces; the class says what each argument
+        means."""
         self.flat = EachAgentVectorEnv(scenario, num_envs, **options)
         self.num_envs = num_envs
         self.agents = tuple(self.scenario.sharing.names)
@@ -136,12 +141,14 @@ class AgentsVectorEnv:
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Sample new levels, as `GridVectorEnv.reset` does."""
+        """Start a new episode with a new random level in each world, as `GridVectorEnv.reset` does;
+        results have shape (N, A, …) for A agents."""
         observation, info = self.flat.reset(seed=seed, options=options, out=self._as_lines(out))
         return self._by_world(observation), self._by_world(info)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
-        """Apply the action of every agent.
+        """Apply one action of each of the A agents in each of the N worlds, and return the results
+        with shape (N, A, …).
 
         Args:
             actions: (N, A) integers of the action space; those of agents that are done are ignored
@@ -166,22 +173,25 @@ class AgentsVectorEnv:
     def restore(
         self, rows: NDArray[Any], worlds: ArrayLike | None = None, *, trusted: bool = False
     ) -> tuple[Any, dict[str, Any]]:
-        """Replace worlds by rows, as `GridVectorEnv.restore` does."""
+        """Set `worlds` to the states in `rows`, records from `snapshot`, as `GridVectorEnv.restore`
+        does; `trusted` ones are not checked."""
         observation, info = self.flat.restore(rows, worlds, trusted=trusted)
         return self._by_world(observation), self._by_world(info)
 
     def missions(self) -> tuple[tuple[str, ...], ...]:
-        """Return the mission text of each agent of each world; empty without missions."""
+        """Return the mission text of each of the agents in each world, "" in a scenario without
+        missions."""
         texts: tuple[tuple[str, ...], ...] = self._by_world(self.flat.missions())
         return texts
 
     def fork(self) -> AgentsVectorEnv:
-        """Return an independent copy of the environment with the same worlds and the same
-        future."""
+        """Return an independent copy of the environment; its worlds have the same states and, for
+        the same actions, the same future."""
         return deepcopy(self)
 
     def _as_lines(self, out: Mapping[str, Any] | None) -> dict[str, NDArray[Any]] | None:
-        """Return the arrays of `out`, (N, A, …), as arrays of all lines."""
+        """Return the caller's arrays `out`, of shape (N, A, …), as arrays of shape (N * A, …) that
+        share their memory."""
         if out is None:
             return None
         specs = {
@@ -195,7 +205,8 @@ class AgentsVectorEnv:
         }
 
     def _by_world(self, lines: Any) -> Any:
-        """Return line arrays as (N, A, …), also in mappings; texts as tuples by world."""
+        """Return `lines`, arrays of shape (N * A, …), also in dictionaries, with shape (N, A, …); a
+        tuple of texts becomes one tuple per world."""
         if isinstance(lines, dict):
             return {name: self._by_world(value) for name, value in lines.items()}
         (agents,) = self.agent_shape

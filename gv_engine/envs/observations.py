@@ -61,15 +61,16 @@ class IndexGrid(ObservationEncoder):
     space: spaces.Dict
 
     def __init__(self, scenario: Scenario, name: str) -> None:
-        """Make the encoder and its space; see the class for the arguments."""
+        """Make the encoder for the representation called `name`, such as "compact", and the
+        observation space."""
         super().__init__(Representation.of_observation(scenario, name))
         self.space = self._representation.gymnasium_space
         self._agent_id_grid = agent_id_grid(scenario.area.shape, observer_pose(scenario))
         self._fresh = self._representation.fresh
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
-        """Return zeroed `grid` and `item`, and the constant `agent_id_grid`, for one observation or
-        a batch."""
+        """Return new arrays `grid` and `item` with zeros, and the constant `agent_id_grid`, for one
+        observation or for a batch of this shape."""
         made = {
             name: np.zeros((*batch_shape, *self.space[name].shape), self.space[name].dtype)  # type: ignore[misc]  # boxes have one
             for name in self.space
@@ -78,7 +79,8 @@ class IndexGrid(ObservationEncoder):
         return made
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Write the codes of cells and held objects into `out`."""
+        """Write the code numbers of the observed cells (`grid`) and of the held object (`item`)
+        into the arrays `out`."""
         for cells, target in ((grid, out["grid"]), (item, out["item"])):
             if target is cells:
                 continue
@@ -87,7 +89,8 @@ class IndexGrid(ObservationEncoder):
                 np.copyto(target, codes)
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations; `default` reuses `grid` and `item`."""
+        """Return arrays for N observations; with the representation `default` the observed `grid`
+        and `item` are used themselves."""
         arrays = self.make_arrays(len(observed[0]))
         same = self._representation.name == "default"
         return {**arrays, "grid": observed[0], "item": observed[1]} if same else arrays
@@ -97,7 +100,8 @@ class IndexGrid(ObservationEncoder):
         return arrays.copy()
 
     def encode(self, *observed: NDArray[Any]) -> Arrays:
-        """Return the observation of one world."""
+        """Return the encoded observation of one world from the `observed` arrays, its cells and the
+        held object."""
         grid, item = map(self._fresh, observed)
         return {"grid": grid, "agent_id_grid": self._agent_id_grid.copy(), "item": item}
 
@@ -117,7 +121,7 @@ class LayeredGrid(IndexGrid):
     source_arrays = "grid", "item", "ground"
 
     def __init__(self, scenario: Scenario) -> None:
-        """Make the encoder and its space; see the class for the arguments."""
+        """Make the encoder and the observation space; the class says what each argument means."""
         super().__init__(scenario, "default")
         shown: Any = self.space["grid"]
         low, high = (np.concatenate([bound, bound], -1) for bound in (shown.low, shown.high))
@@ -125,12 +129,14 @@ class LayeredGrid(IndexGrid):
         self.space = spaces.Dict({**self.space.spaces, "grid": both})
 
     def make_shared_arrays(self, *observed: NDArray[np.uint8]) -> Arrays:
-        """Return arrays for N observations that reuse `item`."""
+        """Return arrays for N observations; the observed array of held objects (`item`) is used
+        itself."""
         _, item, _ = observed
         return {**self.make_arrays(len(item)), "item": item}
 
     def write(self, out: Arrays, *observed: NDArray[np.uint8]) -> None:
-        """Write visible cells and ground cells into the channels of `grid`, and the held object."""
+        """Write the observed cells and the ground beneath them into the six channels of
+        `out["grid"]`, and the held object into `out["item"]`."""
         grid, item, ground = observed
         out["grid"][..., :3], out["grid"][..., 3:] = grid, ground
         if out["item"] is not item:
@@ -149,7 +155,7 @@ class OneHotGrid(IndexGrid):
     """
 
     def __init__(self, scenario: Scenario, dtype: str = "uint8") -> None:
-        """Make the encoder and its space; see the class for the arguments."""
+        """Make the encoder of planes of zeros and ones of this dtype, and the observation space."""
         if dtype not in ("uint8", "float32"):
             raise ValueError(f"dtype={dtype!r}: allowed are 'uint8' and 'float32'")
         super().__init__(scenario, "compact")
@@ -163,7 +169,8 @@ class OneHotGrid(IndexGrid):
         )
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Write one-hot planes of cells and held objects into `out`."""
+        """Write the observed cells (`grid`) and the held object (`item`) into `out`, as planes with
+        1 where a type, state or colour is present."""
         held = item[..., None, None, :], out["item"][..., None, None]
         for cells, planes in ((grid, out["grid"]), held):
             numbers = self._representation.codes(cells)
@@ -181,8 +188,8 @@ class OneHotGrid(IndexGrid):
 
 
 def mark_channels(numbers: NDArray[Any], planes: NDArray[Any]) -> None:
-    """Write 1 into (M, channels, cells) `planes` where a channel is among the (M, cells, 3)
-    `numbers`, else 0."""
+    """Fill `planes` (M, channels, cells): 1 where the channel is one of the three `numbers` (M,
+    cells, 3) of the cell, else 0; also runs compiled."""
     for i in range(len(numbers)):
         planes[i] = 0
         for k in range(numbers.shape[1]):
@@ -207,7 +214,8 @@ class PixelView(ObservationEncoder):
     space: spaces.Box
 
     def __init__(self, scenario: Scenario, cell: int = 8, channels_first: bool = False) -> None:
-        """Make the encoder and its space; see the class for the arguments."""
+        """Make the encoder of pictures, with `cell` pixels for a cell's side, and the observation
+        space; `channels_first` puts the colour axis first."""
         super().__init__(Representation.of_observation(scenario, "cells"))
         cell = check_at_least(_LEAST_SIDE, cell=cell)
         self._planar = bool(channels_first)
@@ -219,8 +227,8 @@ class PixelView(ObservationEncoder):
         self._cell_pictures, self._items = map(self._lines, pictures)
 
     def _lines(self, pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return (n, planes, side, bytes of a line) pixels of pictures: a plane per colour, or one
-        plane for all."""
+        """Return the pixels of pictures as an (n, planes, side, bytes of a line) array, with a
+        plane for each colour, or a single one."""
         if self._planar:
             return np.ascontiguousarray(np.moveaxis(pictures, -1, 1))
         return pictures.reshape(len(pictures), 1, pictures.shape[1], -1)
@@ -230,7 +238,8 @@ class PixelView(ObservationEncoder):
         return {"pixels": np.zeros((*batch_shape, *self.space.shape), np.uint8)}
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Write the pixels of views, with the agent and its held object, into `out`."""
+        """Draw the observed cells (`grid`), the agent and the object in its hand (`item`), and
+        write the pixels into `out`."""
         (height, width), (_, planes, side, run) = grid.shape[-3:-1], self._cell_pictures.shape
         codes = np.empty((grid[..., 0, 0, 0].size, height, width), np.uint32)
         self._representation.codes(grid.reshape(-1, height, width, 3), codes[..., None])
@@ -272,7 +281,7 @@ class TextView(ObservationEncoder):
     space: spaces.Text
 
     def __init__(self, scenario: Scenario) -> None:
-        """Make the encoder and its space; see the class for the arguments."""
+        """Make the encoder and the observation space; the class says what each argument means."""
         super().__init__(Representation.of_observation(scenario))
         self._shape, self._scenario = scenario.area.shape, scenario
         self._observer = scenario.area.observer
@@ -285,12 +294,14 @@ class TextView(ObservationEncoder):
         )
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
-        """Return zeroed index arrays for one observation or a batch."""
+        """Return new arrays of cells and held objects with zeros, for one observation or for a
+        batch of this shape."""
         shapes = {"grid": (*self._shape, 3), "item": (3,)}
         return {name: np.zeros((*batch_shape, *shape), np.uint8) for name, shape in shapes.items()}
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Copy cells and held objects into `out`."""
+        """Copy the observed cells (`grid`) and held objects (`item`) into `out`; they become text
+        in `to_observation`."""
         for cells, target in ((grid, out["grid"]), (item, out["item"])):
             if cells is not target:
                 np.copyto(target, cells)
@@ -300,7 +311,7 @@ class TextView(ObservationEncoder):
         return dict(zip(("grid", "item"), observed, strict=True))
 
     def to_observation(self, arrays: Arrays) -> str | tuple[str, ...]:
-        """Return the text of one view, or the texts of many."""
+        """Return the text of the view in `arrays`, or a tuple of texts if they hold many views."""
         grid, item = arrays["grid"], arrays["item"]
         if item.ndim == 1:
             return self._text(grid, item)
@@ -311,7 +322,8 @@ class TextView(ObservationEncoder):
         return view_to_text(grid, item, self._scenario.types, self._observer, mission)
 
     def space_with_mission(self, missions: Missions) -> spaces.Text:
-        """Return the text space with the mission line added."""
+        """Return the Gymnasium space of texts to which a line with the agent's mission has been
+        added."""
         line = f"{format_mission('')}\n"
         return spaces.Text(
             max_length=self.space.max_length + len(line) + missions.max_text_length,
@@ -321,7 +333,8 @@ class TextView(ObservationEncoder):
     def to_observation_with_mission(
         self, arrays: Arrays, missions: Missions
     ) -> str | tuple[str, ...]:
-        """Return the text of one view with its mission, or the texts of many."""
+        """Return the text of the view in `arrays` with a line about the agent's mission, or a tuple
+        of texts if they hold many views."""
         grid, item, mission = (arrays[name] for name in ("grid", "item", MISSION))
         if item.ndim == 1:
             return self._text(grid, item, missions.to_text(mission))
@@ -346,7 +359,8 @@ class FlatEncoder(ObservationEncoder):
     space: spaces.Box
 
     def __init__(self, scenario: Scenario, onehot: bool = False, dtype: str | None = None) -> None:
-        """Make the encoder and its space; see the class for the arguments."""
+        """Make the encoder of flat vectors, of code numbers or, with `onehot`, of zeros and ones,
+        and the observation space."""
         if dtype not in (None, "float32"):
             raise ValueError(f"dtype={dtype!r}: allowed are 'float32' and None")
         self._encoder: IndexGrid = OneHotGrid(scenario) if onehot else IndexGrid(scenario, "cells")
@@ -370,7 +384,8 @@ class FlatEncoder(ObservationEncoder):
         return {"flat": np.zeros((*batch_shape, *self.space.shape), self.space.dtype)}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write grid, held object and mission one behind the other into `flat`."""
+        """Write the observed grid, the held object and the mission, one behind the other, into the
+        vectors `out["flat"]`."""
         grid, item, *mission = observed
         batch_shape = item.shape[:-1]
         if not self._scratch or self._scratch["item"].shape[: len(batch_shape)] != batch_shape:
@@ -395,7 +410,8 @@ class MissionEncoder(ObservationEncoder):
     """
 
     def __init__(self, encoder: ObservationEncoder, missions: Missions) -> None:
-        """Make the encoder and its space; see the class for the arguments."""
+        """Make the encoder that adds the agent's mission to the observations of `encoder`, and the
+        observation space."""
         super().__init__(encoder._representation)
         self._encoder, self._missions = encoder, missions
         self.space = encoder.space_with_mission(missions)
@@ -404,17 +420,19 @@ class MissionEncoder(ObservationEncoder):
         self.shares_memory = encoder.shares_memory
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
-        """Return zeroed arrays of the inner encoder, and `mission`."""
+        """Return new arrays of the inner encoder, and an array `mission` with zeros, for one
+        observation or for a batch of this shape."""
         mission = np.zeros((*batch_shape, len(self._missions.names)), np.int32)
         return {**self._encoder.make_arrays(*batch_shape), MISSION: mission}
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations that reuse `mission`."""
+        """Return arrays for N observations; the observed array of missions is used itself."""
         *seen, mission = observed
         return {**self._encoder.make_shared_arrays(*seen), MISSION: mission}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write the inner encoder's observations and the mission into `out`."""
+        """Write what the inner encoder makes of the `observed` arrays, and the agents' missions,
+        into the arrays `out`."""
         *seen, mission = observed
         self._encoder.write(out, *seen)
         if out[MISSION] is not mission:
@@ -439,7 +457,8 @@ REPRESENTATION_NAMES = tuple(_ENCODERS)
 
 
 def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEncoder:
-    """Return the observation encoder of a scenario.
+    """Return the encoder that turns what agents observe into the representation `spec`: a name, or
+    a mapping with a name and options.
 
     Raises:
         ValueError: the name is unknown, or the encoder has no such option or value.

@@ -55,7 +55,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         observation_representation: RepresentationSpec = "default",
         **options: Any,
     ) -> None:
-        """Make the worlds and the spaces; see the class for the arguments."""
+        """Make the world and the observation and action spaces; the class says what each argument
+        means."""
         check_render_mode(render_mode, GridEnv.metadata["render_modes"])
         self.scenario: Scenario = resolve_grid_scenario(scenario, max_steps, **options)
         self.metadata = {
@@ -88,7 +89,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return self._action_space
 
     def _check_agent(self, agent: Any) -> None:
-        """Raise ValueError if there is no agent of this name."""
+        """Raise a ValueError if no agent of the scenario is called `agent`."""
         if agent not in self._agent_indices:
             raise ValueError(
                 f"no agent {agent!r}: {describe_allowed(str(agent), self.possible_agents)}"
@@ -97,7 +98,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Sample a new level; with a seed, the level that belongs to it.
+        """Start a new episode with a new random level, or with the level that belongs to `seed`;
+        return observations and infos by agent name.
 
         All options are ignored, as PettingZoo requires.
         """
@@ -109,7 +111,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return self._observations(self.agents), self._infos(self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Apply the actions of the agents whose episode goes on.
+        """Apply one action of each agent whose episode goes on, and return the results of these
+        agents by name.
 
         Args:
             actions: one action for each of these agents, by name.
@@ -138,7 +141,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         )
 
     def _check_actions(self, actions: Mapping[str, Any]) -> NDArray[np.int64]:
-        """Return (A,) action numbers, 0 for agents whose episode is over."""
+        """Return an array with the action number of each of the A agents, after a check; 0 for
+        agents whose episode is over."""
         if not self._started:
             raise ValueError("call reset() before the first step()")
         if not isinstance(actions, Mapping):
@@ -162,7 +166,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return numbers
 
     def _observations(self, names: list[str]) -> dict[str, Any]:
-        """Return the observations of these agents, by name."""
+        """Return the observation of each of the agents called `names`."""
         arrays = self._batch.outputs.get_arrays(self._encoder.source_arrays)
         return {
             name: self._encoder.encode(*(array[self._agent_indices[name], ...] for array in arrays))
@@ -174,7 +178,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return {name: self._info(self._agent_indices[name]) for name in names}
 
     def _info(self, index: int) -> dict[str, Any]:
-        """Return the info of the agent with this index."""
+        """Return the dictionary `info` about the agent number `index`, counted from 0."""
         out, scenario = self._batch.outputs, self.scenario
         terms = zip(scenario.reward_names, out.terms[index].tolist(), strict=True)
         info: dict[str, Any] = {"action_mask": out.mask[index].copy(), "reward_terms": dict(terms)}
@@ -187,7 +191,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return info
 
     def snapshot(self) -> NDArray[Any]:
-        """Return the world as one row: a () array of `scenario.layout.dtype`.
+        """Return the whole state of the world as one record (row), an array of shape () and dtype
+        `scenario.layout.dtype`.
 
         Raises:
             ValueError: `reset` was not called yet.
@@ -197,7 +202,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return self._batch.snapshot(0)
 
     def restore(self, row: NDArray[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Replace the world by a row, and return observations and infos as `reset` does.
+        """Set the world to the state in `row`, a record from `snapshot`, and return observations
+        and infos as `reset` does.
 
         Raises:
             ValueError: the row has another layout.
@@ -210,13 +216,13 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return self._observations(present), self._infos(present)
 
     def _present_agents(self) -> list[str]:
-        """Return the names of the agents of the mixture's member that is played; all agents without
-        a mixture."""
+        """Return the names of the agents that exist in the present level; in a mixture of scenarios
+        some may not."""
         present = self.scenario.present_agents(int(self._batch.outputs.member[0])).tolist()
         return list(compress(self.possible_agents, present))
 
     def render(self) -> Any:
-        """Return a picture of the world as `GridEnv.render` does, with the view of the first
+        """Return a picture of the world as `GridEnv.render` does; it shows the view of the first
         agent."""
         if self.render_mode is None or not self._started:
             return None

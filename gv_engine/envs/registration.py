@@ -18,7 +18,7 @@ _PARALLEL = "gv_engine.envs.parallel:ParallelGridEnv"
 
 
 def parallel_env(scenario: Any, **options: Any) -> Any:
-    """Return the PettingZoo environment of a scenario with several agents, see `ParallelGridEnv`.
+    """Return a PettingZoo environment (`ParallelGridEnv`) for a scenario with several agents.
 
     Args:
         scenario, options: as for `ParallelGridEnv`.
@@ -30,7 +30,7 @@ def parallel_env(scenario: Any, **options: Any) -> Any:
 
 
 def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
-    """Return the Gymnasium environment of a scenario of any domain.
+    """Return a Gymnasium environment with one world of a scenario of any domain.
 
     Args:
         scenario: a scenario, or a source that `load_scenario` takes.
@@ -42,7 +42,7 @@ def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
 
 
 def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
-    """Return the Gymnasium vector environment of a scenario of any domain.
+    """Return a Gymnasium vector environment with `num_envs` worlds of a scenario of any domain.
 
     Args:
         scenario: a scenario, or a source that `load_scenario` takes.
@@ -55,7 +55,8 @@ def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
 
 
 def register_all() -> None:
-    """Register all environment ids with Gymnasium.
+    """Register the environment ids of all built-in scenarios with Gymnasium, so that
+    `gymnasium.make` knows them.
 
     The ids are `GV-<Name>-v0` for each built-in scenario and each file of several scenarios, `GV-`
     and MiniGrid's id for each of its levels, and `GV-Scenario-v0`, which takes the scenario as an
@@ -74,6 +75,7 @@ def register_all() -> None:
 
 
 def _register(id: str, env: str, vector_env: str, kwargs: dict[str, str]) -> None:
-    """Register one id, unless it is registered already."""
+    """Register the environment id `id` with Gymnasium, unless it is registered already; `env` and
+    `vector_env` are its entry points, `kwargs` their arguments."""
     if id not in gymnasium.registry:
         gymnasium.register(id, entry_point=env, vector_entry_point=vector_env, kwargs=kwargs)

@@ -44,19 +44,21 @@ class Text:
 
 
 def has_screen() -> bool:
-    """Return True if windows can be opened; on Linux if a display or an SDL driver is set."""
+    """Return True if this process can open windows; on Linux, if environment variables name a
+    display or an SDL driver."""
     names = "DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER"
     return not sys.platform.startswith("linux") or any(map(os.environ.get, names))
 
 
 def with_usable_modes(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata of an environment without the mode "human" if there is no screen."""
+    """Return a copy of an environment's `metadata` without the render mode "human" if there is no
+    screen."""
     modes = [mode for mode in metadata["render_modes"] if mode != "human" or has_screen()]
     return {**metadata, "render_modes": modes}
 
 
 def check_render_mode(render_mode: str | None, modes: Sequence[str]) -> None:
-    """Raise ValueError if a render mode is neither None nor one of the modes."""
+    """Raise a ValueError unless `render_mode` is None or one of `modes`."""
     if render_mode is not None and render_mode not in modes:
         raise ValueError(f"render_mode={render_mode!r}: allowed are None and {', '.join(modes)}")
 
@@ -73,12 +75,14 @@ class Renderer:
     def __init__(
         self, name: str, scenario: AnyScenario, render: Callable[[int, Callable[[Any], None]], None]
     ) -> None:
-        """Open the render mode of this name; see the class for the arguments."""
+        """Prepare to show worlds in the render mode `name`; the class says what each argument
+        means."""
         self._mode: RenderMode = resolve_name(RENDER_MODES[name])(scenario)
         self._render = render
 
     def draw(self, i: int) -> Any:
-        """Return the picture of world i: (H, W, 3) uint8, str or None, depending on the mode."""
+        """Return the picture of world number `i` in the format of the render mode: an (H, W, 3)
+        array, a text, or None if a window shows it."""
         self._render(i, self._mode.show)
         return self._mode.result
 
@@ -107,7 +111,7 @@ class RenderedEnv:
         return deepcopy(self)
 
     def close(self) -> None:
-        """Close the window, if there is one."""
+        """Close the window of the environment, if it has one."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None

@@ -48,7 +48,8 @@ class _Codes(NamedTuple):
     stride: int = 0  # between states, if type, state and colour share one number
 
     def ranges(self, states: dict[int, int]) -> list[list[int]]:
-        """Return all numbers of each channel, given the number of states by type."""
+        """Return, for each channel of a cell, the list of all code numbers that can occur; `states`
+        is the number of states by object type."""
         if self.stride:
             return [list(range(self.stride * sum(states.values())))]
         state_numbers = [
@@ -63,8 +64,8 @@ def _default_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
 
 
 def _no_overlap_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return states numbered above the largest type, and colours above the largest number of
-    states."""
+    """Return code numbers in which states begin above the largest type, and `colors` above the
+    largest state. `states` is the number of states by type."""
     state = max(states) + 1
     color = state + max(states.values()) + 1
     return _Codes(
@@ -73,7 +74,8 @@ def _no_overlap_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes
 
 
 def _compact_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return numbers without gaps: first types, then the states of each type, then colours."""
+    """Return code numbers without gaps: first the types, then the states of each type, then
+    `colors`. `states` is the number of states by type."""
     firsts, count = {}, len(states)
     for kind, number in states.items():
         firsts[kind] = count
@@ -84,7 +86,8 @@ def _compact_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
 
 
 def _cell_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return one number for each combination of type, state and colour, without gaps."""
+    """Return code numbers with one number for each combination of type, state and one of `colors`.
+    `states` is the number of states by type."""
     firsts, count, stride = {}, 0, len(colors)
     for kind, number in states.items():
         firsts[kind] = count
@@ -137,7 +140,8 @@ class Representation:
         is_state: bool,
         types: ObjectTypes = OBJECT_TYPES,
     ) -> None:
-        """Make the tables and the space; see the class for the arguments."""
+        """Make the tables of code numbers for these types (`objects`) and `colors`, and the
+        Gymnasium space of grids of this `shape`, with the agent if `is_state`."""
         if name not in _CODES:
             raise ValueError(f"no representation {name!r}: {describe_allowed(name, tuple(_CODES))}")
         kinds = sorted({NONE_GRID_OBJECT, *objects} | (set() if is_state else {HIDDEN}))
@@ -169,7 +173,7 @@ class Representation:
 
     @classmethod
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
-        """Return the representation of a scenario's observations."""
+        """Return the representation called `name` for what agents of the scenario observe."""
         objects, colors = scenario.observation_objects, scenario.observation_colors
         shape, types = scenario.area.shape, scenario.types
         return cls(name, objects, colors, shape, is_state=False, types=types)
@@ -178,21 +182,25 @@ class Representation:
     def of_state(
         cls, scenario: Scenario, shape: tuple[int, int], name: str = "default"
     ) -> Representation:
-        """Return the representation of a scenario's states on grids of this (height, width)."""
+        """Return the representation called `name` for whole levels of the scenario with this
+        (height, width)."""
         objects, colors, types = scenario.objects, scenario.colors, scenario.types
         return cls(name, objects, colors, shape, is_state=True, types=types)
 
     def _make_table(self, codes: dict[int, int]) -> NDArray[Any]:
-        """Return (256,) numbers by index, with the unlisted code for all other indices."""
+        """Return a (256,) array with the code number of each type or colour number; the code for
+        unlisted ones is in all other places."""
         table = np.full(256, self._unlisted, np.min_scalar_type(self._unlisted))
         table[list(codes)] = list(codes.values())
         return table
 
     def _make_space(self, shape: tuple[int, int], low: list[int], high: list[int]) -> spaces.Dict:
-        """Return the space of the representation, with bounds by channel."""
+        """Return the Gymnasium space of the arrays for grids of this `shape`; `low` and `high`
+        bound the code numbers of each channel."""
 
         def box(shape: tuple[int, ...], low: Any, high: Any, dtype: Any) -> spaces.Box:
-            """Return a box whose bounds are broadcast to a shape."""
+            """Return a Gymnasium box of this shape and dtype; the bounds `low` and `high` are
+            repeated to fill the shape."""
             low, high = (np.broadcast_to(bound, shape).astype(dtype) for bound in (low, high))
             return spaces.Box(low, high, dtype=dtype)
 
@@ -208,7 +216,7 @@ class Representation:
 
     @property
     def gymnasium_space(self) -> spaces.Dict:
-        """Space of environments; a constant number gets an upper bound one higher, because
+        """The space with the upper bound of each array at least one above the lower, because
         Gymnasium rejects empty ranges."""
         return spaces.Dict(
             {
@@ -228,7 +236,8 @@ class Representation:
         return self._backend is not None and self._backend.uses_compiled_code
 
     def codes(self, cells: NDArray[np.uint8], out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Return the numbers of cells or held objects.
+        """Return the code numbers of `cells`, an array of (type, state, colour) of grid cells or
+        held objects.
 
         Args:
             cells: (…, 3) uint8 type, state and colour indices.
@@ -258,8 +267,8 @@ class Representation:
         return out
 
     def _encode_compiled(self, cells: NDArray[np.uint8], out: NDArray[Any]) -> bool:
-        """Write the numbers of (M, 3) cells into (M, channels) `out` with compiled code; return
-        True if a cell is not listed."""
+        """Write the code numbers of (M, 3) `cells` into (M, channels) `out` by compiled code;
+        return True if a type or colour is not in the space."""
         from gv_engine.compiler.compiler import compile_function
 
         has_unlisted = False
@@ -286,7 +295,8 @@ class Representation:
         return np.ndarray.copy if self.name == "default" else self.codes
 
     def _look_up(self, table: NDArray[Any], indices: NDArray[np.uint8], noun: str) -> NDArray[Any]:
-        """Return the table entries of indices.
+        """Return the code numbers in `table` for `indices`, type or colour numbers; `noun` names
+        what they are, for the error message.
 
         Raises:
             ValueError: an index is not listed.
@@ -300,7 +310,7 @@ class Representation:
     def encode(
         self, grid: NDArray[np.uint8], item: NDArray[np.uint8], agent: NDArray[np.integer[Any]]
     ) -> Arrays:
-        """Return the arrays of `space`, for one observation or state or for many.
+        """Return the arrays of `space` by name, for one observation or state, or for many at once.
 
         Args:
             grid: (…, H, W, 3) type, state and colour indices.
@@ -320,7 +330,7 @@ class Representation:
         return arrays
 
     def convert(self, shown: HasArrays) -> Arrays:
-        """Return the arrays of a state or an observation.
+        """Return the arrays of `space` by name for `shown`, a state or observation object.
 
         Raises:
             ValueError: see `codes`.
@@ -338,8 +348,8 @@ def look_up_codes(
     stride: int,
     out: NDArray[Any],
 ) -> bool:
-    """Write the numbers of (M, 3) cells into (M, channels) `out`; return True if a cell is not
-    listed."""
+    """Write the code numbers of (M, 3) `cells` into (M, channels) `out`, by tables; `stride` is not
+    0 if a cell has a single number. Return True if a number is `unlisted`."""
     has_unlisted = False
     for k in range(len(cells)):
         kind, color = types[cells[k, 0]], colors[cells[k, 2]]
@@ -354,8 +364,8 @@ def look_up_codes(
 
 
 def agent_id_grid(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.uint8]:
-    """Return (…, H, W) uint8 with 1 at the agents' cells (…, 3), all 0 for a cell beyond the
-    grid."""
+    """Return arrays (…, *shape) with 1 in the cell of the agent and 0 elsewhere; `agent` (…, 3) has
+    its y, x and orientation. All are 0 if it is off the grid."""
     y, x = agent[..., 0, None, None], agent[..., 1, None, None]
     height, width = shape
     is_agent: NDArray[np.bool_] = (np.arange(height)[:, None] == y) & (np.arange(width) == x)
@@ -368,7 +378,8 @@ def observer_pose(scenario: Scenario) -> NDArray[np.int64]:
 
 
 def _encode_agent(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
-    """Return (…, 6) the agent's y and x scaled to -1 to 1, and its orientation one-hot."""
+    """Return (…, 6) numbers for `agent` (…, 3): y and x scaled to -1 to 1 on a grid of this
+    `shape`, and the orientation one-hot."""
     encoded = np.zeros((*agent.shape[:-1], 2 + len(ORIENTATIONS)))
     for axis, size in enumerate(shape):
         # on a single row or column every position counts as the middle
@@ -417,12 +428,13 @@ class ObservationEncoder:
         raise NotImplementedError
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations that reuse the observed arrays, such as `grid` (N, h, w,
-        3) and `item` (N, 3), where the content is the same."""
+        """Return arrays for N observations; an observed array, such as `grid` (N, h, w, 3), is used
+        itself where the content is the same."""
         return self.make_arrays(len(observed[0]))
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Write encoded observations into arrays.
+        """Encode the observed `grid` and `item` (the object in hand), and write the result into the
+        arrays `out`.
 
         Args:
             out: arrays from `make_arrays`.
@@ -438,7 +450,8 @@ class ObservationEncoder:
         raise NotImplementedError
 
     def space_with_mission(self, missions: Missions) -> spaces.Space[Any]:
-        """Return the space of observations with the mission added."""
+        """Return the Gymnasium space of observations to which the agent's mission has been
+        added."""
         parts = self.space.spaces if isinstance(self.space, spaces.Dict) else {}
         parts = parts or dict.fromkeys(self.buffer_names, self.space)
         return spaces.Dict(
@@ -450,13 +463,15 @@ class ObservationEncoder:
         return arrays.copy()
 
     def encode(self, *observed: NDArray[Any]) -> Any:
-        """Return the observation of one world."""
+        """Return the encoded observation of one world from the `observed` arrays, those that
+        `source_arrays` names."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
         return self.to_observation(arrays)
 
     def split(self, arrays: Arrays) -> NDArray[np.object_]:
-        """Return (K,) observations of single worlds, as views of the arrays of many."""
+        """Return the K observations in `arrays`, each of which has an axis of K worlds, as an
+        object array; they share its memory."""
         observations = np.empty(len(next(iter(arrays.values()))), object)
         for i, parts in enumerate(zip(*arrays.values(), strict=True)):
             observations[i] = self.to_observation(dict(zip(arrays, parts, strict=True)))
@@ -464,7 +479,7 @@ class ObservationEncoder:
 
 
 def get_compiled(function: Any) -> Any:
-    """Return a function compiled by Numba; each function is compiled once."""
+    """Return the version of `function` that Numba compiles; each function is compiled only once."""
     from gv_engine.compiler.compiler import compile_function
 
     return compile_function(function)

@@ -84,7 +84,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         render_mode: str | None,
         reward_dtype: DTypeLike,
     ) -> None:
-        """Check the arguments and set the attributes; see the class."""
+        """Check the arguments of the environment and store them; the class says what each of them
+        means."""
         self.num_envs = check_at_least(1, num_envs=num_envs)
         self.autoreset_mode = parse_autoreset_mode(autoreset_mode)
         if render_mode not in (None, "rgb_array", "ansi"):
@@ -126,8 +127,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
 
     def _step_output_specs(self, observation: ArraySpecs) -> ArraySpecs:
-        """Return the specifications of all arrays that `out` may have, given those of
-        observations."""
+        """Return (shape, dtype) of each array that a caller of `step` may pass in `out`: those of
+        `observation`, and rewards and flags."""
         flags = (self.num_envs,), np.dtype(np.bool_)
         reward = (self.num_envs,), self._reward_dtype
         return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
@@ -135,7 +136,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     def _check_reset_arguments(
         self, seed: Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
-        """Return the seed of every world, and an (N,) mask of the worlds to reset.
+        """Check the arguments of `reset`, and return the seed of each world and an (N,) mask of the
+        worlds to reset.
 
         Raises:
             ValueError: seeds or mask have another length or kind, or an option is unknown.
@@ -152,7 +154,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return seeds, mask if self._started else self._all[:count]
 
     def _check_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
-        """Return (N,) int64 actions.
+        """Return the actions as an (N,) int64 array, after a check that each is in the action
+        space.
 
         Raises:
             ValueError: an action is not in the action space, or `reset` was not called yet.
@@ -187,7 +190,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         lengths: NDArray[np.int64],
         success: NDArray[np.bool_],
     ) -> None:
-        """Add return, length and success of the episodes that have just ended to `info`."""
+        """Add reward sum (`returns`), length and success of the episodes that have just ended
+        (where `ended` is True) to the dictionary `info`."""
         episode = {"r": np.where(ended, returns, 0.0), "l": np.where(ended, lengths, 0)}
         if self.scenario.tells_success:
             episode["s"] = ended & success
@@ -197,7 +201,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
 def add_presence_masks(
     info: dict[str, Any], mask: NDArray[np.bool_], is_deep: bool = True
 ) -> dict[str, Any]:
-    """Return an info with a key `_name` beside every `name`, as Gymnasium requires.
+    """Return a copy of the dictionary `info` with a mask under the key `_name` beside every `name`,
+    as Gymnasium requires.
 
     Args:
         info: arrays and nested mappings by name.
@@ -285,7 +290,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         reward_dtype: DTypeLike = "float64",
         **options: Any,
     ) -> None:
-        """Make the worlds and the spaces; see the class for the arguments."""
+        """Make the worlds and the observation and action spaces; the class says what each argument
+        means."""
         num_threads = check_at_least(1, num_threads=num_threads)
         num_worlds = check_at_least(1, num_envs=num_envs)
         self.scenario: Scenario
@@ -345,7 +351,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Sample new levels.
+        """Start a new episode with a new random level in each world, or in those that `options`
+        chooses; return observations and infos of all worlds.
 
         Args:
             seed: world i gets `seed + i`, or `seed[i]`; with a mapping, only if it has i. Without a
@@ -368,8 +375,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return self._observation(outputs), self._info(outputs)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
-        """Apply the action of every agent and return observations, rewards, terminated, truncated
-        and info.
+        """Apply one action to each world; return (observations, rewards, terminated, truncated,
+        info), arrays with one entry per world.
 
         Args:
             actions: (N,) integers of the action space.
@@ -389,7 +396,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return self._step_results(outputs)
 
     def _step_results(self, outputs: Arrays) -> VectorStep:
-        """Return the results of the step that the backend has just made."""
+        """Return the results of the step that the backend has just made; arrays that the caller
+        gave in `outputs` are filled."""
         out = self._batch.outputs
         info = self._info(outputs)
         np.logical_or(out.terminated, out.truncated, out=self._ended)
@@ -419,14 +427,15 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     @cached_property
     def _output_specs(self) -> ArraySpecs:
-        """Shape and dtype of all arrays that `out` may have."""
+        """(shape, dtype) of each array that a caller of `step` may pass in `out`, by name."""
         arrays: Arrays = {name: self._all_arrays[name] for name in self._encoder.buffer_names}
         if self._has_action_masks:
             arrays["action_mask"] = self._batch.outputs.mask
         return self._step_output_specs({name: (a.shape, a.dtype) for name, a in arrays.items()})
 
     def _copy_results(self, results: Arrays, outputs: Arrays) -> Arrays:
-        """Return results by name: in the caller's arrays, or as copies if copies are enabled."""
+        """Return the arrays `results` by name: copied into the caller's array in `outputs` if there
+        is one, otherwise into a new array if the environment makes copies."""
         copied = {}
         for name, array in results.items():
             if name in outputs:
@@ -437,14 +446,16 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     @property
     def _all_arrays(self) -> Arrays:
-        """Arrays of all observations; those of the backend where the content is the same."""
+        """Arrays of the observations of all worlds, by name; an array of the backend is used itself
+        if it has the same content."""
         if self._arrays is None:
             self._observed = self._batch.outputs.get_arrays(self._encoder.source_arrays)
             self._arrays = self._encoder.make_shared_arrays(*self._observed)
         return self._arrays
 
     def _observation(self, outputs: Arrays | None = None) -> Any:
-        """Return the observations of all worlds, encoded now."""
+        """Encode the observations of all worlds and return them; arrays that the caller gave in
+        `outputs` are filled."""
         encoder, arrays = self._encoder, self._all_arrays
         if outputs:
             arrays = {name: outputs.get(name, array) for name, array in arrays.items()}
@@ -454,7 +465,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return encoder.to_observation(arrays)
 
     def _info(self, outputs: Arrays | None = None) -> dict[str, Any]:
-        """Return the info of all worlds."""
+        """Return the dictionary `info` about all worlds; the action mask is written to the caller's
+        array if `outputs` has one."""
         out = self._batch.outputs
         arrays: Arrays = {"action_mask": out.mask, "reward_terms": out.terms}
         arrays |= {"member": out.member, "success": out.success}
@@ -468,7 +480,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def _make_info(
         self, mask: Any, terms: Any, member: Any, success: Any, *, info_mask: NDArray[np.bool_]
     ) -> dict[str, Any]:
-        """Return an info of these arrays, valid for the worlds of an (N,) mask."""
+        """Return a dictionary `info` with the action mask, reward terms, mixture member and success
+        of all worlds; `info_mask` (N,) says for which worlds it counts."""
         names = self.scenario.reward_names
         columns = {name: terms[:, index] for index, name in enumerate(names)}
         info = flatten_reward_terms(columns) if self._flat_info else {"reward_terms": columns}
@@ -481,15 +494,15 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return add_presence_masks(info, info_mask)
 
     def missions(self) -> tuple[str, ...]:
-        """Return the mission text of each world; empty for a scenario without missions."""
+        """Return the mission text of the agent in each world, "" in a scenario without missions."""
         missions = self.scenario.missions
         if missions is None:
             return ("",) * self.num_envs
         return tuple(map(missions.to_text, self._batch.outputs.mission))
 
     def _add_final(self, info: dict[str, Any]) -> None:
-        """Add the final observations and infos of the episodes that SAME_STEP resets have just
-        replaced to `info`."""
+        """Add to `info` the last observations and infos of the episodes that ended in this step and
+        were replaced at once by new ones (SAME_STEP)."""
         out, encoder, ended = self._batch.outputs, self._encoder, self._ended.copy()
         observed = out.get_arrays(encoder.source_arrays, "final_")
         worlds = np.flatnonzero(ended)
@@ -517,7 +530,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         info |= {"final_info": self._make_info(*finals, info_mask=ended), "_final_info": ended}
 
     def snapshot(self, worlds: ArrayLike | None = None) -> NDArray[Any]:
-        """Return worlds as rows of `scenario.layout.dtype`, independent of the environment.
+        """Return one record (row, of dtype `scenario.layout.dtype`) for each of `worlds`, with its
+        whole state; later steps do not change the records.
 
         Args:
             worlds: an index; (K,) indices; an (N,) bool mask; all worlds if left out.
@@ -535,7 +549,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def restore(
         self, rows: NDArray[Any], worlds: ArrayLike | None = None, *, trusted: bool = False
     ) -> tuple[Any, dict[str, Any]]:
-        """Replace worlds by rows, and return observations and info of all worlds, as `reset` does.
+        """Set `worlds` to the states in `rows`, records from `snapshot`, and return observations
+        and info of all worlds, as `reset` does.
 
         `envs.restore(envs.snapshot(3))` makes all worlds continue from world 3.
 
@@ -561,8 +576,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def expand(
         self, rows: NDArray[Any], actions: ArrayLike | None = None, *, trusted: bool = False
     ) -> Expansion:
-        """Apply each of many actions to each of many states; the worlds of the environment do not
-        change.
+        """Apply each of many actions to each of many world states (`rows`) and return the results;
+        the worlds of the environment do not change.
 
         Random rules use the RNG of their state, the same for all actions. Nothing is reset: a state
         whose episode is over continues.
@@ -601,7 +616,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return expand_states(self._planner, rows, table.astype(np.int64))
 
     def state_key(self, rows: NDArray[Any], *, generator: bool = True) -> NDArray[np.uint64]:
-        """Return hashes that are equal for states with the same future.
+        """Return a 64-bit hash for each world state in `rows`, equal for states with the same
+        future, for use as a key of a table.
 
         Hashes ignore the reward, return and end of the last step, and the number of steps unless a
         transition or terminating rule reads `w.steps`. Different states have equal hashes only by
@@ -627,12 +643,13 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return depends_on_steps(self.scenario)
 
     def fork(self) -> GridVectorEnv:
-        """Return an independent copy of the environment with the same worlds and the same
-        future."""
+        """Return an independent copy of the environment; its worlds have the same states and, for
+        the same actions, the same future."""
         return deepcopy(self)
 
     def _world_indices(self, worlds: ArrayLike | None) -> NDArray[np.int64]:
-        """Return () or (K,) world indices for an index, indices, a mask or None.
+        """Return the indices of the worlds that `worlds` names: an index, several indices, an (N,)
+        mask, or None for all.
 
         Raises:
             ValueError: there is no such world, or one is named twice.
@@ -652,13 +669,15 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return indices.astype(np.int64)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling and copying, without the renderer and shared arrays."""
+        """Return the attributes to be pickled or copied: all but the renderer and the arrays that
+        are shared."""
         # a copy opens its own window and has its own arrays
         own = "_renderer", "_shared_info", "_arrays", "_observed", "_final_arrays", "_planner"
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return one picture per world in the render mode."""
+        """Return a picture of each world in the format of the render mode; None without a render
+        mode."""
         if self.render_mode is None:
             return None
         if self._renderer is None:
@@ -666,7 +685,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return tuple(self._renderer.draw(i) for i in range(self.num_worlds))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Release the resources of rendering."""
+        """Close the renderer; Gymnasium calls this when the environment is closed."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None

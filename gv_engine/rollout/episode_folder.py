@@ -100,14 +100,15 @@ class GrowingArray:
         self._file.truncate(self._begin + number * self._row)
 
     def write(self, start: int, rows: Any) -> None:
-        """Write (K, …) rows after the first `start` ones; `set_count` must follow."""
+        """Write K new rows into the file after the first `start` rows; they count only after a call
+        of `set_count`."""
         data = np.ascontiguousarray(rows, self._dtype)
         self._file.seek(self._begin + start * self._row)
         self._file.write(data.data)
         self._sums[start + len(rows)] = zlib.crc32(data.data, self._sums[start])
 
     def set_count(self, number: int) -> None:
-        """Write the number of rows into the file header."""
+        """Write into the file's header that the array has `number` rows."""
         self._file.flush()
         self._file.seek(0)
         head = {
@@ -119,13 +120,14 @@ class GrowingArray:
         self._file.flush()
 
     def describe(self, number: int) -> dict[str, Any]:
-        """Return the entry of `rollout.json` for the first `number` rows; the next write starts
-        after them."""
+        """Return what `rollout.json` says about the first `number` rows of the array: dtype, shape
+        and checksum. The next write must begin after these."""
         self._sums = {number: self._sums[number]}
         return {**self.about, "crc32": self._sums[number]}
 
     def close(self) -> None:
-        """Close the file; data in its buffer is lost if the disk is full."""
+        """Close the file and ignore errors; what was not written yet is lost if the disk is
+        full."""
         with suppress(OSError):
             self._file.close()
 
@@ -218,7 +220,8 @@ class EpisodeFolder:
         self._fixed = _json_lines(about)
 
         def open_array(name: str, kind: RowKind, rows: int) -> GrowingArray:
-            """Open the file of an array with this number of rows."""
+            """Open the file of the array `name`: a new one, or, to go on with a rollout, the one
+            that has `rows` rows."""
             array_state = (state["arrays"][name], rows) if go_on else None
             return GrowingArray(path / f"{name}.npy", *kind, array_state)
 
@@ -230,7 +233,7 @@ class EpisodeFolder:
             self._write_listing(complete=False)
 
     def append(self, episode: FinishedEpisode) -> None:
-        """Add an episode; episodes are written in a thread, many at once.
+        """Add a finished episode to the folder; a thread writes many episodes at once.
 
         Raises:
             OSError: as for `flush`, also about earlier episodes.
@@ -243,7 +246,8 @@ class EpisodeFolder:
             self._chunk = chunk, self._executor.submit(self._write_episodes, chunk)
 
     def _wait_for_writer(self) -> None:
-        """Wait until the thread has written its episodes; after an error they are pending again.
+        """Wait until the thread has written the episodes that it was given; if it failed, they are
+        kept for another try.
 
         Raises:
             OSError: an episode could not be written.
@@ -259,7 +263,8 @@ class EpisodeFolder:
                 raise
 
     def flush(self) -> None:
-        """Write all pending episodes; may be called again after an interruption.
+        """Write all episodes that were added but not yet written; may be called again after an
+        interruption.
 
         Raises:
             OSError: an episode cannot be written; earlier ones are safe.
@@ -270,13 +275,14 @@ class EpisodeFolder:
         self._pending, self._num_pending = [], 0
 
     def _write_episodes(self, episodes: list[FinishedEpisode]) -> None:
-        """Write episodes, and count them."""
+        """Write these episodes into the files of the folder, and then count them as written."""
         if episodes:
             self._write(episode_rows(episodes))
         self._count_rows(sum(episode.length for episode in episodes), len(episodes))
 
     def _count_rows(self, more_steps: int, more_episodes: int) -> None:
-        """Count steps and episodes that were written, in all files."""
+        """Add `more_steps` and `more_episodes`, which have just been written, to the numbers in all
+        files; until then they do not count."""
         steps, number = self.steps + more_steps, self.episodes + more_episodes
         for array in self._step_arrays.values():
             array.set_count(steps)
@@ -286,7 +292,7 @@ class EpisodeFolder:
         self._write_listing(complete=False)
 
     def extend(self, rows: Mapping[str, Any]) -> None:
-        """Write the episodes of `episode_rows` at once.
+        """Write many episodes at once, which are given as the arrays that `episode_rows` returns.
 
         Raises:
             OSError: as for `flush`.
@@ -297,7 +303,8 @@ class EpisodeFolder:
             self._count_rows(len(rows["action"]), len(rows["episode_seed"]))
 
     def _write(self, rows: Mapping[str, Any]) -> None:
-        """Write rows after the counted ones."""
+        """Write the arrays `rows` into the files, after the steps and episodes that are counted
+        already."""
         rows = {**rows, "episode_start": rows["episode_start"] + self.steps}
         for name, array in self._step_arrays.items():
             array.write(self.steps, rows[name])
@@ -305,7 +312,8 @@ class EpisodeFolder:
             array.write(self.episodes, rows[name])
 
     def close(self, complete: bool) -> None:
-        """Write the pending episodes, and whether the rollout is complete.
+        """Write all remaining episodes, note in `rollout.json` whether the rollout is `complete`,
+        and close the files.
 
         Raises:
             OSError: an episode cannot be written, now or earlier; counted ones are safe.
@@ -318,7 +326,8 @@ class EpisodeFolder:
             self._close_files()
 
     def remove(self) -> None:
-        """Remove a folder without episodes, so that its name is free again."""
+        """Delete the folder and its array files; called while it has no episodes. Files in it that
+        are no part of a rollout are kept."""
         self._close_files()
         (self._path / LISTING).unlink(missing_ok=True)
         for name in (*self._step_arrays, *self._episode_arrays):
@@ -327,14 +336,15 @@ class EpisodeFolder:
             self._path.rmdir()
 
     def _close_files(self) -> None:
-        """Close all files, and end the thread."""
+        """Close all array files, and end the thread that writes."""
         self._executor.shutdown()
         for array in (*self._step_arrays.values(), *self._episode_arrays.values()):
             array.close()
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Context manager that names the folder in errors."""
+        """Context manager that turns an OSError into one whose message names the folder and the
+        number of intact episodes."""
         try:
             yield
         except OSError as error:
@@ -343,7 +353,8 @@ class EpisodeFolder:
             raise OSError(f"{self._path} cannot be written: {why}{kept}") from None
 
     def _write_listing(self, complete: bool) -> None:
-        """Write `rollout.json` with the current counts and checksums."""
+        """Write `rollout.json` with the present numbers of episodes and steps, the checksums, and
+        whether the rollout is `complete`."""
         counts = dict(zip(_COUNTS, (complete, self.episodes, self.steps), strict=True))
         arrays = {name: array.describe(self.steps) for name, array in self._step_arrays.items()}
         for name, bounds in self._bounds.items():
@@ -358,8 +369,8 @@ class EpisodeFolder:
 
 
 def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
-    """Return the arrays of episodes with steps, by name, as in a folder with only these
-    episodes."""
+    """Return these episodes, with their steps, as arrays by name, in the form in which a folder
+    stores them."""
     lengths = np.array([episode.length for episode in episodes])
     all_steps = [episode.steps for episode in episodes if episode.steps is not None]
     rows = {"episode_start": np.cumsum(lengths) - lengths}
@@ -373,8 +384,8 @@ def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
 
 
 def _space_bounds(space: Any) -> dict[str, Any]:
-    """Return the bounds of a space, as in `rollout.json`: without leading axes along which they are
-    constant."""
+    """Return the least and the greatest values of a Gymnasium space as `rollout.json` has them,
+    shortened along axes with equal bounds."""
     if isinstance(space, Discrete):
         return {"low": int(space.start), "high": int(space.start + space.n - 1)}
     low, high = space.low, space.high
@@ -384,7 +395,8 @@ def _space_bounds(space: Any) -> dict[str, Any]:
 
 
 def _check_same_rollout(path: Path, about: dict[str, Any], state: dict[str, Any]) -> None:
-    """Raise an error unless a folder holds the same rollout.
+    """Raise an error unless `state`, the content of `rollout.json` in the folder, is of the same
+    rollout as `about`.
 
     Raises:
         RolloutError: an entry of `rollout.json` differs.
@@ -404,7 +416,8 @@ def _check_same_rollout(path: Path, about: dict[str, Any], state: dict[str, Any]
 
 
 def _comparable(name: str, about: dict[str, Any]) -> Any:
-    """Return an entry of `rollout.json` without file places, for comparison."""
+    """Return the entry `name` of `about`, the content of a `rollout.json`, without paths of files,
+    so that it can be compared."""
     value: Any = about.get(name)
     if name == "scenario":
         return value["digest"]
@@ -419,7 +432,8 @@ def _json_lines(about: dict[str, Any]) -> str:
 
 
 def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Return a rollout, also one that is unfinished or still written.
+    """Return the arrays and the description of a saved rollout, which may be unfinished or still
+    being written.
 
     Args:
         path: folder.
@@ -447,7 +461,8 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
 
 
 def _read_listing(path: Path) -> dict[str, Any]:
-    """Return the content of `rollout.json`, after a check of the entries that arrays need.
+    """Return the content of the folder's `rollout.json`, after a check of the entries that are
+    needed to read arrays.
 
     Raises:
         RolloutError: the file is missing or damaged.
@@ -481,7 +496,8 @@ def _read_listing(path: Path) -> dict[str, Any]:
 
 
 def read_bounds(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the minimum and maximum of an array's rows, both of the shape of a row.
+    """Return the least and the greatest value of each element in a row of an array, two arrays of
+    the shape of a row.
 
     Args:
         kind: entry of the array in `rollout.json`; without bounds, those of the dtype.
@@ -502,7 +518,8 @@ def read_bounds(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
-    """Return the counted rows of an array, memory-mapped.
+    """Return the array `name` of a folder, memory-mapped and cut to the rows that count; `about` is
+    the content of `rollout.json`.
 
     Raises:
         RolloutError: the file is missing, cut, or of another kind.
@@ -529,7 +546,8 @@ def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
 
 
 def _unfinished_note(path: Path) -> str:
-    """Return the end of an error message about an unfinished rollout; else ""."""
+    """Return the end of an error message that says the folder holds an unfinished rollout; "" if it
+    does not."""
     try:
         about = _read_listing(path)
     except RolloutError:

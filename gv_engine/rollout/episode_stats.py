@@ -30,7 +30,8 @@ class _Summary(NamedTuple):
         return cls(float(values.sum()), float(values.min()), float(values.max()))
 
     def merge(self, other: _Summary) -> _Summary:
-        """Return the summary of the values of both."""
+        """Return the summary (sum, least and greatest) of the values of this and the other summary
+        together."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         return _Summary(self.total + other.total, low, high)
 
@@ -49,7 +50,7 @@ class EpisodeStats:
         self._terms: Any = 0.0
 
     def add(self, episode: FinishedEpisode) -> None:
-        """Add an episode."""
+        """Add a finished episode to the statistics."""
         ends = {"terminated": episode.terminated, "truncated": episode.truncated}
         if episode.success is not None:
             ends["success"] = episode.success
@@ -57,7 +58,7 @@ class EpisodeStats:
         self._count(1, episode.length, ends, total, length, episode.terms)
 
     def add_folder(self, scenario: AnyScenario, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Add the episodes of a folder.
+        """Add all episodes of a saved rollout, given by its `arrays`, to the statistics.
 
         Args:
             scenario: scenario of the episodes.
@@ -86,7 +87,7 @@ class EpisodeStats:
             self._count(len(starts) - 1, len(reward), ends, returns, lengths, terms.sum(axis=0))
 
     def merge(self, other: EpisodeStats) -> None:
-        """Add the statistics of other episodes."""
+        """Add the episodes in `other` to these statistics."""
         summaries = other._returns, other._lengths
         self._count(other.episodes, other.steps, other._ends, *summaries, other._terms)
 
@@ -99,7 +100,8 @@ class EpisodeStats:
         lengths: _Summary,
         terms: Any,
     ) -> None:
-        """Add sums over episodes."""
+        """Add numbers and sums over some episodes to the statistics: how they ended, rewards,
+        lengths and reward terms."""
         self.episodes += episodes
         self.steps += steps
         self._ends.update({name: int(number) for name, number in ends.items()})
@@ -110,7 +112,7 @@ class EpisodeStats:
     def rows(
         self, reward_names: tuple[str, ...], seconds: float, new: EpisodeStats
     ) -> list[tuple[str, str]]:
-        """Return (label, value) pairs of the statistics, for a table.
+        """Return the statistics as (label, value) texts, one for each line of a table.
 
         Args:
             reward_names: reward functions of the scenario.

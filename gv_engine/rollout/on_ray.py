@@ -48,7 +48,7 @@ class RemoteError(GVEngineError):
 
 
 def connect(address: str) -> None:
-    """Connect to a cluster, unless connected already.
+    """Connect this process to the Ray cluster at `address`, unless it is connected already.
 
     Args:
         address: HOST:PORT, "auto" for the cluster of this machine, or `LOCAL`.
@@ -67,7 +67,8 @@ def connect(address: str) -> None:
 
 
 def _host_and_port(address: str) -> tuple[str, int] | None:
-    """Return host and port of an address; None where only Ray knows them.
+    """Return host and port that the address of a Ray cluster names; None for addresses such as
+    "auto", which only Ray resolves.
 
     Raises:
         ClusterError: the address is invalid.
@@ -89,7 +90,8 @@ def _host_and_port(address: str) -> tuple[str, int] | None:
 
 
 def _check_listening(host: str, port: int) -> None:
-    """Raise an error if nothing listens at an address; Ray would wait for minutes.
+    """Raise an error at once if no program listens at this host and port; Ray itself would try for
+    minutes.
 
     Raises:
         ClusterError: nothing listens.
@@ -104,7 +106,8 @@ def _check_listening(host: str, port: int) -> None:
 
 
 def play_shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
-    """Play a rollout on a cluster, and yield its shards in order.
+    """Play the episodes of a rollout on a Ray cluster, in parts (shards), and yield the shards in
+    order.
 
     Args:
         job: rollout; `workers` is the number of cores of a shard.
@@ -127,7 +130,7 @@ def run_parts(
     cores: int = 1,
     in_order: bool = True,
 ) -> Iterator[Any]:
-    """Call a function for each part of some work on a cluster, and yield the results.
+    """Call `work` with each of the argument tuples `parts` on a Ray cluster, and yield the results.
 
     Memory does not grow with the number of parts.
 
@@ -190,8 +193,8 @@ class _Machines:
         return sum(self._slots.values())
 
     def free_slots(self, assigned: Iterable[str | None]) -> list[str | None]:
-        """Return a machine for each part that can be submitted, idle machines first; None is any
-        machine, if none is large enough yet."""
+        """Return the ids of machines that can take another part of the work, idle ones first.
+        `assigned` has the machine of each part in progress; None means any."""
         if time.monotonic() - self._refreshed > _REFRESH_SECONDS:
             nodes = (node for node in ray.nodes() if node["Alive"])
             cpus = {node["NodeID"]: int(node["Resources"].get("CPU", 0)) for node in nodes}
@@ -213,7 +216,8 @@ def _scheduling(machine: str | None) -> Any:
 
 
 def _run_part(references: list[Any], part: tuple[Any, ...]) -> Any:
-    """Run a part in a Ray worker.
+    """Call the function behind the only one of `references` with the arguments `part`, in a process
+    of the Ray cluster.
 
     Raises:
         RemoteError: custom code failed.
@@ -231,13 +235,13 @@ def _run_part(references: list[Any], part: tuple[Any, ...]) -> Any:
 
 @lru_cache(maxsize=1)
 def _get_function(reference: Any) -> Callable[..., Any]:
-    """Return the function of a reference, downloaded once in each process."""
+    """Return the function behind a Ray `reference`; each process downloads it only once."""
     function: Callable[..., Any] = ray.get(reference)
     return function
 
 
 def _get_result(reference: Any) -> Any:
-    """Return the result of a part, or raise its original error."""
+    """Return the result behind a Ray `reference`, or raise the error that its call has raised."""
     try:
         return ray.get(reference)
     except ray.exceptions.RayTaskError as error:

@@ -48,7 +48,8 @@ class Policy(Protocol):
         number])`."""
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N,) actions for the observation and info of `GridVectorEnv`.
+        """Return one action for each of N worlds, from the observations and `info` that
+        `GridVectorEnv` has returned.
 
         Raises:
             PolicyError: the policy returned an invalid action.
@@ -77,14 +78,16 @@ class RandomPolicy:
         self._sampler.begin(worlds, seed, numbers)
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N,) random actions."""
+        """Return a random action for each of N worlds; only valid actions if the policy was made
+        so."""
         if self._valid:
             self._allowed = info["action_mask"]
         return self._sampler.sample(self._allowed)
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
-        """(N, actions) equal probabilities of the allowed actions."""
+        """(N, actions) array with the probability of each action in the last `act`, equal for all
+        allowed actions."""
         allowed = self._allowed.astype(np.float64)
         allowed[~allowed.any(axis=1)] = 1.0
         uniform: NDArray[np.float64] = allowed / allowed.sum(axis=1, keepdims=True)
@@ -101,14 +104,15 @@ class _ActionSampler:
         self._worlds = np.arange(num_envs)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start new RNGs in worlds, from the seed and each number."""
+        """Give each of `worlds` a new random number generator, made from `seed` and the world's
+        episode number in `numbers`."""
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = np.random.default_rng([seed, number])
             self._next[world] = _BLOCK
 
     def sample(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Return (N,) actions of those where the (N, actions) mask is not 0; of all where the mask
-        is 0 throughout."""
+        """Return a random action for each of N worlds, one of those that `allowed` (N, actions)
+        marks; any action where it marks none."""
         for world in np.flatnonzero(self._next == _BLOCK):
             self._samples[world] = self._rngs[world].random(_BLOCK)
             self._next[world] = 0
@@ -136,14 +140,15 @@ class _CompiledSampler:
         self._records[worlds] = make_paired_generators(seed, numbers)
 
     def sample(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Return (N,) actions of those where the (N, actions) mask is not 0."""
+        """Return a random action for each of N worlds, one of those that `allowed` (N, actions)
+        marks; any action where it marks none."""
         self._choose(self._records, allowed, self._chosen)
         return self._chosen
 
 
 def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
-    """Write one allowed action for each RNG record into `chosen`; all actions are allowed where the
-    mask is 0 throughout; compiled."""
+    """Write a random action for each generator record into `chosen`, one of those that `allowed`
+    marks; any action where it marks none. Runs compiled."""
     for i in range(len(records)):
         count = 0
         for is_allowed in allowed[i]:
@@ -194,14 +199,16 @@ class CallablePolicy:
         self._rngs = [np.random.default_rng(0) for _ in range(num_envs)]
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start new RNGs in worlds, and call the class's `begin`."""
+        """Give each of `worlds` a new random number generator, made from `seed` and its episode
+        number, and tell the author's class."""
         if self._on_begin:
             self._on_begin([*worlds])
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = np.random.default_rng([seed, number])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N,) actions of the function.
+        """Return the actions that the author's function gives for N worlds, after a check that they
+        are valid.
 
         Raises:
             PolicyError: the function returned something else.
@@ -225,7 +232,8 @@ class CallablePolicy:
         return actions.astype(np.int64)
 
     def _check_probabilities(self, values: Any) -> NDArray[np.float64]:
-        """Return action probabilities as float64.
+        """Return `values`, the action probabilities from the author's function, as float64, after a
+        check of their shape (N, actions).
 
         Raises:
             PolicyError: they have another shape or dtype.
@@ -256,7 +264,8 @@ def load_policy(
     scenario: AnyScenario | None = None,
     more: Sequence[str] = (),
 ) -> Policy:
-    """Return a policy by name.
+    """Return the policy that `name` means: a built-in one, a trained one in a run folder, or a
+    Python function.
 
     Args:
         name: `random`, `valid`, the folder of a run, optionally followed by `:greedy` for the most
@@ -294,7 +303,8 @@ def load_policy(
 
 
 def _check_signature(name: str, function: Any, *arguments: str) -> None:
-    """Raise an error unless a function or class takes these arguments.
+    """Raise an error unless the author's function or class can be called with so many `arguments`,
+    which are their names; `name` is for the message.
 
     Raises:
         PolicyError: it takes others.
@@ -311,7 +321,7 @@ def _check_signature(name: str, function: Any, *arguments: str) -> None:
 
 
 def policy_digest(text: str) -> str:
-    """Return the hexadecimal SHA-256 digest of all files that a `--policy` text names.
+    """Return a SHA-256 digest of all files that `text`, the value of the option `--policy`, names.
 
     Args:
         text: as for `policies_by_agent`.
@@ -329,13 +339,14 @@ def policy_digest(text: str) -> str:
 
 
 def without_files(text: str) -> str:
-    """Return policies, as for `policies_by_agent`, without the file names that `policy_digest`
-    covers."""
+    """Return `text`, the value of the option `--policy`, without the file names, whose contents
+    `policy_digest` covers."""
     return ",".join(map(_without_path, text.split(",") if "=" in text else [text]))
 
 
 def _without_path(part: str) -> str:
-    """Return one policy, with its agent, without its file name."""
+    """Return `part`, a policy that may follow an agent's name and `=`, without the path of its
+    file."""
     agent, equals, name = part.rpartition("=")
     file, _, attribute = name.rpartition(":")
     if name not in BUILT_IN:
@@ -349,7 +360,8 @@ def find_policy_runs(text: str) -> list[Path]:
 
 
 def find_run(name: str) -> Path | None:
-    """Return the run folder that a policy names; None if it names none."""
+    """Return the folder of the training run that the policy `name` means; None if it means no
+    run."""
     folder = Path(name.removesuffix(f":{GREEDY}"))
     return folder if name not in BUILT_IN and folder.is_dir() else None
 
@@ -360,8 +372,8 @@ def _policy_names(text: str) -> list[str]:
 
 
 def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
-    """Return policies, as for `policies_by_agent`, with absolute paths, for processes in other
-    folders."""
+    """Return `text`, the value of the option `--policy`, with absolute paths, for processes in
+    other folders; `sharing` has the names of the agents."""
     if len(sharing.names) > 1 and "=" in text:
         parts = (part.partition("=") for part in text.split(","))
         return ",".join(f"{agent}={with_absolute_paths(name)}" for agent, _, name in parts)
@@ -372,8 +384,8 @@ def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
 
 
 def policies_by_agent(text: str, sharing: TurnPolicy) -> dict[str, str]:
-    """Return the policy of each named agent. The text is one policy for all agents, or a list such
-    as `ann=random,hunters=valid`.
+    """Return the policy name of each agent in `text`: one for all agents, or a list such as
+    `ann=random,hunters=valid`. `sharing` has the names of agents and teams.
 
     Raises:
         PolicyError: there is no such agent or team.
@@ -403,13 +415,15 @@ class MultiAgentPolicy:
         self._policies = policies
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start episodes for all agents."""
+        """Start episodes in `worlds` for the policy of each agent, which gets episode numbers of
+        its own."""
         count = len(self._policies)
         for k, policy in enumerate(self._policies):
             policy.begin(worlds, seed, [count * number + k for number in numbers])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N, A) actions for the observation and info of `AgentsVectorEnv`."""
+        """Return an (N, A) array with the action of each of A agents in N worlds, from the results
+        of `AgentsVectorEnv`."""
         actions = [
             policy.act(_select_agent(observation, k), _select_agent(info, k))
             for k, policy in enumerate(self._policies)
@@ -418,7 +432,8 @@ class MultiAgentPolicy:
 
 
 def _select_agent(values: Any, k: int) -> Any:
-    """Return the (N, …) values of agent k of arrays (N, A, …), also in nested dicts."""
+    """Return the part of agent number `k` (from 0) of `values`, arrays (N, A, …), also inside
+    dictionaries: arrays (N, …)."""
     if isinstance(values, dict):
         return {name: _select_agent(value, k) for name, value in values.items()}
     return np.ascontiguousarray(values[:, k])
@@ -432,8 +447,8 @@ def load_policies(
     compiled: bool = False,
     more: Sequence[str] = (),
 ) -> Policy:
-    """Return the policy of all agents: of one agent, or a `MultiAgentPolicy` in which agents
-    without a policy act randomly.
+    """Return a policy that acts for all agents of the scenario; agents to which `text` gives no
+    policy act randomly.
 
     Args:
         text: as for `policies_by_agent`.
@@ -478,12 +493,13 @@ class ScriptedPolicy:
         self._number, self._step = np.zeros(num_envs, np.int64), np.zeros(num_envs, np.int64)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start the sequences of these episodes."""
+        """Start in each of `worlds` the action sequence of its episode number in `numbers`."""
         self._number[list(worlds)] = numbers
         self._step[list(worlds)] = 0
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return (N,) actions, or (N, A) of A agents.
+        """Return the next action of the given sequence for each of N worlds; (N, A) actions for A
+        agents.
 
         Raises:
             PolicyError: a sequence is too short for its episode.

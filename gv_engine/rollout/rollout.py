@@ -66,7 +66,8 @@ def rollout(
     masks: bool = False,
     seeds: Sequence[int] = (),
 ) -> Iterator[FinishedEpisode]:
-    """Play episodes, and yield them in order of their numbers.
+    """Play episodes with a policy, and yield each finished episode, in order of the episode
+    numbers.
 
     Memory does not grow with the number of episodes.
 
@@ -102,7 +103,8 @@ def rollout(
         return seeds[k] if seeds else seed + k
 
     def begin(mask: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
-        """Start the next episodes in the worlds of the mask; return observation and info."""
+        """Start the next episode in each world that `mask` marks; return the observations and infos
+        of all worlds."""
         worlds = np.flatnonzero(mask).tolist()
         begun = numbers[worlds].tolist()
         policy.begin(worlds, seed, begun)
@@ -167,8 +169,8 @@ def rollout(
 def find_ended(
     scenario: Any, member: NDArray[np.int64], flags: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return an (N,) bool array: whether the flags of the agents, (N,) or (N, A), end the episode
-    of each world; `member` is the mixture member of each world."""
+    """Return an (N,) mask of the worlds whose episode has ended, given the `flags` of their agents,
+    (N,) or (N, A); `member` is the mixture member of each world."""
     if flags.ndim == 1:
         return flags
     is_present = scenario.present_agents(member)
@@ -222,7 +224,8 @@ class _StepHistory:
         self._parts: dict[int, list[tuple[_Block, slice]]] = {}  # of this step, by length
 
     def _new_block(self) -> _Block:
-        """Return a block with reused arrays, or new ones."""
+        """Return a block, which holds the arrays of some consecutive steps; arrays that are no
+        longer in use are reused."""
         try:
             arrays = self._free.pop()
         except IndexError:
@@ -233,20 +236,22 @@ class _StepHistory:
         return _Block(arrays, self._free)
 
     def record(self, values: Mapping[str, Any]) -> None:
-        """Record those values of the current step, of all worlds, that files keep."""
+        """Store the `values` of the current step in all worlds, by name; names that are not to be
+        kept are ignored."""
         arrays = self._blocks[-1].arrays
         for name in values.keys() & arrays.keys():
             arrays[name][self._row] = values[name]
 
     def record_terms(self, terms: Sequence[NDArray[np.float64]]) -> None:
-        """Record the reward terms of the current step, (N,) or (N, A) each."""
+        """Store `terms`, what each reward function gave in the current step: an array (N,), or (N,
+        A) for A agents, for each function."""
         row = self._blocks[-1].arrays["reward_terms"][self._row]  # (N, F) or (N, A, F)
         for column, term in enumerate(terms):
             row[..., column] = term
 
     def advance(self, longest: int) -> None:
-        """Go to the next step, and drop blocks that no episode needs; `longest` is the length of
-        the longest running episode."""
+        """Go on to the next step, and drop the steps that no running episode needs; `longest` is
+        the number of steps of the longest one."""
         self._row += 1
         self._parts.clear()
         if self._row == self._size:
@@ -255,13 +260,13 @@ class _StepHistory:
             self._row = 0
 
     def steps_of(self, world: int, length: int) -> Steps:
-        """Return the last `length` steps of a world."""
+        """Return the last `length` steps of the world with the number `world`."""
         if length not in self._parts:
             self._parts[length] = self._last_parts(length)
         return Steps(self._parts[length], world)
 
     def _last_parts(self, length: int) -> list[tuple[_Block, slice]]:
-        """Return the blocks of the last `length` steps, each with a slice."""
+        """Return (block, slice of its steps) pairs that together hold the last `length` steps."""
         parts, stop = [], self._row
         for block in reversed(self._blocks):
             start = max(0, stop - length)
@@ -275,7 +280,8 @@ class _StepHistory:
 def rows_of_steps(
     env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv, masks: bool = False
 ) -> dict[str, RowKind]:
-    """Return dtype and shape of a row of all recorded arrays, by name.
+    """Return the dtype and the shape of one step in each array that a rollout records, by name of
+    the array.
 
     Args:
         env: environment.

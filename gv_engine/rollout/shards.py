@@ -50,7 +50,7 @@ class Job:
     sequences: tuple[ActionSequence, ...] = ()
 
     def make_env(self, num_envs: int) -> Any:
-        """Return the vector environment of the rollout.
+        """Return the vector environment in which the rollout is played, with `num_envs` worlds.
 
         Raises:
             ValueError: an option has an invalid value, or the observations cannot be saved.
@@ -61,7 +61,7 @@ class Job:
         return env
 
     def make_policy(self, env: Any) -> Policy:
-        """Return the policy of the rollout.
+        """Return the policy that plays the rollout in the vector environment `env`.
 
         Raises:
             PolicyError: there is no such policy, or it is a trained one with another
@@ -82,7 +82,8 @@ class Job:
     def play(
         self, env: Any, policy: Policy, first: int, episodes: int
     ) -> Iterator[FinishedEpisode]:
-        """Play and yield `episodes` episodes of the rollout, from episode `first` on."""
+        """Play `episodes` episodes of the rollout in `env` with `policy`, from episode number
+        `first` on, and yield each when it is finished."""
         seeds = [sequence.seed for sequence in self.sequences]
         return rollout(env, policy, episodes, self.seed, self.keep, first, self.masks, seeds)
 
@@ -112,7 +113,8 @@ class ShardPlayer:
     job: Job
 
     def play(self, first: int, episodes: int) -> Shard:
-        """Play `episodes` episodes from episode `first` on, and return them as a shard."""
+        """Play `episodes` episodes from episode number `first` on, and return their statistics and,
+        if they are kept, their steps."""
         began, stats, kept = process_time(), EpisodeStats(), list[FinishedEpisode]()
         for episode in self.job.play(*self._env_and_policy, first, episodes):
             stats.add(episode)
@@ -122,7 +124,8 @@ class ShardPlayer:
 
     @cached_property
     def _env_and_policy(self) -> tuple[Any, Policy]:
-        """Environment and policy of this process; compiles the scenario first."""
+        """Environment and policy of this process, made on first use after the scenario has been
+        compiled."""
         job = self.job
         try:  # no object worlds in the meantime, as nothing waits for first steps
             get_plugin(job.scenario).compile_scenario(job.scenario)

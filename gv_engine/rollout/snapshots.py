@@ -33,7 +33,7 @@ class SnapshotError(GVEngineError):
 
 
 def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
-    """Write worlds to a snapshot file.
+    """Write the states of worlds and a reference to their scenario into a snapshot file.
 
     Args:
         path: file name that ends with `.npz`.
@@ -65,7 +65,7 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
 def load(
     path: str | Path, scenario: Scenario | None = None, **consent: Unpack[Consent]
 ) -> tuple[Scenario, NDArray[Any]]:
-    """Return the scenario and the worlds of a snapshot file.
+    """Return the scenario, and the states of the worlds, that a snapshot file holds.
 
     Args:
         path: file from `save`.
@@ -114,7 +114,8 @@ def load(
 
 
 def _read_reference(file: NpzArchive) -> dict[str, Any]:
-    """Return the scenario reference of a snapshot file.
+    """Return the reference to the scenario that a snapshot file holds, see
+    `gv_engine.scenario.loading`.
 
     Raises:
         ArrayError: it is invalid.

@@ -83,7 +83,8 @@ def component(cls: type[_C]) -> type[_C]: ...
 def component(*, often: bool) -> Callable[[type[_C]], type[_C]]: ...
 @dataclass_transform()
 def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
-    """Turn a class into a component: a dataclass with slots whose fields are numbers with defaults.
+    """Decorator that turns a class into a component: a dataclass with slots, all of whose fields
+    are numbers with defaults.
 
     Args:
         often: True if nearly every step reads the component; such columns lie together at the
@@ -113,7 +114,8 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
 
 
 def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Field:
-    """Return the column for a dataclass field, with the dtype that its type hint names."""
+    """Return the `Field` (name, dtype, default) for a field of the dataclass `cls`; its type
+    annotation `hint` names the dtype."""
     if field.name == "has":
         raise TypeError(f"component {cls.__name__}: 'has' is the column of its presence")
     if not isinstance(field.default, int | float):
@@ -137,7 +139,8 @@ def is_component(candidate: object) -> bool:
 
 
 def list_components(package: str) -> tuple[type[Any], ...]:
-    """Return the components that the modules of a package declare, sorted by name."""
+    """Return the component classes that the modules of the package `package` declare, sorted by
+    name."""
     declared = (cls for cls in _COLUMNS if cls.__module__.startswith(f"{package}."))
     return tuple(sorted(declared, key=lambda cls: cls.__name__))
 

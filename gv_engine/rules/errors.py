@@ -35,8 +35,8 @@ class RuleError(GVEngineError, RuntimeError):
 
     @classmethod
     def in_worlds(cls, failed: Iterable[int], error: RuleError) -> RuleError:
-        """Return the error of a batch step, from the error of the first of the worlds that
-        failed."""
+        """Return the error of a step of many worlds: `error` is that of the first failed world,
+        `failed` lists all of them."""
         first, *others = failed
         error = error.world_error or error
         more = f" ({len(others)} more failed: `worlds` of this error)" if others else ""
@@ -158,7 +158,8 @@ class UnknownOptionError(ScenarioError, TypeError):
 
 
 def escape_unprintable(text: str) -> str:
-    """Escape the characters of a text that no screen shows, other than line breaks and tabs.
+    """Return `text` with each character that no screen shows replaced by an escape sequence; line
+    breaks and tabs stay.
 
     >>> escape_unprintable("a\\x1b[31mred")
     'a\\\\x1b[31mred'
@@ -176,7 +177,8 @@ def complain(message: object) -> None:
 
 
 def shorten(text: str, max_length: int) -> str:
-    """Escape unprintable characters; cut out the middle of a text longer than `max_length`."""
+    """Return `text` with unprintable characters escaped, and the middle cut out if it is longer
+    than `max_length`."""
     text = escape_unprintable(text)
     if len(text) <= max_length:
         return text
@@ -185,7 +187,8 @@ def shorten(text: str, max_length: int) -> str:
 
 
 def describe_allowed(wrong: object, allowed: Iterable[object]) -> str:
-    """Return `did you mean 'x'? (allowed: x, y)`, the end of a message about a wrong name."""
+    """Return the end of an error message about the wrong name `wrong`: `did you mean 'x'? (allowed:
+    x, y)`."""
     names = [str(name) for name in allowed]
     as_written = {name.casefold(): name for name in reversed(names[:_MOST_COMPARED])}
     near = get_close_matches(str(wrong)[:_LONGEST_LINE].casefold(), as_written, 1, cutoff=0.5)
@@ -194,7 +197,8 @@ def describe_allowed(wrong: object, allowed: Iterable[object]) -> str:
 
 
 def error_text(error: BaseException) -> str:
-    """Return the message of an exception; for an OSError the file and reason, without the errno."""
+    """Return the message of an exception; for an OSError the file and the reason without the error
+    number."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)

@@ -79,7 +79,8 @@ class Frame(Scene):
     them; type 1, Hidden, where it never looked. None if this is not recorded."""
 
     def limit_to_explored(self) -> Frame:
-        """Return the frame with cells out of sight replaced by their last seen contents."""
+        """Return a copy of the frame in which cells out of the agent's sight show what the agent
+        last saw there."""
         if self.explored is None:
             return self
         grid = np.where(self.seen[..., None], self.grid, self.explored[..., :3])
@@ -87,8 +88,8 @@ class Frame(Scene):
         return replace(self, grid=grid, beneath=beneath)
 
     def find_differences(self, other: Frame) -> list[tuple[int, int]]:
-        """Return (y, x) of the cells whose contents or agent differ from another frame; [] if the
-        grids differ in shape."""
+        """Return (y, x) of the cells in which this frame and `other` differ in content or agent; []
+        if their grids have different shapes."""
         if self.grid.shape != other.grid.shape:
             return []
         differs = (self.grid != other.grid).any(-1)
@@ -101,8 +102,8 @@ class Frame(Scene):
 
     @property
     def visible_ground(self) -> NDArray[np.uint8] | None:
-        """(h, w, 3) ground objects of the cells of the observation, turned to the agent's view;
-        type 0 where it does not see. None without a ground layer."""
+        """(h, w, 3) array of the ground objects in the observed cells, turned to the agent's view;
+        type 0 for cells out of sight. None if the level has no ground objects."""
         if self.beneath is None:
             return None
         ground = np.zeros_like(self.observation)
@@ -114,8 +115,8 @@ class Frame(Scene):
         return ground
 
     def to_view_cell(self, y: int, x: int) -> tuple[int, int] | None:
-        """Return the (row, column) of the observation that shows cell (y, x) of the grid, or
-        None."""
+        """Return (row, column) of the observation that shows the grid cell (y, x); None if it shows
+        no such cell."""
         facing = self.agent[2]
         aside = rotate(facing, RIGHT)
         dy, dx = y - self.agent[0], x - self.agent[1]
@@ -125,8 +126,8 @@ class Frame(Scene):
         return (i, j) if 0 <= i < height and 0 <= j < width else None
 
     def to_grid_cell(self, i: int, j: int) -> tuple[int, int] | None:
-        """Return (y, x) of the grid cell that cell (i, j) of the observation shows, or None beyond
-        the grid."""
+        """Return (y, x) of the grid cell that is shown in row `i`, column `j` of the observation;
+        None outside of the grid."""
         facing = self.agent[2]
         aside = rotate(facing, RIGHT)
         ahead, right = self.observer[0] - i, j - self.observer[1]
@@ -233,8 +234,8 @@ class ExpressionFrame(Scene):
 
 
 def expression_to_text(frame: ExpressionFrame) -> str:
-    """Return the tree as text, followed by the written expression and a line about the last
-    step."""
+    """Return the expression tree of `frame` as text, followed by the written expression and a line
+    about the last step."""
     starts, width = [], 0
     for node in frame.nodes:
         starts.append(width)

@@ -65,7 +65,7 @@ _FIRST_CUSTOM = WAIT + 1
 
 
 def named_action(name: str) -> Action:
-    """Return the action of a name; declare it if it is not a built-in one.
+    """Return the action with this name; if no such action is built in, declare a custom one.
 
     The number is a hash of the name, so it is the same in every scenario and process.
 
@@ -111,7 +111,8 @@ def step_x(orientation: int) -> int:
 
 
 def rotate(orientation: int, by: int) -> int:
-    """Return an orientation rotated by another one (`RIGHT` is a quarter turn clockwise)."""
+    """Return the orientation that results from a turn of `orientation` by `by`, where `RIGHT` is a
+    quarter turn clockwise."""
     # In this numbering rotations compose by xor; only two quarter turns need a correction.
     return orientation ^ by ^ (orientation & by) >> 1
 
@@ -132,7 +133,8 @@ def euclidean(dy: int, dx: int) -> float:
 
 
 def relative_position(w: World, agent: int, y: int, x: int) -> tuple[int, int]:
-    """Return how many cells (y, x) lies ahead of an agent, and to its right."""
+    """Return (ahead, right): how many cells the cell (y, x) is ahead of the agent, and to its
+    right; negative for behind and left."""
     facing = w.agent.facing[agent]
     dy, dx = y - w.position.y[agent], x - w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -159,7 +161,8 @@ class Area:
         return -self.ymin, -self.xmin
 
     def cell_numbers(self, w: World, agent: int, width: int) -> NDArray[np.int64]:
-        """Return (h * w,) numbers of the grid cells that the area shows, row by row.
+        """Return (h * w,) numbers of the grid cells that the agent's view area shows, row by row;
+        cell (y, x) has the number y * `width` + x.
 
         Args:
             w, agent: the world and the agent that looks.
@@ -170,7 +173,8 @@ class Area:
         return _find_cell_numbers(self, *stands, w.height, w.width, width)
 
     def grid_mask(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return the (H, W) bool mask of the grid cells that an (h, w) mask of the area selects."""
+        """Return an (H, W) mask of the whole grid, True for the cells that `seen`, an (h, w) mask
+        of the agent's view, marks."""
         cells = self.cell_numbers(w, agent, w.width)[seen.ravel()]
         lit = np.zeros(w.height * w.width, np.bool_)
         lit[cells[cells != OUTSIDE]] = True
@@ -184,7 +188,8 @@ class Area:
 def _find_cell_numbers(
     area: Area, facing: int, y: int, x: int, height: int, width: int, row: int
 ) -> NDArray[np.int64]:
-    """Return the cell numbers of an area for an agent at (y, x), read-only and cached."""
+    """Return the numbers y * `row` + x of the grid cells in `area` for an agent at (y, x) with this
+    facing, on a grid of this height and width. Cached and read-only."""
     # first and last row and column, and the quarter turns to the left that turn the area up
     top, bottom, left, right, quarters = {
         FORWARD: (area.ymin, area.ymax, area.xmin, area.xmax, 0),

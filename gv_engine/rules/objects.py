@@ -51,16 +51,16 @@ def is_engine_module(name: str) -> bool:
 
 
 def package_of(name: str) -> str:
-    """Return the package name of a rule file's module, one package per folder; "" for other
-    modules."""
+    """Return the package name in the module name of a rule file (there is one package per folder);
+    "" for any other module."""
     if not is_rule_module(name):
         return ""
     return RULE_MODULE_PREFIX + name.removeprefix(RULE_MODULE_PREFIX).partition(".")[0]
 
 
 def type_index_offset(package: str) -> int:
-    """Return the number of object type indices that a rule package leaves free for other
-    packages."""
+    """Return how many object type numbers a package of rule files leaves free, because other
+    packages use them."""
     return int(package.partition(SEPARATOR)[2].partition(SEPARATOR)[2] or 0)
 
 
@@ -151,8 +151,8 @@ class ObjectType:
         return f"{self.sprite}_{self.states[state].lower()}" if self.states else self.sprite
 
     def component_changes(self, state: int) -> dict[type[Any], tuple[float, ...] | None]:
-        """Return the components that an object gains in this state, with values, and those it
-        loses, with None."""
+        """Return what components an object has due to its `state`: field values by component class,
+        or None for a class that only other states bring."""
         if not 0 <= state < len(self.state_components):
             return {}
         leaving = dict.fromkeys(cls for parts in self.state_components for cls, _ in parts)
@@ -186,14 +186,14 @@ class ObjectTypes:
         return key in self._by_index or key in self._by_name
 
     def turn_to_view(self, grid: NDArray[np.uint8], facing: int) -> None:
-        """Rotate the orientations of oriented objects in an (h, w, 3) view, in place, for an
-        observer that faces `facing`."""
+        """Turn the orientations of objects in `grid`, an (h, w, 3) array of (type, state, colour),
+        in place, as an observer sees them that faces `facing`."""
         if kinds := [kind.index for kind in self if kind.is_oriented]:
             states: Any = grid[..., 1]
             np.copyto(states, to_relative(states, facing), where=np.isin(grid[..., 0], kinds))
 
     def __getitem__(self, key: int | str) -> ObjectType:
-        """Return the type of this index or name.
+        """Return the object type whose number or name is `key`.
 
         Raises:
             KeyError: no such type; the message suggests the most similar name.
@@ -233,8 +233,8 @@ class DeclaredTypes(ObjectTypes):
         return tuple(self._packages.get(package, {}).values())
 
     def iterate_all(self) -> Iterator[ObjectType]:
-        """Yield all types: the engine's, then those of other modules, then those of rule files,
-        newest first."""
+        """Yield all declared object types: first the built-in ones, then those of other modules and
+        then those of rule files, the latest first in both groups."""
         yield from self.built_in
         yield from reversed(list(self))
         for package, types in reversed(self._packages.items()):
@@ -246,7 +246,8 @@ class DeclaredTypes(ObjectTypes):
         self._packages.pop(package, None)
 
     def add(self, new: ObjectType) -> None:
-        """Register a type. A second declaration from the same module replaces the first."""
+        """Register the object type `new`; it replaces a type of the same name that the same module
+        has declared before."""
         package = package_of(new.module)
         self._packages.setdefault(package, {})[new.module, new.name] = new
         if not package:
@@ -254,7 +255,8 @@ class DeclaredTypes(ObjectTypes):
 
     @contextmanager
     def rollback_on_error(self) -> Iterator[None]:
-        """Context manager: undo the declarations of the block if the block raises."""
+        """Context manager: if the `with` block raises an error, undo the declarations of object
+        types that were made in it."""
         before = self._by_index.copy(), self._by_name.copy()
         packages = {package: types.copy() for package, types in self._packages.items()}
         try:
@@ -265,8 +267,8 @@ class DeclaredTypes(ObjectTypes):
             raise
 
     def choose_index(self, name: str, module: str) -> int:
-        """Return the index for a type that is declared: the index of its previous declaration, or
-        the lowest free index.
+        """Return the number for an object type that `module` declares: the number that it had
+        before, or the lowest free one.
 
         Raises:
             ValueError: the name is taken, or there are too many types.
@@ -287,7 +289,8 @@ class DeclaredTypes(ObjectTypes):
 
 
 def check_type_index(index: int, name: str) -> int:
-    """Return the index of a type to be declared, if it is in range.
+    """Return `index` unchanged if object types may have so large a number; `name` is the type's
+    name, for the message.
 
     Raises:
         ValueError: the index is not below `MOST_TYPES`.
@@ -310,7 +313,8 @@ def object_type(
     module: str = "",
     layer: str = ABOVE,
 ) -> int:
-    """Declare a type of grid object and return its index, to keep as a module constant.
+    """Declare a type of grid object and return its number; an author keeps the number in a constant
+    of the module.
 
     Args:
         name: name in scenario files, in CamelCase.
@@ -345,7 +349,8 @@ def object_type(
 
 
 def declare_type(name: str, *components: object, module: str, **rest: Any) -> ObjectType:
-    """Declare a type as `object_type` does, and return the type."""
+    """Declare a type of grid object as `object_type` does, and return the `ObjectType` instead of
+    its number."""
     index = OBJECT_TYPES.choose_index(name, module)
     new_type = build_type(name, *components, module=module, index=index, **rest)
     OBJECT_TYPES.add(new_type)
@@ -363,7 +368,8 @@ def build_type(
     layer: str = ABOVE,
     index: int,
 ) -> ObjectType:
-    """Return a type of this index without registering it; see `object_type` for the arguments."""
+    """Return an object type with the number `index`, without registering it; see `object_type` for
+    all other parameters."""
     if layer not in LAYERS:
         raise ValueError(f"object type {name}: no layer {layer!r}; allowed are {LAYERS}")
     state_components: tuple[Parts, ...] = ()
@@ -406,7 +412,8 @@ def build_type(
 
 
 def _parts(name: str, components: Iterable[object]) -> Parts:
-    """Return components as (class, values) pairs, from instances or classes of components."""
+    """Return (class, field values) of each of `components`, which are instances or classes; `name`
+    is the object type's, for messages."""
     parts = []
     for part in components:
         instance: Any = part() if isinstance(part, type) else part

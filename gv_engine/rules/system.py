@@ -113,7 +113,7 @@ class System:
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """The function, and its helpers that take a world."""
+        """The system's rule function, and those of its helper functions that take a world."""
         helpers = self.remember, self.when, self.until, self.answers
         return (self.function, *(helper for helper in helpers if helper is not None))
 
@@ -128,7 +128,8 @@ class System:
         return "{} ({}:{})".format(self.name, *self.place)
 
     def attach_to_error(self, error: Exception) -> None:
-        """Set `error.system` to this system, unless an inner system is attached already."""
+        """Store this system in `error.system`, to be named in the message, unless a nested system
+        is stored there already."""
         if system_of(error) is None:
             error.system = self  # type: ignore[attr-defined]  # errors carry attributes
 
@@ -139,7 +140,8 @@ class System:
 
     @property
     def is_spontaneous(self) -> bool:
-        """True if the system ignores the action; it then contributes nothing to the action mask."""
+        """True if the system works without regard to the agent's action, so that it makes no action
+        count as valid."""
         if self.when is not None:
             return not has_parameter(self.when, "action")
         return not (self.is_processor or has_parameter(self.function, "agent"))
@@ -150,7 +152,8 @@ class System:
         return () if self.check is None else tuple(inspect.signature(self.check).parameters)
 
     def make_tables(self, area: Area) -> dict[str, Any]:
-        """Return the parameters that are computed from the observation area, by name.
+        """Return, by parameter name, the arguments that the system computes from `area`, the cells
+        that an agent sees.
 
         Raises:
             ValueError: a table function raises.
@@ -166,7 +169,8 @@ class System:
 
 @functools.lru_cache(maxsize=64)
 def _make_table(table: Callable[[Area], Any], area: Area) -> Any:
-    """Return a parameter computed from the observation area; cached, arrays read-only."""
+    """Return `table(area)`, a parameter computed from the view area; the result is cached, and an
+    array is made read-only."""
     value = table(area)
     if isinstance(value, np.ndarray):
         value.flags.writeable = False  # all worlds share it
@@ -180,7 +184,8 @@ def has_parameter(function: Callable[..., Any], name: str) -> bool:
 
 
 def to_measurement(value: Measured) -> Measured:
-    """Return a result of `remember` as the reward gets it: an int or float, or an unchanged tuple.
+    """Return `value`, a result of `remember`, in the form that rewards get: a number, or a tuple
+    unchanged.
 
     A bool becomes 1 or 0.
     """
@@ -188,14 +193,15 @@ def to_measurement(value: Measured) -> Measured:
 
 
 def unwrap_partials(function: Any) -> Any:
-    """Return the plain function inside nested `functools.partial` objects."""
+    """Return the plain function that is wrapped in `functools.partial` objects, of which several
+    may be nested."""
     while isinstance(function, functools.partial):
         function = function.func
     return function
 
 
 def source_location(function: Any) -> tuple[str, int]:
-    """Return file and line of a function's source; ("?", 0) if unknown."""
+    """Return (file, line number) where a function is defined; ("?", 0) if unknown."""
     function = unwrap_partials(function)
     try:
         return inspect.getsourcefile(function) or "?", inspect.getsourcelines(function)[1]
@@ -220,7 +226,8 @@ def system(
     answers: Callable[..., bool] | None = None,
     valid: None = None,
 ) -> Callable[[_F], _F]:
-    """Decorator: attach a `System` of a phase to a function. The function itself is unchanged.
+    """Return a decorator that makes a rule function a system of `phase`: it attaches a `System`
+    record, and leaves the function itself unchanged.
 
     The first arguments are `(w, agent)`. A system without `agent` runs once a step and makes no
     action valid. A REWARD with `remember` takes `was` next, the result of `remember(w, agent)`
@@ -270,7 +277,8 @@ def system(
             raise TypeError(f"{use} of a {names}, found phase {phase.name}")
 
     def mark(function: _F) -> _F:
-        """Check the signatures, attach the system to the function and return the function."""
+        """Check the signatures of the function and its helpers, attach a `System` to the function,
+        and return the function."""
         own = ("agent",) if phase in _EXTRA or has_parameter(function, "agent") else ()
         leading = ("w", *own, *(("was",) if remember else ()), *_EXTRA.get(phase, ()))
         parameters = _read_parameters(function, leading)
@@ -294,8 +302,8 @@ def _check_helper(
     leading: tuple[str, ...],
     names: list[str],
 ) -> None:
-    """Raise a TypeError for a helper whose parameters its system lacks, or lists in another
-    order."""
+    """Raise a TypeError unless `helper`, such as a condition, of the rule `function` takes the
+    `leading` arguments first and, after these, only parameters in `names`."""
     arguments = list(inspect.signature(helper).parameters)[1:]
     first = [name for name in leading if name in arguments]
     for position, name in enumerate(arguments):
@@ -314,8 +322,8 @@ def _check_helper(
 def _read_parameters(
     function: Callable[..., Any], leading: tuple[str, ...]
 ) -> tuple[Parameter, ...]:
-    """Return the parameters behind the leading arguments; raise a TypeError for a wrong
-    signature."""
+    """Return the parameters of a rule function after its `leading` arguments, such as `w` and
+    `agent`; raise a TypeError for a wrong signature."""
     signature = inspect.signature(function)
     listed = list(signature.parameters.values())
     expected = f"{function.__name__}({', '.join((*leading, '…parameters'))})"
@@ -350,7 +358,7 @@ class Registry:
         self._systems: dict[str, System] = {}
 
     def collect(self, module: ModuleType) -> None:
-        """Add every system of the phase that the module itself defines."""
+        """Register every system of this registry's phase that `module` itself defines."""
         for thing in vars(module).values():
             new = system_of(thing)
             own = getattr(thing, "__module__", None) == module.__name__
@@ -358,7 +366,7 @@ class Registry:
                 self._systems[new.name] = new
 
     def add(self, new: System) -> None:
-        """Add a system under its name.
+        """Register the system `new` under its name.
 
         Raises:
             ValueError: the name is taken.
@@ -372,7 +380,8 @@ class Registry:
         self._systems[new.name] = new
 
     def __getitem__(self, name: str) -> System:
-        """Return the system of that name.
+        """Return the system called `name`; raise a KeyError with a suggestion if the phase has
+        none.
 
         Raises:
             KeyError: unknown; the message lists the names and suggests the most similar one.
@@ -392,7 +401,7 @@ class Registry:
 
 
 def _is_reload(old: System, new: System) -> bool:
-    """Return True if the same module was imported again, so that its systems register again."""
+    """Return True if the system `new` replaces `old` because the same module was imported again."""
     spaces = [getattr(s.objects or s.function, "__globals__", {}) for s in (old, new)]
     return spaces[0] is not spaces[1] and (
         spaces[0].get("__name__", "") == spaces[1].get("__name__")
@@ -433,8 +442,8 @@ class Call:
 
     @classmethod
     def of(cls, system: System, arguments: Mapping[str, Any], area: Area | None = None) -> Call:
-        """Return a call of a system with these arguments, defaults for the others, and tables for
-        an area.
+        """Return a call of `system` with these arguments, defaults for all others, and parameters
+        computed from the view area if one is given.
 
         Raises:
             TypeError: an argument without a default is missing.
@@ -450,7 +459,8 @@ class Call:
     def run_check(
         self, area: Area | None = None, agents: int = 1, types: ObjectTypes = OBJECT_TYPES
     ) -> str:
-        """Run the system's own `check` on the arguments; return its error message, or "".
+        """Run the system's own `check` of its arguments; return its error message, or "" if all is
+        well.
 
         Args:
             area: observation area; without it, a check that takes `area` is skipped.
@@ -469,35 +479,35 @@ class Call:
 
     @property
     def is_per_agent(self) -> bool:
-        """Return True if the system, or a call nested in its arguments, takes `agent`. Other calls
-        run once a step."""
+        """True if the system, or one nested in its arguments, takes `agent` and so runs for each
+        agent; a call without it runs once a step."""
         functions = (function for part in self.walk() for function in part.system.functions)
         return any(has_parameter(function, "agent") for function in functions)
 
     @property
     def masked_value(self) -> float | bool | None:
-        """Result of the call for agents that `agent_mask` excludes: 0.0 for rewards, False for
-        terminations, else None."""
+        """Result that stands for this call for agents to which it does not apply: 0.0 for a reward,
+        False for a terminating function, else None."""
         return {REWARD: 0.0, TERMINATING: False}.get(self.system.phase)
 
     def argument_names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
-        """Return the names of the scenario's arguments that the system's function takes, or that
-        `helper` takes."""
+        """Return the names of the scenario's arguments that the system's function takes, or, if
+        `helper` is given, that `helper` takes."""
         own = tuple(p.name for p in self.system.parameters)
         if helper is None:
             return own
         return tuple(name for name in inspect.signature(helper).parameters if name in own)
 
     def bind_arguments(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
-        """Return the values of the scenario's arguments for the system's function, or for `helper`,
-        in order."""
+        """Return the values of the scenario's arguments, in the order in which the system's
+        function, or else `helper`, takes them."""
         return tuple(self.arguments[name] for name in self.argument_names(helper))
 
     def make_condition(
         self, helper: Callable[..., bool] | None
     ) -> Callable[[Any, int, int], bool] | None:
-        """Return a function `(w, agent, action)` that evaluates a `when` or `answers` helper and
-        the agent mask; None if there is neither."""
+        """Return a function `(w, agent, action)` that tells if the call applies: by the condition
+        `helper` (a `when` or `answers`) and the agents chosen. None if it always does."""
         if mask := self.agent_mask:
             holds = replace(self, agent_mask=()).make_condition(helper)
             return lambda w, agent, action: (
@@ -517,7 +527,8 @@ class Call:
         return (path[-1] for path in self.walk_paths())
 
     def walk_paths(self) -> Iterator[tuple[Call, ...]]:
-        """Yield, for each call of `walk`, the chain of calls from this one down to it."""
+        """Yield, for this call and each call nested in its arguments, the tuple of calls that lead
+        from this one down to it."""
         yield (self,)
         for argument in self.arguments.values():
             if is_nested_call(argument):
@@ -526,8 +537,8 @@ class Call:
 
 
 def is_nested_call(argument: Any) -> bool:
-    """Return True for an argument that is a call, or a tuple of calls: the system gets their
-    results."""
+    """Return True if an argument is a call or contains calls in a tuple; the system then gets the
+    results of these calls."""
     if isinstance(argument, tuple):
         return any(isinstance(part, Call) for part in argument)
     return isinstance(argument, Call)

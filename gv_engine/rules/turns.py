@@ -53,7 +53,8 @@ class TurnPolicy:
 
     @property
     def agents_by_name(self) -> dict[str, tuple[int, ...]]:
-        """Numbers of the agents that a name stands for, by name of an agent or a team."""
+        """Numbers of the agents that each name stands for, which is the name of an agent or of a
+        team."""
         single = ((name, (agent,)) for agent, name in enumerate(self.names, 1))
         return dict((*single, *self.teams))
 
@@ -66,7 +67,8 @@ SINGLE_AGENT = TurnPolicy()
 
 
 def clear_step_results(w: Any, agent: int) -> None:
-    """Reset an agent's reward, done flag, success and end of the last step."""
+    """Set an agent's reward, done flag, success and cause of the end, as left by the last step,
+    back to zero."""
     w.reward[agent] = 0.0
     w.done[agent] = 0
     w.success[agent] = 0
@@ -74,7 +76,8 @@ def clear_step_results(w: Any, agent: int) -> None:
 
 
 def begin_step(w: Any, leaves: bool) -> None:
-    """Prepare a step of several agents: set `w.live` for the agents that take part in it.
+    """Prepare a step of several agents: mark in `w.live` the agents that are not done. With
+    `leaves`, agents that are done are taken off the grid.
 
     If the episode is over and yet continues, all agents on the grid take part.
     """
@@ -88,7 +91,8 @@ def begin_step(w: Any, leaves: bool) -> None:
 
 
 def set_turn_order(w: Any, turns: int) -> None:
-    """Write the turn order of the step into `w.order`; `turns` is an index of `TURNS`."""
+    """Write the order in which the agents act in this step into `w.order`; `turns` is the position
+    of the rule for it in `TURNS`."""
     count = len(w.agents())
     first = w.steps % count if turns == 2 else 0
     for k in range(count):
@@ -98,7 +102,7 @@ def set_turn_order(w: Any, turns: int) -> None:
 
 
 def is_episode_over(w: Any, one_suffices: bool) -> bool:
-    """Return True if all agents are done; with `one_suffices`, if any is."""
+    """Return True if all agents are done or, if `one_suffices` is true, at least one is."""
     count = 0
     for agent in w.agents():
         count += w.done[agent] != 0

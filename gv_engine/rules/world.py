@@ -27,7 +27,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def verb(function: _F) -> _F:
-    """Decorator: add a function `(w, …)` as a method to every world: `w.blocks_vision(e)`."""
+    """Decorator that makes a function `(w, …)` callable as a method of every world `w`:
+    `w.blocks_vision(e)`."""
     VERBS[function.__name__] = function
     setattr(Verbs, function.__name__, function)
     return function
@@ -390,7 +391,8 @@ class World(Protocol):
 
 
 def check_agent_placed(w: World, agent: int) -> bool:
-    """Return True if the agent is on the grid and faces a direction; fail the world otherwise."""
+    """Return True if the agent is on the grid and faces a direction. Otherwise mark the world as
+    failed with an error message, and return False."""
     on_grid = w.inside(w.position.y[agent], w.position.x[agent])
     if on_grid and FORWARD <= w.agent.facing[agent] <= RIGHT:
         return True

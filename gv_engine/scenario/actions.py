@@ -38,7 +38,8 @@ _OWN = re.compile(r"[A-Z][A-Z0-9_]*")
 def read_actions(
     problems: ErrorCollector, node: YamlNode, known: Iterable[KeyCommand] = ()
 ) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
-    """Return the numbers of the listed actions, and the key bindings of the custom ones.
+    """Return (numbers of the listed actions, custom actions with their keys); errors of single
+    entries go to `problems`.
 
     Args:
         known: custom actions that other scenarios declare; they may be listed by name.
@@ -65,7 +66,8 @@ def _read_entry(
     own: dict[str, KeyCommand],
     declared: dict[str, YamlNode],
 ) -> int:
-    """Read one entry of the list; add a custom action to `own` and `declared`."""
+    """Read one action in the list and return it; one that the scenario declares itself is added to
+    `own`, and its key's node to `declared`."""
     if not isinstance(node.value, dict):
         name = fields.text(node)
         if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
@@ -94,7 +96,7 @@ def _read_entry(
 
 
 def read_action(node: YamlNode, own: Iterable[str]) -> Action:
-    """Read the name of a built-in action or of one in `own`."""
+    """Return the action that `node` names: a built-in one, or one of the custom actions `own`."""
     names = [*ACTIONS, *own]
     name = fields.text(node)
     if name not in names:
@@ -104,8 +106,8 @@ def read_action(node: YamlNode, own: Iterable[str]) -> Action:
 
 
 def _read_key(node: YamlNode, name: str, other_commands: Iterable[KeyCommand]) -> tuple[str, ...]:
-    """Return the key of a custom action, () for none; fail if another command of the level uses the
-    key."""
+    """Return the key that plays the custom action `name`, () for none; raise a FieldError if one of
+    `other_commands` uses the key."""
     if isinstance(node.value, dict):  # the node of an action without a key
         return ()
     try:

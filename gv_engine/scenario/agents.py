@@ -85,8 +85,8 @@ class AgentSpecs(NamedTuple):
     colors: tuple[int, ...] = ()
 
     def read_agent_mask(self, node: YamlNode) -> tuple[bool, ...]:
-        """Read the key `for`: return for each agent number True if it is named or in a named
-        team."""
+        """Read the key `for`, which limits a rule to some agents: return, by agent number, True if
+        the agent or its team is named."""
         if len(self.bodies) == 1:
             raise node.error("`for` needs several agents; there is one")
         named = self.sharing.agents_by_name
@@ -108,7 +108,7 @@ agents."""
 
 
 def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
-    """Return the agents of the key `agents`: a number, a list of names, or a mapping with
+    """Read the key `agents`: a number of agents, a list of their names, or a mapping with the keys
     `AGENT_KEYS`."""
     problems, entries = names.problems, dict[str, YamlNode]()
     if isinstance(node.value, dict):
@@ -157,7 +157,8 @@ _EXPECTED = "expected a name of letters, digits, _ and -"
 
 
 def _read_name(node: YamlNode) -> str:
-    """Read the name of an agent."""
+    """Return the name of an agent; raise a FieldError if it has other characters than letters,
+    digits, `_` and `-`."""
     name = fields.text(node)
     if not _is_name(name):
         raise node.error(f"found {name!r}, {_EXPECTED}")
@@ -165,7 +166,8 @@ def _read_name(node: YamlNode) -> str:
 
 
 def _read_teams(problems: ErrorCollector, node: YamlNode, names: Sequence[str]) -> Teams:
-    """Read `teams`, a mapping of team names to lists of agent names."""
+    """Read `teams`, a mapping from team names to lists of agents' names; return (team, agent
+    numbers) pairs. `names` are all agents."""
     teams = []
     if len(fields.mapping(node)) > _MAX:
         raise node.error(f"found {len(fields.mapping(node))} teams, expected at most {_MAX}")

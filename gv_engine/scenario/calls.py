@@ -62,7 +62,8 @@ class ValueKind(NamedTuple):
     make_reader: Callable[[CallReader], Callable[[YamlNode], Any]] | None = None
 
     def read(self, calls: CallReader, node: YamlNode) -> Any:
-        """Return the value of a node."""
+        """Return the value of a parameter of this kind that `node` gives; `calls` reads the names
+        and systems in it."""
         if self.make_reader:
             return self.make_reader(calls)(node)
         return schema.read_value(self.form, node)
@@ -118,14 +119,16 @@ _BY_TYPE: dict[Any, ValueKind] = {
 
 
 def list_built_in(phase: Phase) -> list[System]:
-    """Return the systems of a phase that scenarios may name, in order of declaration."""
+    """Return the built-in systems of `phase` that scenario files may name, in order of their
+    declaration."""
     registry = REGISTRIES[phase]
     drawn = get_system(from_map)
     return [registry[name] for name in registry if registry[name] is not drawn]
 
 
 def find_value_kind(parameter: Parameter) -> ValueKind:
-    """Return the kind of a parameter's values, by its reserved name or its annotated type."""
+    """Return the kind of values that a system's parameter takes, which follows from its name or its
+    type annotation."""
     name, singular = parameter.name, parameter.name.removesuffix("s")
     if name in _BY_NAME:
         return _BY_NAME[name]
@@ -182,7 +185,8 @@ class CallReader:
     def read_calls(
         self, node: YamlNode, phase: Phase, processors: bool = False
     ) -> tuple[Call, ...]:
-        """Return the valid calls of a list of entries, in order."""
+        """Return the calls of systems of `phase` that the list in `node` describes, in order,
+        without entries that have errors; with `processors`, esper.Processors are allowed."""
         return self._problems.read_each(
             fields.items(node), lambda item: self.read_call(item, phase, processors=processors)
         )
@@ -190,7 +194,8 @@ class CallReader:
     def read_call(
         self, node: YamlNode, phase: Phase, extra_keys: Iterable[str] = (), processors: bool = False
     ) -> Call:
-        """Read an entry `{name: …, parameter: …}`, or just a name; return its call.
+        """Read the entry `{name: …, parameter: …}`, or just a name, of a system of `phase` and
+        return its call.
 
         Errors in parameters are collected; the call then lacks these arguments.
 
@@ -245,15 +250,16 @@ class CallReader:
         return call
 
     def _make_tables(self, node: YamlNode, system: System) -> dict[str, Any]:
-        """Return the arguments that the system computes from the observation area."""
+        """Return those arguments of a system that it computes from the agents' view area; an error
+        is raised for `node`."""
         try:
             return system.make_tables(self.area) if self.area is not None else {}
         except ValueError as error:
             raise node.error(str(error)) from None
 
     def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
-        """Report an unknown parameter; only warn if it resembles no parameter of a built-in
-        system."""
+        """Report that the parameter `key` at `node` is none of `allowed`; if `system` is built in
+        and no allowed name is similar, only warn."""
         message = f"{system.name} takes no {key!r}"
         is_built_in = system in (
             REGISTRIES[system.phase][name] for name in REGISTRIES[system.phase]
@@ -265,7 +271,8 @@ class CallReader:
             self._problems.add(node, message + fields.suggestion(key, allowed))
 
     def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
-        """Report the error message of the system's own check."""
+        """Run the check that the system of `call` defines for its arguments; report its message at
+        the wrong one of `entries`, the arguments' nodes, or else at `node`."""
         try:
             problem = call.run_check(self.area, len(self.agents.bodies), self.names.types)
         except Exception as error:  # whatever an author's check may raise

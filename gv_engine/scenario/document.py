@@ -51,8 +51,8 @@ class ScenarioIdentity(NamedTuple):
         code: Iterable[SourceFile],
         members: Sequence[str] = (),
     ) -> ScenarioIdentity:
-        """Return the identity of a scenario; equal content gives equal identities, wherever the
-        files are.
+        """Return the identity of a scenario, with a hash of its content; equal content gives equal
+        identities, wherever the files are.
 
         Args:
             domain, name: see the attributes.
@@ -73,7 +73,8 @@ def _portable_name(path: Path, folder: Path) -> str:
 
 
 def list_watched_files(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
-    """Return the files that a scenario was read from, and all Python files beside them, sorted."""
+    """Return the files that a scenario was read from and all Python files in their folders, sorted;
+    `code` are Python files that it has imported."""
     files = {file.path for file in code}
     for source in filter(None, (document.source, *(base.file for base in document.bases))):
         files.update((source, *source.parent.glob("*.py")))
@@ -146,7 +147,8 @@ class Document:
 
     @property
     def default_name(self) -> str:
-        """Name of a scenario that declares none: its file's or folder's name and the variant."""
+        """Name of a scenario whose file declares none: the name of the file or folder, and the
+        chosen variant."""
         name = "scenario"
         if self.source is not None:
             folder = self.source.name == library.FOLDER_FILE
@@ -161,13 +163,15 @@ class Document:
 
     @property
     def domain(self) -> str:
-        """Name of the domain, `grid` unless declared; see `gv_engine.scenario.plugin`."""
+        """Name of the kind of environment that the file declares, `grid` if none; see
+        `gv_engine.scenario.plugin`."""
         entries = self.root.value
         domain = entries.get("domain") if isinstance(entries, dict) else None
         return "grid" if domain is None else domain.text
 
     def nested(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
-        """Return the document of a scenario that is written within this one.
+        """Return the document of a scenario that is written in full inside this one, at `node`;
+        `settings` are values of its parameters by name.
 
         Raises:
             FieldError: the node is no mapping, or as for `read_file`.
@@ -180,8 +184,8 @@ class Document:
         return _finish_document(inner, "", settings, problems)
 
     def reload(self) -> Document:
-        """Read the document's file again and return the new document; return this one if it has no
-        file.
+        """Read the scenario file again and return the new document; return this one if it was not
+        read from a file.
 
         Raises:
             ScenarioError: as for `read_file`.
@@ -189,8 +193,8 @@ class Document:
         return read_file(self.ref, self.trust, self.settings) if self.ref else self
 
     def with_settings(self, **settings: Any) -> Document:
-        """Read the document again with other values for some parameters and return the new
-        document.
+        """Read the scenario file again with the given values of its parameters, by name, and return
+        the new document.
 
         Raises:
             ScenarioError: as for `read_file`.
@@ -204,7 +208,8 @@ class Document:
 def read_file(
     ref: ScenarioRef, trust: Trust = DEFAULT_TRUST, settings: Mapping[str, Any] | None = None
 ) -> Document:
-    """Read a YAML file; use the first variant if there are several and none is named.
+    """Read and parse the YAML file of a scenario; if it has several variants (named settings) and
+    `ref` names none, use the first.
 
     Args:
         ref: the file and the variant.
@@ -225,7 +230,7 @@ def read_text(
     trust: Trust = DEFAULT_TRUST,
     settings: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Read the content of a scenario file, which need not be saved.
+    """Parse `raw`, the content of a scenario file, which need not be saved to disk.
 
     Args:
         raw: the content, in UTF-8.
@@ -257,7 +262,7 @@ def read_mapping(
     trust: Trust = DEFAULT_TRUST,
     settings: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Read a scenario from a Python mapping.
+    """Read a scenario from `data`, a Python mapping with the same content as a scenario file.
 
     Args:
         data: the mapping.
@@ -282,7 +287,8 @@ def read_mapping(
 
 
 def _read_bytes(ref: ScenarioRef) -> bytes:
-    """Return the content of a scenario file; raise `ScenarioError` if it cannot be read."""
+    """Return the content of the scenario file that `ref` names; raise `ScenarioError` if the file
+    cannot be read or is too large."""
     try:
         return read_bytes(ref.file, MAX_SCENARIO_BYTES, "scenario files")
     except OSError as error:
@@ -292,7 +298,8 @@ def _read_bytes(ref: ScenarioRef) -> bytes:
 def _finish_document(
     document: Document, variant: str, settings: Mapping[str, Any], problems: ErrorCollector
 ) -> Document:
-    """Return the document with its bases merged, one variant selected and its parameters set."""
+    """Return the document with the files that it extends merged in, `variant` chosen, and
+    parameters set to `settings`; errors are added to `problems`."""
     extended = _merge_base(document, (), problems, MAX_SCENARIO_BYTES)
     folder = document.folder if document.trust.can_name_files(document.folder) else None
     root, levels = packs.expand_pack(extended.root, folder)
@@ -320,8 +327,8 @@ def _finish_document(
 def _merge_base(
     document: Document, above: tuple[Path, ...], problems: ErrorCollector, bytes_left: int
 ) -> Document:
-    """Return the document merged over the document that it extends; the document itself if it
-    extends none.
+    """Return the document merged over the scenario file that it extends by `extends`; the document
+    itself if it extends none.
 
     Args:
         document: the document.
@@ -355,8 +362,8 @@ def _read_base(
     problems: ErrorCollector,
     bytes_left: int,
 ) -> Document:
-    """Return the document that `node` extends; its references are relative to the extending
-    folder."""
+    """Read the scenario file that `document` extends, named in `node`, and return its document.
+    `above` are the files that extend it, `bytes_left` limits its size."""
     name = fields.text(node)
     beside = (Path(document.label).parent if document.source else document.folder) / name
     built_in = list_playable_scenarios()
@@ -388,7 +395,8 @@ _CODE_REFERENCE = re.compile(r"([^:\s]+\.py):\w+")
 
 
 def _rebase_node(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNode:
-    """Return a node of a base file, with references to rule files relative to another folder.
+    """Return a copy of `node`, part of an extended scenario file in the folder `home`, with its
+    references to rule files made relative to `folder`.
 
     Args:
         node: the node.
@@ -411,8 +419,8 @@ def _rebase_node(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNo
 
 
 def _rebase_text(text: str, home: Path, folder: Path) -> str:
-    """Return a text; if it refers to a Python file in `home`, with the path relative to
-    `folder`."""
+    """Return `text` unchanged unless it refers to a Python file relative to the folder `home`; then
+    return it relative to `folder`."""
     match = _CODE_REFERENCE.fullmatch(text) if home != folder else None
     if not (match and is_file_reference(match[1])):
         return text

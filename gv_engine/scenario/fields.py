@@ -74,7 +74,7 @@ class YamlNode:
 
     @property
     def plain(self) -> Any:
-        """The value without positions: a dict, a list or a scalar."""
+        """The value as Python objects without source positions: a dict, a list or a scalar."""
         if isinstance(self.value, dict):
             return {key: node.plain for key, node in self.value.items()}
         if isinstance(self.value, list):
@@ -83,7 +83,7 @@ class YamlNode:
 
     @property
     def summary(self) -> str:
-        """Short text of the value for messages."""
+        """Short description of the value for error messages, such as "a list of 3"."""
         if isinstance(self.value, dict):
             return "a mapping"
         if isinstance(self.value, list):
@@ -116,7 +116,8 @@ class ErrorCollector:
         self._error_class = errors.ScenarioError
 
     def add(self, node: YamlNode, message: str) -> None:
-        """Add an error about a value.
+        """Add an error `message` about the value `node`; do nothing if the message is empty, since
+        the error has been reported before.
 
         Raises:
             ScenarioError: the number of errors has reached the limit.
@@ -128,7 +129,8 @@ class ErrorCollector:
 
     @contextmanager
     def collect(self) -> Iterator[None]:
-        """Catch a `FieldError` of the block, add it, and continue after the block."""
+        """Context manager: catch a `FieldError` that the `with` block raises and add it to the
+        errors; the program continues after the block."""
         try:
             yield
         except FieldError as error:
@@ -139,8 +141,8 @@ class ErrorCollector:
     def read_key(
         self, entries: Mapping[str, YamlNode], key: str, read: Callable[[YamlNode], _T], default: _D
     ) -> _T | _D:
-        """Return the value of a key, read by `read`; the default if the key is missing, or if its
-        value has an error, which is added."""
+        """Return `read(entries[key])`. Return `default` if the key is missing, or if `read` raises
+        a `FieldError`, which is added to the errors."""
         if key in entries:
             with self.collect():
                 return read(entries[key])
@@ -149,7 +151,8 @@ class ErrorCollector:
     def read_each(
         self, nodes: Iterable[YamlNode], read: Callable[[YamlNode], _T]
     ) -> tuple[_T, ...]:
-        """Return the values of nodes, each read by `read`; add the errors of the others."""
+        """Return the result of `read` for each node, in order; a node whose `read` raises a
+        `FieldError` is left out and the error added."""
         values = []
         for node in nodes:
             with self.collect():
@@ -160,7 +163,8 @@ class ErrorCollector:
         return len(self._messages)
 
     def raise_if_any(self) -> None:
-        """Raise all errors as one, in order of their lines; do nothing if there are none.
+        """Raise one exception that lists all collected errors, sorted by line; do nothing if there
+        are none.
 
         Raises:
             ScenarioError: there are errors; a `TrustError` if one is about Python code that may not
@@ -170,12 +174,13 @@ class ErrorCollector:
             raise self._combined_error()
 
     def error_with(self, error: FieldError) -> errors.ScenarioError:
-        """Return one `ScenarioError` of all errors and a last one that stops the reading."""
+        """Return one `ScenarioError` that lists all collected errors and `error`, which makes it
+        impossible to read on."""
         self.add(error.node, error.message)
         return self._combined_error()
 
     def _combined_error(self) -> errors.ScenarioError:
-        """Return one exception with all messages and their places, sorted by line."""
+        """Return one exception that lists all collected errors and their places, sorted by line."""
         messages = sorted(self._messages, key=lambda message: message[0].line or 0)
         error = self._error_class(text for _, text in messages)
         error.places = tuple(place for place, _ in messages)
@@ -183,7 +188,8 @@ class ErrorCollector:
 
 
 def format_message(label: str, node: YamlNode, message: str) -> str:
-    """Return `file:line: key.path: message` as one printable line."""
+    """Return the error text `file:line: key.path: message` as one printable line; `label` stands
+    for the file if the node has none."""
     label = node.file or label
     place = label if node.line is None else f"{label}:{node.line}"
     parts = (" ".join(part.split()) for part in (place, node.path, message) if part)
@@ -191,8 +197,8 @@ def format_message(label: str, node: YamlNode, message: str) -> str:
 
 
 def suggestion(name: str, allowed: Iterable[str], label: str = "allowed") -> str:
-    """Return the end of a message about an unknown name: the nearest allowed one, and all of
-    them."""
+    """Return the end of an error message about the unknown `name`: the most similar one of the
+    `allowed` names, and a list that `label` introduces."""
     names = list(allowed)
     if not names:
         return ""
@@ -201,15 +207,16 @@ def suggestion(name: str, allowed: Iterable[str], label: str = "allowed") -> str
 
 
 def mapping(node: YamlNode) -> dict[str, YamlNode]:
-    """Return the entries of a mapping; raise `FieldError` if the node is none."""
+    """Return the entries of the mapping in `node`; raise `FieldError` if its value is no
+    mapping."""
     if not isinstance(node.value, dict):
         raise node.error(f"found {node.summary}, expected a mapping of names to values")
     return node.value
 
 
 def items(node: YamlNode, expected: str = "a list") -> list[YamlNode]:
-    """Return the items of a list; raise `FieldError` with the text `expected` if the node is
-    none."""
+    """Return the items of the list in `node`; raise a `FieldError` that says `expected` if its
+    value is no list."""
     if not isinstance(node.value, list):
         raise node.error(f"found {node.summary}, expected {expected}")
     return node.value
@@ -221,8 +228,8 @@ def list_or_single(node: YamlNode) -> list[YamlNode]:
 
 
 def limited_items(node: YamlNode, maximum: int, label: str, minimum: int = 1) -> list[YamlNode]:
-    """Return the items of a list; raise `FieldError` unless there are `minimum` to `maximum`; the
-    message calls them `label`."""
+    """Return the items of the list in `node`; raise a `FieldError` that calls the items `label`
+    unless there are `minimum` to `maximum` of them."""
     nodes = items(node)
     if not minimum <= len(nodes) <= maximum:
         limits = f"{minimum} to {maximum}" if minimum else f"at most {maximum}"
@@ -231,14 +238,16 @@ def limited_items(node: YamlNode, maximum: int, label: str, minimum: int = 1) ->
 
 
 def pair_of(node: YamlNode, expected: str) -> list[YamlNode]:
-    """Return the items of a list of two; raise `FieldError` with the text `expected` for others."""
+    """Return the two items of the list in `node`; raise a `FieldError` that says `expected` for any
+    other value."""
     if len(pair := items(node, expected)) != 2:
         raise node.error(f"found {node.summary}, expected {expected}")
     return pair
 
 
 def read_range(node: YamlNode, minimum: int, maximum: int, expected: str) -> tuple[int, int]:
-    """Return the integers of a range `[low, high]` within [minimum, maximum]; see `pair_of`."""
+    """Return (low, high) of a range `[low, high]` with `minimum` <= low <= high <= `maximum`; raise
+    a `FieldError` for other values, which says `expected` if there is no pair."""
     low, high = (integer(limit, minimum, maximum) for limit in pair_of(node, expected))
     if low > high:
         raise node.error(f"found [{low}, {high}], expected the smaller number first")
@@ -246,22 +255,24 @@ def read_range(node: YamlNode, minimum: int, maximum: int, expected: str) -> tup
 
 
 def optional_text(node: YamlNode) -> str:
-    """Return the stripped text of a scalar, which may be empty; raise `FieldError` if it is no
-    scalar."""
+    """Return the text in `node` without spaces around it, possibly ""; raise `FieldError` for a
+    list or mapping."""
     if isinstance(node.value, dict | list):
         raise node.error(f"found {node.summary}, expected a text")
     return node.text.strip()
 
 
 def text(node: YamlNode) -> str:
-    """Return the text of a scalar as written; raise `FieldError` if it is empty or no scalar."""
+    """Return the text in `node` exactly as written; raise `FieldError` if it is blank, a list or a
+    mapping."""
     if isinstance(node.value, dict | list) or not node.text.strip():
         raise node.error(f"found {node.summary}, expected a text")
     return node.text
 
 
 def read_name(node: YamlNode) -> str:
-    """Return a name: one line of text without control characters."""
+    """Return the name in `node`; raise `FieldError` unless it is one line of text without control
+    characters."""
     try:
         return check_line(text(node), "name")
     except ValueError as error:
@@ -269,7 +280,8 @@ def read_name(node: YamlNode) -> str:
 
 
 def integer(node: YamlNode, minimum: int, maximum: int) -> int:
-    """Return an integer; raise `FieldError` if it is none or outside of [minimum, maximum]."""
+    """Return the integer in `node`; raise `FieldError` for any other value, or one outside of
+    `minimum` to `maximum`."""
     if isinstance(node.value, bool) or not isinstance(node.value, int):
         raise node.error(f"found {node.summary}, expected a whole number")
     if not minimum <= node.value <= maximum:
@@ -278,7 +290,8 @@ def integer(node: YamlNode, minimum: int, maximum: int) -> int:
 
 
 def number(node: YamlNode) -> float:
-    """Return a finite number as a float; raise `FieldError` if the node is none."""
+    """Return the number in `node` as a float; raise `FieldError` if its value is no finite
+    number."""
     if isinstance(node.value, bool) or not isinstance(node.value, int | float):
         raise node.error(f"found {node.summary}, expected a number")
     try:
@@ -291,15 +304,15 @@ def number(node: YamlNode) -> float:
 
 
 def boolean(node: YamlNode) -> bool:
-    """Return a boolean; raise `FieldError` if the node is none."""
+    """Return the boolean in `node`; raise `FieldError` if its value is neither true nor false."""
     if not isinstance(node.value, bool):
         raise node.error(f"found {node.summary}, expected true or false")
     return node.value
 
 
 def read_choice(node: YamlNode, choices: Iterable[str], label: str) -> int:
-    """Return the index of a name in `choices`; raise `FieldError` with a suggestion if it is
-    missing.
+    """Return the position of the name in `node` among `choices`; raise a `FieldError` with a
+    suggestion if the name is not among them.
 
     Args:
         node: the name.
@@ -324,7 +337,8 @@ def read_fields(
     allowed: Iterable[str],
     other_allowed: Iterable[str] = (),
 ) -> dict[str, YamlNode]:
-    """Return the entries of a mapping that have allowed keys; add an error for every other key.
+    """Return the entries of the mapping in `node` whose keys are in `allowed`; add an error to
+    `problems` for every other key.
 
     Args:
         problems: receives an error for each unknown key.
@@ -345,8 +359,8 @@ def read_fields(
 
 
 def make_unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names in order; the second of equal names gets the suffix `_2`, the third `_3`,
-    and so on."""
+    """Return the names in order, made distinct by suffixes: the second of equal names gets `_2`,
+    the third `_3`, and so on."""
     suffixes: dict[str, int] = {}  # unique name -> last suffix tried for this name
     for name in names:
         suffix, free = suffixes.get(name, 1), name
@@ -371,7 +385,8 @@ def read_colors(problems: ErrorCollector, node: YamlNode) -> tuple[int, ...]:
 def read_distinct(
     problems: ErrorCollector, node: YamlNode, read: Callable[[YamlNode], _T]
 ) -> tuple[_T, ...]:
-    """Return the items of a list, each read by `read`; add an error for each that occurs twice.
+    """Return the result of `read` for each item of the list in `node`; add an error to `problems`
+    for each item that occurs twice.
 
     Raises:
         FieldError: the list is empty, or the node is no list.
@@ -389,13 +404,15 @@ def read_distinct(
 
 
 def read_pair(node: YamlNode) -> tuple[int, int]:
-    """Return (height, width) of a grid, or (rows, columns) of rooms."""
+    """Return the two positive integers in `node`: (height, width) of a grid, or (rows, columns) of
+    rooms."""
     height, width = pair_of(node, "two numbers: [height, width]")
     return integer(height, 1, MAX_SIDE), integer(width, 1, MAX_SIDE)
 
 
 def read_area(node: YamlNode) -> Area:
-    """Return the area of inclusive ranges `[[ymin, ymax], [xmin, xmax]]`."""
+    """Return the area (of the agent's view) that `node` gives as `[[ymin, ymax], [xmin, xmax]]`,
+    both ends included."""
     expected = "two ranges: [[ymin, ymax], [xmin, xmax]]"
     ranges = items(node, expected)
     sides = [items(limits, "a range: [least, most]") for limits in ranges]
@@ -416,7 +433,8 @@ def read_int32(node: YamlNode) -> int:
 
 
 def read_plain(node: YamlNode) -> Any:
-    """Return a number, a boolean, or a tuple of them (nested for nested lists)."""
+    """Return the value in `node` if it is a number, a boolean, or a list of these, possibly nested;
+    lists become tuples."""
     if isinstance(node.value, list):
         return tuple(read_plain(item) for item in node.value)
     for kind, read in ((bool, boolean), (int, read_int32), (float, number)):
@@ -444,8 +462,8 @@ message."""
 
 
 def parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
-    """Return the mapping of a YAML file as a node. The first of duplicate keys counts; each other
-    one adds an error.
+    """Return the mapping in `raw`, the bytes of a YAML file, as a node. If a key occurs twice, its
+    first value is used and an error is added to `problems`.
 
     Raises:
         FieldError: the file is not UTF-8, not YAML, no mapping, or exceeds a size limit.
@@ -463,7 +481,7 @@ def parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
 
 
 def parse_value(text: str) -> Any:
-    """Return the plain value of a text in a scenario, such as `9`, `RED` or `[5, 7]`.
+    """Return the Python value that a piece of YAML text stands for, such as `9`, `RED` or `[5, 7]`.
 
     Raises:
         ValueError: the text is not valid YAML.
@@ -479,7 +497,7 @@ def parse_value(text: str) -> Any:
 
 
 def decode_utf8(raw: bytes) -> str:
-    """Return the text of a file's bytes.
+    """Return `raw`, the bytes of a file, as text decoded from UTF-8.
 
     Raises:
         FieldError: the bytes are not UTF-8; the error has the line.
@@ -493,7 +511,7 @@ def decode_utf8(raw: bytes) -> str:
 
 
 def _compose(text: str) -> yaml.Node | None:
-    """Return PyYAML's node tree of a text, None for an empty text.
+    """Parse the YAML `text` and return PyYAML's tree of nodes, None for an empty text.
 
     Raises:
         FieldError: the text is not valid YAML, or exceeds a size limit.
@@ -527,8 +545,8 @@ def _compose(text: str) -> yaml.Node | None:
 
 
 def _check_limits(text: str, loader: Any) -> None:
-    """Raise `FieldError` if a YAML text has too many values or levels; parses events, and builds
-    nothing."""
+    """Raise `FieldError` if the YAML `text` has too many values or nesting levels; `loader` is the
+    PyYAML loader class that parses it to events."""
     values = depth = 0
     for event in yaml.parse(text, loader):
         values += isinstance(event, yaml.NodeEvent)
@@ -555,8 +573,8 @@ class NodeBuilder:
         self._values = self._characters = 0
 
     def count_value(self, node: YamlNode, depth: int, characters: int = 0) -> None:
-        """Add a value to the totals; raise `FieldError` if a limit is exceeded, with a message only
-        once."""
+        """Add the value `node` with so many `characters`, at nesting level `depth`, to the totals;
+        raise `FieldError` if a size limit is exceeded, with a message only the first time."""
         # aliases can make a short file huge or endless
         self._values += 1
         self._characters += characters
@@ -570,8 +588,8 @@ class NodeBuilder:
             raise node.error(f"more than {_MAX_CHARACTERS:,} characters, with aliases" * first)
 
     def _enter_key(self, at: YamlNode, key: str, line: int | None = None) -> YamlNode:
-        """Return the place of a key in the mapping at `at`, and add its characters to the totals;
-        raise `FieldError` if the key or its path is too long."""
+        """Return an empty node for the value of `key`, in this line, in the mapping `at`, and count
+        the key's characters; raise `FieldError` if the key or its path is too long."""
         path = _join_path(at.path, key)
         if len(key) > _MAX_KEY or len(path) > _MAX_PATH:
             message = f"a key of more than {_MAX_KEY} characters, or {_MAX_PATH} with its path"
@@ -580,7 +598,8 @@ class NodeBuilder:
         return YamlNode(None, path, line)
 
     def from_yaml(self, tree: yaml.Node, at: YamlNode, depth: int = 0) -> YamlNode:
-        """Return the node of a PyYAML node; `at` gives its path and line."""
+        """Return the scenario node for the PyYAML node `tree`; the node `at` gives path and line,
+        and `depth` is the nesting level."""
         self.count_value(at, depth, len(tree.value) if isinstance(tree, yaml.ScalarNode) else 0)
         if not tree.tag.startswith("tag:yaml.org,2002:") or "python" in tree.tag:
             raise at.error(f"found the tag {tree.tag!r}; scenario files have none")
@@ -609,8 +628,8 @@ class NodeBuilder:
     def _read_entries(
         self, tree: yaml.MappingNode, at: YamlNode, depth: int
     ) -> dict[str, YamlNode]:
-        """Return the entries of a YAML mapping, merged (`<<`) mappings included; report duplicate
-        keys."""
+        """Return the entries of the YAML mapping `tree` (`at` is its place, `depth` its nesting
+        level), with those that `<<` merges into it; report each key that occurs twice."""
         merged: dict[str, YamlNode] = {}
         entries: dict[str, YamlNode] = {}
         lines: dict[str, int] = {}
@@ -641,7 +660,8 @@ class NodeBuilder:
         return merged | entries
 
     def from_python(self, data: Any, at: YamlNode, depth: int = 0) -> YamlNode:
-        """Return the node of a Python value; `at` gives its path."""
+        """Return the scenario node for the Python value `data`; the node `at` gives its path, and
+        `depth` is the nesting level."""
         self.count_value(at, depth, len(data) if isinstance(data, str) else 0)
         if isinstance(data, np.generic):
             data = data.item()
@@ -683,8 +703,8 @@ _NAMED_SCALARS = {
 
 
 def _resolve_scalar(text: str) -> str | bool | int | float | None:
-    """Return the value of an unquoted scalar. Unlike in YAML 1.1, `1e-3` is a number and 1:30 is a
-    text."""
+    """Return the value of an unquoted YAML scalar: null, a boolean, a number or a text. Unlike in
+    YAML 1.1, `1e-3` is a number and `1:30` a text."""
     if text.lower() in _NAMED_SCALARS:
         return _NAMED_SCALARS[text.lower()]
     if len(text) <= _MAX_NUMBER_LENGTH and any(character.isdigit() for character in text):

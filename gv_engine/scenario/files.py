@@ -46,7 +46,8 @@ _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|(com|lpt)[\d¹²³]) *(\..*)?", re.
 
 
 def parse_json(data: bytes | str) -> Any:
-    """Return the values of a JSON document; reject texts with NUL or lone surrogates.
+    """Return the Python value of the JSON document `data`; reject texts that hold NUL characters or
+    lone surrogates.
 
     Raises:
         ValueError: the data are no JSON in UTF-8, or a text holds NUL or a lone surrogate.
@@ -67,7 +68,8 @@ def parse_json(data: bytes | str) -> Any:
 
 
 def check_digest(value: Any) -> str:
-    """Return a scenario's digest unchanged.
+    """Return `value` unchanged if it is a scenario's digest, a SHA-256 hash as 64 hexadecimal
+    digits.
 
     Raises:
         ValueError: the value is not 64 hexadecimal digits.
@@ -80,7 +82,7 @@ def check_digest(value: Any) -> str:
 
 
 def check_line(value: Any, label: str) -> str:
-    """Return a text that prints as one line, such as a name, unchanged.
+    """Return the text `value`, such as a name, unchanged if it prints as one line.
 
     Args:
         label: what the text is, for the message.
@@ -103,7 +105,8 @@ def is_file_name(text: str) -> bool:
 
 
 def make_file_name(text: str) -> str:
-    """Return a file name made from a text; "game" if no letter is left."""
+    """Return a valid file name made from the letters and digits of `text`; "game" if it has
+    none."""
     name = re.sub(r"[^\w-]+", "-", text).strip("-")[:50] or "game"
     return name if is_file_name(name) else f"game-{name}"
 
@@ -128,7 +131,8 @@ _ACL = "system.posix_acl_access"
 
 
 def path_exists(path: Path) -> bool:
-    """Return True if the path exists; False also if the name is too long or invalid."""
+    """Return True if there is a file or folder at `path`; False if there is none, or if no file can
+    have such a name."""
     try:
         return path.exists()
     except OSError:
@@ -136,7 +140,8 @@ def path_exists(path: Path) -> bool:
 
 
 def check_file_size(path: Path, max_bytes: int, label: str) -> int:
-    """Return the size of a file in bytes, before it is read.
+    """Return the size in bytes of the file at `path`; raise OSError if the file is larger than
+    `max_bytes`. Called before a file is read.
 
     Args:
         path: a regular file; nothing else may be opened, since that could block for ever.
@@ -162,7 +167,8 @@ def check_file_size(path: Path, max_bytes: int, label: str) -> int:
 
 
 def read_bytes(path: Path, max_bytes: int, label: str) -> bytes:
-    """Return the content of a file.
+    """Return the content of the file at `path`; raise OSError if it has more than `max_bytes`.
+    `label` names such files in the message.
 
     Args:
         path, max_bytes, label: see `check_file_size`.
@@ -182,7 +188,8 @@ def read_bytes(path: Path, max_bytes: int, label: str) -> bytes:
 
 
 def check_own_file(path: Path) -> None:
-    """Check that there is a regular file at a path, or nothing.
+    """Check that there is nothing at `path`, or a regular file that is no link; raise OSError
+    otherwise. Called before a file is written.
 
     Members of a run, a rollout or an entry are checked before the first one is written: a folder
     from somebody else could have links out of it.
@@ -195,13 +202,14 @@ def check_own_file(path: Path) -> None:
 
 
 def _check_kind(path: Path, status: os.stat_result) -> None:
-    """Raise `OSError` unless the status is that of a regular file."""
+    """Raise `OSError` with the name `path` unless `status` is that of a regular file."""
     if kind := _FILE_KINDS.get(stat.S_IFMT(status.st_mode)):
         raise OSError(f"{path} is {kind}, not a file")
 
 
 def open_own_file(path: str | Path, flags: int) -> int:
-    """Return the descriptor of a regular file with a single name; an `opener` of `open`.
+    """Open a regular file that has no second name (hard link), with these `os.open` flags, and
+    return its descriptor; to be passed to `open` as its `opener`.
 
     Nothing is written through links into other folders.
 
@@ -219,7 +227,8 @@ def open_own_file(path: str | Path, flags: int) -> int:
 
 
 def append_whole(file: FileIO, data: bytes) -> None:
-    """Append all data to an unbuffered file; on an error, cut the file back.
+    """Append all of `data` to an unbuffered file; after an error, cut the file back to its former
+    length.
 
     Raises:
         OSError: the data cannot be written.
@@ -239,7 +248,7 @@ def _limit_message(label: str, max_bytes: int) -> str:
 
 
 def format_bytes(num_bytes: int) -> str:
-    """Return a number of bytes with a unit.
+    """Return a number of bytes as text with a fitting unit, such as "512 KiB".
 
     >>> format_bytes(512 * 1024), format_bytes(6_500_000)
     ('512 KiB', '6.2 MiB')
@@ -298,20 +307,20 @@ class AtomicFile:
             raise OSError(f"{target} cannot be written: {error.strerror}") from None
 
     def commit(self) -> None:
-        """Replace the target file with the draft."""
+        """Put the draft in the place of the target file."""
         self._lock.close()
         self.path.replace(self._target)
 
     def discard(self) -> None:
-        """Remove the draft; do nothing after `commit`."""
+        """Delete the draft, so that the target file stays as it was; do nothing after `commit`."""
         self._lock.close()
         self.path.unlink(missing_ok=True)
 
 
 @contextmanager
 def atomic_write(path: Path, follow_links: bool = True) -> Iterator[Path]:
-    """Context manager that yields the path of a draft, which replaces `path` at the end of the
-    block.
+    """Context manager that yields the path of a temporary file (draft) to write; at the end of the
+    block the draft replaces `path`. `follow_links` says if `path` may be a link.
 
     An error in the block removes the draft and leaves `path` as it was. See `AtomicFile` for
     permissions and links.
@@ -331,7 +340,8 @@ def atomic_write(path: Path, follow_links: bool = True) -> Iterator[Path]:
 
 
 def append_line(path: Path, line: str) -> None:
-    """Append a line to a file atomically, under a lock; no link is followed.
+    """Append a line of text to a file in one piece, while a lock keeps other processes out;
+    symbolic links are refused.
 
     An incomplete last line, left by a crash, is replaced if it begins like the new one.
 
@@ -356,7 +366,8 @@ def append_line(path: Path, line: str) -> None:
 
 @contextmanager
 def exclusive_lock(path: Path) -> Iterator[None]:
-    """Context manager that holds an exclusive lock on a file, made if missing; no link is followed.
+    """Context manager that holds an exclusive lock on the file at `path`, and creates the file if
+    needed; symbolic links are refused.
 
     The system releases the lock if the process is killed. File systems without locks give it to
     everyone.
@@ -371,8 +382,9 @@ def exclusive_lock(path: Path) -> Iterator[None]:
 
 
 def _copy_permissions(source: Path, status: os.stat_result, path: Path) -> None:
-    """Give a file the owner, group, permissions and ACL of another one, as far as the system allows
-    it; without the same group and ACL, no group or named user has rights."""
+    """Give the file at `path` the owner, group, permissions and access control list (ACL) of the
+    file `source`, whose status is `status`. If group or ACL cannot be copied, the new group gets no
+    rights."""
     if sys.platform != "win32":
         for owner, group in ((-1, status.st_gid), (status.st_uid, -1)):
             with suppress(OSError):
@@ -382,7 +394,8 @@ def _copy_permissions(source: Path, status: os.stat_result, path: Path) -> None:
 
 
 def _copy_acl(source: Path, path: Path) -> bool:
-    """Give a file the POSIX ACL of another one, or none; return whether it then has that ACL."""
+    """Give the file at `path` the POSIX access control list (ACL) of the file `source`, or none if
+    that has none; return True if both ACLs are then equal."""
     if sys.platform != "linux":
         return True
     acl = _read_acl(source)
@@ -395,7 +408,7 @@ def _copy_acl(source: Path, path: Path) -> bool:
 
 
 def _read_acl(path: Path) -> bytes:
-    """Return the POSIX ACL of a file; b"" if there is none."""
+    """Return the POSIX access control list (ACL) of the file at `path`; b"" if there is none."""
     if sys.platform == "linux":
         with suppress(OSError):
             return os.getxattr(path, _ACL)
@@ -403,7 +416,8 @@ def _read_acl(path: Path) -> bytes:
 
 
 def _create_draft(target: Path) -> tuple[Path, BinaryIO]:
-    """Create a draft beside `target`; return its path and its locked file."""
+    """Create an empty temporary file (draft) in the folder of `target`; return its path, and the
+    open file, which is locked."""
     while True:
         path = target.with_name(f"{_DRAFT_PREFIX}{secrets.token_hex(4)}{target.suffix}")
         file = path.open("xb")
@@ -414,8 +428,8 @@ def _create_draft(target: Path) -> tuple[Path, BinaryIO]:
 
 
 def remove_stale_drafts(folder: Path) -> None:
-    """Delete from a folder the unfinished `AtomicFile` drafts, with their lock files, of processes
-    that have ended."""
+    """Delete from a folder the temporary files (drafts of `AtomicFile` and their lock files) left
+    behind by processes that have ended."""
     with suppress(OSError):
         drafts: dict[str, list[Path]] = {}
         with os.scandir(folder) as entries:
@@ -427,7 +441,7 @@ def remove_stale_drafts(folder: Path) -> None:
 
 
 def _remove_unlocked(files: list[Path]) -> None:
-    """Remove files, unless one of them is locked."""
+    """Delete all of these files; delete none if any of them is locked by a process."""
     opened = []
     try:
         for path in files:
@@ -452,7 +466,8 @@ if sys.platform == "win32":
             file.close()
 
     def _lock_exclusively(file: BinaryIO) -> None:
-        """Lock a file; raise `BlockingIOError` if another process holds the lock."""
+        """Lock an open file for this process without waiting; raise `BlockingIOError` if another
+        process holds the lock."""
         file.seek(2**30)  # beyond the end: locked bytes cannot be read
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
@@ -471,7 +486,8 @@ else:
                 raise
 
     def _lock_exclusively(file: BinaryIO) -> None:
-        """Lock a file; raise `BlockingIOError` if another process holds the lock."""
+        """Lock an open file for this process without waiting; raise `BlockingIOError` if another
+        process holds the lock."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -486,7 +502,7 @@ _MAX_XML_DEPTH = 50
 
 
 def parse_xml(raw: bytes) -> Element:
-    """Return the root of an XML document.
+    """Return the root element of the XML document `raw`.
 
     Raises:
         ValueError: the document is damaged, nested too deeply, or declares entities or default
@@ -495,7 +511,8 @@ def parse_xml(raw: bytes) -> Element:
     builder, parser, depth = TreeBuilder(), expat.ParserCreate(), 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        """Add an element to the tree; raise `ValueError` if it is nested too deeply."""
+        """Add an element with these attributes to the tree at its start tag `name`; raise
+        `ValueError` if it is nested too deeply."""
         nonlocal depth
         depth += 1
         if depth > _MAX_XML_DEPTH:
@@ -503,13 +520,14 @@ def parse_xml(raw: bytes) -> Element:
         builder.start(name, attributes)
 
     def end(name: str) -> None:
-        """Close an element of the tree."""
+        """Close the element `name` of the tree at its end tag."""
         nonlocal depth
         depth -= 1
         builder.end(name)
 
     def check(name: str, system: str | None, public: str | None, declares: int) -> None:
-        """Raise `ValueError` for a DOCTYPE that declares entities or attributes."""
+        """Raise `ValueError` for a DOCTYPE that declares entities or attributes; the XML parser
+        calls this with the parts of each DOCTYPE."""
         if declares:
             raise ValueError(
                 "its DOCTYPE declares entities or attributes; remove what is in its brackets"
@@ -556,7 +574,8 @@ class NpyHeader(NamedTuple):
 
 
 def read_npy_header(file: BinaryIO) -> NpyHeader:
-    """Return the header of a `.npy` file; the file's position is then at the array's data.
+    """Read the header of a `.npy` file and return it; the next read from `file` then gives the
+    array's data.
 
     Raises:
         ArrayError: the header is damaged, or the array holds Python objects or is in Fortran order.
@@ -608,7 +627,7 @@ class NpzArchive:
         return [name.removesuffix(".npy") for name in self._zip.namelist()]
 
     def read_text(self, name: str, max_bytes: int) -> str:
-        """Return a text that is stored as a NumPy array.
+        """Return the text that the archive stores under `name`, as a NumPy array of one text.
 
         Args:
             name: the array.
@@ -626,7 +645,7 @@ class NpzArchive:
         return str(array)
 
     def read_array(self, name: str, max_bytes: int = 0) -> NDArray[Any]:
-        """Return an array.
+        """Return the array that the archive stores under `name`.
 
         Args:
             name: the array.
@@ -661,7 +680,8 @@ class NpzArchive:
 
 
 def _check_zip_end(file: BinaryIO) -> None:
-    """Raise `ArrayError` if the ZIP directory is missing or too long, before zipfile reads it."""
+    """Raise `ArrayError` if the directory at the end of a ZIP file is missing or too long; called
+    before `zipfile` reads the file."""
     file.seek(0, 2)
     file.seek(max(0, file.tell() - _ZIP_END.size - _ZIP64_LOCATOR_BYTES))
     data = file.read()

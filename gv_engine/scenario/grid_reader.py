@@ -188,7 +188,8 @@ _D = TypeVar("_D")
 
 
 def read_document(document: Document, numbering: TypeIds) -> dict[str, Any]:
-    """Return the arguments of the `Scenario` that a document describes.
+    """Return the keyword arguments with which a `Scenario` is made from `document`, a scenario file
+    that has been parsed.
 
     Args:
         numbering: numbering of the object types of all scenarios that are played together.
@@ -216,8 +217,8 @@ class TopLevel:
         return self.problems.read_key(self.entries, key, read, default)
 
     def read_texts(self, name: str) -> dict[str, Any]:
-        """Return the arguments `name`, `description`, `view` and `source`; `name` is the default
-        name."""
+        """Return the values of `name`, `description`, `view` and `source` as keyword arguments of
+        `Scenario`; the parameter `name` is used if the file gives none."""
         return {
             "name": self.key("name", fields.read_name, name),
             "description": self.key("description", fields.optional_text, ""),
@@ -228,12 +229,14 @@ class TopLevel:
     def read_actions(
         self, default: tuple[int, ...], known: Iterable[KeyCommand] = ()
     ) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
-        """Read `action_space` with `read_actions`; return the default if it is missing or wrong."""
+        """Read the key `action_space`: return (action numbers, custom actions with their keys), or
+        (`default`, ()) on errors. `known` are custom actions declared elsewhere."""
         read = partial(read_actions, self.problems, known=known)
         return self.key("action_space", read, (default, ()))
 
     def add_column(self, columns: dict[str, type], cls: type, node: YamlNode) -> None:
-        """Add a component to those of a world; report two components with the same column name."""
+        """Add the component class `cls` to `columns`, classes by column name; report an error at
+        `node` if another class has the same column name."""
         column = column_name(cls)
         other = columns.setdefault(column, cls)
         if other is not cls:
@@ -258,7 +261,8 @@ class _Reader(TopLevel):
         self.agents = AgentSpecs()
 
     def read_fields(self) -> dict[str, Any]:
-        """Return the arguments of the `Scenario`; raise a ScenarioError with all problems."""
+        """Return the keyword arguments with which a `Scenario` is made; raise a ScenarioError that
+        lists all errors."""
         if self.document.domain != "grid":
             other = fields.mapping(self.root)["domain"]
             self.problems.add(other, f"found {other.summary}; load_scenario() loads all domains")
@@ -338,7 +342,8 @@ class _Reader(TopLevel):
         return arguments
 
     def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
-        """Report systems that read the mission if the scenario has none."""
+        """Report an error if systems in `calls`, the calls by phase, read the agent's mission but
+        the scenario defines none."""
         if "mission" in self.entries:
             return
         # rendering systems show a mission only if there is one
@@ -360,8 +365,8 @@ class _Reader(TopLevel):
     def read_space(
         self, key: str, objects: tuple[int, ...], colors: tuple[int, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Read a space; return its types and colours, sorted, or the defaults `objects` and
-        `colors`."""
+        """Read the state or observation space under `key`: return its type numbers and its colour
+        numbers, sorted. A missing list gives the default `objects` or `colors`."""
         entries: dict[str, YamlNode] = {}
         entries = self.key(
             key, lambda node: fields.read_fields(self.problems, node, SPACE), entries
@@ -373,8 +378,8 @@ class _Reader(TopLevel):
     def read_list(
         self, node: YamlNode | None, read: Callable[[YamlNode], int], default: tuple[int, ...]
     ) -> tuple[int, ...]:
-        """Read a list; return the default on any error, so that missing entries cause no further
-        errors."""
+        """Return the sorted results of `read` for the items of a list; return `default` if there is
+        no `node`, or if any item is wrong, so that one error does not cause others."""
         before = len(self.problems)
         if node is not None:
             with self.problems.collect():
@@ -383,7 +388,8 @@ class _Reader(TopLevel):
         return default
 
     def read_grid_object(self, node: YamlNode) -> int:
-        """Return the index of an object type that can stand on the grid."""
+        """Return the number of the object type that `node` names; raise a FieldError for the types
+        that stand for no object or a hidden cell."""
         index = self.names.resolve_object_type(node)
         if not self.names.types[index].in_grid:
             raise node.error(f"{node.text} belongs to every space; leave it out")
@@ -394,7 +400,8 @@ class _Reader(TopLevel):
         return lambda node: self.read.read_calls(node, phase, processors=True)
 
     def read_test(self, node: YamlNode, processors: bool) -> Call:
-        """Read one function of TERMINATING."""
+        """Read the one terminating function that `node` names and return its call; with
+        `processors`, an esper.Processor is allowed, too."""
         if isinstance(node.value, list):
             raise node.error(
                 "found a list, expected one function; several go into "
@@ -403,7 +410,8 @@ class _Reader(TopLevel):
         return self.read.read_call(node, Phase.TERMINATING, processors=processors)
 
     def read_observation(self, node: YamlNode) -> tuple[Call, ...]:
-        """Read the area and the visibility function, or a function that makes observations."""
+        """Read the area that agents see and the function that decides which cells are visible, or
+        one that fills in the whole observation; return its call."""
         entries = fields.mapping(node)
         if "area" in entries:
             with self.problems.collect():
@@ -424,7 +432,8 @@ class _Reader(TopLevel):
         return (self.read.read_call(entries["visibility_function"], Phase.VISIBILITY),)
 
     def read_reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
-        """Return the reset calls of the level, from a map, a room or a reset function."""
+        """Return the reset calls that build the level from a map, a room or a reset function; it
+        may hold these object types and `colors`, both as numbers."""
         keys = [key for key in _LEVELS if key in self.entries]
         if len(keys) != 1:
             fault = f"given are {' and '.join(keys)}" if keys else "none is given"
@@ -460,7 +469,8 @@ class _Reader(TopLevel):
     def make_layout(
         self, reset: tuple[Call, ...], objects: tuple[int, ...], seen: tuple[int, ...]
     ) -> Layout | None:
-        """Return the layout of the scenario's worlds; None after an error in the sizes."""
+        """Return the layout (sizes and columns of the world's arrays) for levels from `reset` with
+        the types `objects` and the observed types `seen`; None after an error in the sizes."""
         shapes = find_shapes(reset)
         size = self.key("max_shape", fields.read_pair, None)
         if size is None:
@@ -493,15 +503,15 @@ class _Reader(TopLevel):
         return Layout(height, width, capacity, components, types, drawn, self.agents.bodies)
 
     def find_types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
-        """Return the types that rules may spawn: the listed ones, and all that are listed by
-        default."""
+        """Return all types of which rules may create objects: those numbered in `objects`, all
+        built-in types and all of the scenario."""
         spawned = {*objects, *self.names.list_grid_types()}
         types = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
         return tuple(kind for kind in types if kind.index in spawned)
 
     def find_components(self, types: tuple[ObjectType, ...]) -> tuple[type, ...]:
-        """Return the built-in components and the scenario's own, the latter sorted by column
-        name."""
+        """Return the component classes of the worlds: the built-in ones, then those of the scenario
+        and of `types`, sorted by column name."""
         built_in = built_in_components()
         classes = [
             thing
@@ -520,7 +530,8 @@ class _Reader(TopLevel):
 
 
 def find_shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
-    """Return the shapes in the arguments of reset calls, nested calls included."""
+    """Return the (height, width) pairs in the arguments `shape` and `shapes` of reset calls, and of
+    the calls nested in these."""
     found_shapes: list[tuple[int, int]] = []
     for call in calls:
         # the default of an author's parameter may be anything

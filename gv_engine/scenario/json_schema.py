@@ -33,8 +33,8 @@ class ValueSchema(dict[str, Any]):
 
 
 def read_value(schema: JsonSchema, node: YamlNode) -> Any:
-    """Return the value of a node, read by the reader of a schema; the node itself if the schema has
-    no reader."""
+    """Return the value of `node` as the reader of `schema` reads it; `node` itself if the schema
+    has no reader."""
     return schema.read(node) if isinstance(schema, ValueSchema) else node
 
 
@@ -95,13 +95,14 @@ class ScenarioFormat(NamedTuple):
 
 
 def integer_schema(minimum: int, maximum: int) -> ValueSchema:
-    """Return the schema and reader of an integer in [minimum, maximum]."""
+    """Return the JSON schema and the reader of an integer from `minimum` to `maximum`."""
     limits = {"type": "integer", "minimum": minimum, "maximum": maximum}
     return ValueSchema(limits, lambda node: fields.integer(node, minimum, maximum))
 
 
 def enum_schema(names: Iterable[str], label: str = "name") -> ValueSchema:
-    """Return the schema and reader of one of several names; messages call the names `label`."""
+    """Return the JSON schema and the reader of a value that is one of `names`; error messages call
+    the value `label`."""
     choices = list(names)
     return ValueSchema({"enum": choices}, lambda node: fields.choose(node, choices, label))
 
@@ -112,14 +113,14 @@ def any_of(*schemas: JsonSchema) -> JsonSchema:
 
 
 def optional(schema: ValueSchema) -> ValueSchema:
-    """Return the schema and reader of a value that may also be null."""
+    """Return the JSON schema and the reader of a value that fits `schema` or is null."""
     either = any_of(schema, {"type": "null"})
     return ValueSchema(either, lambda node: None if node.value is None else schema.read(node))
 
 
 def list_of(schema: JsonSchema, **limits: Any) -> JsonSchema:
-    """Return the schema of a list, with a reader if the items have one; `limits` are further JSON
-    schema keywords, which the reader does not check."""
+    """Return the JSON schema of a list whose items fit `schema`; `limits` are further schema
+    keywords, such as `minItems`, which only editors check."""
     whole = {"type": "array", "items": schema, **limits}
     if not isinstance(schema, ValueSchema):
         return whole
@@ -137,7 +138,8 @@ def map_of(schema: JsonSchema, **limits: Any) -> JsonSchema:
 
 
 def object_schema(keys: KeyTable) -> JsonSchema:
-    """Return the schema of a mapping with the given keys."""
+    """Return the JSON schema of a mapping that has only these keys; `keys` gives description and
+    schema of each."""
     schema: dict[str, Any] = {
         "type": "object",
         "properties": {

@@ -72,8 +72,8 @@ Prefab = Parts
 
 
 def make_prefab(kind: ObjectType) -> Prefab:
-    """Return the components of a new object of a type: its type, no position, and the type's
-    own."""
+    """Return the components of a new object of type `kind`: its type, a position off the grid, and
+    those that the type lists."""
     return (Kind, (kind.index,)), (Position, (-1, -1)), *kind.components
 
 
@@ -140,13 +140,13 @@ class Layout:
 
     @cached_property
     def type_table_length(self) -> int:
-        """Length of tables by type index, rounded up."""
+        """Length of arrays that have one value per object type number, rounded up."""
         longest = max(kind.index for kind in self.types) + 1
         return max(2 * _STEP, -(-longest // _STEP) * _STEP)
 
     def _make_type_table(self, default: _T, read: Callable[[ObjectType], _T]) -> tuple[_T, ...]:
-        """Return the value that `read` gives for each type, by type index; the default for types of
-        other worlds."""
+        """Return a tuple indexed by type number: `read(type)` for each object type of the layout,
+        and `default` for all other numbers."""
         values = {kind.index: read(kind) for kind in self.types}
         return tuple(values.get(index, default) for index in range(self.type_table_length))
 
@@ -162,7 +162,8 @@ class Layout:
 
     @cached_property
     def agent_prefabs(self) -> tuple[Prefab, ...]:
-        """Components of each agent."""
+        """For each agent, the components that it has at the start, as (class, field values)
+        pairs."""
         parts: Prefab = ((Agent, (FORWARD, NOTHING)), (Position, (-1, -1)))
         if self.mission:
             parts += ((self.mission, tuple(field.default for field in fields_of(self.mission))),)
@@ -195,7 +196,7 @@ class Layout:
 
     @cached_property
     def agent_types(self) -> frozenset[float]:
-        """Indices of object types as which agents see each other."""
+        """Numbers of the object types as which agents appear to each other."""
         parts = (part for body in self.bodies for part in body)
         return frozenset(values[0] for cls, values in parts if cls is Kind)
 
@@ -221,8 +222,8 @@ class Layout:
 
     @cached_property
     def look_fields(self) -> frozenset[tuple[str, str]]:
-        """(column, field) of all fields that determine an object's appearance or whether it is
-        opaque."""
+        """Set of (component name, field name) of all fields that determine how an object looks, or
+        whether it blocks vision."""
         shown = {("kind", "value"), ("color", "value"), ("door", "status"), *self.states}
         return frozenset(shown - {(column_name(Agent), "facing")})  # agents are not in `at`
 
@@ -233,7 +234,8 @@ class Layout:
 
     @cached_property
     def signature(self) -> str:
-        """Text that determines the meaning of the columns and the components of new objects."""
+        """Text that is equal for layouts whose columns and new objects mean the same; it is hashed
+        into a field name of the rows."""
         contents: list[Any] = [
             [(column_name(cls), fields_of(cls)) for cls in self.components],
             [_to_plain(parts) for parts in self.prefabs],
@@ -256,7 +258,7 @@ class Layout:
 
     @cached_property
     def entity(self) -> np.dtype[Any]:
-        """dtype of an entity number."""
+        """Smallest NumPy dtype that can hold all entity numbers."""
         # unsigned, so that compiled code need not handle negative indices
         return np.min_scalar_type(self.capacity - 1)
 
@@ -266,14 +268,16 @@ class Layout:
         return np.min_scalar_type(-max(self.height, self.width))
 
     def dtype_of(self, field: Field) -> np.dtype[Any]:
-        """Return the dtype of a component's field."""
+        """Return the NumPy dtype of a component's field; "entity" and "coordinate" become the
+        smallest integer dtypes that suffice."""
         if isinstance(field.dtype, str):
             return {"entity": self.entity, "coordinate": self.coordinate}[field.dtype]
         return field.dtype
 
     @property
     def _who(self) -> list[Any]:
-        """dtype fields of `CELL_AGENT_COLUMNS`."""
+        """(name, dtype, shape) of the columns that say which agents stand in each cell, as NumPy
+        dtype fields."""
         each = (self.agents + 1,)
         shapes = (self.height + 1, self.width + 1), each, each
         return list(
@@ -282,7 +286,8 @@ class Layout:
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """dtype of a row, about 1.5 KiB for a 9x9 grid."""
+        """Structured dtype of a row, the record that holds one whole world; about 1.5 KiB for a 9x9
+        grid."""
         columns = [
             (
                 column_name(cls),
@@ -321,7 +326,8 @@ class Layout:
 
     @cached_property
     def looks_dtype(self) -> np.dtype[Any]:
-        """dtype of a row in a batch: the row itself, then data derived from it.
+        """Structured dtype of a world's record (row) in a batch: the row itself, followed by data
+        derived from it.
 
         Every write to a source column updates the derived data; `stale` is 1 if another row was
         copied in since. Cells are numbered row by row; bit c % 64 of word c // 64 is cell c.
@@ -382,8 +388,8 @@ class Layout:
         )
 
     def defaults(self) -> np.ndarray[Any, Any]:
-        """Return a row of shape () of a world without entities, with all columns at their
-        defaults."""
+        """Return the record (row) of an empty world, an array of shape (), with every column at its
+        default."""
         row = np.zeros((), self.dtype)
         for cls in self.components:
             for column in fields_of(cls):
@@ -403,7 +409,7 @@ _Errors = tuple[NDArray[np.bool_], str]
 
 
 def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
-    """Raise a ValueError for rows with other columns than the layout.
+    """Raise a ValueError unless `rows` (records of worlds) have exactly the dtype of `layout`.
 
     Raises:
         ValueError: the rows have another dtype.
@@ -416,7 +422,8 @@ def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
 
 
 def repair_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
-    """Return a copy of rows from an untrusted source, checked, with derived columns computed again.
+    """Return a checked copy of `rows` (records of worlds, one each) from an untrusted source, in
+    which all derived columns are computed anew.
 
     Args:
         rows: rows of shape () or (n,), from an untrusted source.
@@ -441,7 +448,8 @@ def repair_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def compute_derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return the columns of (n,) rows that follow from other columns, by name.
+    """Return, by name, new values for the columns of `rows` (one world's record each) that are
+    computed from other columns.
 
     Args:
         rows: valid rows by `find_fault`.
@@ -456,7 +464,8 @@ def compute_derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDA
 
 
 def find_fault(layout: Layout, rows: NDArray[Any]) -> str:
-    """Return a clause about the first content that no world of the layout can have; "" for none.
+    """Return a text about the first value in `rows` (one world's record each) that no world of
+    `layout` can have; "" if all are valid.
 
     Args:
         rows: (n,) rows of `layout.dtype`.
@@ -473,7 +482,8 @@ def find_fault(layout: Layout, rows: NDArray[Any]) -> str:
 
 
 def _format_problem(layout: Layout, row: Any, e: int, template: str) -> str:
-    """Return the template of a problem, filled in for entity `e` of a row."""
+    """Return the message `template` with its fields filled in for entity number `e` of `row`, the
+    record of one world."""
     kind = int(row["kind"]["value"][e])
     called = layout.object_types[kind].name if kind in layout.object_types else f"of type {kind}"
     return template.format(
@@ -485,20 +495,23 @@ def _format_problem(layout: Layout, row: Any, e: int, template: str) -> str:
 
 
 def _object_mask(layout: Layout, rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return the (n, E) mask of entities in use other than agents."""
+    """Return an (n, E) mask over the n worlds in `rows`: True for each entity that is in use and is
+    no agent."""
     things: NDArray[np.bool_] = rows["alive"] != 0
     things[:, : layout.agents + 1] = False
     return things
 
 
 def _agent_cell_numbers(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the (n, A + 1) numbers of the agents' cells, row by row from 1; 0 for none."""
+    """Return for each of n worlds and A agents the number of the agent's cell, counted row by row
+    from 1; 0 for an agent off the grid."""
     y, x = (rows["position"][axis][:, : layout.agents + 1].astype(np.int64) for axis in ("y", "x"))
     return np.where(y >= 0, y * (layout.width + 1) + x + 1, 0)
 
 
 def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Yield (name, values, least, greatest) for each column with bounded values."""
+    """Yield (name, values, least, greatest) for each column of `rows` whose values have bounds,
+    each bound a number or an array."""
     last = layout.capacity - 1
     for name, high in (("height", layout.height), ("width", layout.width)):
         yield name, rows[name], 0, high
@@ -540,7 +553,8 @@ def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, A
 def _iterate_agent_bounds(
     layout: Layout, rows: NDArray[Any]
 ) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Yield (name, values, least, greatest) for the columns of agents."""
+    """Yield (name, values, least, greatest) for each value in `rows` that belongs to an agent:
+    cell, facing, flags and components."""
     begun = rows["height"] > 0  # rows with a level
     for agent in layout.everyone:
         name = "the agent" if layout.agents == 1 else f"agent {agent}"
@@ -560,7 +574,8 @@ def _iterate_agent_bounds(
 
 
 def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> Iterator[_Errors]:
-    """Yield (mask, template) of contradictions between columns whose values are in bounds."""
+    """Yield (mask, message template) for each way in which two columns of `rows` may contradict
+    each other; the (n, E) mask marks the wrong entities."""
     alive, things = rows["alive"] != 0, _object_mask(layout, rows)
     entities = np.arange(layout.capacity)
     yield (
@@ -592,7 +607,8 @@ def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> Iterator[_Errors
 def _find_type_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
 ) -> Iterator[_Errors]:
-    """Yield (mask, template) of objects whose components or state contradict their type."""
+    """Yield (mask, message template) for the entities in the mask `things` whose components or
+    state contradict their object type."""
     kinds = rows["kind"]["value"]
     known = np.array([bool(parts) for parts in layout.prefabs])
     yield things & ~known[kinds], "{entity} is of no type that these worlds have"
@@ -622,8 +638,8 @@ def _find_type_errors(
 def _find_cell_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
 ) -> Iterator[_Errors]:
-    """Yield (mask, template) of objects whose position contradicts the cells, or that are held and
-    on the grid."""
+    """Yield (mask, message template) for the entities in the mask `things` whose position
+    contradicts the grid, or which are on the grid and held at once."""
     y, x = (rows["position"][axis].astype(np.int64) for axis in ("y", "x"))
     height, width = rows["height"][:, None], rows["width"][:, None]
     yield (
@@ -665,7 +681,8 @@ def _find_cell_errors(
 def _find_holder_errors(
     layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
 ) -> Iterator[_Errors]:
-    """Yield (mask, template) of objects in a box that are also on the grid, or held twice."""
+    """Yield (mask, message template) for entities that a box wrongly holds or that are held twice;
+    the (n, E) mask `things` marks the objects."""
     holders = np.zeros(things.shape, np.int64)  # number of hands and boxes with each entity
     held = rows["agent"]["holding"][:, : layout.agents + 1].astype(np.int64)
     np.add.at(holders, (np.arange(len(rows))[:, None], held), 1)
@@ -683,7 +700,8 @@ def _find_holder_errors(
 
 
 def _find_agent_cell_fault(layout: Layout, rows: NDArray[Any]) -> str:
-    """Return a clause if the lists of agents in cells contradict the agents' positions, else ""."""
+    """Return a text if the columns that list the agents in each cell contradict the agents'
+    positions in `rows`; "" if they agree."""
     spots = _agent_cell_numbers(layout, rows)
     agents, following = (rows[name].astype(np.int64) for name in ("who", "next"))
     here = agents.reshape(len(rows), -1)

@@ -43,7 +43,8 @@ _NOT_NAMED_BY_OBJECT = {"mission"}
 
 
 def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
-    """Return a scenario with the entries of another one merged over it.
+    """Return the scenario `below` with the entries of the scenario `above` written over it, as when
+    one file extends another.
 
     Raises:
         FieldError: one of them is no mapping, or an item that shall be removed does not exist.
@@ -62,7 +63,8 @@ def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
 
 
 def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
-    """Return the entries of two mappings merged; null removes a mapping or list."""
+    """Return the entries of the mappings `below` and `above` merged, where `above` wins; a null
+    there removes a mapping or list."""
     merged = dict(below)
     for key, node in above.items():
         if key not in below:
@@ -75,8 +77,8 @@ def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
 
 
 def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
-    """Return the value of a key, merged if both values are mappings of the same thing, else
-    replaced."""
+    """Return the value of `key` after `above` is written over `below`: both merged if they describe
+    the same thing; otherwise `above` alone."""
     if not isinstance(above.value, dict):
         return above
     if isinstance(below.value, list):
@@ -91,14 +93,16 @@ def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
 
 
 def _has_other_name(below: Entries, above: Entries) -> bool:
-    """Return True if two entries name different things."""
+    """Return True if the mappings `below` and `above` name different things under one of the keys
+    that hold names, such as `name` or `object`."""
     return any(
         key in below and key in above and below[key].text != above[key].text for key in _NAME_KEYS
     )
 
 
 def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
-    """Return the items of a list, changed, added or removed by their names."""
+    """Return the items of the list `below` after the changes in `above`, by item name: change, add,
+    or, if null, remove."""
     result = index_by_name(below)
     for name, node in above.items():
         if node.value is None:
@@ -119,7 +123,8 @@ def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
 
 
 def index_by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
-    """Return the items of a list by name; the second of equal names gets the suffix `_2`."""
+    """Return the list items `nodes` by the name that each of them gives; the second item of equal
+    name gets the suffix `_2`."""
     names = []
     for node in nodes:
         entries = mapping(_as_mapping(node, "name"))
@@ -134,7 +139,8 @@ def _as_mapping(node: YamlNode, key: str) -> YamlNode:
 
 
 def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
-    """Yield the differences between two scenarios, one line each."""
+    """Yield what has changed between the scenarios `before` and `after`, as texts of one line each;
+    `path` is the key path of the two nodes."""
     first, second = (
         index_by_name(node.value) if isinstance(node.value, list) else node.value
         for node in (before, after)
@@ -168,13 +174,15 @@ _ENTRY = re.compile(r"^  ([\w.-]+):", re.MULTILINE)
 
 
 def find_variant_names(text: str) -> list[str]:
-    """Return the names of the variants of a built-in file, found without parsing YAML."""
+    """Return the names of the variants (named settings) in the `text` of a built-in scenario file,
+    found without parsing YAML."""
     block = _BLOCK.search(text)
     return _ENTRY.findall(block[1]) if block else []
 
 
 def read_variant_names(root: YamlNode) -> tuple[str, ...]:
-    """Return the names of a scenario's variants in order; () if it has none.
+    """Return the names under `variants`, settings to choose from, in the scenario file `root`, in
+    order; () if it has none.
 
     Raises:
         FieldError: `variants` is no mapping, is empty, or has an invalid name.
@@ -193,8 +201,8 @@ def read_variant_names(root: YamlNode) -> tuple[str, ...]:
 
 
 def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
-    """Return True if at least one variant adds no key to the level's definition, so that the file
-    without variants is complete."""
+    """Return True if one of the variants (named settings) in a file with these entries adds nothing
+    to the level's definition: the file is then complete without any."""
     arguments = _list_keys(entries.get(_RESET))
     return any(
         variant.keys() & _LEVEL_SOURCES <= entries.keys()
@@ -211,8 +219,8 @@ def _list_keys(node: YamlNode | None) -> set[str]:
 def select_variant(
     root: YamlNode, wanted: str, plain: bool = False
 ) -> tuple[YamlNode, tuple[str, ...], str]:
-    """Return a scenario with one variant merged in and the others removed, the names of all
-    variants, and the name of the selected one.
+    """Return (scenario with the entries of the chosen variant merged in, names of all variants,
+    name of the chosen one). A variant is one of several named settings in a file.
 
     Args:
         root: the whole scenario.
@@ -282,8 +290,8 @@ class ScenarioRef(NamedTuple):
 
     @classmethod
     def parse(cls, path: Path) -> ScenarioRef:
-        """Return the reference for a path `file.yaml` or `file.yaml#9x9`; the file need not
-        exist."""
+        """Return file and variant that a path `file.yaml` or `file.yaml#9x9` names; the file need
+        not exist."""
         name, mark, variant = path.name.rpartition("#")
         if name and mark and not path_exists(path):
             return cls(path.with_name(name), variant)
@@ -294,7 +302,7 @@ class ScenarioRef(NamedTuple):
 
 
 def list_built_in_grids() -> dict[str, ScenarioRef]:
-    """Return the built-in grid scenarios of one agent by name."""
+    """Return file and variant of each built-in gridworld scenario with one agent, by name."""
     packs = sorted(_list_folder(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
     return _list_folder(SCENARIOS) | _list_folder(GALLERY) | dict(packs) | list_minigrid_grids()
 
@@ -306,21 +314,23 @@ def list_multi_agent_grids() -> dict[str, ScenarioRef]:
 
 
 def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
-    """Return the scenarios in a folder by name."""
+    """Return the scenarios in the YAML files and subfolders of a folder, by name."""
     files = {path.stem: path for path in folder.glob("*.yaml")}
     folders = {path.parent.name: path for path in folder.glob(f"*/{FOLDER_FILE}")}
     return list_scenarios(files | folders)
 
 
 def list_minigrid_grids() -> dict[str, ScenarioRef]:
-    """Return MiniGrid's levels by their environment ids."""
+    """Return the built-in copies of MiniGrid's levels, by the environment id that MiniGrid gives
+    them."""
     files = sorted(MINIGRID.glob("*.yaml"))
     refs = (item for file in files for item in list_scenarios({"MiniGrid": file}).items())
     return {name: ref for name, ref in refs if ref.variant}
 
 
 def list_scenarios(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
-    """Return the scenarios in built-in files by name, one for each variant; the YAML is not parsed.
+    """Return the built-in scenarios in these files by name, one for each variant (named setting) of
+    a file; the YAML is not parsed.
 
     Args:
         files: the files by name.
@@ -334,14 +344,14 @@ def list_scenarios(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
 
 @cache
 def _cached_variant_names(file: Path, changed: int) -> list[str]:
-    """Return the names of a file's variants, cached until the modification time `changed`
-    changes."""
+    """Return the names of the variants in a scenario file; cached until `changed`, the file's
+    modification time, is another one."""
     return find_variant_names(file.read_text(encoding="utf-8"))
 
 
 def add_whole_files(refs: Mapping[str, ScenarioRef]) -> dict[str, ScenarioRef]:
-    """Return scenarios by name, and each file of several variants by its own name, without a
-    variant."""
+    """Return the scenarios in `refs`, and in addition each file with several variants (named
+    settings) under its own name."""
     files = {
         name.removesuffix(f"-{ref.variant}"): ScenarioRef(ref.file)
         for name, ref in refs.items()
@@ -351,7 +361,7 @@ def add_whole_files(refs: Mapping[str, ScenarioRef]) -> dict[str, ScenarioRef]:
 
 
 def gym_id(name: str) -> str:
-    """Return the Gymnasium id of a built-in scenario.
+    """Return the environment id under which Gymnasium knows the built-in scenario `name`.
 
     >>> gym_id("dynamic-obstacles-5x5")
     'GV-DynamicObstacles-5x5-v0'
@@ -367,7 +377,7 @@ def gym_id(name: str) -> str:
 
 
 def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) -> ScenarioRef:
-    """Return the file and variant of a scenario.
+    """Return the file and the variant (named setting in it) that `source` names.
 
     Args:
         source: a name, a Gymnasium id, a file or a folder; `file.yaml#9x9` for a variant, and
@@ -417,7 +427,7 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
 
 
 def _describe_broken_link(path: Path) -> str:
-    """Return the reason why a symbolic link leads to no file."""
+    """Return the reason why the symbolic link at `path` leads to no file; "" if it does not."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -428,6 +438,7 @@ def _describe_broken_link(path: Path) -> str:
 
 
 def _suggest_file(folder: Path, name: str = "") -> str:
-    """Return the end of a message: the YAML files of a folder, the one nearest to `name` first."""
+    """Return the end of an error message that lists the YAML files in `folder`, with the one most
+    similar to `name` first."""
     files = sorted(path.name for path in folder.glob("*") if path.suffix in _SUFFIXES)
     return suggestion(name, files, "there are")

@@ -27,7 +27,7 @@ from gv_engine.scenario.trust import Consent, Trust, split_options
 def load_scenario(
     source: str | Path | Mapping[str, Any], folder: str | Path | None = None, **options: Any
 ) -> AnyScenario:
-    """Load a scenario of any domain.
+    """Load a scenario of any domain (kind of environment) by name, from a file or from a mapping.
 
     Args:
         source: the name of a built-in scenario, or the beginning of the name, which selects the
@@ -50,7 +50,8 @@ def read_scenario(
     folder: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> AnyScenario:
-    """Load a scenario as `load_scenario` does, with explicit trust and parameter values."""
+    """Load the scenario `source` as `load_scenario` does; `trust` says which Python code may run,
+    and `settings` has values of parameters by name."""
     document = _read_document(source, trust, folder, settings)
     return get_domain(document).plugin.read_scenario(document)
 
@@ -61,14 +62,15 @@ def _read_document(
     folder: str | Path | None,
     settings: Mapping[str, Any] | None,
 ) -> Document:
-    """Read the document of a scenario from a name, file or mapping."""
+    """Read and parse the scenario that `source` names or contains; `folder` holds the rule files of
+    a mapping, `settings` the parameters."""
     if isinstance(source, Mapping):
         return read_mapping(source, Path(folder or "."), trust, settings)
     return read_file(find_scenario_ref(source), trust, settings)
 
 
 def find_scenario_ref(source: str | Path) -> ScenarioRef:
-    """Return the file and variant of a scenario of any domain.
+    """Return the file and the variant (named setting in it) of a scenario of any domain.
 
     Args:
         source: the name, the beginning of a name (selects the shortest match), or a file.
@@ -85,7 +87,7 @@ def find_scenario_ref(source: str | Path) -> ScenarioRef:
 
 
 def get_domain(document: Document) -> Domain:
-    """Return the domain that a document declares.
+    """Return the domain (kind of environment) that a parsed scenario file declares.
 
     Raises:
         ScenarioError: there is no domain of this name.
@@ -99,7 +101,8 @@ def get_domain(document: Document) -> Domain:
 
 
 def pop_settings(source: Any, options: dict[str, Any]) -> dict[str, Any]:
-    """Remove the values of a scenario's parameters from `options` and return them."""
+    """Remove from `options` the values of parameters of the scenario `source`, and return them by
+    name."""
     if not isinstance(source, str | Path | Mapping):
         return {}
     names = [parameter.name for parameter in _read_document(source, Trust(), None, None).parameters]
@@ -107,7 +110,8 @@ def pop_settings(source: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def as_scenario(source: Any, **options: Any) -> AnyScenario:
-    """Return a scenario unchanged, or load it from a source that `load_scenario` accepts.
+    """Return `source` if it is a scenario already; else load it with `options`, as `load_scenario`
+    does.
 
     Raises:
         UnknownOptionError: one of the `options` is unknown, and no parameter of the scenario.
@@ -120,7 +124,8 @@ def as_scenario(source: Any, **options: Any) -> AnyScenario:
 
 
 def make_reference(scenario: AnyScenario) -> dict[str, Any]:
-    """Return a reference to a scenario as plain values.
+    """Return a dictionary of plain values from which `load_reference` can load the scenario again,
+    to be stored in a file.
 
     Returns:
         `domain` and `name`; `source`, a built-in name, the file, or the content if there is no
@@ -142,7 +147,8 @@ def make_reference(scenario: AnyScenario) -> dict[str, Any]:
 
 
 def _reference_source(scenario: AnyScenario) -> Any:
-    """Return a scenario's built-in name, valid on every machine, or its file, or its content."""
+    """Return the scenario's built-in name, which is valid on every machine; else the path of its
+    file; else its content."""
     ref = scenario.document.ref
     if ref is None:
         return scenario.document.root.plain
@@ -153,7 +159,7 @@ def _reference_source(scenario: AnyScenario) -> Any:
 def load_reference(
     reference: Mapping[str, Any], referrer: str | Path = "a file", **consent: Unpack[Consent]
 ) -> AnyScenario:
-    """Load the scenario that a reference of `make_reference` refers to.
+    """Load the scenario that `reference`, a dictionary from `make_reference`, describes.
 
     Args:
         reference: the reference.
@@ -190,7 +196,8 @@ def load_reference(
 
 
 def check_reference(reference: Any) -> dict[str, Any]:
-    """Return a reference from a file unchanged if it is well-formed.
+    """Return `reference` unchanged if it is a dictionary in the form of `make_reference`, such as
+    one that was read from a file.
 
     Raises:
         ValueError: the value is no reference of `make_reference`.
@@ -209,7 +216,7 @@ def check_reference(reference: Any) -> dict[str, Any]:
 
 
 def _is_line(value: Any) -> bool:
-    """Return True for a text of one line without control characters."""
+    """Return True if `value` is a text of one line without control characters."""
     with suppress(ValueError):
         return bool(check_line(value, "name"))
     return False
@@ -220,7 +227,7 @@ def _is_step_limit(value: Any) -> bool:
 
 
 def _are_actions(value: Any) -> bool:
-    """Return True for a non-empty list of different action numbers."""
+    """Return True if `value` is a list of at least one action number, all different."""
     is_list = isinstance(value, list) and all(type(number) is int for number in value)
     return is_list and 0 < len(set(value)) == len(value)
 

@@ -64,7 +64,7 @@ class Symbol:
 
     @property
     def contents(self) -> tuple[Symbol, ...]:
-        """Symbols inside the objects and in the agent's hand."""
+        """Symbols for the objects that lie inside boxes and in the agent's hand."""
         contents = [option.content for option in self.options]
         return tuple(symbol for symbol in (*contents, self.holds) if symbol)
 
@@ -75,8 +75,8 @@ class Symbol:
 
     @property
     def is_fixed(self) -> bool:
-        """True if the symbol is the same in every level and needs no more than one cell entry:
-        nothing random, no room, nothing inside."""
+        """True if the symbol gives the same single object, or none, in every level: nothing is
+        random, and there is no room and no content."""
         numbers = self.kind, self.state, self.color, self.facing or 0
         is_fixed = min(numbers) >= 0 and self.facing != ANY
         is_fixed &= self.ground is None or self.ground.is_fixed
@@ -136,7 +136,8 @@ LEGEND = {
 
 
 def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
-    """Read a scenario's legend: `C: Coin`, `K: {object: Key, color: RED}`, `a: {agent: LEFT}`."""
+    """Read the legend in `node`, which gives map characters a meaning: `C: Coin`, `K: {object: Key,
+    color: RED}`. `draws` has the random values it may name."""
     legend: Legend = {}
     for character, entry in fields.mapping(node).items():
         with draws.problems.collect():
@@ -148,8 +149,8 @@ def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
 
 
 def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...] = ()) -> Symbol:
-    """Read a symbol: the name of an object, or a mapping for an object, one of several, or an
-    agent.
+    """Read what a map character stands for: an object's name, or a mapping that describes an
+    object, several, or an agent. `draws` has the random values it may name.
 
     Args:
         extra_keys: keys that are allowed besides those of a symbol.
@@ -207,7 +208,8 @@ def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...]
 
 
 def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: ObjectType) -> str:
-    """Return the error message for a colour given to something without one."""
+    """Return the error message for a legend entry `entries` that gives a colour to an object of the
+    type `kind`, which has none."""
     if "object" not in entries:
         return "goes with `object`; what is held has its own, holds: {object: Key, color: RED}"
     hint = (
@@ -219,7 +221,8 @@ def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: O
 
 
 def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
-    """Read the object in a box or in the agent's hand."""
+    """Read the object that lies in a box or in the agent's hand; raise a FieldError if `node`
+    describes an agent. `draws` has the random values it may name."""
     symbol = read_symbol(draws, node)
     if symbol.facing is not None:
         raise node.error("found an agent, expected an object: {object: Key, color: RED}")
@@ -227,7 +230,8 @@ def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
 
 
 def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, layer: str) -> None:
-    """Raise a FieldError for an object that does not live on this layer of a cell."""
+    """Raise a FieldError at `node` if an object that `symbol` may give does not belong to `layer`
+    ("ground" or above). `draws` resolves random values."""
     if layer == GROUND and symbol.facing is not None:
         raise node.error("the agent stands on the ground: write `agent` beside `ground`")
     for option in symbol.options:
@@ -245,8 +249,8 @@ def _read_facing(node: YamlNode) -> int:
 def _read_options(
     draws: RandomValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
-    """Return the symbols and weights of a legend entry with `one_of` and `weights`; `draws` has the
-    random values that the symbols can name."""
+    """Return (symbols, weights) of a legend entry with `one_of` and `weights`, which picks an
+    object at random. `draws` has the random values it may name."""
     for key in ("object", "state", "color", "content"):
         if key in entries:
             raise entries[key].error(f"`{key}` belongs into the items of `one_of`")
@@ -286,7 +290,8 @@ class LevelSource:
 
 
 def read_map(source: LevelSource, node: YamlNode) -> tuple[Call, ...]:
-    """Return the reset calls that build the level of a map without random parts."""
+    """Return the calls of reset systems that build the level in `node`, a map without random parts;
+    `source` has the legend and collects errors."""
     level = MapReader(source, node)
     level.require_agent()
     sides = map(round_up_size, level.shape)
@@ -312,16 +317,16 @@ _UNLISTED = "not among the state space's {0}; list it under `state_space: {0}`"
 def make_symbol_check(
     draws: RandomValues, kinds: Collection[int], colors: Collection[int]
 ) -> Callable[[Symbol], str]:
-    """Return a function that returns the error message for a symbol outside of the state space, ""
-    for others.
+    """Return a function that gives the error message for a symbol whose type or colour is not in
+    the state space, else "". `draws` resolves random values.
 
     Args:
         kinds, colors: type and colour indices that the state space allows on the grid.
     """
 
     def fault(symbol: Symbol) -> str:
-        """Return the first object of a symbol outside of the state space, with the fix; "" for
-        none."""
+        """Return a text about the first object of `symbol` outside of the state space, with advice;
+        "" if there is none."""
         for option in (*symbol.options, *(symbol.ground.options if symbol.ground else ())):
             for number in draws.list_possible_values(option.kind):
                 kind = draws.names.types[number].name
@@ -359,7 +364,7 @@ class MapReader:
                 self._check_cell(y, x, character)
 
     def require_agent(self) -> None:
-        """Add a problem if no character of the map has an agent."""
+        """Add an error if no character of the map stands for an agent."""
         if not self.agents and not self._wrong:
             looks = " ".join(
                 c for c, symbol in self.legend.items() if symbol and symbol.facing is not None
@@ -367,19 +372,21 @@ class MapReader:
             self._problems.add(self._node, f"no agent; put one of {looks} where it starts")
 
     def symbols(self) -> Iterator[tuple[int, int, Symbol]]:
-        """Yield (y, x, symbol) of every cell with a valid character, row by row."""
+        """Yield (y, x, symbol) of every map cell whose character is valid, row by row."""
         for y, row in enumerate(self.rows):
             for x, character in enumerate(row):
                 if symbol := self.legend.get(character):
                     yield y, x, symbol
 
     def _cell_node(self, y: int, x: int = 0) -> YamlNode:
-        """Return a node for messages that points to a cell and its line in the file."""
+        """Return a node for error messages about the map cell in row `y`, column `x`, with its line
+        in the file."""
         first, cell = self._node.first_row, (y, x)
         return replace(self._node, line=self._node.line if first is None else first + y, cell=cell)
 
     def _split_rows(self) -> list[str]:
-        """Return the rows of the map; report rows of other lengths and cut them."""
+        """Return the rows of the map, one text each; report rows that are not as long as the first,
+        and cut longer ones."""
         if self._node.folded:
             raise self._node.error("its rows are joined into one line; write `map: |`")
         rows = self._node.text.rstrip("\n").split("\n")
@@ -399,7 +406,8 @@ class MapReader:
         return [row[: len(rows[0])] for row in rows]
 
     def _check_cell(self, y: int, x: int, character: str) -> None:
-        """Report an unknown or forbidden character, or an agent too many, once per character."""
+        """Report an error if the `character` at row `y`, column `x` is unknown, not allowed here,
+        or one agent too many; once per character."""
         if character in self._wrong:
             return  # reported once, so that one slip does not fill the screen
         place = f"row {y + 1}, column {x + 1}"
@@ -441,7 +449,8 @@ _PLAIN = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
 def grid_to_text(
     grid: NDArray[np.uint8], types: ObjectTypes, agent: tuple[int, int, int] | None = None
 ) -> str:
-    """Return one character per cell of an (H, W, 3) grid, `?` for hidden cells.
+    """Return a drawing of `grid`, an (H, W, 3) array of (type, state, colour) numbers, with one
+    character per cell; `?` for hidden cells.
 
     Objects without a character of their own show the first letter of their type's name.
 
@@ -458,7 +467,8 @@ def grid_to_text(
 
 
 def _object_character(types: ObjectTypes, kind: int, state: int) -> str:
-    """Return the character of an object in the built-in legend, or its type's first letter."""
+    """Return the map character of an object of type number `kind` in state number `state`; if it
+    has none, the first letter of the type's name."""
     if kind == HIDDEN:
         return "?"
     return _OBJECT.get((kind, state)) or types[kind].name[0].upper()
@@ -471,8 +481,8 @@ def view_to_text(
     observer: tuple[int, int],
     mission: str = "",
 ) -> str:
-    """Return an observation as text: its cells, the mission, the held object and all objects with
-    positions.
+    """Return an observation as text: the cells of `grid` as characters, the mission, `item` (the
+    object in hand), and each object with its position from `observer`.
 
     >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
     >>> grid[0, 2] = 5, 2, 4
@@ -500,15 +510,16 @@ def format_mission(mission: str) -> str:
 
 
 def _describe_offset(ahead: int, right: int) -> str:
-    """Return an offset in words, such as "2 ahead, 1 right"."""
+    """Return an offset from the agent in words, such as "2 ahead, 1 right"; negative numbers are
+    behind and left."""
     ways = (ahead, "ahead", "behind"), (right, "right", "left")
     parts = [f"{abs(n)} {there if n > 0 else back}" for n, there, back in ways if n]
     return ", ".join(parts) or "here"
 
 
 def frame_to_text(frame: Frame) -> str:
-    """Return a frame as text: state and observation side by side, and a line about the last
-    step."""
+    """Return a frame (one drawn state of an episode) as text: state and observation side by side,
+    and a line about the last step."""
     left = grid_to_text(frame.grid, frame.types, frame.agent).split("\n")
     right = grid_to_text(frame.observation, frame.types, (*frame.observer, 0)).split("\n")
     height, width = max(len(left), len(right)), len(left[0])
@@ -527,7 +538,8 @@ def frame_to_text(frame: Frame) -> str:
 
 
 def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> str:
-    """Return the name of an object with state and colour, in words.
+    """Return the name of an object in words with its state and `color`; all are numbers, `kind`
+    that of its type.
 
     >>> describe_object(OBJECT_TYPES, 5, 2, 4)
     'locked yellow door'

@@ -45,8 +45,8 @@ def public_field_name(field: str) -> str:
 
 
 def list_observed_fields(component: type) -> tuple[Field, ...]:
-    """Return the mission fields that agents observe: integers and booleans, no positions or
-    entities."""
+    """Return those fields of the mission class `component` that agents observe: integers and
+    booleans, but no positions and no entities."""
     return tuple(
         field
         for field in fields_of(component)
@@ -87,7 +87,8 @@ class Missions:
         self.low, self.high = (np.array(ends, np.int32) for ends in zip(*limits, strict=True))
 
     def _find_limits(self, field: Field, layout: Layout) -> tuple[int, int]:
-        """Return the least and the greatest value of a mission field."""
+        """Return the least and the greatest value that a mission field can have in worlds of
+        `layout`."""
         if field.name == "wording":
             return 0, len(self.texts)
         if is_field_for(field.name, "kind"):
@@ -98,14 +99,15 @@ class Missions:
         return (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
 
     def encode(self, w: Any, agent: int = 1) -> NDArray[np.int32]:
-        """Return the (k,) int32 numbers of an agent's mission in a `World` or a `RowWorld`."""
+        """Return the mission of an agent in world `w` as k int32 numbers, the first of which is the
+        number of its text."""
         numbers = np.array([getattr(w.mission, name)[agent] for name in self.names], np.int32)
         numbers[0] += self.firsts[w.member]
         return numbers
 
     def find_fault(self, rows: NDArray[Any]) -> str:
-        """Return a clause about the first mission number in (n,) rows that no mission has; "" for
-        none.
+        """Return a message about the first invalid mission number in `rows` (one world's record
+        each); "" if all are valid.
 
         Args:
             rows: rows of the layout with valid members.
@@ -118,7 +120,7 @@ class Missions:
         return ""
 
     def to_text(self, numbers: NDArray[np.int32]) -> str:
-        """Return the mission text for these numbers; "" for no mission."""
+        """Return the mission text that these numbers from `encode` stand for; "" for no mission."""
         wording, *values = numbers.tolist()
         if not 0 < wording <= len(self.texts):
             return ""
@@ -130,7 +132,8 @@ class Missions:
         return " ".join(self.texts[wording - 1].format_map(words).split())
 
     def _describe_value(self, field: str, value: int) -> str:
-        """Return the word for a field's value in a text: a type, a colour or a number."""
+        """Return the word for the value of a mission `field` in a text: the name of a type or
+        colour, or the number itself."""
         if is_field_for(field, "kind"):
             return self._types.get(value, "object")
         if is_field_for(field, "color"):
@@ -139,14 +142,14 @@ class Missions:
 
     @property
     def characters(self) -> frozenset[str]:
-        """All characters that mission texts may contain."""
+        """Set of all characters that may occur in the scenario's mission texts."""
         return frozenset("".join((*self.texts, *self._types.values(), *COLORS)).lower()).union(
             "".join(self.texts), digits, "-"
         )
 
     @property
     def max_text_length(self) -> int:
-        """Upper bound of the number of characters of a mission text."""
+        """Number of characters that no mission text of the scenario exceeds."""
         word = max(map(len, (*self._types.values(), *COLORS, str(np.iinfo(np.int32).min))))
         return max(len(text) + text.count("{") * word for text in self.texts)
 
@@ -202,7 +205,8 @@ class MissionSpec:
     arguments: Mapping[str, Any] | None
 
     def wrap_reset(self, reset: Call) -> Call:
-        """Return a reset call that runs `reset` and then writes the mission of the file."""
+        """Return a reset call that runs the call `reset` and then gives agents the mission that the
+        scenario file describes."""
         if self.arguments is None:
             return reset
         return Call(get_system(set_mission), {"reset_function": reset, **self.arguments})
@@ -211,7 +215,7 @@ class MissionSpec:
 def read_mission(
     draws: RandomValues, node: YamlNode, objects: Sequence[int], colors: Sequence[int]
 ) -> MissionSpec:
-    """Read the key `mission`.
+    """Read the mission that a scenario file gives its agents under `mission`.
 
     Args:
         draws: random values of the level.
@@ -228,7 +232,8 @@ class _Reader:
         self._objects, self._colors = objects, colors
 
     def read(self, node: YamlNode) -> MissionSpec:
-        """Read the whole mapping; return the specification."""
+        """Read the value of `mission`, a mapping, and return what it specifies; errors in single
+        entries are collected."""
         if not isinstance(node.value, dict):
             hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
             raise node.error(f"found {node.summary}, {hint}")
@@ -261,7 +266,8 @@ class _Reader:
         return MissionSpec(component, texts, arguments)
 
     def _read_component(self, node: YamlNode) -> type:
-        """Return the class that `component` names; it must be a subclass of `Mission`."""
+        """Return the component class that the reference in `node` names; raise a FieldError if it
+        is no subclass of `Mission`."""
         component: type = self._names.resolve_object(node)
         if not (is_component(component) and issubclass(component, Mission)):
             raise node.error(
@@ -273,7 +279,8 @@ class _Reader:
         return component
 
     def _read_texts(self, node: YamlNode, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the valid templates of `text`."""
+        """Return the valid text templates in `node`, one or a list; `names` are the mission fields
+        that `{…}` may name."""
         is_list = isinstance(node.value, list)
         nodes = fields.limited_items(node, _MAX_TEXTS, "texts") if is_list else [node]
         return self._problems.read_each(nodes, lambda each: _read_template(each, names))
@@ -285,8 +292,8 @@ class _Reader:
         texts: Sequence[str],
         values: dict[str, int],
     ) -> int:
-        """Return the number of texts to sample from, 0 for none; write a fixed wording into
-        `values`."""
+        """Read `wording` in the mission's entries, which says which of `texts` is used. Return how
+        many to pick from at random, else 0; a fixed choice is stored in `values`."""
         wording = entries.get("wording")
         if wording is None:
             if len(texts) > 1:
@@ -305,7 +312,8 @@ class _Reader:
         return 0
 
     def _read_value(self, field: Field, node: YamlNode) -> int:
-        """Return the value of a field as a number, negative for a random value."""
+        """Return the value of a mission field as a number; a negative number is the code of a
+        random value."""
         if is_field_for(field.name, "kind"):
             value = self._draws.read_value(node, (OBJECT,), self._names.resolve_object_type)
             for kind in self._draws.list_possible_values(value):
@@ -329,7 +337,8 @@ class _Reader:
         return self._draws.read_number(node, int(np.iinfo(dtype).max))
 
     def _check_object(self, node: YamlNode, kind: int) -> None:
-        """Raise a FieldError for an object type that cannot occur in the scenario."""
+        """Raise a FieldError at `node` if the object type number `kind` cannot occur in the
+        scenario."""
         if kind <= FLOOR or kind not in self._objects:
             raise node.error(
                 f"{self._names.types[kind].name} is nothing that the scenario has; add it to the "
@@ -337,13 +346,15 @@ class _Reader:
             )
 
     def _read_among(self, entries: Mapping[str, YamlNode], node: YamlNode) -> tuple[int, ...]:
-        """Return the object types of `among`, the value `node` of these entries."""
+        """Return the numbers of the object types under `among`, from which the mission picks an
+        object; `entries` is the whole mission."""
         for key in ("object", "color"):
             if key in entries:
                 raise entries[key].error(f"a mission has either `among` or `{key}`")
 
         def read(each: YamlNode) -> int:
-            """Return the index of a type that the scenario has."""
+            """Return the number of the object type that `each` names; raise a FieldError if the
+            scenario has no such objects."""
             kind = self._names.resolve_object_type(each)
             self._check_object(each, kind)
             return kind
@@ -355,7 +366,8 @@ class _Reader:
 
 
 def _read_template(node: YamlNode, names: Sequence[str]) -> str:
-    """Return a template after a check that its `{…}` name mission fields."""
+    """Return the text template in `node`; raise a FieldError if a `{…}` in it is none of `names`,
+    the mission's fields."""
     template = fields.text(node)
     if len(template) > _MAX_TEXT_LENGTH:
         raise node.error(f"found {len(template)} characters, expected at most {_MAX_TEXT_LENGTH}")
@@ -377,8 +389,8 @@ _Write = Callable[[Any, int, Any], None]
 
 
 def make_field_writer(names: Sequence[str] | Mapping[str, Any]) -> _Write:
-    """Return a function `(w, agent, values)` that writes (k,) values into mission fields of an
-    agent."""
+    """Return a function `(w, agent, values)` that writes `values[k]` into the k-th of these fields
+    of the agent's mission, in the order of `names`."""
     write: _Write = _write_nothing
     for number, name in enumerate(names):
         write = _append_write(write, name, number)
@@ -390,8 +402,8 @@ def _write_nothing(w: Any, agent: int, values: Any) -> None:
 
 
 def _append_write(before: _Write, name: str, index: int) -> _Write:
-    """Return a function that calls `before` and then writes `values[number]` into a mission
-    field."""
+    """Return a function `(w, agent, values)` that calls `before` and then writes `values[index]`
+    into the mission field `name`."""
 
     def write(w: Any, agent: int, values: Any) -> None:
         before(w, agent, values)
@@ -401,7 +413,8 @@ def _append_write(before: _Write, name: str, index: int) -> _Write:
 
 
 def reads_mission(system: System) -> bool:
-    """Return True if a system of columns, or a function it calls, reads `w.mission`."""
+    """Return True if a system, or a function that it calls, reads `w.mission`; False for a system
+    that takes state objects."""
     functions: set[FunctionType] = set()
     for function in system.functions:
         _collect_functions(function, functions)
@@ -410,7 +423,7 @@ def reads_mission(system: System) -> bool:
 
 
 def _collect_functions(function: Any, functions: set[FunctionType]) -> None:
-    """Add a function, and all functions that it calls by name, to a set."""
+    """Add `function`, and all functions that its code calls by name, to the set `functions`."""
     if isinstance(function, FunctionType) and function not in functions:
         functions.add(function)
         for name in function.__code__.co_names:

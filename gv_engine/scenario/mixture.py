@@ -42,7 +42,8 @@ _MAX_MEMBER_BYTES = 8 * MAX_SCENARIO_BYTES
 
 
 def _read_weight(node: YamlNode) -> float:
-    """Return a positive number."""
+    """Return the number in `node`, a member's weight in a mixture; raise a FieldError unless it is
+    positive."""
     weight = fields.number(node)
     if weight <= 0:
         raise node.error(f"found {weight:g}, expected more than 0")
@@ -89,7 +90,8 @@ def is_mixture(document: Document) -> bool:
 def read_mixture(
     document: Document, members: tuple[Scenario, ...], find: FindDocument, read: ReadScenario
 ) -> dict[str, Any]:
-    """Return the arguments of the `Scenario` that a mixture's document describes.
+    """Return the keyword arguments with which the `Scenario` of a mixture of several scenarios is
+    made from its parsed file.
 
     Args:
         members: scenarios of the mixture if they were read before, else ().
@@ -114,7 +116,8 @@ class _Reader(TopLevel):
         self.num_bytes = 0
 
     def read_fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
-        """Return the arguments of the mixture's `Scenario`; `members` as in `read_mixture`."""
+        """Return the keyword arguments with which the mixture's `Scenario` is made; `members` are
+        its scenarios if they are known, else ()."""
         self.entries = fields.read_fields(
             self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS
         )
@@ -142,8 +145,8 @@ class _Reader(TopLevel):
     def members(
         self, node: YamlNode, members: tuple[Scenario, ...]
     ) -> list[tuple[YamlNode, Scenario, float]]:
-        """Return (node, scenario, weight) of each valid member; read the scenarios unless `members`
-        has them."""
+        """Return (node, scenario, weight) of each valid entry of the list in `node`; the scenarios
+        are read unless `members` already holds them."""
         listed = fields.items(node)
         if not 1 <= len(listed) <= _MAX_MEMBERS:
             raise node.error(f"found {node.summary}, expected 1 to {_MAX_MEMBERS} scenarios")
@@ -173,7 +176,8 @@ class _Reader(TopLevel):
         ]
 
     def load_document_once(self, entries: Mapping[str, YamlNode]) -> Document:
-        """Return the document of a member. A member named several times is read once."""
+        """Return the document of the member that `entries` describes; a scenario that several
+        members name without parameters is read once."""
         node = entries["scenario"]
         settings = fields.mapping(entries["set"]) if "set" in entries else {}
         plain = {name: value.plain for name, value in settings.items()}
@@ -184,7 +188,8 @@ class _Reader(TopLevel):
         return self.named[node.text]
 
     def load_document(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
-        """Return the document of a member given by name, by relative file path, or in place."""
+        """Return the document of a member that `node` gives by name, by relative path, or in full;
+        `settings` are values of its parameters."""
         if self.num_bytes > _MAX_MEMBER_BYTES:
             raise FieldError(node, "")
         source: Document | str | Path
@@ -207,7 +212,8 @@ class _Reader(TopLevel):
 
     @contextmanager
     def report_errors_at(self, node: YamlNode) -> Iterator[None]:
-        """Context manager: report the errors of a member at its node in the mixture."""
+        """Context manager: report a ScenarioError from reading a member at `node`, the member's
+        entry in the mixture, and raise an empty FieldError."""
         try:
             yield
         except ScenarioError as error:
@@ -220,7 +226,8 @@ class _Reader(TopLevel):
     def check_compatibility(
         self, read: Sequence[tuple[YamlNode, Scenario, float]], own_actions: bool
     ) -> None:
-        """Report members whose area, actions, agents or class `Mission` differ."""
+        """Report an error for each member in `read` whose view area, actions, agents or class
+        `Mission` differ from the others. With `own_actions` the mixture sets the actions."""
         _, first, _ = read[0]
         for node, scenario, _ in read[1:]:
             if scenario.area != first.area:
@@ -256,7 +263,8 @@ class _Reader(TopLevel):
                 )
 
     def list_warnings(self, members: Sequence[Scenario]) -> tuple[str, ...]:
-        """Return a warning if only some members define success, so that success is not reported."""
+        """Return a warning if some members define success and others do not, so that the mixture
+        cannot report success; else ()."""
         telling, silent = (
             shorten(", ".join(m.name for m in members if m.tells_success is tells), 200)
             for tells in (True, False)
@@ -270,7 +278,8 @@ class _Reader(TopLevel):
         return (fields.format_message(self.document.label, self.entries[MIXTURE], message),)
 
     def make_layout(self, members: Sequence[Scenario]) -> Layout:
-        """Return one layout for all members: the largest sizes, all components and object types."""
+        """Return a layout (sizes and columns of the world's arrays) that fits all members: the
+        largest sizes, all components and all object types."""
         columns: dict[str, type] = {}
         types: dict[int, ObjectType] = {}
         for layout in (scenario.layout for scenario in members):
@@ -296,9 +305,8 @@ def _find_largest_member(members: Sequence[Scenario]) -> Scenario:
 
 
 def _describe_agent_difference(scenario: Scenario, largest: Scenario) -> str:
-    """Return the first difference between a scenario's agents and the first agents of another, as a
-    clause; "" for none. A single agent has no name and takes the components of the first of
-    several."""
+    """Return a text about the first agent of `scenario` that differs from the agent of the same
+    number in `largest`; "" if none does. A single agent may lack name and components."""
     ours, theirs = scenario.sharing.names, largest.sharing.names[: len(scenario.sharing.names)]
     joins = len(ours) == 1 < largest.layout.agents
     if ours != theirs and not joins:
@@ -315,14 +323,16 @@ def _describe_agent_difference(scenario: Scenario, largest: Scenario) -> str:
 
 
 def _describe_component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str:
-    """Return a component with its values, or "no <name>", for a message."""
+    """Return the component `cls` with its values from `parts` as a text for a message, or "no
+    <name>" if it is missing."""
     if cls not in parts:
         return f"no {cls.__name__}"
     return f"Color {COLORS[parts[cls][0]]}" if cls is Color else repr(cls(*parts[cls]))
 
 
 def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:
-    """Return the arguments of a mixture's `Scenario` that are combined from its members."""
+    """Return those keyword arguments of a mixture's `Scenario` that are combined from its member
+    scenarios."""
 
     def list_of(name: str) -> tuple[int, ...]:
         return tuple(sorted({index for member in members for index in getattr(member, name)}))

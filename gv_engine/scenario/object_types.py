@@ -64,7 +64,8 @@ _MAX_STATES = 100
 
 
 def read_object_types(names: NameResolver, node: YamlNode, folder: Path) -> tuple[ObjectType, ...]:
-    """Return the types under `objects` in order, without those that have errors.
+    """Return the object types that a scenario file declares under `objects`, in order, without
+    those that have errors.
 
     Args:
         names: resolver of the names and collector of errors; its `declared_types` become the
@@ -87,7 +88,8 @@ def read_object_types(names: NameResolver, node: YamlNode, folder: Path) -> tupl
 
 
 def _read_remains(names: NameResolver, node: YamlNode) -> int | None:
-    """Return the index of the type that is left when an object is used up; None for the floor."""
+    """Return the number of the object type that is left in the cell when an object is used up; None
+    for plain floor."""
     index = names.resolve_object_type(node)
     if not names.types[index].in_grid:
         raise node.error(f"{node.text} cannot stand in a cell")
@@ -95,7 +97,8 @@ def _read_remains(names: NameResolver, node: YamlNode) -> int | None:
 
 
 def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: str) -> ObjectType:
-    """Return the type that an entry under `objects` declares."""
+    """Return the object type `name` that the mapping in `node` declares; `module` is the module
+    name of types without Python."""
     if not (name.isidentifier() and name.isascii() and name[0].isupper()):
         raise node.error(f"found the name {name!r}, expected one like `Gate` or `IronGate`")
     if names.is_type_taken(name):
@@ -118,7 +121,8 @@ def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: st
 
 
 def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
-    """Return a list with the colour component of a type that has colours, else []."""
+    """Return a list with the component `Color` if the object type that `entries` declares has a
+    colour; otherwise an empty list."""
     color = fields.read_color(entries["color"]) if "color" in entries else NONE
     colored = fields.boolean(entries["colored"]) if "colored" in entries else "color" in entries
     if color != NONE and not colored:
@@ -127,7 +131,8 @@ def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
 
 
 def _read_sprite(node: YamlNode) -> str:
-    """Return the base name of a sprite."""
+    """Return the name of a drawing file, without folder and suffix; raise a FieldError if `node` is
+    no such name."""
     name = fields.text(node)
     if not name.replace("-", "_").isidentifier():
         raise node.error(f"found {node.summary}, expected the name of a drawing, without `.svg`")
@@ -135,8 +140,8 @@ def _read_sprite(node: YamlNode) -> str:
 
 
 def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:
-    """Return the components of each state by its name; a list of names gives states without
-    components."""
+    """Return the components that objects have in each state, by name of the state; states in a
+    plain list have no components of their own."""
     states: dict[str, list[Any]] = {}
     entries: dict[str, tuple[YamlNode, YamlNode | None]]  # place and components by name
     if isinstance(node.value, dict):
@@ -155,7 +160,8 @@ def _read_states(names: NameResolver, node: YamlNode) -> dict[str, list[Any]]:
 
 
 def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
-    """Return the components of a list of names, or of a mapping of names to field values."""
+    """Return new components as `node` lists them: by their names alone, or in a mapping from names
+    to values of fields."""
     entries: list[tuple[YamlNode, YamlNode | None]] = []  # names and field values
     if isinstance(node.value, dict):
         entries += [(replace(at, value=name, text=name), at) for name, at in node.value.items()]
@@ -176,7 +182,8 @@ def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
 
 
 def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, float]:
-    """Return the values of a component's fields by name."""
+    """Return the values that the mapping in `node` gives to fields of the component class `cls`, by
+    name of the field."""
     known = {field.name: field for field in fields_of(cls)}
     settable = [name for name, field in known.items() if isinstance(field.dtype, np.dtype)]
     if node.value is None:
@@ -195,7 +202,8 @@ def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> d
 
 
 def _read_field_value(node: YamlNode, field: Field) -> float:
-    """Return the value of a field, checked against its dtype."""
+    """Return the value in `node` for a component's field; raise a FieldError if it does not fit the
+    field's dtype."""
     dtype: Any = field.dtype
     if dtype.kind == "b":
         return fields.boolean(node)

@@ -66,7 +66,7 @@ class SokobanLevel:
 
 
 def read_sokoban(text: str) -> Iterator[SokobanLevel]:
-    """Yield the levels of a Sokoban file, in order.
+    """Yield the levels in `text`, the content of a Sokoban level file, in order.
 
     Raises:
         ValueError: a row is too long, or a level has too many rows.
@@ -112,13 +112,15 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
 
 
 def _is_row(line: str) -> bool:
-    """Return True if a line without leading blanks is part of a board."""
+    """Return True if `line`, without blanks at its start, is a row of a Sokoban board and no title
+    or comment."""
     usual = "#" in line and _ENCODED.fullmatch(line) is not None
     return usual or (line.startswith("#") and ":" not in line)
 
 
 def _expand_row(line: str, line_number: int) -> list[str]:
-    """Return the rows of a line; a run-length encoded line may hold several."""
+    """Return the map rows that a line of a Sokoban file stands for: several if the line is
+    run-length encoded. `line_number` is for messages."""
     rows = [line.rstrip()]
     if _ENCODED.fullmatch(line):
         runs = [times for times, _ in _RUN.findall(line)]
@@ -157,7 +159,7 @@ class TiledMap(NamedTuple):
 
 
 def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
-    """Read a map of the editor Tiled.
+    """Read a map file of the map editor Tiled (suffix .tmx) and return its layers and tiles.
 
     Args:
         file: path of the map; tilesets must be in its folder or below.
@@ -188,7 +190,8 @@ def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
 
 
 def _read_side(root: Element, name: str) -> int:
-    """Return the height or the width of a map, from an XML attribute."""
+    """Return the height or width of a map in cells, from the XML attribute `name` of its root
+    element."""
     text = root.get(name, "")
     if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= fields.MAX_SIDE):
         raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {fields.MAX_SIDE}")
@@ -196,7 +199,8 @@ def _read_side(root: Element, name: str) -> int:
 
 
 def _read_number(place: str, text: str) -> int:
-    """Return a whole number; raise `ValueError` if it is none, or too large for a tile."""
+    """Return `text` as a tile number; raise `ValueError`, which names `place`, if it is no whole
+    number or too large."""
     number = text.strip()
     if not (number.isdecimal() and len(number) <= 10):
         raise ValueError(
@@ -207,7 +211,7 @@ def _read_number(place: str, text: str) -> int:
 
 
 def _read_tiles(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Return the (H, W) tile numbers of a layer, 0 for no tile."""
+    """Return the (H, W) tile numbers of a map layer of the given `shape`, 0 for no tile."""
     data = layer.find("data")
     name, cells = f"layer {layer.get('name', '')[:40]!r}", shape[0] * shape[1]
     if data is None:
@@ -234,7 +238,8 @@ def _read_tiles(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
 def _read_tileset(
     file: Path, node: Element, read: Callable[[Path], bytes]
 ) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (number, attributes and properties) of each tile of a tileset."""
+    """Yield (number, attributes and properties) of each tile in a tileset. `node` is its XML
+    element in the map `file`; `read` returns a file's bytes."""
     first = _read_number("firstgid of a tileset", node.get("firstgid", ""))
     if source := node.get("source"):
         beside = Path(source)
@@ -249,7 +254,8 @@ def _read_tileset(
 
 
 def _read_properties(node: Element) -> dict[str, str]:
-    """Return the properties of a map or of a tile by name."""
+    """Return the custom properties of a map or tile, an XML element of the editor Tiled, by
+    name."""
     properties = node.iterfind("properties/property")
     return {each.get("name", ""): each.get("value") or each.text or "" for each in properties}
 
@@ -327,7 +333,8 @@ class PackLevel:
 
 
 def is_pack(file: Path, raw: bytes = b"") -> bool:
-    """Return True for a file that only holds levels, which is a scenario by itself.
+    """Return True if `file` is a pack: a file that holds only levels, and can be loaded as a
+    scenario without a YAML file.
 
     Args:
         file: path; most formats are recognized by suffix.
@@ -338,14 +345,15 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
 
 
 def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
-    """Return the scenario of a file that only holds levels: it extends the built-in `sokoban`."""
+    """Return the scenario for a file that holds only levels: it extends the built-in scenario
+    `sokoban`."""
     text = {"extends": _SOKOBAN_RULES, LEVELS: file.name}
     return NodeBuilder(problems).from_python(text, YamlNode(None, line=1))
 
 
 def expand_pack(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLevel, ...]]:
-    """Return the scenario with the levels of its pack as `maps` and `variants`, and the levels;
-    (root, ()) without a pack.
+    """Return the scenario `root` with the levels of its key `levels` turned into `maps` and
+    `variants`, and the list of levels; (root, ()) if it has no such key.
 
     Args:
         folder: folder of its files; None for a scenario that may not name files.
@@ -390,13 +398,14 @@ def no_file_message(name: str) -> str:
 
 
 def no_level_message(name: str, levels: tuple[PackLevel, ...]) -> str:
-    """Return the message for an unknown level name, with a list of all levels."""
+    """Return the error message that the pack has no level `name`, with a list of all its levels."""
     numbered = [f"{number} {level.title}".strip() for number, level in enumerate(levels, 1)]
     return f"no level {name!r}; there are {', '.join(numbered)}"
 
 
 def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the levels of a node: a list, one level in place, or a path."""
+    """Yield the levels that `node` gives: as a list, as one mapping with a map, or as a path
+    relative to `folder`, which `files` reads."""
     if isinstance(node.value, list):
         for item in node.value:
             yield from _read_levels(item, folder, files)
@@ -420,7 +429,8 @@ def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iter
 
 
 def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
-    """Return a file of levels as a list, or the files of levels in a folder."""
+    """Return the level files at `place`: the file itself, or all files of a known format in the
+    folder. `node` is where errors are reported."""
     try:
         paths = sorted(place.iterdir()) if place.is_dir() else [place]
         files = [path for path in paths if path.suffix.lower() in _FORMATS]
@@ -434,7 +444,8 @@ def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
 
 
 def _read_level_file(node: YamlNode, file: Path, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the levels of a file of any format."""
+    """Yield the levels in `file`, in the format that its suffix names; errors are reported at
+    `node`, and `files` does the reading."""
     try:
         yield from _FORMATS[file.suffix.lower()](file, files)
     except OSError as error:
@@ -446,7 +457,7 @@ def _read_level_file(node: YamlNode, file: Path, files: _PackFiles) -> Iterator[
 
 
 def _read_sokoban_levels(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the levels of a Sokoban file."""
+    """Yield the levels in a Sokoban text file; `files` reads it and counts its bytes."""
     for level in read_sokoban(files.read(file).decode("utf-8-sig")):
         yield PackLevel(
             _rows_to_node(file, level.rows, level.line), level.title, level.author, level.solution
@@ -454,7 +465,8 @@ def _read_sokoban_levels(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
 
 
 def _rows_to_node(file: Path, rows: list[str], line: int | None = None) -> YamlNode:
-    """Return rows as the node of a map, padded to equal length."""
+    """Return the rows of a map, padded with blanks to equal length, as a YAML node; `file` and
+    `line` tell where the rows begin."""
     width = max(map(len, rows))
     text = "\n".join(row.ljust(width) for row in rows)
     return YamlNode(text, "", line, text, first_row=line, file=str(file))
@@ -474,7 +486,7 @@ class _PackFiles:
         self._free = (chr(number) for number in count(0x2460) if chr(number).isprintable())
 
     def read(self, file: Path) -> bytes:
-        """Return the contents of a file.
+        """Return the bytes of a file, and count them towards the limit on all files of the pack.
 
         Raises:
             OSError: it cannot be read, or this and the files before it are too large.
@@ -488,7 +500,8 @@ class _PackFiles:
         return raw
 
     def character_for(self, symbol: dict[str, Any], node: YamlNode) -> str:
-        """Return the character for a legend entry; add the entry to `legend` if it is new."""
+        """Return the map character that stands for the legend entry `symbol`. A new entry gets the
+        next free character and is added to `legend`."""
         key = repr(symbol)
         if key not in self._characters:
             self._characters[key] = next(self._free)
@@ -502,7 +515,8 @@ _SYMBOL = "object", "state", "color", "agent", "room"
 
 
 def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the level of a Tiled map."""
+    """Yield the only level in a map file of the editor Tiled; `files` reads it and assigns
+    characters to its tiles."""
     try:
         level = read_tiled(file, files.read)
         rows = _tiles_to_rows(level, files, YamlNode(None, file=str(file)))
@@ -515,7 +529,8 @@ def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
 
 
 def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[str]:
-    """Return the rows of characters of a Tiled map; the topmost tile of each cell counts."""
+    """Return the rows of characters of `level`, a Tiled map, where the topmost tile of a cell
+    counts; `files` assigns the characters, errors are reported at `node`."""
     rows = np.full(level.shape, ".")
     for name, tiles in level.layers:
         numbers, first, where = np.unique(tiles, return_index=True, return_inverse=True)

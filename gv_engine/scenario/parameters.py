@@ -111,7 +111,7 @@ class ScenarioParameter:
 
     @property
     def allowed_text(self) -> str:
-        """The allowed values, as a text."""
+        """The values that the parameter may have, as a text for messages."""
         if self.choices:
             return ", ".join(map(str, self.choices))
         kind = _KINDS[self.kind].words
@@ -121,7 +121,7 @@ class ScenarioParameter:
 
     @property
     def other_values(self) -> tuple[Any, ...]:
-        """Some allowed values other than the current one: the bounds of a number, or all
+        """Allowed values besides the current one, to try out: the bounds of a number, or all
         choices."""
         bounds = (self.minimum, self.maximum) if self.kind in ("int", "float") else ()
         whole = int if self.kind == "int" else float
@@ -129,7 +129,7 @@ class ScenarioParameter:
         return tuple(value for value in values if value != self.value)
 
     def find_fault(self, value: Any) -> str:
-        """Return an error message if a value is not allowed, else ""."""
+        """Return an error message if the parameter may not have this value, else ""."""
         is_allowed = isinstance(value, _KINDS[self.kind].types) and (
             self.kind == "bool" or not isinstance(value, bool)
         )
@@ -143,8 +143,8 @@ class ScenarioParameter:
 def apply_settings(
     root: YamlNode, settings: Mapping[str, Any], problems: ErrorCollector, label: str
 ) -> tuple[YamlNode, tuple[ScenarioParameter, ...]]:
-    """Return a scenario with the values of its parameters in place of their names, and the
-    parameters.
+    """Return the scenario `root` with the values of its parameters in place of `$name` and `$(…)`,
+    and the list of its parameters.
 
     Args:
         root: the whole scenario.
@@ -184,7 +184,7 @@ def apply_settings(
 
 
 def _list_sampled_names(entries: Mapping[str, YamlNode]) -> Iterable[str]:
-    """Return the names under `draw`."""
+    """Return the names of the random values that a scenario file defines under `draw`."""
     names = entries["draw"].value if "draw" in entries else None
     return names if isinstance(names, dict) else ()
 
@@ -192,8 +192,8 @@ def _list_sampled_names(entries: Mapping[str, YamlNode]) -> Iterable[str]:
 def reject_settings(
     settings: Mapping[str, Any], parameters: Iterable[ScenarioParameter], scenario: str
 ) -> None:
-    """Raise `UnknownOptionError` for the first of the settings of a scenario that is loaded
-    already; do nothing without settings."""
+    """Raise `UnknownOptionError` if any `settings` are given: `scenario` is loaded already, so that
+    its parameters can no longer be set."""
     names = [parameter.name for parameter in parameters]
     for name in settings:
         if name in names:
@@ -207,7 +207,8 @@ _STEP_LIMIT = "max_steps"
 
 
 def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:
-    """Return the error about an option that the scenario does not have, with a suggestion."""
+    """Return the error that the scenario called `label` has no parameter `name`, with the most
+    similar of the `declared` ones."""
     parameters = list(declared)
     has = f"the parameters {', '.join(parameters)}" if parameters else "no parameters"
     others = ", ".join(("the named arguments", *Consent.__annotations__))
@@ -223,8 +224,8 @@ def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> Unk
 def _read_parameter(
     name: str, node: YamlNode, settings: Mapping[str, Any], builder: NodeBuilder
 ) -> ScenarioParameter:
-    """Return the parameter that an entry under `parameters` declares, set if `settings` has its
-    name."""
+    """Read the parameter `name` that `node` declares under `parameters`; its value comes from
+    `settings`, or else from its default. `builder` makes nodes of values."""
     if not name.isidentifier() or name in _RESERVED:
         names = ", ".join(_RESERVED)
         raise node.error(f"found the name {name!r}, expected letters, digits and _, not {names}")
@@ -266,7 +267,8 @@ def _read_parameter(
 
 
 def _kind_of(node: YamlNode) -> str:
-    """Return the kind of a parameter by its default."""
+    """Return the kind of a parameter, such as "int" or "bool", that follows from its default value
+    in `node`."""
     for name, kind in _KINDS.items():
         if isinstance(node.value, kind.types):
             return name
@@ -277,7 +279,8 @@ def _kind_of(node: YamlNode) -> str:
 
 
 def _substitute(node: YamlNode, values: Mapping[str, Any], builder: NodeBuilder) -> YamlNode:
-    """Return a node with the values of parameters in place of `$name` and `$(…)`."""
+    """Return a copy of `node` with the `values` of parameters in place of `$name` and `$(…)`;
+    `builder` makes the new nodes."""
     if isinstance(node.value, dict):
         entries = {}
         for key, part in node.value.items():
@@ -295,8 +298,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBuilder) -> YamlNode:
-    """Return the node of a text with `$name` and `$(…)` replaced; a text that is only one of them
-    becomes the value itself."""
+    """Return a copy of the text `node`, made by `builder`, with `$name` and `$(…)` replaced by
+    `values`; a text that is only one of these gives a value of its type."""
     text, pieces, start = node.text, list[str](), 0
     while (at := text.find("$", start)) >= 0:
         pieces.append(text[start:at])
@@ -321,8 +324,8 @@ def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBui
 
 
 def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
-    """Return the value of a parameter; raise `FieldError` for unknown, invalid and sampled
-    names."""
+    """Return the value of the parameter `name`; raise `FieldError` at `node` for an unknown or
+    invalid parameter, or a random value of the level."""
     if name not in values:
         raise node.error(f"no parameter {name!r}{fields.suggestion(name, values)}")
     if values[name] is _INVALID:
@@ -333,7 +336,8 @@ def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
 
 
 def _find_closing(node: YamlNode, text: str, start: int) -> int:
-    """Return the index of the parenthesis that closes the one at `start`."""
+    """Return the index of the parenthesis that closes the one at index `start` of `text`; raise
+    `FieldError` at `node` if there is none."""
     depth = 0
     for i in range(start, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
@@ -365,8 +369,8 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"min": min, "max": max, "abs": a
 
 
 def _evaluate_text(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
-    """Return the value of an expression: numbers, names, + - * / // %, comparisons, and, or, not,
-    if."""
+    """Return the value of the expression `text`, which may have numbers, parameter names,
+    arithmetic, comparisons, `and`, `or`, `not` and `if`."""
     if len(text) > _MAX_EXPRESSION:
         raise node.error(f"an expression of more than {_MAX_EXPRESSION} characters")
     try:
@@ -378,8 +382,8 @@ def _evaluate_text(node: YamlNode, text: str, values: Mapping[str, Any]) -> Any:
 
 
 def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
-    """Return the value of a syntax tree; raise `ValueError` for unsupported syntax or too large a
-    number."""
+    """Return the value of `tree`, a Python syntax tree with parameters; raise `ValueError` for
+    forbidden syntax or a number that is too large."""
     evaluate = partial(_evaluate, node=node, values=values)
     match tree:
         case ast.Constant(value=bool() | int() | float() | str() as value):
@@ -410,7 +414,7 @@ def _evaluate(tree: ast.AST, node: YamlNode, values: Mapping[str, Any]) -> Any:
 
 
 def _check_number(value: Any) -> Any:
-    """Return a number unchanged; raise `TypeError` for other values."""
+    """Return `value` unchanged if it is a number; raise `TypeError` for any other value."""
     if not isinstance(value, int | float):
         raise TypeError(f"{shorten(repr(value), 40)} is no number")
     return value

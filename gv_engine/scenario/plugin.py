@@ -56,8 +56,7 @@ class Extra(NamedTuple):
 
     @property
     def install_message(self) -> str:
-        """Instructions to install the library into this Python, in one line; the engine itself is
-        on no package index."""
+        """Text of one line that tells how to install the missing library into this Python."""
         command = [sys.executable, "-m", "pip", "install", *self._list_requirements()]
         return (
             f"{self.user} needs {self.library}, which is not installed. This installs it here: "
@@ -65,8 +64,8 @@ class Extra(NamedTuple):
         )
 
     def _list_requirements(self) -> list[str]:
-        """Return the requirements of the extra from the package metadata; the library alone without
-        metadata."""
+        """Return the requirements, as for pip, that the package metadata lists under this extra;
+        only the library if there is no metadata."""
         pattern = re.compile(rf";\s*extra\s*==\s*['\"]{self.name}['\"]$")
         try:
             requirements = requires("gv-engine") or []
@@ -122,7 +121,7 @@ class DomainPlugin(Protocol):
     """Interface of a domain's plugin module."""
 
     def read_scenario(self, document: Document) -> AnyScenario:
-        """Return the scenario of a document.
+        """Return the scenario that `document`, a parsed scenario file, describes.
 
         Raises:
             ScenarioError: the document has errors; the message lists all of them.
@@ -134,14 +133,14 @@ class DomainPlugin(Protocol):
     def make_vector_env(
         self, scenario: Any, num_envs: int, workers: int = 1, **options: Any
     ) -> Any:
-        """Return the Gymnasium vector environment of a scenario, with the worlds shared out to
-        `workers`."""
+        """Return a Gymnasium vector environment with `num_envs` worlds of the scenario, which
+        `workers` processes or threads share."""
 
     def make_rollout_env(
         self, scenario: Any, num_envs: int, workers: int = 1, **options: Any
     ) -> Any:
-        """Return the vector environment for rollouts, with an axis of agents if there are
-        several."""
+        """Return a vector environment for recording episodes in `num_envs` worlds, shared by
+        `workers`; for several agents, arrays have an axis of agents."""
 
     def describe_size(self, scenario: Any) -> str:
         """Return the size of the scenario's first level as a text."""
@@ -162,7 +161,8 @@ class DomainPlugin(Protocol):
         quick: bool = False,
         policy: str = "",
     ) -> CheckReport:
-        """Play episodes of a scenario and return a report of its faults.
+        """Play episodes of a scenario to test it, and return a report of the faults that were
+        found.
 
         Args:
             scenario: the scenario.
@@ -184,14 +184,16 @@ class DomainPlugin(Protocol):
         scenario."""
 
     def compile_scenario(self, scenario: Any) -> str:
-        """Compile the scenario's programs into the cache, if it has any; return a short message.
+        """Compile the scenario's rules into the cache on disk, if its domain compiles any; return a
+        short message.
 
         Raises:
             DoesNotCompileError: a rule cannot be compiled.
         """
 
     def iter_frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
-        """Yield the frames of an episode: the first one, and one after each step.
+        """Yield the frames (states to be drawn) of one episode that a policy plays: the first one,
+        and one after each step.
 
         Args:
             scenario: the scenario; the episode is number 0 of `gv_engine.rollout.rollout` with this
@@ -205,7 +207,8 @@ class DomainPlugin(Protocol):
         """
 
     def with_step_limit(self, scenario: Any, max_steps: int | None) -> Any:
-        """Return the scenario with another limit of steps; its own limit if `max_steps` is None.
+        """Return a copy of the scenario whose episodes end after `max_steps` steps; with None, its
+        own limit stays.
 
         Raises:
             ValueError: the scenario has no limit, so that episodes may never end.
@@ -226,7 +229,8 @@ class CheckReport:
 
 
 def list_schedule_systems(schedule: Mapping[Phase, Iterable[Call]]) -> list[tuple[str, str, str]]:
-    """Return (phase, system, place) of all systems of a schedule; nested systems are indented."""
+    """Return (phase, name, place in the source) of each system in `schedule`, the calls by phase;
+    names of nested systems are indented."""
     return [
         (phase.name, "  " * (len(path) - 1) + path[-1].name, format_place(*path[-1].system.place))
         for phase, calls in schedule.items()
@@ -236,8 +240,8 @@ def list_schedule_systems(schedule: Mapping[Phase, Iterable[Call]]) -> list[tupl
 
 
 def format_place(name: str, line: int) -> str:
-    """Return `file:line`, with the file relative to the current folder, or else to the engine's
-    folder, if it lies in one of them."""
+    """Return `name:line` for the file `name`, with its path relative to the current folder or the
+    engine's folder if the file is in one of them."""
     file = Path(name)
     folders = [folder for folder in (Path.cwd(), HOME) if file.is_relative_to(folder)]
     return f"{file.relative_to(folders[0]) if folders else file}:{line}"
@@ -322,7 +326,7 @@ class Domain:
 
     @property
     def plugin(self) -> DomainPlugin:
-        """The imported plugin module.
+        """Module with the functions of this domain (`DomainPlugin`), imported on first use.
 
         Raises:
             MissingExtraError: a library is missing; the message says how to install it.

@@ -36,8 +36,8 @@ _SYMMETRIES = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
 
 
 def make_symbol_tables(placed: Sequence[Symbol], types: ObjectTypes) -> dict[str, Any]:
-    """Return the tables of symbols by number, as arguments of reset functions: the placed symbols,
-    then their contents."""
+    """Return arrays that describe the symbols `placed` (what is put into a cell), and then their
+    contents, by number; they are keyword arguments of reset systems."""
     symbols = [*placed]
     numbers: dict[Symbol | None, int] = {None: 0}
     for symbol in symbols:  # the list grows in the loop
@@ -82,7 +82,8 @@ class RandomMaps:
         self.which = self.way = 0
 
     def read(self) -> tuple[Call, ...]:
-        """Return the reset calls that build the level."""
+        """Return the calls of reset systems that build the level from a map, several maps, or an
+        empty room."""
         if "room" in self._entries:
             self.shape = fields.read_pair(self._entries["room"])
             return (Call(get_system(procedural.walled_room), {"shape": self.shape}),)
@@ -113,7 +114,8 @@ class RandomMaps:
         return level, Call(ground_reset, {**lies, "cells": cells, **tables})
 
     def _read_symmetries(self) -> tuple[int, ...]:
-        """Return the allowed symmetries as numbers: quarter turns, plus 4 for mirrored maps."""
+        """Return the symmetries by which maps may be changed, as numbers: 0 to 3 quarter turns,
+        plus 4 if also mirrored."""
         read = schema.enum_schema(_SYMMETRIES, "symmetry").read
         named: tuple[str, ...] = self._problems.read_key(
             self._entries,
@@ -128,8 +130,8 @@ class RandomMaps:
     def encode_maps(
         self, codes: Mapping[str, int], default: int, node: YamlNode
     ) -> NDArray[np.int64]:
-        """Return a (maps, H, W) table with the code of each character of all maps; `default` for
-        other characters of the legend, 0 for unknown ones."""
+        """Return a (maps, H, W) array with the code of the character in each cell of each map:
+        `codes` by character, `default` for other legend characters, 0 for unknown ones."""
         height, width = (round_up_size(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
         if len(self.maps) * height * width > fields.MAX_CELLS:
             raise node.error(f"{len(self.maps)} maps of up to {height}x{width} are too many")
@@ -141,7 +143,7 @@ class RandomMaps:
         return cells
 
     def require_agent(self) -> None:
-        """Add a problem for a room, or for each map, without an agent."""
+        """Add an error for the room, or for each map, if it has no agent."""
         if self.shape:
             node = self._entries["room"]
             self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
@@ -149,7 +151,8 @@ class RandomMaps:
             level.require_agent()
 
     def find_free_cells(self, reset: Call | None) -> list[NDArray[np.bool_]]:
-        """Return for each map the (H, W) mask of cells that may be free; [] if unknown."""
+        """Return an (H, W) mask for each map, or for the room, True for cells that may be free for
+        objects; [] if `reset` builds a level of unknown size."""
         if self.shape:
             free = np.zeros(self.shape, np.bool_)
             free[1:-1, 1:-1] = True
@@ -167,7 +170,8 @@ class RandomMaps:
         return masks
 
     def room_numbers(self, map_index: int, numbers: Mapping[str, int]) -> NDArray[np.int64]:
-        """Return the (H, W) room number of each cell of a map, by the rooms' names; 0 for none."""
+        """Return the (H, W) room number of each cell of map number `map_index`, 0 for none;
+        `numbers` gives the number of each room name."""
         level = self.maps[map_index]
         rooms = np.zeros(level.shape, np.int64)
         for y, x, symbol in level.symbols():
@@ -277,7 +281,8 @@ class ProceduralReader:
         self.depth = 1
 
     def read_level(self, reset: Call | None) -> Call:
-        """Return the reset call that builds the level, with placement and reachability check.
+        """Return the reset call that builds the whole level: samples its random values, puts
+        objects into place, and tries again until they can be reached.
 
         Args:
             reset: reset call that builds the level, None for a room or maps.
@@ -310,7 +315,7 @@ class ProceduralReader:
         )
 
     def _read_rooms(self) -> None:
-        """Read the regions of `rooms` into `self._rooms`."""
+        """Read the named regions of cells under `rooms` into `self._rooms`."""
         if "rooms" not in self._entries:
             return
         for name, node in fields.mapping(self._entries["rooms"]).items():
@@ -320,7 +325,8 @@ class ProceduralReader:
                 self._rooms[name] = self._read_boxes(node)
 
     def _read_region(self, node: YamlNode) -> Region:
-        """Read a room, several rooms `[west, east]`, or boxes."""
+        """Read a region of cells: the name of a room, a list of names `[west, east]`, or boxes of
+        cells."""
         named = fields.list_or_single(node)
         if isinstance(node.value, dict) or not all(isinstance(n.value, str) for n in named):
             return self._read_boxes(node)
@@ -334,7 +340,8 @@ class ProceduralReader:
         return Region(boxes, tuple(mark for room in rooms for mark in room.marks))
 
     def _read_boxes(self, node: YamlNode) -> Region:
-        """Read rows and columns `[[1, 3], [5, 7]]`, or `{cells: [[1, 5], [2, 6]]}`."""
+        """Read a region of cells from rows and columns, `[[1, 3], [5, 7]]`, or from single cells,
+        `{cells: [[1, 5], [2, 6]]}`."""
         if isinstance(node.value, dict):
             entries = fields.read_fields(self._problems, node, ("cells",))
             cells = fields.items(entries["cells"]) if "cells" in entries else []
@@ -344,13 +351,15 @@ class ProceduralReader:
         return Region((self._read_box(node),))
 
     def _read_box(self, node: YamlNode) -> Box:
-        """Read `[rows, columns]`, each a number or a range."""
+        """Read a box of cells from `[rows, columns]`, each of them a number or a range `[first,
+        last]`."""
         sides = fields.pair_of(node, "rows and columns, as in [[1, 3], [5, 7]]")
         (top, low), (left, right) = map(_read_range, sides)
         return top, low, left, right
 
     def _read_places(self) -> tuple[Placement, ...]:
-        """Return the valid entries of `place`; report agents beyond the allowed number."""
+        """Return the valid entries of `place`, which says what to put where; report agents beyond
+        the allowed number."""
         listed: list[YamlNode] = self._problems.read_key(
             self._entries,
             "place",
@@ -366,7 +375,8 @@ class ProceduralReader:
         return places
 
     def _read_place(self, node: YamlNode) -> Placement:
-        """Read one entry of `place`."""
+        """Read one entry of `place`: what to put into the level, how often, in which region, and
+        not next to what."""
         entries = node.value if isinstance(node.value, dict) else {}
         symbol = read_symbol(self._draws, node, tuple(_PLACES))
         if fault := self._source.find_fault(symbol):
@@ -385,7 +395,8 @@ class ProceduralReader:
         return Placement(node, symbol, count, region, tuple(apart))
 
     def _read_count(self, node: YamlNode) -> tuple[int, int]:
-        """Read `count`: a number or `[least, greatest]`."""
+        """Read how often to place something: a number or `[least, greatest]`; return both limits,
+        which may be codes of random values."""
         if not isinstance(node.value, list):
             number = self._draws.read_number(node, fields.MAX_CELLS)
             return number, number
@@ -393,7 +404,8 @@ class ProceduralReader:
         return self._draws.read_range(low, high, fields.MAX_CELLS)
 
     def _read_type(self, node: YamlNode) -> int:
-        """Read `agent` or the name of an object type; return the type's index or `THE_AGENT`."""
+        """Read `agent` or the name of an object type; return the number of the type, or
+        `THE_AGENT`."""
         if fields.text(node) == "agent":
             return procedural.THE_AGENT
         kind = self._names.resolve_object_type(node)
@@ -402,7 +414,8 @@ class ProceduralReader:
         return kind
 
     def _check_room(self, place: Placement, reset: Call | None) -> None:
-        """Raise a FieldError for a region with too few free cells for all its objects, if known."""
+        """Raise a FieldError if the region of `place` is known to have too few free cells for all
+        its objects; `reset` builds the level if there is no map."""
         most = max(self._draws.list_possible_values(place.count[1]))
         for number, free in enumerate(self._maps.find_free_cells(reset), 1):
             inside = np.zeros_like(free)
@@ -418,7 +431,8 @@ class ProceduralReader:
                 raise place.node.error(f"up to {most} of it, where its region{where} has {room}")
 
     def _make_placement_call(self, places: Sequence[Placement]) -> Call:
-        """Return the call of `place_things` with tables of all placements."""
+        """Return the call of the system `place_things` that puts all `places` into the level,
+        described by arrays."""
         lines, counts = make_table(0, len(places)), make_table(0, len(places), 2)
         boxes = make_table(
             -1, len(places), max(len(place.region.boxes) for place in places) or 1, 4
@@ -452,8 +466,8 @@ class ProceduralReader:
         )
 
     def _read_reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the types that must be reachable from the first one, and types that do not block
-        paths."""
+        """Return (things, through): types that must be reachable from the first one of them, and
+        types through which paths may lead."""
         types: dict[str, list[int]] = {"things": [], "through": []}
         with self._problems.collect():
             if "reachable" in self._entries:
@@ -469,7 +483,8 @@ class ProceduralReader:
 
 
 def _read_range(node: YamlNode) -> tuple[int, int]:
-    """Read one row or column, or the first and the last one."""
+    """Return (first, last) of a range of rows or columns in `node`, which may also be a single
+    number."""
     if not isinstance(node.value, list):
         only = fields.integer(node, 0, fields.MAX_SIDE - 1)
         return only, only

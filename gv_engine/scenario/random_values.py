@@ -60,19 +60,21 @@ class RandomValue:
 
 def make_table(fill: int, *sizes: int) -> NDArray[np.int64]:
     """Return an array filled with `fill`, of at least these sizes, each rounded up to a power of
-    two, so that tables of similar sizes share one compiled program."""
+    two: arrays of similar sizes then share one compiled program."""
     return np.full([1 << max(0, size - 1).bit_length() for size in sizes], fill, np.int64)
 
 
 def make_row(numbers: Sequence[int], fill: int = -1) -> NDArray[np.int64]:
-    """Return a table of one row, see `make_table`, that begins with these numbers."""
+    """Return a one-dimensional array that begins with `numbers` and is filled up with `fill` to a
+    length that is a power of two."""
     row = make_table(fill, len(numbers) or 1)
     row[: len(numbers)] = numbers
     return row
 
 
 def read_weights(node: YamlNode, count: int) -> tuple[int, ...]:
-    """Return the weights of `count` options as integers."""
+    """Return the positive integers in the list `node`, one for each of `count` options; raise a
+    FieldError for another number of them."""
     weights = tuple(fields.integer(weight, 1, MAX_WEIGHT) for weight in fields.items(node))
     if len(weights) != count:
         raise node.error(f"found {len(weights)} weights for {count} options; give one for each")
@@ -94,7 +96,8 @@ class RandomValues:
         self._named: dict[str, int | None] = {}  # indices by name, None for an entry with an error
 
     def read(self, node: YamlNode) -> None:
-        """Read the random values under `draw`."""
+        """Read the random values that a scenario file names under `draw`; each level samples them
+        anew."""
         entries = fields.mapping(node)
         if len(entries) > _MAX_RANDOM_VALUES:
             raise node.error(
@@ -111,15 +114,15 @@ class RandomValues:
                     self._named[name] = value
 
     def add_numbers(self, options: Iterable[int]) -> int:
-        """Add a random value that is one of these numbers, equally likely; return its table code. A
-        single number is returned itself."""
+        """Add a random value that is one of `options`, all equally likely, and return its code (see
+        `read_value`); return the number itself if it is the only one."""
         numbers = tuple(options)
         if len(numbers) == 1:
             return numbers[0]
         return -1 - self._add(RandomValue(NUMBER, numbers, weights=(1,) * len(numbers)))
 
     def _add(self, value: RandomValue) -> int:
-        """Append a random value and return its index."""
+        """Append a random value to the list and return its index."""
         self._values.append(value)
         return len(self._values) - 1
 
@@ -127,7 +130,8 @@ class RandomValues:
         return len(self._values)
 
     def _read_entry(self, node: YamlNode) -> RandomValue:
-        """Return the random value of an entry under `draw`."""
+        """Return the random value that an entry under `draw` describes: a list of options, or a
+        range of numbers."""
         if not isinstance(node.value, dict | list):
             hint = "expected a list of options, or {from: …, to: …}"
             raise node.error(f"found {node.summary}, {hint}")
@@ -151,7 +155,8 @@ class RandomValues:
         return RandomValue(NUMBER, options, bounds=(low, high))
 
     def _read_options(self, node: YamlNode, entries: dict[str, YamlNode]) -> RandomValue:
-        """Return the random value of a list of options."""
+        """Return the random value that picks one of the options in `entries`, a mapping with
+        `one_of` and perhaps `weights` and `not`."""
         options = fields.items(entries["one_of"])
         if not 1 <= len(options) <= _MAX_OPTIONS:
             raise node.error(f"found {len(options)} options, expected 1 to {_MAX_OPTIONS}")
@@ -178,8 +183,8 @@ class RandomValues:
         raise node.error(f"found {node.summary}, expected the name of a value drawn above: $color")
 
     def _find_option_reader(self, options: list[YamlNode]) -> tuple[str, Callable[[YamlNode], int]]:
-        """Return the kind of options, judged by the first one, and the function that reads an
-        option."""
+        """Return (kind, reader) for a list of options: the kind of the first one, such as colour or
+        number, and the function that reads one option."""
         first = options[0]
         if isinstance(first.value, int) and not isinstance(first.value, bool):
             return NUMBER, lambda node: fields.integer(node, 0, _MAX_SAMPLED_NUMBER)
@@ -198,7 +203,8 @@ class RandomValues:
     def read_value(
         self, node: YamlNode, kinds: tuple[str, ...], read: Callable[[YamlNode], int]
     ) -> int:
-        """Return the table code of a value: a fixed value itself, -1 - k for random value k.
+        """Return the code for the value in `node`: a fixed value stands for itself, and -1 - k for
+        random value number k.
 
         Args:
             node: the value, or `$name` of a random value.
@@ -220,7 +226,8 @@ class RandomValues:
         return -1 - index
 
     def read_state(self, node: YamlNode, kind: int) -> int:
-        """Return the table code (see `read_value`) of the state of an object of type `kind`."""
+        """Return the code (see `read_value`) for the state in `node` of an object of type number
+        `kind`."""
         object_type = self.names.types[kind]
         states, label = object_type.states, f"state of {object_type.name}"
         if not states:
@@ -237,7 +244,8 @@ class RandomValues:
         return code
 
     def read_number(self, node: YamlNode, maximum: int) -> int:
-        """Return the table code (see `read_value`) of an integer in [0, maximum]."""
+        """Return the code (see `read_value`) for the integer in `node`, which must be in 0 to
+        `maximum`."""
         code = self.read_value(node, (NUMBER,), lambda node: fields.integer(node, 0, maximum))
         for option in self.list_possible_values(code):
             if option > maximum:
@@ -245,8 +253,8 @@ class RandomValues:
         return code
 
     def read_range(self, low: YamlNode, high: YamlNode, maximum: int) -> tuple[int, int]:
-        """Return the table codes (see `read_value`) of the smallest and the largest number of a
-        range."""
+        """Return the codes (see `read_value`) for the smallest number `low` and the largest number
+        `high` of a range within 0 to `maximum`."""
         codes = self.read_number(low, maximum), self.read_number(high, maximum)
         if max(self.list_possible_values(codes[0])) > min(self.list_possible_values(codes[1])):
             raise low.error(f"a range from {low.text} to {high.text} may be empty")
@@ -257,7 +265,8 @@ class RandomValues:
         return (code,) if code >= 0 else self._values[-1 - code].options
 
     def make_call(self) -> Call:
-        """Return the call of the reset system that samples all random values."""
+        """Return the call of the reset system that samples all random values when a level
+        begins."""
         values = self._values
         count = max([2, *(len(value.weights) for value in values)])
         options, weights = make_table(0, len(values), count), make_table(0, len(values), count)

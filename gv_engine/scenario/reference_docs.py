@@ -60,14 +60,15 @@ _PARAMETER_VALUE: JsonSchema = {
 
 
 def load_formats() -> dict[str, ScenarioFormat]:
-    """Return the scenario formats of the domains whose libraries are installed, by domain name."""
+    """Return the format of the scenario files of each domain whose library is installed, by name of
+    the domain."""
     present = [domain for domain in DOMAINS.values() if not domain.missing_message]
     return {domain.name: resolve_name(domain.format) for domain in present}
 
 
 def make_schema() -> dict[str, Any]:
-    """Return the JSON schema of all scenario files; domains with missing libraries accept
-    anything."""
+    """Return one JSON schema for the scenario files of all domains; for a domain whose library is
+    not installed it allows any content."""
     formats = load_formats()
     missing = [_ANY_OBJECT] * (len(DOMAINS) - len(formats))
     any_changed = any_of(*(definition_ref(_changed_name(name)) for name in formats), *missing)
@@ -105,7 +106,8 @@ def make_schema() -> dict[str, Any]:
 
 
 def _scenario_schema(formats: Mapping[str, ScenarioFormat]) -> JsonSchema:
-    """Return the schema of a file: the definition of the domain that the file declares."""
+    """Return the JSON schema of a scenario file: it picks the definition by the domain that the
+    file declares. `formats` has the format of each domain."""
     default, *others = DOMAINS
     by_domain = _domain_schema(default, formats)
     for name in others:
@@ -119,8 +121,8 @@ def _scenario_schema(formats: Mapping[str, ScenarioFormat]) -> JsonSchema:
 
 
 def _domain_schema(name: str, formats: Mapping[str, ScenarioFormat]) -> JsonSchema:
-    """Return the schema of a domain's scenarios: complete ones, mixtures, or scenarios with
-    variants."""
+    """Return the JSON schema of the scenarios of the domain `name`: complete ones, mixtures, or
+    files with variants. `formats` has the format of each domain."""
     if name not in formats:
         return _ANY_OBJECT
     whole = {
@@ -155,7 +157,8 @@ def _definition_name(reference: JsonSchema) -> str:
 
 
 def _function_entry(functions: FunctionSchema) -> JsonSchema:
-    """Return the schema of a function's entry: a name alone, or a mapping with its parameters."""
+    """Return the JSON schema of a list entry that names one of `functions`: the name alone, or a
+    mapping with the name and parameters."""
     names = {
         "enum": [system.name for system in functions.systems],
         "enumDescriptions": [first_sentence(system.function) for system in functions.systems],
@@ -171,7 +174,8 @@ def _function_entry(functions: FunctionSchema) -> JsonSchema:
 
 
 def _parameters_schema(system: System, extra_keys: KeyTable) -> JsonSchema:
-    """Return a condition: the keys that are allowed if `name` is this built-in system."""
+    """Return a JSON schema condition: if the entry's `name` is this built-in system, only its
+    parameters and `extra_keys` are allowed."""
     parameters: KeyTable = {
         parameter.name: Key(kind.words, kind.form, parameter.required)
         for parameter in system.parameters
@@ -202,7 +206,8 @@ class _Expander:
     is_changed: bool = False
 
     def expand_value(self, schema: JsonSchema) -> JsonSchema:
-        """Return the schema of a value that may also be a parameter or an override."""
+        """Return a JSON schema that allows what `schema` allows, and also a parameter such as
+        `$size`, or a change to another file's value."""
         expanded = dict(self.expand_parts(schema))
         keep = {"description": expanded.pop("description")} if "description" in expanded else {}
         if "$ref" in expanded:
@@ -214,7 +219,8 @@ class _Expander:
         return {**keep, **any_of(expanded, definition_ref("value"))}
 
     def expand_parts(self, schema: JsonSchema) -> JsonSchema:
-        """Return the schema with all its nested schemas expanded."""
+        """Return a copy of the JSON schema `schema` in which `expand_value` has been applied to all
+        schemas nested in it."""
         expanded = dict(schema)
         if "$ref" in schema:
             return {**expanded, **definition_ref(self.map_definition(_definition_name(schema)))}
@@ -236,13 +242,15 @@ class _Expander:
         return expanded
 
     def map_definition(self, name: str) -> str:
-        """Return the name of the definition that replaces another one here."""
+        """Return the name of the schema definition that stands here in place of the definition
+        `name`."""
         name = self.definitions.get(name, name)
         return _changed_name(name) if self.is_changed else name
 
 
 def _accepts_any_text(schema: JsonSchema) -> bool:
-    """Return True if a schema accepts every text, and so also `$name`."""
+    """Return True if a JSON schema accepts every text, and so also a parameter reference
+    `$name`."""
     parts = schema.get("anyOf", ())
     is_free = not schema.keys() & {"enum", "pattern", "$ref", "anyOf"}
     is_text = is_free and "string" in schema.get("type", ["string"])
@@ -286,7 +294,8 @@ Chapter = tuple[str, list[Topic]]
 
 
 def list_chapters() -> list[Chapter]:
-    """Return the reference documentation of everything built in."""
+    """Return the chapters of the reference manual: keys of scenario files, built-in systems,
+    objects, components and the world's methods."""
     chapters: list[Chapter] = [("Scenario files: all", _list_key_topics(FILE_KEYS))]
     for name, file_format in load_formats().items():
         title = f"Scenario files: {DOMAINS[name].title}"
@@ -311,7 +320,7 @@ def list_chapters() -> list[Chapter]:
 
 
 def _list_key_topics(keys: KeyTable) -> list[Topic]:
-    """Return a topic for each key of a mapping."""
+    """Return one topic (entry of the reference) for each key in the table `keys`."""
     topics = []
     for name, key in keys.items():
         description = _describe_key(key)
@@ -326,7 +335,8 @@ def _describe_key(key: Key) -> str:
 
 
 def _system_topic(system: System) -> Topic:
-    """Return the topic of a built-in system, with an example that can be loaded."""
+    """Return the topic (entry of the reference) about a built-in system, with an example for a
+    scenario file."""
     parameters = [p for p in system.parameters if p.name not in system.tables]
     parts = tuple((p.name, find_value_kind(p).words, format_default(p)) for p in parameters)
     values = [f"{p.name}: {format_default(p) or find_value_kind(p).example}" for p in parameters]
@@ -351,14 +361,14 @@ _BELT = "objects:\n  Belt: {layer: ground, states: [FORWARD, BACKWARD, LEFT, RIG
 
 
 def format_default(parameter: Parameter) -> str:
-    """Return the default of a parameter as scenario files write it; "" if there is none."""
+    """Return the default value of a parameter as scenario files write it; "" if it has none."""
     if parameter.required:
         return ""
     return format_value(parameter.name, parameter.default)
 
 
 def format_value(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> str:
-    """Return the value of a parameter as scenario files write it.
+    """Return `value`, the value of the parameter `name`, as scenario files write it.
 
     Args:
         name: name of the parameter.
@@ -380,7 +390,7 @@ def format_value(name: str, value: Any, types: ObjectTypes = OBJECT_TYPES) -> st
 
 
 def _object_topic(kind: ObjectType) -> Topic:
-    """Return the topic of a built-in object type."""
+    """Return the topic (entry of the reference) about a built-in object type."""
     made_of = ", ".join(cls.__name__ for cls, _ in kind.components) or "nothing"
     colored = ", coloured" if kind.colored else ""
     parts = tuple((state, "state", "") for state in kind.states)
@@ -394,20 +404,21 @@ def _object_topic(kind: ObjectType) -> Topic:
 
 
 def _component_topic(cls: type) -> Topic:
-    """Return the topic of a built-in component."""
+    """Return the topic (entry of the reference) about a built-in component class."""
     parts = [(f.name, describe_dtype(f.dtype), str(f.default)) for f in fields_of(cls)]
     column = f"w.{column_name(cls)}.{parts[0][0] if parts else 'has'}[e]"
     return _make_topic(cls.__name__, cls, parts, column)
 
 
 def describe_dtype(dtype: Any) -> str:
-    """Return the dtype of a component's column as a text."""
+    """Return words for the values that a component's field with this dtype can hold."""
     names = {"entity": "an entity", "coordinate": "a row or column, or -1"}
     return names.get(str(dtype), str(dtype))
 
 
 def _iter_character_topics() -> Iterator[Topic]:
-    """Yield a topic for each character of the default map legend."""
+    """Yield a topic (entry of the reference) for each character that maps can use without a legend
+    of their own."""
     for character, symbol in LEGEND.items():
         kind = OBJECT_TYPES[symbol.kind]
         words = [kind.name]
@@ -425,7 +436,7 @@ _ATTRIBUTE = re.compile(r"^    ([\w, ]+): (.+)$", re.MULTILINE)
 
 
 def _iter_view_topics() -> Iterator[Topic]:
-    """Yield the topics of `View` and of its methods."""
+    """Yield the topics (entries of the reference) about the class `View` and its methods."""
     attributes = _ATTRIBUTE.findall(inspect.getdoc(View) or "")
     parts = [(names, description, "") for names, description in attributes]
     yield _make_topic("view", View, parts, "view.seen[i, j] = 1")
@@ -433,7 +444,8 @@ def _iter_view_topics() -> Iterator[Topic]:
 
 
 def _iter_method_topics(cls: type, instance: str = "w") -> Iterator[Topic]:
-    """Yield a topic for each public method and property of a class.
+    """Yield a topic (entry of the reference) for each public method and property of a class, called
+    on `instance`.
 
     Args:
         cls: the class.
@@ -448,7 +460,8 @@ def _iter_method_topics(cls: type, instance: str = "w") -> Iterator[Topic]:
 
 
 def _iter_function_topics(module: Any) -> Iterator[Topic]:
-    """Yield a topic for each public function that a module defines."""
+    """Yield a topic (entry of the reference) for each public function that a module defines
+    itself."""
     for name, thing in vars(module).items():
         if inspect.isfunction(thing) and thing.__module__ == module.__name__ and name[0] != "_":
             yield _make_topic(name, thing, (), _format_call(name, thing, 0))
@@ -462,7 +475,8 @@ def _format_call(name: str, function: Callable[..., Any], start: int) -> str:
 def _make_topic(
     name: str, source: Any, parts: Iterable[tuple[str, str, str]], example: str
 ) -> Topic:
-    """Return a topic with the docstring and source position of a function or class."""
+    """Return the topic (entry of the reference) `name` about the function or class `source`: its
+    docstring, its place, tables of its `parts`, and an `example`."""
     docstring = inspect.getdoc(source) or ""
     file, line = source_location(source)
     path = Path(file)
@@ -497,8 +511,8 @@ _MASS_NOUNS = ("ice", "lava", "water", "slime", "sand", "mud", "grass", "snow", 
 def list_rule_sections(
     schedules: Schedules, types: ObjectTypes = OBJECT_TYPES, lacks: Collection[int] = ()
 ) -> list[Section]:
-    """Return descriptions of a level's rules, by heading and in order; rules that members of a
-    mixture share occur once.
+    """Return descriptions of a level's rules as (heading, list) pairs; a rule that several members
+    of a mixture share is listed once.
 
     Args:
         schedules: the rules by phase.
@@ -516,7 +530,8 @@ def list_rule_sections(
 
 
 def _iter_alternatives(call: Call) -> Iterator[Call]:
-    """Yield the rules of which any suffices, for a `reduce_any` call; else the call itself."""
+    """Yield the calls nested in a `reduce_any` call, one of which suffices; for any other call the
+    call itself."""
     inner = [part for path in call.walk_paths() if len(path) == 2 for part in path[1:]]
     yield from inner if call.name == "reduce_any" and inner else (call,)
 
@@ -527,8 +542,8 @@ def _is_about_types(call: Call, kinds: Collection[int]) -> bool:
 
 
 def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
-    """Return the name of a rule and its description, with the level's object types, other values
-    and inner rules filled in."""
+    """Return (name, description) of a rule, the system that `call` runs; the description names the
+    actual object types, values and inner rules."""
     description = first_sentence(call.system.objects or call.system.function)
     arguments = dict(call.arguments)
     for name, pattern in _TYPE_PARAMETERS.items():
@@ -552,7 +567,8 @@ def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
 
 
 def _name_type(sentence: str, pattern: str, noun: str) -> str:
-    """Return a sentence with the name of a type in place of phrases that match `pattern`.
+    """Return the sentence with `noun`, the name of an object type, in place of each phrase that
+    matches the regular expression `pattern`.
 
     Args:
         sentence: the sentence.
@@ -564,7 +580,7 @@ def _name_type(sentence: str, pattern: str, noun: str) -> str:
     plural = noun if noun in _MASS_NOUNS else f"{noun}es" if noun[-1] in "sxh" else f"{noun}s"
 
     def replace_phrase(match: re.Match[str]) -> str:
-        """Return the noun in the number and case of a matched phrase."""
+        """Return the noun in the number (singular or plural) and case of the matched phrase."""
         before, objects = match["before"] or "", match["objects"]
         if objects.lower() in ("objects", "those"):
             phrase = before + plural

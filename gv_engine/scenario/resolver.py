@@ -70,8 +70,8 @@ class TypeIds:
 
     @classmethod
     def assign(cls, documents: Sequence[Document]) -> TypeIds:
-        """Return the type indices of documents that are played together; imports the modules that
-        they name."""
+        """Return the numbers of the object types of all `documents` (scenario files played
+        together), and import the Python modules that they name."""
         files: dict[Path, dict[Path, None]] = {}
         modules: list[str] = []
         for document in documents:
@@ -105,7 +105,8 @@ class TypeIds:
 
 
 def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
-    """Yield (file or module, reference) of all texts at or below a node that may be references."""
+    """Yield (file or module, whole text) for each text in the YAML tree `node` that looks like a
+    reference `file.py:name` or `module:name`."""
     for reference in _iter_texts(node):
         where, colon, name = reference.rpartition(":")
         if colon and name.isidentifier() and (is_file_reference(where) or is_module_name(where)):
@@ -113,8 +114,8 @@ def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
 
 
 def make_text_module(node: YamlNode, folder: Path) -> str:
-    """Return the module name of the types that a scenario declares in text: a hash of their
-    declaration.
+    """Return a module name for the object types that a scenario file declares in `node`, without
+    Python: it is a hash of their declaration.
 
     Equal declarations of several scenarios so give the same types.
 
@@ -128,7 +129,8 @@ def make_text_module(node: YamlNode, folder: Path) -> str:
 
 
 def _iter_text_types(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield (module, name) of each object type that a document declares under `objects`."""
+    """Yield (module name, type name) of each object type that a scenario file declares under
+    `objects`, without Python."""
     entries = document.root.value
     node = entries.get("objects") if isinstance(entries, dict) else None
     if node is not None and isinstance(node.value, dict):
@@ -142,20 +144,22 @@ def _may_be_named(kind: ObjectType, modules: Sequence[str], names: set[str]) -> 
 
 
 def _list_possible_names(document: Document) -> set[str]:
-    """Return all texts of a document that may name a type which another module declares."""
+    """Return all texts of a scenario file that could be the name of an object type which a Python
+    module declares."""
     nodes = list_referring_nodes(document.root)
     texts = {found for node in nodes for found in _iter_texts(node)}
     return texts - {name for _, name in _iter_text_types(document)}
 
 
 def list_referring_nodes(root: YamlNode) -> list[YamlNode]:
-    """Return the values of the top-level keys that may contain references."""
+    """Return the values of those top-level keys of the scenario file `root` that may contain
+    references to Python code."""
     entries = root.value if isinstance(root.value, dict) else {}
     return [node for key, node in entries.items() if key not in _NO_REFERENCES]
 
 
 def _iter_texts(node: YamlNode) -> Iterator[str]:
-    """Yield all keys and scalars at or below a node."""
+    """Yield all keys and all scalars, as text, in the YAML tree `node`."""
     if isinstance(node.value, dict):
         yield from node.value
         for below in node.value.values():
@@ -211,14 +215,15 @@ class NameResolver:
         self._references: dict[str, dict[str, None]] = {}  # references by the text before the colon
 
     def import_references(self, node: YamlNode) -> None:
-        """Import the modules of all references at or below a node, so that their object types are
-        known."""
+        """Import the Python modules of all references in the YAML tree `node`, so that the object
+        types that they declare are known."""
         for where, reference in iter_references(node):
             if reference not in DISTANCES and reference not in REDUCTIONS:
                 self._import_module(where, reference)
 
     def _import_module(self, source: str, reference: str) -> None:
-        """Import the module of a reference once; record a failure or refusal instead of raising."""
+        """Import the file or module `source`, named in `reference`, unless that was tried before;
+        record a failure or a lack of trust instead of raising."""
         self._references.setdefault(source, {})[reference] = None
         if source in self.modules or source in self._failed or source in self._refused:
             return
@@ -239,7 +244,8 @@ class NameResolver:
             self._failed[source] = f"{source} cannot be loaded: {error}"
 
     def _resolve_module(self, node: YamlNode) -> tuple[str, str]:
-        """Return module and name of a reference, with the module imported.
+        """Import the module of the reference `module:name` in `node`; return the module's part of
+        the text and the name.
 
         Raises:
             FieldError: the reference is malformed or cannot be imported; with an empty message if
@@ -254,8 +260,8 @@ class NameResolver:
         return where, name
 
     def _import_error(self, node: YamlNode, source: str) -> FieldError:
-        """Return the error about a module that is not imported; an empty message if it is a
-        repetition."""
+        """Return the error that `source` could not be imported or is not trusted, to be raised for
+        `node`; its message is empty if it was reported before."""
         if source in self._failed:
             message, self._failed[source] = self._failed[source], ""
             return node.error(message)
@@ -268,15 +274,16 @@ class NameResolver:
         return UntrustedCodeError(node, f"{references}: not loaded, {refusal}")
 
     def resolve_object(self, node: YamlNode) -> Any:
-        """Return the Python object that a reference names; a callable must be defined by the
-        scenario, or by a module that it may name."""
+        """Return the Python object that the reference in `node` names; raise a FieldError for a
+        callable from a module that the scenario may not use."""
         thing = self._get_object(node)
         if callable(thing) and not self._is_allowed(thing):
             raise self._foreign_error(node, thing)
         return thing
 
     def _is_allowed(self, definition: Any) -> bool:
-        """Return True if an object is defined by the scenario, or by a module that it may name."""
+        """Return True if the Python object `definition` comes from the scenario's folder, or from a
+        module that the scenario is trusted to use."""
         module = _get_module_name(definition)
         if is_rule_module(module):
             folders = self._folder.resolve(), *self._trust.base_folders
@@ -284,7 +291,8 @@ class NameResolver:
         return bool(module) and not self._trust.explain_refusal(self._folder, module)
 
     def _foreign_error(self, node: YamlNode, definition: Any) -> FieldError:
-        """Return the error about a callable that is defined elsewhere."""
+        """Return the error, to be raised for `node`, that the callable `definition` comes from a
+        module that the scenario may not use."""
         module = _get_module_name(definition) or "elsewhere"
         return UntrustedCodeError(
             node,
@@ -293,7 +301,8 @@ class NameResolver:
         )
 
     def _get_object(self, node: YamlNode) -> Any:
-        """Return the Python object that a reference names, without a check of its origin."""
+        """Return the Python object that the reference in `node` names, without a check where it was
+        defined."""
         where, name = self._resolve_module(node)
         module = self.modules[where]
         if not hasattr(module, name):
@@ -302,7 +311,8 @@ class NameResolver:
         return getattr(module, name)
 
     def resolve_function(self, node: YamlNode, *example: Any) -> Callable[..., Any]:
-        """Return the Python function that a reference names.
+        """Return the Python function that the reference `module:name` in `node` names; raise a
+        FieldError if it is not callable.
 
         Args:
             node: the reference.
@@ -338,14 +348,16 @@ class NameResolver:
     def _resolve_built_in(
         self, node: YamlNode, built_in: Mapping[str, Callable[..., Any]], label: str, *example: Any
     ) -> Callable[..., Any]:
-        """Return one of the functions in `built_in`, or the function that a reference names."""
+        """Return the function that `node` names in `built_in`, or by a reference `module:name`;
+        `label` is the kind of function, for messages, and `example` holds arguments to test."""
         where, colon, _ = fields.text(node).rpartition(":")
         if node.text in built_in or not colon or where in ("builtins", "math"):
             return list(built_in.values())[fields.read_choice(node, built_in, label)]
         return self.resolve_function(node, *example)
 
     def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
-        """Return the system of a name or reference.
+        """Return the system (rule function) that `node` names: a built-in one, or an author's by a
+        reference `module:name`.
 
         Args:
             node: the name or reference.
@@ -365,7 +377,8 @@ class NameResolver:
         raise node.error(fault + self._suggest(name, names))
 
     def _check_domain(self, node: YamlNode, system: System) -> System:
-        """Return a system unchanged; raise `FieldError` if it is for another domain than grids."""
+        """Return `system` unchanged; raise `FieldError` at `node` if the system is made for another
+        domain than gridworlds."""
         for domain in DOMAINS.values():
             if system.function.__module__ == domain.rules:
                 hint = fields.suggestion(system.name, REGISTRIES[system.phase])
@@ -373,15 +386,16 @@ class NameResolver:
         return system
 
     def _suggest(self, name: str, names: Iterable[str]) -> str:
-        """Return the end of a message about an unknown name: a file that declares it, or the
-        nearest name."""
+        """Return the end of an error message about the unknown `name`: the Python file beside that
+        declares it, or the most similar of `names`."""
         reference = rule_modules.find_declaration(self._folder, name)
         if reference:
             return f"; a file beside declares it, write {reference}"
         return fields.suggestion(name, names)
 
     def _resolve_own_system(self, node: YamlNode, phase: Phase, processors: bool = False) -> System:
-        """Return the system of a reference."""
+        """Return the system of `phase` that a reference `module:name` to an author's code names;
+        with `processors` it may be an esper.Processor."""
         thing = self._get_object(node)
         if isinstance(thing, type) and issubclass(thing, esper.Processor):
             if not processors or phase not in _PROCESSOR_PHASES:
@@ -405,7 +419,8 @@ class NameResolver:
         return system
 
     def _adapt_state_function(self, node: YamlNode, function: Any, phase: Phase) -> System:
-        """Return a system made from a function of states, as `gv_engine.gridverse` has them."""
+        """Return a system of `phase` that wraps `function`, which takes state objects in the style
+        of `gv_engine.gridverse` instead of a world."""
         if (
             callable(function)
             and not self._is_allowed(function)
@@ -423,8 +438,8 @@ class NameResolver:
         return system
 
     def resolve_view_phase(self, node: YamlNode) -> Phase:
-        """Return OBSERVATION if a name stands for an observation function, VISIBILITY for a
-        visibility function."""
+        """Return the phase of the function that `node` names: OBSERVATION if it fills in whole
+        observations, VISIBILITY if it only decides which cells are seen."""
         if ":" not in fields.text(node):
             is_visibility = node.text in REGISTRIES[Phase.VISIBILITY]
             is_observation = node.text in REGISTRIES[Phase.OBSERVATION] and not is_visibility
@@ -442,14 +457,16 @@ class NameResolver:
 
     @property
     def types(self) -> ObjectTypes:
-        """Object types that the scenario may name; computed again after its modules change."""
+        """Table of the object types that the scenario may name; made anew after further modules
+        have been imported."""
         cache_key = len(self.modules), self.declared_types
         if self._types is None or self._types[0] != cache_key:
             self._types = cache_key, self._build_types()
         return self._types[1]
 
     def _build_types(self) -> ObjectTypes:
-        """Return the table of the types that the scenario may name."""
+        """Return a table of all object types that the scenario may name, without those of other
+        scenarios in this process."""
         modules = self._list_type_modules()
         # types of other scenarios are left out: they depend on what was loaded before
         shared = (t for t in OBJECT_TYPES if t.module in modules or _is_foreign_module(t.module))
@@ -459,17 +476,19 @@ class NameResolver:
         return ObjectTypes((*self.declared_types, *own, *shared))
 
     def is_type_taken(self, name: str) -> bool:
-        """Return True if the engine, or a module of the scenario, has a type of this name. Types of
-        other scenarios in the process do not count."""
+        """Return True if the engine or a module of this scenario has an object type of this name;
+        those of other scenarios do not count."""
         return name in self.types and self.types[name].module in self._list_type_modules()
 
     def list_grid_types(self) -> tuple[int, ...]:
-        """Return the types that can stand on grids: built-in ones and those of the scenario."""
+        """Return the numbers of the object types that can be on a grid: built-in ones and those of
+        the scenario."""
         modules = self._list_type_modules()
         return tuple(t.index for t in self.types if t.in_grid and t.module in modules)
 
     def _list_type_modules(self) -> set[str]:
-        """Return the modules that declare the scenario's types, the engine's included."""
+        """Return the names of the modules that declare the built-in object types and those of the
+        scenario."""
         return {
             *(kind.module for kind in built_in_types()),
             *(module.__name__ for module in self.modules.values()),
@@ -477,7 +496,8 @@ class NameResolver:
         }
 
     def resolve_component(self, node: YamlNode) -> type:
-        """Return a component class: a built-in one by name, or `./rules.py:Worth`."""
+        """Return the component class that `node` names: a built-in one by its name, or an author's
+        by a reference such as `./rules.py:Worth`."""
         if ":" in fields.text(node):
             component = self.resolve_object(node)
             if not is_component(component):
@@ -490,7 +510,8 @@ class NameResolver:
         return components[node.text]
 
     def resolve_object_type(self, node: YamlNode) -> int:
-        """Return the index of an object type; `./things.py:Coin` imports that file first."""
+        """Return the number of the object type that `node` names; for a reference such as
+        `./things.py:Coin` import that file first."""
         where, name = self._resolve_module(node) if ":" in fields.text(node) else ("", node.text)
         types = self.types
         if where:

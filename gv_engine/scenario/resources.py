@@ -21,7 +21,8 @@ _SIBLINGS = ("components", "systems")
 
 def _find_data_folder(name: str) -> Path:
     # inside first: site-packages may hold an `assets` of another distribution
-    """Return the path of a data folder, inside the package or beside it."""
+    """Return the path of the data folder `name`, which is inside the package or, in a source
+    checkout, beside it."""
     inside = PACKAGE / name
     return inside if inside.is_dir() else HOME / name
 
@@ -40,14 +41,15 @@ def is_cli_process() -> bool:
 
 
 def use_default_sigint() -> None:
-    """Restore the default action of SIGINT in a CLI process, so that Ctrl-C ends the imports
-    silently."""
+    """Let Ctrl-C (SIGINT) end this command-line process at once and silently, as long as it is
+    still importing modules."""
     if is_cli_process() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def check_sibling_packages() -> None:
-    """Check that `components` and `systems` are the packages beside gv_engine.
+    """Check that Python imports the packages `components` and `systems` from the folder of
+    gv_engine, and no other packages of these names.
 
     Both names are common: a folder of that name in the current folder, or another distribution,
     would be imported instead.
@@ -71,7 +73,8 @@ def check_sibling_packages() -> None:
 
 
 def _find_package(name: str) -> Path | None:
-    """Return the package folder or module file that `import name` gives; None if there is none."""
+    """Return the folder or file that Python would import for `import name`; None if there is
+    none."""
     module = sys.modules.get(name)
     spec = find_spec(name) if module is None else None
     folders = getattr(module, "__path__", None) or getattr(spec, "submodule_search_locations", None)

@@ -78,7 +78,7 @@ class SourceFile:
 
     @classmethod
     def read(cls, path: Path) -> SourceFile:
-        """Return the record of a file as it is now."""
+        """Return a record of the file at `path` with a hash of its present content."""
         try:
             return cls(path, hash_text(read_bytes(path, _MAX_BYTES, "rule files")))
         except OSError:
@@ -103,7 +103,8 @@ class _SourceLoader(machinery.SourceFileLoader):
         raise OSError("no bytecode")
 
     def get_data(self, path: str) -> bytes:
-        """Return the content of a file, and keep its digest for `exec_module`."""
+        """Return the content of the file at `path`, and keep a record with its hash, which
+        `exec_module` stores."""
         data = super().get_data(path)
         self._source = SourceFile(Path(path), hash_text(data))
         return data
@@ -118,7 +119,8 @@ class _PackageLoader(Loader):
     imported itself."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Import the files that the package is named after; ignore errors."""
+        """Import the rule files that the name of this package lists; ignore the errors of files
+        that fail."""
         for root in _split_package_name(module.__name__)[1].split(","):
             with suppress(Exception, SystemExit, errors.Stopped):
                 importlib.import_module(f"{module.__name__}.{root}")
@@ -136,7 +138,8 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> machinery.ModuleSpec | None:
-        """Return the spec of a rule file's module or package; None for other modules.
+        """Return the import specification of the rule file or package called `fullname`; None for
+        any other module. Python calls this on import.
 
         Raises:
             ImportError: the file lies outside of the scenario's folder.
@@ -170,8 +173,8 @@ sys.meta_path.insert(0, _Finder())
 
 
 def _split_package_name(name: str) -> tuple[str, str]:
-    """Return the quoted folder, and the comma-separated file names, that a module's name
-    contains."""
+    """Return the two parts of a rule module's name: the percent-encoded folder, and the names of
+    its files with commas between."""
     folder, _, more = name.removeprefix(RULE_MODULE_PREFIX).partition(".")[0].partition(SEPARATOR)
     return folder, more.partition(SEPARATOR)[0]
 
@@ -182,7 +185,7 @@ def get_rule_folder(name: str) -> Path:
 
 
 def make_package_name(files: Iterable[Path], offset: int = 0) -> str:
-    """Return the name of the package for rule files of one folder.
+    """Return the module name of the package that holds these rule files of one folder.
 
     Args:
         files: the resolved files, in the order in which they are imported.
@@ -195,8 +198,8 @@ def make_package_name(files: Iterable[Path], offset: int = 0) -> str:
 
 
 def forget_changed_package(package: str) -> None:
-    """Remove a package from the loaded modules if one of its files has changed or failed, so that
-    the next import loads it again."""
+    """Remove `package` from the imported modules if one of its files has changed or failed to
+    import, so that the next import reads them again."""
     loaded = [name for name in _loaded if name == package or name.startswith(f"{package}.")]
     if all(_loaded[name].is_current for name in loaded):
         return
@@ -208,7 +211,8 @@ def forget_changed_package(package: str) -> None:
 
 
 def resolve_rule_file(file: Path) -> Path:
-    """Return the resolved path of a rule file.
+    """Return the absolute path of a rule file, links resolved; raise an error if there is no such
+    Python file.
 
     Raises:
         RuleFileError: there is no such Python file.
@@ -226,7 +230,7 @@ def resolve_rule_file(file: Path) -> Path:
 
 
 def load_rule_file(file: Path, package: str = "") -> ModuleType:
-    """Return the module of a rule file.
+    """Import a rule file (Python code of a scenario's author) and return its module.
 
     Args:
         file: the file.
@@ -250,8 +254,8 @@ def load_rule_file(file: Path, package: str = "") -> ModuleType:
 
 
 def find_declaration(folder: Path, name: str) -> str:
-    """Return a reference to the function, class or object type `name` in a Python file of the
-    folder, or "". Files are searched as text, and not run."""
+    """Return a reference such as `./rules.py:name` to the function, class or object type `name` in
+    a Python file of the folder, or "". The files are only searched as text."""
     if not name.isidentifier():
         return ""
     declares = re.compile(
@@ -266,7 +270,7 @@ def find_declaration(folder: Path, name: str) -> str:
 
 
 def import_module(name: str) -> ModuleType:
-    """Import a module by name, again if its file has changed.
+    """Import the module `name` and return it; import it anew if its file has changed since.
 
     Raises:
         RuleFileError: the import fails.
@@ -286,7 +290,8 @@ def import_module(name: str) -> ModuleType:
 
 
 def _reimport(name: str, file: Path) -> ModuleType:
-    """Import the module of a changed file again; keep the old module if that fails."""
+    """Import the module `name` anew, since its `file` has changed; keep the old module if that
+    fails."""
     spec = spec_from_file_location(name, file, loader=_SourceLoader(name, str(file)))
     assert spec is not None
     assert spec.loader is not None
@@ -302,7 +307,7 @@ def _reimport(name: str, file: Path) -> ModuleType:
 
 
 def list_source_files(modules: Iterable[ModuleType]) -> list[SourceFile]:
-    """Return the source files of modules, and of the rule files that these import."""
+    """Return records of the source files of `modules`, and of all rule files that these import."""
     files: dict[str, SourceFile] = {}
     pending = [module.__name__ for module in modules]
     while pending:
@@ -319,14 +324,15 @@ def list_source_files(modules: Iterable[ModuleType]) -> list[SourceFile]:
 
 
 def _find_unloaded_file(name: str) -> SourceFile | None:
-    """Return the file of a rule module that is not imported yet, such as one imported within a
-    function; None for other modules."""
+    """Return a record of the file of the rule module `name`, which has not been imported yet; None
+    if there is no such rule file."""
     path = get_rule_folder(name) / f"{unquote(name.rpartition('.')[2])}.py"
     return SourceFile.read(path) if is_rule_module(name) and path.is_file() else None
 
 
 def _iter_relative_imports(file: Path) -> Iterator[str]:
-    """Yield the modules that a file imports by `from .name import …` or `from . import name`."""
+    """Yield the names of the modules that a Python file imports by `from .name import …` or `from .
+    import name`."""
     try:
         tree = ast.parse(file.read_bytes())
     except (OSError, SyntaxError, ValueError):  # the file has changed since it was loaded
@@ -343,14 +349,16 @@ def hash_text(data: bytes) -> str:
 
 
 def _escape(part: str) -> str:
-    """Return a part of a module name with its special characters percent-encoded."""
+    """Return `part`, a part of a module name, with the characters that have a meaning in module
+    names percent-encoded."""
     for character in ("%", ".", SEPARATOR, ","):
         part = part.replace(character, f"%{ord(character):02X}")
     return part
 
 
 def _describe_import_error(error: BaseException) -> str:
-    """Return the message about an error of an import: the author's line, and the error."""
+    """Return the message about an error during an import: place in the author's file, class and
+    text of the error."""
     if isinstance(error, errors.Stopped):
         return str(error)
     kind = type(error).__name__
@@ -368,8 +376,8 @@ def _describe_import_error(error: BaseException) -> str:
 
 
 def find_author_line(error: BaseException) -> str:
-    """Return `file:line` of the innermost author's code that raised an error; "" if there is
-    none."""
+    """Return `file:line` of the innermost line of a scenario author's code in the error's
+    traceback; "" if there is none."""
     frames = [
         f"{frame.f_code.co_filename}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -379,7 +387,8 @@ def find_author_line(error: BaseException) -> str:
 
 
 def _is_author_frame(frame: FrameType) -> bool:
-    """Return True if a frame runs code of a rule file or of a module that a scenario names."""
+    """Return True if the call frame runs code of a scenario's author: of a rule file, or of a
+    module that a scenario names."""
     name = frame.f_globals.get("__name__", "")
     return is_rule_module(name) or name in _loaded
 
@@ -390,7 +399,8 @@ def is_rule_frame(frame: FrameType) -> bool:
 
 
 def is_engine_frame(frame: FrameType) -> bool:
-    """Return True if a frame runs code of the engine or of esper, but not of a rule."""
+    """Return True if the call frame runs code of this engine or of the library esper, but not a
+    rule."""
     name = frame.f_globals.get("__name__", "")
     return not is_rule_frame(frame) and (
         is_engine_module(name) or _get_top_package(frame) == "esper"
@@ -398,13 +408,14 @@ def is_engine_frame(frame: FrameType) -> bool:
 
 
 def _get_top_package(frame: FrameType) -> str:
-    """Return the name of the top-level package of a frame's module."""
+    """Return the name of the top-level package whose code a call frame runs."""
     name: str = frame.f_globals.get("__name__", "")
     return name.partition(".")[0]
 
 
 def make_rule_error(error: Exception | errors.Stopped) -> errors.RuleError:
-    """Return a `RuleError` with the author's line for an error that a rule caused.
+    """Return a `RuleError` for `error`, an exception that a rule caused, with file and line of the
+    author's code in its message.
 
     Raises:
         Exception: the error itself, if no rule caused it.
@@ -424,7 +435,8 @@ def make_rule_error(error: Exception | errors.Stopped) -> errors.RuleError:
 
 
 def make_system_error(error: Exception) -> errors.RuleError:
-    """Return a `RuleError` for an error of a step in one world; the message names the system."""
+    """Return a `RuleError` for `error`, an exception without a line of an author's code; the
+    message names the system (rule) that failed."""
     system = system_of(error)
     message = _describe_error(error)
     if isinstance(error, IndexError):
@@ -437,8 +449,8 @@ def make_system_error(error: Exception) -> errors.RuleError:
 
 
 def _describe_error(error: Exception) -> str:
-    """Return the class and text of an error; for an unknown column or component, also the known
-    ones."""
+    """Return class and text of the exception `error`; for an unknown column or component also a
+    list of the known ones."""
     owner = getattr(error, "obj", None)
     layout = getattr(owner, "layout", None)
     component: Any = getattr(owner, "cls", None)
@@ -456,7 +468,8 @@ def _describe_error(error: Exception) -> str:
 
 
 def list_defined_names(module: ModuleType) -> list[str]:
-    """Return the public functions and classes that a module defines itself, in order."""
+    """Return the names of the public functions and classes that a module defines itself, in
+    order."""
     return [
         name
         for name, thing in vars(module).items()
@@ -465,8 +478,8 @@ def list_defined_names(module: ModuleType) -> list[str]:
 
 
 def make_processor_system(cls: type[esper.Processor], phase: Phase) -> System:
-    """Return the system for an author's esper.Processor; the parameters of its `__init__` become
-    the system's.
+    """Return a system of `phase` that runs `cls`, an author's esper.Processor; the parameters of
+    its `__init__` become those of the system.
 
     Raises:
         TypeError: `__init__` has *args, **kwargs or keyword-only parameters, or there is no method

@@ -118,7 +118,7 @@ class Scenario:
         folder: str | Path | None = None,
         **options: Any,
     ) -> Scenario:
-        """Load a scenario by name, from a file or from a mapping.
+        """Load a gridworld scenario by name, from a file or from a mapping.
 
         Args:
             source: name or Gymnasium id of a built-in scenario; path of a YAML file or of a folder
@@ -143,7 +143,7 @@ class Scenario:
 
     @classmethod
     def read(cls, document: Document) -> Scenario:
-        """Return the scenario that a document describes.
+        """Return the scenario that `document`, a parsed scenario file, describes.
 
         Raises:
             ScenarioError: the scenario has errors; the text lists all of them.
@@ -157,7 +157,7 @@ class Scenario:
         return scenario
 
     def calls(self, phase: Phase) -> tuple[Call, ...]:
-        """Return the calls of a phase, in the scenario's order.
+        """Return the calls of the systems that run in `phase` of a step, in the scenario's order.
 
         A mixture has none of its own; see its `members`.
         """
@@ -175,7 +175,8 @@ class Scenario:
 
     @property
     def success(self) -> Call | None:
-        """Call of the success function; None if the scenario has none.
+        """Call of the success function, which says when an episode is won; None if the scenario has
+        none.
 
         A mixture has none of its own; see its `members`.
         """
@@ -189,15 +190,16 @@ class Scenario:
 
     @cached_property
     def missions(self) -> Missions | None:
-        """Missions of the agents as numbers and text; None without missions."""
+        """Converter of the agents' missions to numbers and text; None for a scenario without
+        missions."""
         if not self.mission_texts:
             return None
         return Missions(self.layout, [member.mission_texts for member in self.members])
 
     @property
     def largest_shape(self) -> tuple[int, int]:
-        """(height, width) of the largest level that resets declare; the rounded size of the layout
-        if a level may be larger."""
+        """(height, width) of the largest level that the reset calls declare; if a level may be
+        larger, the size for which the arrays have room."""
         resets = tuple(call for member in self.members for call in member.calls(RESET))
         sizes = find_shapes(resets) or [(0, 0)]
         height, width = map(max, zip(*sizes, strict=True))
@@ -206,7 +208,7 @@ class Scenario:
         return (height, width) if is_known else room
 
     def mission(self, w: Any) -> str:
-        """Return the mission text of a world's agent; "" for none.
+        """Return the mission text of the first agent in world `w`; "" if it has no mission.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.
@@ -215,12 +217,13 @@ class Scenario:
 
     @cached_property
     def _end_paths(self) -> tuple[tuple[Call, ...], ...]:
-        """Call paths of all terminating functions, nested ones included, numbered from 1 by
-        `ended_by`."""
+        """For each terminating function, nested ones included, the calls that lead to it; the
+        column `ended_by` numbers them from 1."""
         return tuple(path for call in self.calls(TERMINATING) for path in call.walk_paths())
 
     def describe_ending(self, w: Any, agent: int) -> str:
-        """Return a sentence on how the episode of a world ended for an agent; "" while it goes on.
+        """Return a sentence on how the episode in world `w` ended for an agent; "" while the
+        episode goes on.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.
@@ -242,7 +245,8 @@ class Scenario:
         message: str = "",
         agent: int = 1,
     ) -> Canvas:
-        """Return the canvas on which rendering systems draw a world.
+        """Return the canvas on which the rendering systems draw world `w`; the finished picture
+        goes to `show`.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.
@@ -267,7 +271,8 @@ class Scenario:
 
     @property
     def cumulative_weights(self) -> tuple[float, ...]:
-        """Upper end of each member's share of [0, 1), to sample a member from a uniform number."""
+        """For each member scenario of a mixture, the upper end of its share of [0, 1): a uniform
+        random number selects the member."""
         weights = self.weights or (1.0,)
         # dividing by a power of two is exact, and keeps the sum finite
         _, exponent = math.frexp(max(weights))
@@ -275,8 +280,8 @@ class Scenario:
         return (*(end / total for end in inner), 1.0)
 
     def present_agents(self, member: NDArray[Any] | int = 0) -> NDArray[np.bool_]:
-        """Return the (…, A) mask of agents that exist in worlds that play these members of a
-        mixture.
+        """Return an (…, A) mask, True for the agents that exist in a world which plays the member
+        scenario with the given index in the mixture.
 
         Args:
             member: (…) indices of members.
@@ -285,7 +290,8 @@ class Scenario:
         return np.arange(self.layout.agents) < counts[member, None]
 
     def require_single_agent(self, caller: str) -> Scenario:
-        """Return this scenario if it has one agent.
+        """Return this scenario if it has one agent; else raise an error that says `caller` needs
+        one.
 
         Args:
             caller: caller for the message, such as "this environment".
@@ -301,8 +307,8 @@ class Scenario:
         return self
 
     def check_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
-        """Return a copy of rows from an untrusted source, checked, with derived columns computed
-        again.
+        """Return a checked copy of `rows` (one world's record each) from an untrusted source, in
+        which all derived columns are computed anew.
 
         Args:
             rows: rows of shape () or (n,), from an untrusted source.
@@ -338,7 +344,8 @@ class Scenario:
         return rows
 
     def inner_env(self) -> Any:
-        """Return the environment with states and observations as objects; it ignores `max_steps`.
+        """Return an environment whose states and observations are Python objects, for compatibility
+        with GridVerse; it ignores `max_steps`.
 
         Returns:
             a `gv_engine.gridverse.GridWorld`.
@@ -350,20 +357,21 @@ class Scenario:
 
     @cached_property
     def identity(self) -> ScenarioIdentity:
-        """Identity of the scenario's contents for replays; independent of file locations."""
+        """Identity of the scenario's contents, by which replays recognize it; it does not depend on
+        where the files are."""
         members = [member.identity.digest for member in self.mixture]
         return ScenarioIdentity.from_document(
             "grid", self.name, self.document, self.changes, self.code, members
         )
 
     def watched_files(self) -> tuple[Path, ...]:
-        """Return the files that the scenario was built from, and all Python files that it may
-        import."""
+        """Return the files that the scenario was read from, and all Python files that it may
+        import; a change of one of them calls for `reload`."""
         own = list_watched_files(self.document, self.code)
         return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched_files())}))
 
     def reload(self) -> Scenario:
-        """Return the scenario built again from the present contents of its files.
+        """Return the scenario read again from the present contents of its files.
 
         Raises:
             ScenarioError: the files have errors; the text lists all of them.
@@ -372,7 +380,7 @@ class Scenario:
             return _build_scenario(self.document.reload(), self.changes)
 
     def with_step_limit(self, max_steps: int) -> Scenario:
-        """Return the scenario with another step limit; 0 for no limit.
+        """Return a copy of the scenario whose episodes end after `max_steps` steps; 0 for no limit.
 
         A parameter `max_steps` of the scenario is set, as rewards may depend on it.
 
@@ -384,7 +392,8 @@ class Scenario:
         return self.with_(max_steps=max_steps or None)
 
     def with_(self, **changes: Any) -> Scenario:
-        """Return the scenario with some attributes changed: `scenario.with_(max_steps=100)`.
+        """Return a copy of the scenario with other values of some attributes, such as
+        `scenario.with_(max_steps=100)`.
 
         The members of a mixture change, too, except for `name` and `description`.
         """
@@ -415,8 +424,8 @@ def _build_scenario(
     members: tuple[Scenario, ...] = (),
     numbering: TypeIds | None = None,
 ) -> Scenario:
-    """Return the scenario of a document, with changed attributes; `members` and `numbering` if
-    known."""
+    """Return the scenario of a parsed file, with the attributes in `changes` replaced. `members`
+    (of a mixture) and `numbering` (of object types) are read if not given."""
     if is_mixture(document):
         fields = read_mixture(
             document, members, _load_member_document, lambda d, n: _build_scenario(d, {}, (), n)
@@ -431,7 +440,8 @@ def _build_scenario(
 def _load_member_document(
     source: Document | str | Path, mixture: Document, settings: Mapping[str, Any]
 ) -> Document:
-    """Return the document of a mixture's member; fail for other domains and nested mixtures."""
+    """Read `source`, a member of `mixture`, with parameter values `settings`, and return its
+    document; raise an error for another domain or a nested mixture."""
     if isinstance(source, Document):
         document, called = source, source.label
     else:

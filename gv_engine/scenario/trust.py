@@ -52,7 +52,8 @@ class Trust:
 
     @classmethod
     def from_options(cls, **consent: Unpack[Consent]) -> Trust:
-        """Return the trust of a user who names a scenario.
+        """Return the trust (which Python code may run) that a user gives by the options `trust`,
+        `allow_modules` and `code`.
 
         Raises:
             TypeError: an option is unknown.
@@ -81,7 +82,8 @@ class Trust:
         return self if self.trust else replace(self, referrer=self.referrer or str(referrer))
 
     def for_member(self, file: Path, folder: Path, mixture: str) -> Trust:
-        """Return the trust for a scenario file that a mixture lists.
+        """Return the trust (which Python code may run) for a scenario file that the scenario
+        `mixture` lists as a member.
 
         Args:
             file: file of the member.
@@ -94,8 +96,8 @@ class Trust:
         return self.for_reference(mixture)
 
     def for_base(self, base: Path, folder: Path) -> Trust:
-        """Return the trust for a scenario in `folder` that extends another one in the folder
-        `base`."""
+        """Return the trust (which Python code may run) for a scenario in `folder` that extends a
+        scenario file in the folder `base`."""
         base = base.resolve()
         if base.is_relative_to(folder.resolve()):
             return self
@@ -106,7 +108,8 @@ class Trust:
         return not self.is_detached or folder.is_relative_to(SCENARIOS)
 
     def explain_refusal(self, folder: Path, source: str) -> str:
-        """Return why a file of a scenario's folder, or a module, may not be loaded; "" if it may.
+        """Return why a scenario in `folder` may not load the Python file or module `source`; "" if
+        it may.
 
         Args:
             folder: folder of the scenario.
@@ -126,7 +129,8 @@ class Trust:
         return explain(folder, source)
 
     def _explain_outside_file(self, folder: Path, source: str) -> str:
-        """Return why a file may not be loaded because of its folder; "" if it may."""
+        """Return why a scenario in `folder` may not load the Python file `source`, because of where
+        the file is; "" if it may."""
         home = next((base for base in self.base_folders if _is_inside(folder / source, base)), None)
         if home is None:
             return _explain_path(folder, source)
@@ -135,7 +139,7 @@ class Trust:
         return "the scenario only extends the one there; if you trust it, add --trust"
 
     def _explain_unknown_module(self, folder: Path, module: str) -> str:
-        """Return why a module may not be imported by a scenario in `folder`; "" if it may."""
+        """Return why a scenario may not import `module`, which nobody has allowed; "" if it may."""
         # read from the metadata of installed packages, which are not imported for it
         declared = (point.module for point in entry_points(group=ENTRY_POINT_GROUP))
         if _is_below(module, self.allow_modules) or _is_below(module, declared):
@@ -151,13 +155,14 @@ DEFAULT_TRUST = Trust()
 
 
 def pop_consent(options: dict[str, Any]) -> Consent:
-    """Remove the options about Python code from `options` and return them."""
+    """Remove from `options` those that say which Python code may run, and return them."""
     names = options.keys() & Consent.__annotations__.keys()
     return cast(Consent, {name: options.pop(name) for name in names})
 
 
 def split_options(options: Mapping[str, Any]) -> tuple[Trust, dict[str, Any]]:
-    """Return the trust that options give, and all other options, which are values of parameters.
+    """Return (trust, settings): which Python code may run according to `options`, and all other
+    options, which are values of parameters.
 
     Raises:
         ValueError: as for `Trust.from_options`.
@@ -177,7 +182,7 @@ def is_module_name(name: str) -> bool:
 
 
 def _explain_path(folder: Path, source: str) -> str:
-    """Return why a path is not a file inside the scenario's folder; "" if it is."""
+    """Return why the path `source` leads to no file inside the scenario's folder; "" if it does."""
     paths = PurePosixPath(source), PureWindowsPath(source)
     if any(path.is_absolute() or path.drive or ".." in path.parts for path in paths):
         return "files are named from the scenario's folder on and lie in it, as ./rules.py"
@@ -192,7 +197,7 @@ def _explain_path(folder: Path, source: str) -> str:
 
 
 def _is_inside(file: Path, folder: Path) -> bool:
-    """Return True if a file lies in a folder, links resolved."""
+    """Return True if `file`, with links resolved, is in `folder` or below."""
     try:
         return file.resolve().is_relative_to(folder)
     except (OSError, RuntimeError, ValueError):  # a loop of links, or no path

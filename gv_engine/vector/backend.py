@@ -85,15 +85,16 @@ class StepArrays:
 
     @classmethod
     def make(cls, scenario: Scenario, num_worlds: int, more: Collection[str] = ()) -> StepArrays:
-        """Return arrays of zeros for this many worlds; `ground` and `whole` only if they are in
-        `more`."""
+        """Return arrays of zeros for the step results of `num_worlds` worlds; the optional `ground`
+        and `whole` are empty unless `more` names them."""
         n = num_worlds * scenario.layout.agents
         actions, terms = len(scenario.actions), len(scenario.reward_names)
         mission_size = len(scenario.missions.names) if scenario.missions else 0
         view, whole = (*scenario.area.shape, 3), (*scenario.largest_shape, 3)
 
         def make() -> tuple[Any, ...]:
-            """Return the arrays that exist for the last step and for the end of an episode."""
+            """Return new arrays of those kinds that exist twice: for the last step, and for the end
+            of an episode."""
             return (
                 np.zeros((n, *view), np.uint8),
                 np.zeros((n, 3), np.uint8),
@@ -128,17 +129,19 @@ class StepArrays:
 
     @property
     def unused_names(self) -> set[str]:
-        """Return the names of observation arrays that stay empty."""
+        """Names of those observation arrays that are empty, because the scenario does not need
+        them."""
         empty = [name for name in _OBSERVATION_ARRAYS if not getattr(self, name).shape[1]]
         return {*empty, *(f"final_{name}" for name in empty)}
 
     def reshape_by_world(self, name: str, num_worlds: int) -> NDArray[Any]:
-        """Return the array of this name as (N, A, ...), by world and agent."""
+        """Return the array `name`, with one entry per agent of each world, as (N, A, ...) for N
+        worlds."""
         array: NDArray[Any] = getattr(self, name)
         return array.reshape(num_worlds, len(array) // num_worlds, *array.shape[1:])
 
     def copy_from(self, source: StepArrays) -> None:
-        """Copy the values of source arrays into these arrays."""
+        """Copy the values of all arrays in `source` into the arrays of the same names here."""
         for mine, theirs in zip(vars(self).values(), vars(source).values(), strict=True):
             mine[...] = theirs
 
@@ -199,7 +202,8 @@ class Backend(Protocol):
         levels: NDArray[Any] | None = None,
         outputs: StepArrays | None = None,
     ) -> None:
-        """Set the attributes and make the worlds, see the class."""
+        """Store the settings and make `num_worlds` worlds, which write into `outputs`. `masks`,
+        `checked`, `more` and `levels` are explained at the class."""
         self.scenario = scenario
         self.outputs = outputs or StepArrays.make(scenario, num_worlds, more)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked
@@ -212,7 +216,8 @@ class Backend(Protocol):
         """Make the worlds; called last by the constructor."""
 
     def prepare(self) -> None:
-        """Make the worlds ready to step; this may compile for a long time.
+        """Make the worlds ready for their first step; if their rules must be compiled, this may
+        take a minute or more.
 
         Raises:
             DoesNotCompileError: the backend cannot run a rule of the scenario.
@@ -226,14 +231,15 @@ class Backend(Protocol):
 
     @property
     def resolved(self) -> Backend:
-        """Return the backend that runs the worlds for good, or this one if that may still
+        """Backend that runs the worlds from now on; this one itself as long as that may still
         change."""
         return self
 
     def __len__(self) -> int: ...
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
-        """Set the state of world i's generator, which makes the next level.
+        """Give world number `i` the state of a random number generator, which then makes its next
+        level.
 
         Args:
             generator: generator over PCG64; its state is copied.
@@ -243,7 +249,7 @@ class Backend(Protocol):
         self.set_generators(i, record)
 
     def reset(self, mask: NDArray[np.bool_]) -> None:
-        """Start a new episode in the worlds where the (N,) mask is True.
+        """Start a new episode in each world for which `mask`, an (N,) array, is True.
 
         This also starts the first episode: `step` gets RESTART in place of actions.
 
@@ -254,7 +260,7 @@ class Backend(Protocol):
         self.step(world_actions.repeat(self.scenario.layout.agents), DISABLED)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Step all worlds and write the results into `outputs`.
+        """Apply one action to each world, and write observations, rewards and flags into `outputs`.
 
         Args:
             actions: (N,) int64 indices into the scenario's action space, unchecked; or RESTART,
@@ -271,7 +277,8 @@ class Backend(Protocol):
         """Return copies of these worlds as rows, shape () or (K,) like `worlds`."""
 
     def restore(self, worlds: WorldIndex, rows: NDArray[Any], trusted: bool = False) -> None:
-        """Replace these worlds, all different, by rows, or all of them by one row, and show them.
+        """Set `worlds`, different world numbers, to the states in `rows` (or all to a single row),
+        and write their observations into `outputs`.
 
         The reward terms in `outputs` become 0; `terminated`, `truncated` and `success` are those
         of the rows.
@@ -299,8 +306,8 @@ class Backend(Protocol):
         success[worlds] = rows["success"][..., 1:]
 
     def check_rows(self, rows: NDArray[Any], trusted: bool) -> NDArray[Any]:
-        """Return rows that are valid worlds of the scenario, see `Scenario.check`; if trusted, only
-        their layout is checked.
+        """Return `rows`, records of world states, after a check that they are valid for the
+        scenario; if `trusted`, only the dtype is checked.
 
         Raises:
             ValueError: they are not valid.
@@ -311,7 +318,7 @@ class Backend(Protocol):
         return rows
 
     def show_worlds(self, worlds: WorldIndex) -> None:
-        """Write the observations and masks of these worlds without a step.
+        """Write the observations and action masks of `worlds` into `outputs`, without a step.
 
         Raises:
             RuleError: as for `step`.
@@ -320,7 +327,8 @@ class Backend(Protocol):
         self.step(actions, NEXT_STEP)
 
     def restart(self, mask: NDArray[np.bool_], seeds: Mapping[int, int]) -> None:
-        """Start a new episode where the (N,) mask is True, in some worlds with a seed.
+        """Start a new episode in each world for which `mask`, an (N,) array, is True; worlds named
+        in `seeds` get a new random generator.
 
         With K listed levels, seed s selects level s % K.
 
@@ -335,7 +343,8 @@ class Backend(Protocol):
         self.reset(mask)
 
     def make_planning_backend(self, num_worlds: int) -> Backend:
-        """Return a separate backend with the same settings, for planners, in one thread."""
+        """Return `num_worlds` separate worlds with the same settings, in one thread, in which a
+        planner can try actions."""
         backend = type(self)(self.scenario, num_worlds, 1, self.masks, self.checked, self.more)
         backend.prepare()
         return backend
@@ -350,12 +359,13 @@ class Backend(Protocol):
         """Run the rendering systems on world i; `show` gets the finished frame."""
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """Return constructor arguments, rows and outputs."""
+        """Return what is pickled: the constructor's arguments, the states of all worlds and the
+        outputs."""
         arguments = self.scenario, len(self), *self.settings
         return arguments, self.snapshot(np.arange(len(self))), self.outputs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        """Construct the backend again and restore its rows and outputs."""
+        """Make the worlds anew from a pickled state, and restore their states and outputs."""
         arguments, rows, outputs = state
         self.__init__(*arguments)  # type: ignore[misc]  # contexts and addresses are those of now
         self.prepare()
@@ -364,7 +374,8 @@ class Backend(Protocol):
 
 
 def view_as_words(rows: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return (n, words) uint64: a view of rows () or (n,).
+    """Return `rows`, records of world states, as an (n, words) array of uint64 that shares their
+    memory.
 
     NumPy copies such words faster than records, which it copies field by field.
     """
@@ -385,7 +396,8 @@ _DEFERRED_BACKEND = "gv_engine.vector.object_backend:DeferredBackend"
 def make_batch(
     scenario: Scenario, num_worlds: int, world: str = "auto", *settings: Any, **more_settings: Any
 ) -> Backend:
-    """Return worlds of a backend, ready to step; compiled ones by default.
+    """Return `num_worlds` worlds of the scenario, ready to step; `world` says if they are compiled
+    or Python objects.
 
     Args:
         world: a name in `BACKENDS`, or "auto": compiled if possible, and objects until the program

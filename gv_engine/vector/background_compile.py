@@ -43,7 +43,8 @@ class Compilation:
     """
 
     def __init__(self, worlds: CompiledBatch) -> None:
-        """Pickle the request; the subprocess starts later.
+        """Pickle what a subprocess needs to compile the programs of `worlds`; the subprocess is
+        started later.
 
         Raises:
             Exception: the scenario cannot be pickled.
@@ -58,21 +59,21 @@ class Compilation:
         self._process: subprocess.Popen[bytes] | None = None
 
     def is_over(self) -> bool:
-        """Return True if the compilation has ended, with or without success; takes a
+        """Return True if the compilation has ended, with or without success; the question takes a
         microsecond."""
         if self.failures is None:
             _poll_compilations()
         return self.failures is not None
 
     def announce(self) -> None:
-        """Print, once, that the worlds now run compiled."""
+        """Print the message, once, that the scenario runs compiled from now on."""
         if not self._is_announced:
             took = time.perf_counter() - self._start_time
             complain(f"{self._name} is compiled after {took:.1f} s, and goes on compiled")
         self._is_announced = True
 
     def poll(self) -> None:
-        """Start the subprocess, or read its result if it has ended."""
+        """Start the subprocess if it does not run yet; read its result if it has ended."""
         try:
             self._process = self._process or self._start()
         except OSError:
@@ -84,7 +85,7 @@ class Compilation:
                 self.failures = json.loads(self._process.communicate()[0])
 
     def _start(self) -> subprocess.Popen[bytes]:
-        """Start the subprocess and return it."""
+        """Start the subprocess that compiles, and return it."""
         # a file, as a write to a pipe would wait for its reader
         with tempfile.TemporaryFile() as file:
             path, worlds = self._request
@@ -103,7 +104,8 @@ class Compilation:
             )
 
     def detach(self) -> None:
-        """Drop the subprocess without ending it, in a fork of the process that started it."""
+        """Forget the subprocess without ending it: in a forked process, since it belongs to the
+        parent process."""
         if self._process is not None:
             assert self._process.stdout is not None
             self._process.stdout.close()
@@ -111,7 +113,7 @@ class Compilation:
             self._process = None
 
     def stop(self) -> None:
-        """Kill the subprocess."""
+        """Kill the subprocess that compiles, if it runs."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
@@ -128,7 +130,8 @@ def get_program_keys(worlds: CompiledBatch) -> tuple[str, ...]:
 
 
 def get_compilation(worlds: CompiledBatch) -> Compilation:
-    """Return the compilation of a batch's programs: the one under way, or a new one.
+    """Return the background compilation for the programs of `worlds`: the one that is under way, or
+    a new one.
 
     Raises:
         Exception: as for `Compilation`.
@@ -147,7 +150,8 @@ def get_compilation(worlds: CompiledBatch) -> Compilation:
 
 
 def _poll_compilations() -> None:
-    """Poll the first compilation of the queue, and the next ones after one is over."""
+    """Start or check the first background compilation that is not over; only one of them runs at a
+    time."""
     with _LOCK:
         while _COMPILATIONS:
             first = next(iter(_COMPILATIONS.values()))
@@ -158,7 +162,8 @@ def _poll_compilations() -> None:
 
 
 def _detach_after_fork() -> None:
-    """Reset the lock and all compilations in a forked process, which then starts its own."""
+    """Reset the lock and forget all background compilations in a process that was just forked; it
+    then starts its own."""
     global _LOCK
     _LOCK = threading.Lock()
     for compilation in _COMPILATIONS.values():
@@ -171,7 +176,8 @@ if hasattr(os, "register_at_fork"):
 
 @atexit.register
 def _stop_all() -> None:
-    """Stop all compilations when this process exits."""
+    """Kill the subprocesses of all background compilations; Python calls this when the process
+    exits."""
     for compilation in _COMPILATIONS.values():
         compilation.stop()
 
@@ -180,8 +186,8 @@ def _stop_all() -> None:
 
 
 def main() -> None:
-    """Entry point of the subprocess: compile the request on stdin and print the failures as
-    JSON."""
+    """Entry point of the subprocess: compile the programs that the pickle on stdin describes, and
+    print failures as JSON."""
     parent = pickle.load(sys.stdin.buffer)
     if os.name == "posix":  # elsewhere getppid does not change when the parent ends
         threading.Thread(target=_exit_with_parent, args=(parent,), daemon=True).start()
@@ -203,7 +209,8 @@ def main() -> None:
 
 
 def _exit_with_parent(parent: int) -> None:
-    """Exit this process when its parent has ended."""
+    """Wait until the process with the id `parent`, which started this one, has ended; then exit
+    this process."""
     while os.getppid() == parent:
         time.sleep(_POLL_SECONDS)
     os._exit(1)

@@ -44,8 +44,8 @@ _MAX_SINGLE_WORLDS = 32
 
 @cache
 def _get_thread_pool(size: int, process: int) -> ThreadPoolExecutor:
-    """Return `size` worker threads; a forked process gets its own, as threads do not survive a
-    fork."""
+    """Return a pool of `size` worker threads for the process id `process`; a forked process needs a
+    pool of its own."""
     return ThreadPoolExecutor(size, "gv-engine")
 
 
@@ -68,8 +68,8 @@ class _Lane(NamedTuple):
     arrays: tuple[NDArray[Any], ...]
 
     def get_running_system(self, member: int) -> System | None:
-        """Return the system that ran last for a member, in a program with checks; None if there is
-        none."""
+        """Return the system (rule) that ran last for mixture member number `member`, in a program
+        with bounds checks; None if unknown."""
         record = self.records[member]
         field, systems = self.systems.get(int(record["running"]), ("", {}))
         return systems.get(int(record[field]["running"])) if field else None
@@ -95,7 +95,8 @@ class CompiledBatch(Backend):
     uses_compiled_code = True
 
     def make_worlds(self, num_worlds: int) -> None:
-        """Allocate the rows and the arguments of all programs."""
+        """Allocate the records of `num_worlds` worlds, and the arrays that the compiled programs
+        get."""
         from gv_engine.compiler import programs  # imports llvmlite
 
         scenario, num_threads = self.scenario, self.num_threads
@@ -121,7 +122,8 @@ class CompiledBatch(Backend):
         tables: dict[Program, tuple[Scenario, NDArray[Any]]] = {}
 
         def arrays(member: Scenario, records: NDArray[Any]) -> dict[str, NDArray[Any]]:
-            """Return the arrays of a member's program, by name."""
+            """Return by name the arrays that the compiled program of a member scenario gets;
+            `records` are those of its thread."""
             calls = (*member.calls(VISIBILITY), *member.calls(OBSERVATION))
             looking = [call.system for call in calls]
             rows = all(system.rows for system in looking)
@@ -175,13 +177,13 @@ class CompiledBatch(Backend):
         self._single_chunk = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
 
     def prepare(self) -> None:
-        """Load or compile all programs."""
+        """Load the compiled programs from the cache, or compile them now."""
         for program in self.programs:
             program.prepare()
 
     def load(self) -> bool:
-        """Load the programs from the cache; return True if all are loaded, so that `prepare` takes
-        no time."""
+        """Load the compiled programs that are in the cache; return True if these are all, so that
+        `prepare` takes no time."""
         return all(program.load() for program in self.programs)
 
     def __len__(self) -> int:
@@ -189,7 +191,8 @@ class CompiledBatch(Backend):
         return len(self.rows)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Run the programs on all worlds; see `Backend.step`."""
+        """Apply the actions to all worlds by the compiled programs; `mode` says when a finished
+        world starts anew. See `Backend.step`."""
         self._actions[:] = actions
         if self._single_chunk:
             failed = self._run_program(self._lanes[0][0], 0, len(self.rows), mode)
@@ -199,7 +202,8 @@ class CompiledBatch(Backend):
             self._raise_error(np.flatnonzero(actions[:: self._seats] != KEEP))
 
     def show_worlds(self, worlds: WorldIndex) -> None:
-        """Show few worlds one by one, many by a step; see `Backend.show_worlds`."""
+        """Write the observations and masks of `worlds`: of few worlds one by one, of many by a
+        step; see `Backend.show_worlds`."""
         chosen = np.atleast_1d(worlds)
         if chosen.size > _MAX_SINGLE_WORLDS:
             super().show_worlds(worlds)
@@ -213,7 +217,8 @@ class CompiledBatch(Backend):
             self._raise_error(np.sort(chosen))
 
     def _run_program(self, lane: _Lane, start: int, stop: int, mode: int) -> int:
-        """Run a program over worlds start to stop - 1; return the number of worlds that failed.
+        """Run the program of `lane` (one thread's program and arrays) on the worlds `start` to
+        `stop` - 1, in autoreset `mode`; return how many of them failed.
 
         Worlds that failed before the last Python error are not counted.
         """
@@ -224,7 +229,8 @@ class CompiledBatch(Backend):
         return failed + broken  # type: ignore[no-any-return]  # a program not loaded has no `run`
 
     def _record_error(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
-        """Record an error for the world that was running; return the index of the next world."""
+        """Store `error`, raised by the program of `lane` between `start` and `stop`, for the world
+        that was running; return the number of the next world."""
         busy = np.flatnonzero(self._first_actions[start:stop] == BUSY)
         if not busy.size:
             raise error
@@ -240,13 +246,14 @@ class CompiledBatch(Backend):
         return i + 1
 
     def _run_in_chunks(self, mode: int) -> int:
-        """Run all programs over all worlds in chunks, in several threads; return the number of
-        failed worlds."""
+        """Run all programs on all worlds, in chunks that several threads take, in autoreset `mode`;
+        return how many worlds failed."""
         num_worlds, chunk = len(self.rows), self._chunk
         starts = count(0, chunk)
 
         def work(thread: int) -> int:
-            """Run chunks in one thread until none is left; return the number of failed worlds."""
+            """Run chunks of worlds in thread number `thread` until no chunk is left; return how
+            many worlds failed."""
             failed = 0
             while (start := next(starts)) < num_worlds:
                 stop = min(start + chunk, num_worlds)
@@ -266,7 +273,8 @@ class CompiledBatch(Backend):
         return failed + sum(other.result() for other in others)
 
     def _raise_error(self, acted: NDArray[np.int64]) -> None:
-        """Raise the error of the first failed world, with a list of all failed worlds.
+        """Raise the error of the first world that failed in this step; the error lists all failed
+        worlds.
 
         Args:
             acted: (n,) indices of the worlds that ran.
@@ -282,12 +290,14 @@ class CompiledBatch(Backend):
         raise RuleError.in_worlds(failed, error)
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
-        """Return copies of these worlds as rows, () or (K,) like `worlds`."""
+        """Return a record (row) of the state of each of `worlds`; shape () for one world number,
+        (K,) for several."""
         rows: NDArray[Any] = self._words[np.atleast_1d(worlds)].view(self.rows.dtype)
         return rows.reshape(np.shape(worlds))
 
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Write rows over these worlds; their derived fields are updated at the next step."""
+        """Set `worlds` to the states in `rows`; what is derived from these is computed again in the
+        next step."""
         self._words[worlds] = view_as_words(rows)
         self._members[worlds] = rows["member"]
         self._stale[worlds] = 1
@@ -297,7 +307,8 @@ class CompiledBatch(Backend):
         self.rows["rng"][worlds] = records
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
-        """Render from the row, or through an object world if a rendering system needs one."""
+        """Draw world number `i` with the scenario's rendering systems; the finished frame is passed
+        to `show`."""
         scenario, seat = self.scenario, i * self._seats
         shown, terms = self.outputs.grid[seat], self.outputs.terms[seat].tolist()
         calls = scenario.members[int(self.rows["member"][i])].calls(RENDERING)

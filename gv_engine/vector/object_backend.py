@@ -39,7 +39,7 @@ class ObjectBatch(Backend):
     world = "object"
 
     def make_worlds(self, num_worlds: int) -> None:
-        """Make one simulation per world."""
+        """Make `num_worlds` simulations, each of which holds one world of Python objects."""
         self.simulations = [Simulation(self.scenario) for _ in range(num_worlds)]
         self._agents = self.scenario.layout.agents
         # (agent, line in the arrays) for each agent of each world
@@ -60,7 +60,8 @@ class ObjectBatch(Backend):
         return len(self.simulations)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Step the worlds one by one; see `Backend.step`."""
+        """Apply the actions to the worlds one by one; `mode` says when a finished world starts
+        anew. See `Backend.step`."""
         failed: dict[int, Exception] = {}
         one_by_one = iter(actions.tolist())
         for i, chosen in enumerate(zip(*(one_by_one,) * self._agents)):
@@ -75,8 +76,8 @@ class ObjectBatch(Backend):
             raise RuleError.in_worlds(failed, rule_error) from first
 
     def _step_world(self, i: int, actions: tuple[int, ...], mode: int) -> None:
-        """Step, restart or show world i, by the actions of its agents, and write the output
-        arrays."""
+        """Step, restart or show world number `i` as its agents' `actions` and the autoreset `mode`
+        say, and write its results."""
         out, simulation = self.outputs, self.simulations[i]
         world, seats, first = simulation.world, self._seats[i], actions[0]
         if autoreset.starts_episode(first, mode, world.terminated or world.truncated):
@@ -96,7 +97,8 @@ class ObjectBatch(Backend):
         self._write_shown(i, self._shown, out.member, out.facing)
 
     def _begin_episode(self, i: int) -> None:
-        """Start an episode in world i, from a listed level if there are any."""
+        """Start an episode in world number `i`, with one of the listed levels if the backend has
+        such a list."""
         simulation = self.simulations[i]
         if len(self.levels):
             world_rng = simulation.world.rng
@@ -108,7 +110,8 @@ class ObjectBatch(Backend):
             self.outputs.terms[seat] = 0.0
 
     def _next_level(self, i: int, rng: np.random.Generator) -> int:
-        """Return the index of the listed level for world i: the requested one or a random one."""
+        """Return the index of the next level of world number `i` in the list of levels: the
+        requested one, or one picked by `rng`."""
         level, self.requested_levels[i] = int(self.requested_levels[i]), RANDOM_LEVEL
         return level if level != RANDOM_LEVEL else int(rng.random() * len(self.levels))
 
@@ -119,7 +122,8 @@ class ObjectBatch(Backend):
         member: NDArray[Any],
         facing: NDArray[Any],
     ) -> None:
-        """Write observations, masks, members and facings of world i's agents into output arrays.
+        """Write what the agents of world number `i` observe, and their valid actions, into the
+        arrays `shown`; write into `member` the mixture member, into `facing` the directions.
 
         Args:
             shown: for each agent of each world its mask and observation arrays.
@@ -139,7 +143,8 @@ class ObjectBatch(Backend):
     def _write_extra_arrays(
         self, simulation: Simulation, agent: int, grid: NDArray[Any], more: Iterator[NDArray[Any]]
     ) -> None:
-        """Write the optional observation arrays: ground, whole and mission."""
+        """Write into the arrays `more` what an agent observes besides `grid`, as far as it is
+        needed, in this order: ground, whole grid, mission."""
         if "ground" in self.more:
             simulation.view.show_ground(simulation.world, agent, grid, next(more))
         if "whole" in self.more:
@@ -148,7 +153,8 @@ class ObjectBatch(Backend):
             next(more)[...] = missions.encode(simulation.world, agent)
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
-        """Return these worlds as rows, () or (K,) like `worlds`."""
+        """Return a record (row) of the state of each of `worlds`; shape () for one world number,
+        (K,) for several."""
         chosen = np.atleast_1d(worlds).tolist()
         rows = np.empty(len(chosen), self.scenario.layout.dtype)
         for k, i in enumerate(chosen):
@@ -156,27 +162,29 @@ class ObjectBatch(Backend):
         return rows.reshape(np.shape(worlds))
 
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Restore these worlds from rows."""
+        """Set `worlds` to the states in `rows`, records of world states; a single record counts for
+        all."""
         for world, row in self._iter_worlds_and_rows(worlds, rows):
             world.restore(row)
 
     def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
-        """Set the generators of these worlds from records, () for all of them or (K,)."""
+        """Set the random number generators of `worlds` to the states in `records`; a single record
+        counts for all."""
         for world, record in self._iter_worlds_and_rows(worlds, records):
             world.rng = generator_from_row(record)
 
     def _iter_worlds_and_rows(
         self, worlds: WorldIndex, rows: NDArray[Any]
     ) -> Iterator[tuple[ObjectWorld, NDArray[Any]]]:
-        """Yield (object world, its row) for worlds and their rows, or for one row of all of
-        them."""
+        """Yield (world, record) for each of the world numbers `worlds`; a single record in `rows`
+        counts for all of them."""
         chosen = np.atleast_1d(worlds).tolist()
         rows_of_worlds = np.broadcast_to(rows, len(chosen))
         for k, i in enumerate(chosen):
             yield self.simulations[i].world, rows_of_worlds[k : k + 1].reshape(())
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
-        """Run the rendering systems on world i; `show` gets the finished frame."""
+        """Run the rendering systems on world number `i`; the finished frame is passed to `show`."""
         seat = i * self.scenario.layout.agents
         self.simulations[i].terms = self.outputs.terms[seat].tolist()
         self.simulations[i].render(show, self.outputs.grid[seat])
@@ -200,8 +208,8 @@ class DeferredBackend(Backend):
     _pending: tuple[CompiledBatch, Compilation] | None = None
 
     def make_worlds(self, num_worlds: int) -> None:
-        """Make compiled worlds if their programs are in the cache, else objects and a pending
-        compilation."""
+        """Make `num_worlds` compiled worlds if their programs are in the cache. Otherwise make
+        worlds of Python objects, and compile in the background."""
         from gv_engine.vector.compiled_backend import CompiledBatch
 
         arguments = self.scenario, num_worlds, *self.settings, self.outputs
@@ -220,8 +228,8 @@ class DeferredBackend(Backend):
     def _start_compilation(
         self, compiled: CompiledBatch
     ) -> tuple[CompiledBatch, Compilation] | None:
-        """Return the compiled worlds with their compilation; None if nothing needs to or can be
-        awaited."""
+        """Start to compile the programs of `compiled` in the background, and return both; None if
+        they are in the cache, or must be compiled in this process."""
         if compiled.load():
             return None
         from gv_engine.vector.background_compile import get_compilation
@@ -237,13 +245,14 @@ class DeferredBackend(Backend):
         return self if self._pending else self.current
 
     def _use(self, worlds: Backend) -> None:
-        """Make a backend the current one."""
+        """Let `worlds` be the backend that runs all steps from now on."""
         self.current, self.world = worlds, worlds.world
         self.uses_compiled_code = worlds.uses_compiled_code
         self.requested_levels = worlds.requested_levels
 
     def _switch_to_compiled(self, compiled: CompiledBatch, compilation: Compilation) -> None:
-        """Continue with compiled worlds, if their programs compile."""
+        """Continue with the worlds `compiled` from the present states, unless `compilation`, which
+        has ended, has failed."""
         self._pending = None
         for program in compiled.programs:
             program.failure = (compilation.failures or {}).get(program.key, program.failure)
@@ -258,7 +267,8 @@ class DeferredBackend(Backend):
         compilation.announce()
 
     def _warn_not_compilable(self, error: DoesNotCompileError) -> None:
-        """Warn that the worlds stay objects, with the reason.
+        """Warn that the worlds stay Python objects, which are slow, since a rule of an author does
+        not compile; `error` tells why.
 
         Raises:
             BuiltInDoesNotCompileError: all rules are built-in, so that it is a fault of the engine.
@@ -273,7 +283,8 @@ class DeferredBackend(Backend):
         return len(self.current)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Switch to compiled worlds if they are ready, then step the current backend."""
+        """Switch to the compiled worlds if they are ready now, then apply the actions; `mode` says
+        when a finished world starts anew. See `Backend.step`."""
         if self._pending and self._pending[1].is_over():
             self._switch_to_compiled(*self._pending)
         self.current.step(actions, mode)

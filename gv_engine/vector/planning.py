@@ -53,7 +53,8 @@ def get_expansion_size(scenario: Scenario) -> int:
 
 
 def expand_states(backend: Backend, rows: NDArray[Any], actions: NDArray[np.int64]) -> Expansion:
-    """Step each state by each action.
+    """Apply each of the actions to each of the states in `rows` (records of worlds), and return all
+    results.
 
     Args:
         backend: worlds that may be overwritten.
@@ -95,7 +96,8 @@ def expand_states(backend: Backend, rows: NDArray[Any], actions: NDArray[np.int6
 
 
 def depends_on_steps(scenario: Scenario) -> bool:
-    """Return True if equal states at different steps can differ in future.
+    """Return True if worlds in equal states but after different numbers of steps can develop
+    differently.
 
     A transition or an end may read `w.steps`, or the agents' turns may rotate.
     """
@@ -114,7 +116,8 @@ def depends_on_steps(scenario: Scenario) -> bool:
 def hash_states(
     rows: NDArray[Any], by_generator: bool, by_steps: bool, use_compiled_code: bool
 ) -> NDArray[np.uint64]:
-    """Return (n,) uint64 hashes, equal for states with the same future.
+    """Return a 64-bit hash of each state in `rows` (records of worlds); states with the same future
+    have equal hashes.
 
     Args:
         rows: (n,) states.
@@ -141,8 +144,8 @@ _SHIFT, _FACTOR, _OTHER = (
 
 
 def hash_words(words: Any, salts: Any, masks: Any) -> Any:
-    """Return the hash of a row's words: a sum over mixed words, so that it also vectorises over
-    columns.
+    """Return the 64-bit hash of a record given as `words`, or (n,) hashes of n records; also runs
+    compiled.
 
     Args:
         words: (k,) or (k, n) uint64 words.
@@ -158,7 +161,8 @@ def hash_words(words: Any, salts: Any, masks: Any) -> Any:
 
 
 def hash_rows(words: Any, salts: Any, masks: Any, keys: Any) -> None:
-    """Write the hashes of (n, k) words into (n,) `keys`; compiled."""
+    """Write the 64-bit hash of each of n records, given as (n, k) `words`, into `keys`; see
+    `hash_words` for `salts` and `masks`. Runs compiled."""
     for i in range(len(words)):
         keys[i] = hash_words(words[i], salts, masks)
 
@@ -167,7 +171,8 @@ def hash_rows(words: Any, salts: Any, masks: Any, keys: Any) -> None:
 def _make_salts(
     dtype: np.dtype[Any], generator: bool, steps: bool
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Return for each word of a row a random salt and a mask of the bits that count."""
+    """Return, for each 64-bit word of a record of this dtype, a random number for hashing and a
+    mask of the bits that count. `generator` and `steps` say if these fields count."""
     left_out = _HISTORY - ({"steps"} if steps else set()) | (set() if generator else {"rng"})
     if "who" in (dtype.names or ()):
         left_out -= {"done", "terminated"}
@@ -176,7 +181,8 @@ def _make_salts(
 
 
 def _make_byte_mask(dtype: np.dtype[Any], left_out: Collection[str] = ()) -> NDArray[np.uint8]:
-    """Return (itemsize,) uint8: 255 for bytes of fields, 0 for padding and fields left out."""
+    """Return one number for each byte of a record of this dtype: 255 for bytes of fields, 0 for
+    padding and for the fields in `left_out`."""
     if dtype.subdtype:
         inner, shape = dtype.subdtype
         return np.tile(_make_byte_mask(inner), prod(shape))

@@ -25,7 +25,8 @@ _POOL = 4
 
 
 def _make_constants(first: int, factor: int, count: int) -> NDArray[np.uint32]:
-    """Return (count, 1) uint32: first, first * factor, first * factor**2 and so on."""
+    """Return `count` 32-bit numbers from `first` on, each `factor` times the one before, as NumPy's
+    seeding uses them; shape (count, 1)."""
     values = accumulate(repeat(factor, count - 1), lambda a, b: a * b & 0xFFFFFFFF, initial=first)
     return np.array(list(values), np.uint32)[:, None]
 
@@ -38,8 +39,8 @@ _1, _32, _63 = np.uint64(1), np.uint64(32), np.uint64(63)
 
 
 def make_seeded_generators(seeds: Sequence[int]) -> NDArray[Any]:
-    """Return (K,) records `gv_engine.scenario.layout.RNG`, each in the state of
-    `default_rng(seed)`.
+    """Return K records of random number generators (dtype `gv_engine.scenario.layout.RNG`), each in
+    the state of NumPy's `default_rng(seed)`.
 
     Args:
         seeds: integers from 0 on; seeds above 64 bits take longer.
@@ -52,7 +53,8 @@ def make_seeded_generators(seeds: Sequence[int]) -> NDArray[Any]:
 
 
 def make_paired_generators(seed: int, numbers: Sequence[int]) -> NDArray[Any]:
-    """Return (K,) records, each in the state of `default_rng([seed, number])`."""
+    """Return K records of random number generators, each in the state of NumPy's
+    `default_rng([seed, number])`, for K `numbers`."""
     if len(numbers) <= _FEW or max(seed, *numbers) >> 32:
         return _seed_by_numpy([[seed, number] for number in numbers])
     words = np.array(numbers, np.uint64)
@@ -60,7 +62,8 @@ def make_paired_generators(seed: int, numbers: Sequence[int]) -> NDArray[Any]:
 
 
 def _seed_by_numpy(seeds: Sequence[int | list[int]]) -> NDArray[Any]:
-    """Return (K,) records seeded by NumPy, one by one."""
+    """Return K records of random number generators, which NumPy seeds one by one: slow, but for
+    seeds of any size."""
     records = np.zeros(len(seeds), RNG)
     for k, seed in enumerate(seeds):
         generator_to_row(np.random.default_rng(seed), records[k : k + 1].reshape(()))
@@ -68,7 +71,8 @@ def _seed_by_numpy(seeds: Sequence[int | list[int]]) -> NDArray[Any]:
 
 
 def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return (K,) records, each seeded from one to four words.
+    """Return K records of random number generators, each seeded from one to four 32-bit words, as
+    NumPy does it but all at once.
 
     Args:
         words: arrays (K,) uint64; only the lower 32 bits of a word count.
@@ -94,12 +98,14 @@ def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
 
 
 def _hash(words: NDArray[np.uint32], salts: NDArray[np.uint32], start: int, count: int) -> Any:
-    """Return (count, K) words, each hashed by its own constant from index `start` on."""
+    """Return `count` hashed versions of 32-bit words, each by two of the constants `salts`, from
+    index `start` on."""
     mixed = (words ^ salts[start : start + count]) * salts[start + 1 : start + count + 1]
     return mixed ^ mixed >> _HALF
 
 
 def _add(high: Any, low: Any, records: NDArray[Any]) -> Any:
-    """Return the high and low halves of 128-bit states plus the increments of the records."""
+    """Return (high, low), the halves of the 128-bit numbers given by `high` and `low` plus the
+    increments in `records`."""
     total = low + records["inc_low"]
     return high + records["inc_high"] + (total < low), total

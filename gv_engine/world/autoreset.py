@@ -20,7 +20,8 @@ RANDOM_LEVEL = -1
 
 
 def starts_episode(action: int, mode: int, is_over: bool) -> bool:
-    """Return True if a world starts a new episode instead of a step.
+    """Return True if a world shall start a new episode now instead of making a step with this
+    action.
 
     Args:
         action: action index or RESTART, LOOK or KEEP.
@@ -31,7 +32,8 @@ def starts_episode(action: int, mode: int, is_over: bool) -> bool:
 
 
 def resets_in_step(mode: int, is_over: bool) -> bool:
-    """Return True if a step that ended the episode (`is_over`) also starts the next one.
+    """Return True if a step that has ended an episode (`is_over`) also starts the next one at once;
+    `mode` is the autoreset mode.
 
     The last observation then goes into the `final_` arrays. Reward, return, length, flags and
     success stay those of the step.
@@ -40,14 +42,16 @@ def resets_in_step(mode: int, is_over: bool) -> bool:
 
 
 def clear_outputs(out: Any, line: int) -> None:
-    """Reset the results of the last step in one line of `StepArrays`, or of the compiled arrays."""
+    """Set the results of the last step in index `line` of the output arrays `out` (`StepArrays` or
+    compiled ones) to zero."""
     out.rewards[line] = out.returns[line] = 0.0
     out.terminated[line] = out.truncated[line] = out.success[line] = False
     out.lengths[line] = 0
 
 
 def write_outputs(out: Any, line: int, w: Any, agent: int) -> None:
-    """Write an agent's results of a step into one line of `StepArrays`, or of the compiled arrays.
+    """Write the results that an agent in world `w` has from a step into index `line` of the output
+    arrays `out` (`StepArrays` or compiled ones).
 
     An agent is also truncated if the episode ends by others, or if the scenario always reports
     truncation.
@@ -66,8 +70,8 @@ WorldIndex = int | NDArray[np.int64]
 
 
 def make_look_actions(num_worlds: int, agents: int, worlds: WorldIndex) -> NDArray[np.int64]:
-    """Return (N * A,) int64 actions for `Backend.step`: LOOK for these worlds, KEEP for all
-    others."""
+    """Return the actions with which `Backend.step` only shows `worlds` (LOOK) and leaves all others
+    of `num_worlds` alone (KEEP), for each of so many agents."""
     actions = np.full((num_worlds, agents), KEEP)
     actions[worlds] = LOOK
     return actions.ravel()

@@ -37,7 +37,8 @@ class BoundCall:
     """
 
     def __init__(self, call: Call, agents: int = 1) -> None:
-        """Bind a call for this number of agents."""
+        """Prepare `call`, a system with its arguments, to run in worlds with this number of
+        agents."""
         self.call = call
         self._agents = range(agents + 1)
         self._result: Any = None
@@ -75,13 +76,14 @@ class BoundCall:
     def _list_by_agent(
         self, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
     ) -> list[tuple[Any, ...]]:
-        """Return the arguments of a function after the world for each agent's turn, with the
-        agent's index if it takes one."""
+        """Return, for each agent number, what follows the world when `function` is called:
+        `arguments`, after the agent's number if the function takes one."""
         asks = function is not None and has_parameter(function, "agent")
         return [(agent, *arguments) if asks else arguments for agent in self._agents]
 
     def measure(self, w: Any, agent: int) -> None:
-        """Call `remember` of this and of nested calls, before the transitions."""
+        """Call the system's `remember`, and those of nested calls, to store what the reward
+        compares; this is done before the transitions of a step."""
         for part in self._parts:
             part.measure(w, agent)
         if self._remember:
@@ -95,8 +97,8 @@ class BoundCall:
             self._measurements[agent] = (measurement,)
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """Replace the functions of this and of nested calls by wrapped ones, see
-        `Simulation.watch`."""
+        """Replace each function of this call and of nested calls by `wrap(system, name, function)`,
+        see `Simulation.watch`."""
         self._function = wrap(self._system, "function", self._function)
         if self._remember:
             self._remember = wrap(self._system, "remember", self._remember)
@@ -110,8 +112,8 @@ class BoundCall:
 
     @property
     def can_act(self) -> bool:
-        """Return True if the call, or a nested one, may have an effect for some action, so that the
-        action mask has to ask it."""
+        """True if this call, or a nested one, may have an effect for some actions only, so that the
+        action mask must ask it."""
         own = (
             not self._by_itself
             if self._system.phase is Phase.TRANSITION
@@ -120,7 +122,8 @@ class BoundCall:
         return own or any(call.can_act for call in self._inner)
 
     def _make_action_test(self) -> Callable[[Any, int, int], bool]:
-        """Return the function for `acts`: the condition alone if nothing else must be tested."""
+        """Return the function `(w, agent, action)` for `acts`, which tells if the call has an
+        effect for an action."""
         if self._system.phase is not Phase.TRANSITION:
             return self._test_answers
         if self._condition is None or self._by_itself:
@@ -128,8 +131,8 @@ class BoundCall:
         return self._condition
 
     def _test_answers(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if the reward or terminating function, or a nested one, depends on the
-        action."""
+        """Return True if the result of this reward or terminating function, or of a nested one,
+        depends on the action itself."""
         if self._condition is not None and not self._condition(
             w, agent, action
         ):  # the turn of another agent
@@ -138,13 +141,14 @@ class BoundCall:
         return own or answers_action(self._inner, w, agent, action)
 
     def _test_transition(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if the transition's condition holds; if the transition only runs nested ones,
-        one of these must have an effect for the action, too."""
+        """Return True if the condition of this transition holds for the action. If the transition
+        only runs nested ones, one of these must also have an effect."""
         holds = self._condition is None or self._condition(w, agent, action)
         return holds and (not self._by_itself or answers_action(self._inner, w, agent, action))
 
     def run(self, w: Any, agent: int, *leading: Any) -> Any:
-        """Call the function if its condition holds and return its result, else the default result.
+        """Call the system's function in world `w` and return its result; if its condition does not
+        hold, return 0, False or None without the call.
 
         Args:
             leading: values before the call's own arguments, such as a view.
@@ -164,8 +168,8 @@ class BoundCall:
         return self._result
 
     def _run_nested(self, w: Any, agent: int) -> list[Any]:
-        """Return the arguments with nested calls replaced by their results; repeat until `until`
-        holds."""
+        """Return the call's arguments, with nested calls replaced by their results. They run again
+        in a cleared world until the condition `until` holds."""
         results = list(self._arguments)
         for tried in count(1):
             for position, calls in self._nested.items():
@@ -178,8 +182,8 @@ class BoundCall:
         return results
 
     def find_cause(self, agent: int) -> Call:
-        """Return the innermost terminating call that has just been true for an agent, the first of
-        several."""
+        """Return the innermost nested call of a terminating function that has just been true for
+        the agent; the first one if there are several."""
         for part in self._parts:
             runs = not part.call.agent_mask or part.call.agent_mask[agent]
             if runs and part._system.phase is Phase.TERMINATING and part._result:
@@ -188,7 +192,8 @@ class BoundCall:
 
 
 def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) -> bool:
-    """Return True if one of several calls has an effect for an action, see `BoundCall.acts`."""
+    """Return True if one of `calls` has an effect for an agent's action in the present state of
+    world `w`, see `BoundCall.acts`."""
     for call in calls:  # a loop, as `any` would take a third of the mask's time
         try:
             if call.acts(w, agent, action):
@@ -202,7 +207,8 @@ def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) 
 def write_action_mask(
     calls: Iterable[BoundCall], w: Any, agent: int, actions: Iterable[int], mask: Any
 ) -> None:
-    """Write 1 into `mask` for each action for which one of the calls has an effect, else 0."""
+    """Write into `mask`, an array with one value per action, 1 for each of `actions` for which one
+    of `calls` has an effect, else 0."""
     mask[...] = 0
     for position, action in enumerate(actions):
         # not by `answers_action`: the calls would take a tenth of the mask's time

@@ -36,7 +36,8 @@ _NUMBERS = itertools.count(1)
 
 
 def _delete_world(name: str) -> None:
-    """Delete an esper world if it exists and is not the current one."""
+    """Delete the world called `name` from the library esper, if it exists and is not the current
+    one."""
     with _LOCK:
         if esper.current_world != name and name in esper.list_worlds():
             esper.delete_world(name)
@@ -55,7 +56,7 @@ class EsperContext:
     """
 
     def __init__(self) -> None:
-        """Make a new esper world."""
+        """Create a new, empty world in the library esper."""
         while _RETIRED:
             _RETIRED.pop()._remove_processors()
         self.name = f"gv_engine-{next(_NUMBERS)}"
@@ -73,7 +74,8 @@ class EsperContext:
         return len(self._entities)
 
     def clear(self, size: int) -> None:
-        """Replace all entities by `size` entities without components, numbered from 1."""
+        """Replace all entities of the esper world by `size` new ones without components, numbered
+        from 1."""
         with self:
             esper.clear_dead_entities()
             if self.size == size == next(reversed(self._entities)):
@@ -89,7 +91,7 @@ class EsperContext:
                 esper.create_entity()
 
     def attach(self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> None:
-        """Attach new components to an entity.
+        """Attach new components to entity `e`, as `prefab` lists them.
 
         Args:
             e: entity.
@@ -109,7 +111,8 @@ class EsperContext:
     def attach_range(
         self, entities: range, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
     ) -> None:
-        """Attach new components to each entity of a range, see `attach`."""
+        """Attach new components to each of `entities`, a range of entity numbers, as `prefab` lists
+        them (see `attach`)."""
         parts_of_entities = [self._entities[e] for e in entities]
         for cls, values, rows in prefab:
             components = [cls(*values) for _ in entities]
@@ -125,14 +128,14 @@ class EsperContext:
         weakref.finalize(owner, _RETIRED.append, self).atexit = False
 
     def _remove_processors(self) -> None:
-        """Remove all processors from esper."""
+        """Remove all processors (functions that run in each step) from this esper world."""
         with self:
             # esper has no public list of processors
             for processor in tuple(esper._processors):
                 esper.remove_processor(type(processor))
 
     def __enter__(self) -> None:
-        """Lock esper and switch to this context's world."""
+        """Lock the library esper for this thread, and make this context's world its current one."""
         _LOCK.acquire()
         current = esper.current_world
         self._outer.append(current)
@@ -145,7 +148,7 @@ class EsperContext:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Switch back to the previous esper world and unlock esper."""
+        """Make the previous world current in the library esper again, and unlock it."""
         outer = self._outer.pop()
         if outer != self.name:
             esper.switch_world(outer)
@@ -161,19 +164,20 @@ class ObjectColumn:
     __slots__ = ("_cast", "_rows")
 
     def __init__(self, rows: list[Any], cast: type) -> None:
-        """Make a column over the components of all entities; `cast` converts written values."""
+        """Make a column that reads and writes one field of the components in `rows`; `cast`
+        converts written values."""
         self._rows = rows
         self._cast = cast
 
     def __getitem__(self, e: int) -> Any:
-        """Return the field of entity e's component."""
+        """Return the value of this column's field for entity `e`."""
         try:
             return self._rows[e].field
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
     def __setitem__(self, e: int, value: Any) -> None:
-        """Write the field of entity e's component."""
+        """Write the value of this column's field for entity `e`."""
         try:
             self._rows[e].field = self._cast(value)
         except IndexError:
@@ -182,8 +186,8 @@ class ObjectColumn:
 
 @cache
 def _column_class(field: str) -> type[ObjectColumn]:
-    """Return an `ObjectColumn` class whose code names the field; `getattr` takes half as long
-    again."""
+    """Return an `ObjectColumn` class that reads the attribute `field` directly by its name, which
+    is faster than `getattr`."""
     methods = {}
     for method in (ObjectColumn.__getitem__, ObjectColumn.__setitem__):
         names = (field if name == "field" else name for name in method.__code__.co_names)
@@ -198,20 +202,21 @@ class ObjectPresence:
     __slots__ = ("_cls", "_default", "_rows")
 
     def __init__(self, columns: ComponentColumns) -> None:
-        """Make the flags of a component's columns."""
+        """Make the column that tells which entities have the component of `columns`."""
         self._cls = columns.cls
         self._rows = columns.rows
         self._default = columns.default
 
     def __getitem__(self, e: int) -> bool:
-        """Return True if entity e has the component."""
+        """Return True if entity `e` has the component."""
         try:
             return self._rows[e] is not self._default
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
     def __setitem__(self, e: int, value: Any) -> None:
-        """Raise `ColumnError`: rules use `w.add` and `w.take`."""
+        """Raise `ColumnError`, since rules add and remove components by `w.add` and `w.take`
+        instead."""
         name = column_name(self._cls)
         raise ColumnError(
             f"a rule writes w.{name}.has; add components by w.add(e, {name!r}) and remove them by "
@@ -227,7 +232,7 @@ class ComponentColumns:
     """All columns of one component class: `w.door`, with `has` and one attribute per field."""
 
     def __init__(self, cls: type, capacity: int) -> None:
-        """Make the columns of a component class for this number of entities."""
+        """Make the columns of the component class `cls`, one per field, for `capacity` entities."""
         self.cls = cls
         self.default = _make_default_component(cls)
         self.default_rows = [self.default] * capacity
@@ -238,7 +243,7 @@ class ComponentColumns:
             setattr(self, field.name, _column_class(field.name)(self.rows, kind))
 
     def __getitem__(self, field: Any) -> Any:
-        """Return the column of a field name."""
+        """Return the column, one value per entity, of the component's field with this name."""
         if isinstance(field, str):
             return getattr(self, field)
         raise self._make_no_column_error(field)
@@ -248,7 +253,8 @@ class ComponentColumns:
         raise self._make_no_column_error(e)
 
     def _make_no_column_error(self, e: int) -> ColumnError:
-        """Return the error for an index in place of a column's name."""
+        """Return the error that a rule wrote `w.door[e]`, with an entity number, where it should
+        have named a field: `w.door.status[e]`."""
         columns = ["has", *(field.name for field in fields_of(self.cls))]
         name = column_name(self.cls)
         uses = ", ".join(f"w.{name}.{column}[e]" for column in columns)
@@ -257,10 +263,11 @@ class ComponentColumns:
 
 @cache
 def _make_default_component(cls: type) -> Any:
-    """Return the component that entities without it read: all defaults, read-only."""
+    """Return a read-only component with all fields at their defaults, which is read for entities
+    without a component of class `cls`."""
 
     def refuse(self: object, name: str, value: object) -> None:
-        """Raise `ColumnError` for a write."""
+        """Raise `ColumnError`, since a rule writes a component of an entity that has none."""
         raise ColumnError(
             f"a rule writes {column_name(cls)}.{name} of an entity that has no {cls.__name__}; "
             f"ask w.{column_name(cls)}.has[e] first"
@@ -292,13 +299,14 @@ class RowWorld:
         self._layout, self._row = layout, row
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field of the row: columns, an array, or a number."""
+        """Return the field `name` of the world's record: the columns of a component, an array, or a
+        number."""
         value = self._row[name]
         return RowColumns(value) if value.dtype.names else value.item() if not value.ndim else value
 
     @property
     def ground(self) -> NDArray[Any]:
-        """Return (H + 1, W + 1) entities on the ground of each cell."""
+        """(H + 1, W + 1) array with the entity number of the object on the ground of each cell."""
         ground: NDArray[Any] = (
             self._row["ground"] if "ground" in self._layout.layers else np.zeros_like(self.at)
         )
@@ -309,18 +317,18 @@ class RowWorld:
         return self._layout.everyone[: self.present if self._layout.has_smaller_members else None]
 
     def cells(self) -> NDArray[np.uint8]:
-        """Return (H, W, 3) uint8 type, state and colour index of the entity that shows in each
-        cell."""
+        """Return an (H, W, 3) array of (type, state, colour) numbers: how each cell looks, by the
+        topmost object in it."""
         return self._get_appearances(np.where(self.at != NOTHING, self.at, self.ground))
 
     def beneath(self) -> NDArray[np.uint8] | None:
-        """Return (H, W, 3) uint8, like `cells`, of the ground only; None in worlds without
-        ground."""
+        """Return an (H, W, 3) array like that of `cells`, but of the ground layer alone; None in
+        worlds without this layer."""
         return self._get_appearances(self.ground) if "ground" in self._layout.layers else None
 
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return (H, W, 3) uint8 type, state and colour index of the entities in an array of
-        cells."""
+        """Return an (H, W, 3) array of (type, state, colour) numbers for `cells`, an array of
+        entity numbers by cell."""
         row, at = self._row, cells[: self.height, : self.width]
         grid = np.zeros((*at.shape, 3), np.uint8)
         kinds = grid[..., 0]
@@ -334,7 +342,8 @@ class RowWorld:
         return grid
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """Return (type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
+        """Return (type, state, colour) numbers of entity `e` as an observer sees it; those of Floor
+        for NOTHING."""
         row = self._row
         kind = int(row["kind"]["value"][e])
         state = next((of.state for of in self._layout.types if of.index == kind), None)

@@ -13,7 +13,8 @@ _LOW = (1 << 64) - 1
 
 
 def generator_to_row(generator: np.random.Generator, record: np.ndarray[Any, Any]) -> None:
-    """Write the generator's state into a record of dtype `gv_engine.scenario.layout.RNG`.
+    """Write the state of a NumPy random number generator into `record`, an array of dtype
+    `gv_engine.scenario.layout.RNG`.
 
     Raises:
         TypeError: the generator is not over PCG64.
@@ -37,14 +38,16 @@ class FastGenerator(np.random.Generator):
     """NumPy generator whose `choice(n)` takes a fifth of the time."""
 
     def choice(self, a: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return a sample as `Generator.choice` does; faster for a single integer argument."""
+        """Return a random sample of `a`, exactly as NumPy's `Generator.choice` does, but faster if
+        `a` is the only argument and an integer."""
         if args or kwargs or type(a) is not int or a < 1:
             return super().choice(a, *args, **kwargs)
         return int(self.integers(a))  # same result as NumPy's choice
 
 
 def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
-    """Return a generator that continues the stream of a record."""
+    """Return a random number generator in the state that `record` holds (dtype
+    `gv_engine.scenario.layout.RNG`)."""
     bits = np.random.PCG64(0)
     bits.state = {
         "bit_generator": "PCG64",
@@ -59,14 +62,16 @@ def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
 
 
 def copy_generator(source: Any, target: Any) -> None:
-    """Copy the state of one generator record to another."""
+    """Copy the state of a random number generator from the record `source` into the record
+    `target`."""
     target.state_high, target.state_low = source.state_high, source.state_low
     target.inc_high, target.inc_low = source.inc_high, source.inc_low
     target.has_half, target.half = source.has_half, source.half
 
 
 def sample_member(rng: Any, members: Any) -> int:
-    """Return the index of a mixture's member, sampled by the members' cumulative shares."""
+    """Return the index of a mixture's member scenario, picked with `rng`; `members` have a `share`,
+    the upper end of each one's part of [0, 1)."""
     sample = rng.random()
     member = 0
     while sample >= members[member].share:

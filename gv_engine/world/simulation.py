@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def make_runner(
     run: Callable[[Any, int], Any], world: Any, agents: Sequence[int]
 ) -> Callable[[], Any]:
-    """Return a function that calls `run(world, agent)` for each agent in the list, as it is at that
-    time."""
+    """Return a function without arguments that calls `run(world, agent)` for each agent that is in
+    the list `agents` at the time of the call."""
     if world.is_alone or NOTHING in agents:  # the list never changes
         return partial(run, world, *agents)
 
@@ -50,7 +50,7 @@ class SystemProcessor(esper.Processor):
     """Processor of one system; one subclass per system, as esper identifies processors by class."""
 
     def __init__(self, world: Any, call: Call) -> None:
-        """Bind a call to a world."""
+        """Prepare `call`, a system with its arguments, to run in `world`."""
         self.world = world
         self.bound = BoundCall(call, world.layout.agents)
         # a system without an agent parameter runs once
@@ -58,7 +58,8 @@ class SystemProcessor(esper.Processor):
         self.turns = make_runner(self.bound.run, world, agents)
 
     def process(self, canvas: Any = None) -> None:
-        """Run the system in a step, for its agents; do nothing while rendering."""
+        """Run the system for the agents that take part in the step; do nothing when the world is
+        drawn on a `canvas`."""
         if canvas is None:
             self.turns()
 
@@ -67,7 +68,7 @@ class RenderingProcessor(SystemProcessor):
     """Processor of a rendering system, which paints on the canvas."""
 
     def process(self, canvas: Any = None) -> None:
-        """Paint on the canvas; do nothing in a step."""
+        """Draw on the `canvas`; do nothing in a step, where there is none."""
         if canvas is not None:
             self.bound.run(self.world, canvas.agent, canvas)
 
@@ -80,13 +81,14 @@ class RewardProcessor(SystemProcessor):
     """
 
     def __init__(self, world: Any, call: Call) -> None:
-        """Bind a reward call to a world."""
+        """Prepare `call`, a reward system with its arguments, to run in `world`."""
         super().__init__(world, call)
         self.terms = [0.0] * (world.layout.agents + 1)
         self.playing = world.playing
 
     def process(self, canvas: Any = None) -> None:
-        """Compute the reward term of each agent in a step."""
+        """Compute this reward for each agent that takes part in the step; do nothing when the world
+        is drawn on a `canvas`."""
         if canvas is None:
             world, terms = self.world, self.terms
             for agent in self.playing:
@@ -104,12 +106,13 @@ class TerminatingProcessor(SystemProcessor):
     """Processor that ends the episode for an agent when its test is true."""
 
     def __init__(self, world: Any, call: Call) -> None:
-        """Bind a terminating call to a world."""
+        """Prepare `call`, a terminating system with its arguments, to run in `world`."""
         super().__init__(world, call)
         self._numbers = {id(part): number for number, part in enumerate(call.walk(), 1)}
 
     def process(self, canvas: Any = None) -> None:
-        """Test each agent in a step; set `done` and `ended_by`."""
+        """Test for each agent that takes part in the step if its episode ends, and set `done` and
+        `ended_by`; do nothing when the world is drawn on a `canvas`."""
         if canvas is None:
             world = self.world
             for agent in world.playing:
@@ -127,7 +130,8 @@ class EnsurePlaced(esper.Processor):
         self.turns = make_runner(check_agent_placed, world, world.playing)
 
     def process(self, canvas: Any = None) -> None:
-        """Check the agents in a step."""
+        """Check that all agents in a step are on the grid; do nothing when the world is drawn on a
+        `canvas`."""
         if canvas is None:
             self.turns()
 
@@ -140,8 +144,8 @@ _PROCESSORS = {
 
 
 def make_processor(world: Any, call: Call) -> Any:
-    """Return the processor of a call: a `SystemProcessor` of the class for its phase, or the
-    author's own."""
+    """Return the esper processor (object that esper runs in each step) for `call`: one of the
+    engine's classes by phase, or the author's own."""
     function: Any = call.system.function
     phase = call.system.phase
     if not call.system.is_processor:
@@ -149,7 +153,8 @@ def make_processor(world: Any, call: Call) -> Any:
         return type(call.name, (base,), {})(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
-        """Run the author's processor and take over its changes and reward terms."""
+        """Run the author's processor, if it belongs to this pass (a step, or with a `canvas` the
+        drawing), and take over what it has changed."""
         if (canvas is None) == (phase is not Phase.RENDERING):
             before = [*world.reward]
             try:
@@ -183,7 +188,8 @@ class BoundScenario:
     def __init__(
         self, scenario: Scenario, world: ObjectWorld, share: float, reward_names: tuple[str, ...]
     ) -> None:
-        """Bind all calls of a scenario to a world."""
+        """Prepare all calls of a scenario to run in `world`; `share` and `reward_names` place it in
+        a mixture of several scenarios."""
         self.scenario = scenario
         self.share = share
         bind = partial(BoundCall, agents=scenario.layout.agents)
@@ -228,7 +234,7 @@ class BoundScenario:
             esper.remove_processor(type(processor))
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """Wrap all functions, see `Simulation.watch`."""
+        """Replace each rule function by `wrap(system, name, function)`, see `Simulation.watch`."""
         for bound in (*self.resets, *self._rules, self.visibility, *self.observations):
             bound.watch(wrap)
 
@@ -247,7 +253,7 @@ class Simulation:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        """Make an empty world of the scenario; `reset` starts an episode."""
+        """Make an empty world for the scenario; the first `reset` fills it with a level."""
         self.scenario = scenario
         self.world = ObjectWorld(scenario.layout)
         self.view = ObjectView(scenario.area)
@@ -263,13 +269,14 @@ class Simulation:
 
     @property
     def member(self) -> Scenario:
-        """Return the scenario that the world plays; of a mixture, the member that the last reset
-        sampled."""
+        """Scenario that the world plays; in a mixture, the member scenario that the last reset
+        picked."""
         return self._bound.scenario
 
     @property
     def _bound(self) -> BoundScenario:
-        """Return the bound scenario of the world's member, with its processors added to esper."""
+        """Calls and processors of the scenario that the world plays (one member of a mixture),
+        which are added to esper if needed."""
         playing = self._members[self.world.member]
         if playing is not self._active_member:
             with self.world.context:
@@ -279,8 +286,8 @@ class Simulation:
         return playing
 
     def watch(self, wrap: FunctionWrapper) -> None:
-        """Replace each rule function, `remember`, `when` and `answers` by `wrap(system, name,
-        function)`.
+        """Replace each rule function, condition and measurement by `wrap(system, name, function)`,
+        so that a debugger sees its calls.
 
         Rendering systems and processors of authors are not wrapped.
         """
@@ -288,8 +295,8 @@ class Simulation:
             member.watch(wrap)
 
     def reset(self, generator: np.random.Generator | None = None) -> None:
-        """Start a new episode with a new level, from `generator` or else from the world's own
-        generator."""
+        """Start a new episode with a new level, sampled with `generator`; without one the world's
+        own random number generator continues."""
         world = self.world
         if generator is not None:
             world.rng = generator
@@ -304,7 +311,8 @@ class Simulation:
         self._clear_terms()
 
     def step(self, *actions: int) -> None:
-        """Step the world by the agents' actions; an episode that is over simply goes on.
+        """Apply one action of each agent to the world; if the episode is over already, it simply
+        goes on.
 
         Args:
             actions: number of a `gv_engine.rules.geometry.Action` for each agent, not its index in
@@ -343,8 +351,8 @@ class Simulation:
         world.truncated = limit is not None and world.steps >= limit and goes_on
 
     def _set_turn_order(self, actions: Sequence[int], sharing: TurnPolicy) -> None:
-        """Set the actions of several agents, the agents that take part in the step, and their
-        order."""
+        """Store the agents' `actions`, and determine by the rules in `sharing` which agents take
+        part in this step and in which order."""
         world = self.world
         for agent, action in zip(self.agents, actions, strict=True):
             world.action[agent] = action
@@ -358,8 +366,8 @@ class Simulation:
         self._clear_terms()
 
     def terms_of(self, agent: int) -> tuple[float, ...]:
-        """Return an agent's reward of the last step by reward function, in the order of
-        `reward_names`."""
+        """Return what each reward function gave the agent in the last step, in the order of the
+        scenario's `reward_names`."""
         if len(self._members) == 1:
             return tuple([reward.terms[agent] for reward in self._active_member.rewards])
         playing, values = self._bound, [0.0] * len(self.scenario.reward_names)
@@ -368,13 +376,14 @@ class Simulation:
         return tuple(values)
 
     def set_terms(self, agent: int, values: Iterable[float]) -> None:
-        """Set an agent's reward terms."""
+        """Store `values` as what each reward function gave the agent in the last step, in the order
+        of the scenario's `reward_names`."""
         playing, term_values = self._bound, list(values)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
             reward.terms[agent] = term_values[slot]
 
     def _clear_terms(self) -> None:
-        """Set the reward terms of all agents to 0."""
+        """Set to 0 what each reward function gave each agent."""
         for agent in self.agents:
             self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 
@@ -388,13 +397,15 @@ class Simulation:
         self.set_terms(1, values)
 
     def look(self, agent: int = 1) -> ObjectView:
-        """Fill the view with what an agent sees, and return it."""
+        """Compute which cells the agent sees and what is in them, write this into the simulation's
+        view object, and return the view."""
         self.view.look(self.world, agent)
         self._bound.visibility.run(self.world, agent, self.view)
         return self.view
 
     def observe(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], agent: int = 1) -> None:
-        """Write an agent's observation into `grid`, (h, w, 3) uint8, and `item`, (3,) uint8.
+        """Write what an agent observes into `grid`, an (h, w, 3) uint8 array of cells, and `item`,
+        the (3,) uint8 object in its hand.
 
         Nothing is seen if the agent has left or does not exist.
         """
@@ -416,7 +427,8 @@ class Simulation:
         message: str = "",
         agent: int = 1,
     ) -> None:
-        """Run the rendering systems, which change nothing.
+        """Run the rendering systems, which draw the world without changing it; the finished frame
+        is passed to `show`.
 
         Args:
             show: gets the finished frame.
@@ -433,7 +445,8 @@ class Simulation:
             esper.process(canvas)
 
     def valid_actions(self, mask: NDArray[np.int8], agent: int = 1) -> None:
-        """Write 1 into (actions,) `mask` for each action that has an effect, else 0.
+        """Write into `mask`, an array with one value per action, 1 for each action that has an
+        effect for the agent now, else 0.
 
         All are 0 if the agent is away, or done while others are not.
         """
@@ -450,7 +463,8 @@ class Simulation:
 
 
 def _rebuild(scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]) -> Simulation:
-    """Return a simulation from its pickled scenario, row and reward terms."""
+    """Return a simulation made from the scenario, the world's record (row) and the agents' reward
+    terms that were pickled."""
     simulation = Simulation(scenario)
     simulation.world.restore(row)
     for agent, values in zip(simulation.agents, terms, strict=True):

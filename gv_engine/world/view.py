@@ -25,7 +25,8 @@ READ_ONLY_MESSAGE = "a rule writes view.{}, which all views of all worlds share;
 
 
 def _make_read_only_property(name: str) -> Any:
-    """Return a property that reads `_<name>` and raises `RuleError` when a rule writes it."""
+    """Return a property that reads the attribute `_<name>`, and raises `RuleError` when a rule
+    writes it."""
 
     def refuse(view: ObjectView, value: object) -> None:
         """Raise `RuleError` for a write."""
@@ -54,7 +55,7 @@ class ObjectView:
     height, width, y, x = map(_make_read_only_property, ("height", "width", "y", "x"))
 
     def __init__(self, area: Area) -> None:
-        """Make a view of an area, with nothing in it."""
+        """Make an empty view of `area`, the cells that an agent may see."""
         self.area = area
         self._height, self._width = area.shape
         self._y, self._x = area.observer
@@ -63,7 +64,8 @@ class ObjectView:
         self._set_cells([NOTHING] * size, [0] * size)
 
     def _set_cells(self, entities: list[int], opaque: list[Any]) -> None:
-        """Set the entities and opaque flags of all cells, row-major; nothing is seen."""
+        """Store for all cells, row by row, which of `entities` shows and whether the cell blocks
+        vision (`opaque`); mark all cells as not seen."""
         width = self._width
         self._entities, self._opaque = entities, opaque
         self._entity: NDArray[Any] | None = None
@@ -75,21 +77,22 @@ class ObjectView:
 
     @property
     def entity(self) -> NDArray[Any]:
-        """Return (h, w) entities that show in the cells."""
+        """(h, w) array with the number of the entity that shows in each cell."""
         if self._entity is None:
             self._entity = self._make_cell_array(self._entities)
         return self._entity
 
     @property
     def opaque(self) -> NDArray[Any]:
-        """Return (h, w) opaque flags; from now on rules may write them."""
+        """(h, w) array, True for cells that block vision; from the first access on rules may write
+        it."""
         if isinstance(self._clear, list):
             self._clear = _WritableRows(self._make_cell_array(self._opaque))
         return self._clear.opaque
 
     @property
     def seen(self) -> NDArray[Any]:
-        """Return (h, w) seen flags, which rules may write."""
+        """(h, w) array, True for cells that the agent sees; visibility rules write it."""
         array: NDArray[Any] = np.asarray(self._seen, object)
         self._seen = array
         return array
@@ -99,7 +102,8 @@ class ObjectView:
         return np.array(values, object).reshape(self.area.shape)
 
     def look(self, w: ObjectWorld, agent: int) -> None:
-        """Fill the view with the area around an agent, turned so that the agent looks up."""
+        """Fill the view with the cells around an agent in world `w`, turned so that the agent faces
+        up; no cell is marked as seen yet."""
         blocks_vision = w.blocks_vision
         entities, self._ground = w.around(agent, self.area)
         opaque = [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in entities]
@@ -120,24 +124,25 @@ class ObjectView:
         self._set_cells(entities, opaque)
 
     def clear_row(self, i: int) -> int:
-        """Return the transparent cells of a row as bits; bit j is column j."""
+        """Return an integer whose bits mark the cells of view row `i` that do not block vision; bit
+        j is column j."""
         return self._clear[i][0]
 
     def clear_row_from_right(self, i: int) -> int:
-        """Return the transparent cells of a row as bits, from the right: bit j is column width - 1
-        - j."""
+        """Return an integer whose bits mark the cells of view row `i` that do not block vision; bit
+        j is column width - 1 - j."""
         return self._clear[i][1]
 
     def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
-        """Set the seen cells of a row as bits: from the left in `seen`, from the right in
-        `from_right`."""
+        """Mark cells of view row `i` as seen: column j for each bit j of `seen`, column width - 1 -
+        j for each bit j of `from_right`."""
         self._seen[i] = _unpack_bits(seen, from_right, self._width)
 
     def show(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], item: NDArray[np.uint8]
     ) -> None:
-        """Write the seen cells as (type, state, colour) into (h, w, 3) `grid`, and the held object
-        into `item`."""
+        """Write the cells that are marked as seen into `grid`, an (h, w, 3) array of (type, state,
+        colour), and the object in the agent's hand into `item`."""
         shown = w.shown(self._entities, chain.from_iterable(self._seen))
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         if w.layout.oriented:
@@ -148,8 +153,8 @@ class ObjectView:
     def show_ground(
         self, w: ObjectWorld, agent: int, grid: NDArray[np.uint8], out: NDArray[np.uint8]
     ) -> None:
-        """Write the ground of the seen cells into (h, w, 3) `out`, where `grid` is the result of
-        `show`.
+        """Write the ground objects of the seen cells into `out`, an (h, w, 3) array of (type,
+        state, colour); `grid` is the result of `show`.
 
         Floor where nothing lies, and Hidden where `grid` is Hidden.
         """
@@ -161,8 +166,8 @@ class ObjectView:
 
 
 def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
-    """Write all cells of an object world, seen or not, into (H, W, 3) `out`, see
-    `StepArrays.whole`."""
+    """Write (type, state, colour) of all cells of the grid, seen or not, into `out`, an (H, W, 3)
+    array; see `StepArrays.whole`."""
     out[...] = HIDDEN, 0, 0
     cells, (height, width, _) = w.cells(), out.shape
     # of several in a cell the first shows; the agent itself has precedence
@@ -176,7 +181,8 @@ def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> No
 
 @lru_cache(maxsize=4096)
 def _compute_clear_bits(opaque: tuple[Any, ...]) -> tuple[int, int]:
-    """Return bits of the cells that are not opaque, counted from the left and from the right."""
+    """Return two integers whose bits mark the cells of a row that are not `opaque`, so that one can
+    look through: counted from the left, and from the right."""
     from_left, from_right = (
         sum(1 << j for j, blocked in enumerate(cells) if not blocked)
         for cells in (opaque, opaque[::-1])
@@ -211,14 +217,15 @@ _AREA = "view_{}_{}_{}_{}"
 
 
 def parse_view_sizes(names: Iterable[str]) -> dict[str, int]:
-    """Return height, width, y and x of a view from the field names of its record; {} for another
-    record."""
+    """Return height, width, y and x of a view, which the field names of its compiled record
+    contain; {} if these are names of another record."""
     field = next((name for name in names if name.startswith("view_")), "")
     return dict(zip(("height", "width", "y", "x"), map(int, field.split("_")[1:]), strict=False))
 
 
 def make_view_dtype(area: Area, by_rows: bool, with_entities: bool = True) -> np.dtype[Any]:
-    """Return the dtype of the record that stands for an `ObjectView` in compiled code.
+    """Return the dtype of the record by which compiled code represents an `ObjectView` (what an
+    agent sees) of `area`.
 
     Args:
         area: part of the grid that is seen.
@@ -257,7 +264,8 @@ def make_view_dtype(area: Area, by_rows: bool, with_entities: bool = True) -> np
 
 
 def make_view_record(area: Area, by_rows: bool, with_entities: bool = True) -> np.ndarray[Any, Any]:
-    """Return a (1,) array of `make_view_dtype`, with the sizes filled in."""
+    """Return a new (1,) array for what an agent sees of `area`, with its sizes filled in; the other
+    arguments are those of `make_view_dtype`."""
     record = np.zeros(1, make_view_dtype(area, by_rows, with_entities))
     record["height"], record["width"] = area.shape
     record["y"], record["x"] = area.observer

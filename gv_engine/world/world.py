@@ -70,7 +70,7 @@ class ObjectWorld(Verbs, World):
     terminated = truncated = False
 
     def __init__(self, layout: Layout) -> None:
-        """Make an empty world of a layout."""
+        """Make an empty world with the sizes, components and object types of `layout`."""
         self.layout = layout
         self.context = EsperContext()
         self.capacity = layout.capacity
@@ -121,7 +121,8 @@ class ObjectWorld(Verbs, World):
         return np.array(self._alive, object)
 
     def clear(self) -> None:
-        """Reset to a world without a grid and with nothing but agents; the generator stays."""
+        """Remove the grid and all entities but the agents, as before a new level; the random number
+        generator stays."""
         self.height = self.width = 0
         self.steps = self.error = 0
         self.terminated = self.truncated = False
@@ -154,20 +155,22 @@ class ObjectWorld(Verbs, World):
             self._allocate_entity(prefab)
 
     def attach(self, e: int, component: Any) -> None:
-        """Attach a component to an entity; the columns read this very instance."""
+        """Give entity `e` the object `component`; the world's columns read and write this very
+        object."""
         with self.context:
             esper.add_component(e, component)
         self._by_class[type(component)].rows[e] = component
 
     def detach(self, e: int, cls: type) -> None:
-        """Remove a component from an entity."""
+        """Take the component of class `cls` away from entity `e`; do nothing if it has none."""
         with self.context:
             esper.try_remove_component(e, cls)
         columns = self._by_class[cls]
         columns.rows[e] = columns.default
 
     def spawn(self, kind: int) -> int:
-        """Return a new object of a type, not yet in a cell: the lowest free entity.
+        """Create an object of the type number `kind`, not yet in any cell, and return its entity
+        number, the lowest free one.
 
         Raises:
             CapacityError: all entities are in use.
@@ -179,7 +182,8 @@ class ObjectWorld(Verbs, World):
         return self._allocate_entity(prefabs[kind])
 
     def claim(self) -> int:
-        """Mark the lowest free entity as used, without any component, and return it.
+        """Mark the lowest free entity number as used, without giving it any component, and return
+        the number.
 
         Raises:
             CapacityError: all entities are in use.
@@ -187,7 +191,8 @@ class ObjectWorld(Verbs, World):
         return self._allocate_entity(())
 
     def _allocate_entity(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
-        """Mark the lowest free entity as used, attach the components of a prefab, and return it."""
+        """Mark the lowest free entity number as used, attach new components as `prefab` lists them,
+        and return the number."""
         e, alive, capacity = self.free, self._alive, self.capacity
         while e < capacity and alive[e]:
             e += 1
@@ -199,7 +204,8 @@ class ObjectWorld(Verbs, World):
         return e
 
     def place(self, e: int, y: int, x: int) -> None:
-        """Move an entity into a free cell, out of the cell where it stood."""
+        """Move entity `e` into the cell (y, x), which must be free, and out of the cell where it
+        was."""
         places = self._places
         # fast path without a call per column: resets spend most time here
         if (
@@ -220,7 +226,8 @@ class ObjectWorld(Verbs, World):
             super().place(e, y, x)
 
     def enclose(self, kind: int) -> None:
-        """Put new objects of a type into all cells at the edge of the grid, row by row."""
+        """Put a new object of the type number `kind` into each cell at the edge of the grid, row by
+        row."""
         cells, prefabs = _list_edge_cells(self.height, self.width), self._prefabs
         new = range(self.free, self.free + len(cells))
         # fast path for all cells at once, in a third of the time
@@ -244,7 +251,8 @@ class ObjectWorld(Verbs, World):
             super().enclose(kind)
 
     def remove(self, e: int) -> None:
-        """Remove an entity from the world; its index is free again."""
+        """Remove entity `e` with all its components from the world; its number is then free for
+        another entity."""
         if e == NOTHING:
             return
         self.lift(e)
@@ -257,12 +265,13 @@ class ObjectWorld(Verbs, World):
         self.free = min(self.free, e)
 
     def state_of(self, e: int) -> int:
-        """Return the state of an entity, 0 for types with one state."""
+        """Return the number of the state that entity `e` is in; 0 for types with a single state."""
         column = self._state_columns[self.kind.value[e]]
         return 0 if column is None else column[e]
 
     def set_state(self, e: int, state: int) -> None:
-        """Set the state of an entity, with the components that the type has in this state."""
+        """Put entity `e` into state number `state` of its type, and give it the components that the
+        type has in this state."""
         kind = self.kind.value[e]
         column = self._state_columns[kind]
         if column is None:
@@ -288,28 +297,30 @@ class ObjectWorld(Verbs, World):
         return kind in self._grounds
 
     def add(self, e: int, column: str) -> None:
-        """Add a component, by the name of its columns, with default values; an existing one is
-        replaced."""
+        """Give entity `e` a component with default values, named by its `column` in the world, such
+        as "door"; replace one that it has."""
         columns = self._get_columns(column)
         self._check_writable(e)
         self.attach(e, columns.cls())
 
     def take(self, e: int, column: str) -> None:
-        """Remove a component from an entity, by the name of its columns."""
+        """Take a component away from entity `e`; the component is named by its `column` in the
+        world, such as "door"."""
         columns = self._get_columns(column)
         self._check_writable(e)
         self.detach(e, columns.cls)
 
     def _check_writable(self, e: int) -> None:
-        """Raise an error unless `e` is an entity other than NOTHING; negative indices are not
-        allowed."""
+        """Raise an error unless `e` is the number of an entity other than NOTHING; negative numbers
+        are refused."""
         if not 0 <= e < self.capacity:
             raise errors.OutOfBoundsError(e, 0, self.capacity)
         if e == NOTHING:
             raise errors.ColumnError(TO_NOTHING)
 
     def _get_columns(self, column: str) -> ComponentColumns:
-        """Return the columns of a component by name.
+        """Return the columns (one value per entity) of the component with this name in the world,
+        such as "door".
 
         Raises:
             ColumnError: there are no columns of this name.
@@ -321,7 +332,8 @@ class ObjectWorld(Verbs, World):
         return columns
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
-        """Return (n,) int64 objects on the grid that have a component, row by row.
+        """Return the (n,) entity numbers of all objects on the grid that have the component with
+        these `columns`, row by row.
 
         Of two objects in a cell, the one on the ground comes first.
         """
@@ -339,7 +351,8 @@ class ObjectWorld(Verbs, World):
         return np.array([e for e in stacked.ravel().tolist() if columns.has[e]], np.int64)
 
     def of_type(self, kind: int) -> NDArray[np.int64]:
-        """Return (n,) int64 objects of a type on the grid, row by row."""
+        """Return the (n,) entity numbers of all objects on the grid of the type number `kind`, row
+        by row."""
         count, cells = self.placed[kind], self.ground if self.on_ground(kind) else self.at
         with self.context:
             entities = [e for e, of in esper.get_component(Kind) if of.value == kind]
@@ -354,8 +367,8 @@ class ObjectWorld(Verbs, World):
         )
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
-        """Return (H, W) int64 distances from a cell to each cell around obstacles; -1 where there
-        is no way."""
+        """Return an (H, W) array: the number of steps on the shortest way from cell (y, x) to each
+        cell around obstacles; -1 where there is no way."""
         steps = np.empty((self.height, self.width), np.int64)
         self.walk_from(y, x, steps)
         return steps
@@ -372,18 +385,20 @@ class ObjectWorld(Verbs, World):
         return int(place.y == y and place.x == x)
 
     def is_taken(self, y: int, x: int) -> bool:
-        """Return True if an agent is in a cell that holds one agent only."""
+        """Return True if the cell (y, x) holds a solid agent, so that no other one can enter."""
         return not self.is_alone and super().is_taken(y, x)
 
     def stand(self, agent: int, y: int, x: int) -> None:
-        """Put an agent into a cell, on top of whatever is there."""
+        """Put an agent into the cell (y, x), on top of the objects there; y = x = -1 takes it off
+        the grid."""
         if self.is_alone:
             self.position.y[agent], self.position.x[agent] = y, x
         else:
             super().stand(agent, y, x)
 
     def fail(self, message: str) -> None:
-        """Raise an error because a rule is not defined on this world.
+        """Raise a RuleError with this message: a rule cannot go on in the present state of the
+        world.
 
         Raises:
             RuleError: always.
@@ -391,7 +406,8 @@ class ObjectWorld(Verbs, World):
         raise errors.RuleError(message)
 
     def adopt(self) -> None:
-        """Take over changes that other code made to the components through esper.
+        """Take over into the columns what an author's code has changed directly in esper, the
+        library that stores the components.
 
         Raises:
             RuleError: the code left something that a world cannot hold; the message names the right
@@ -410,8 +426,8 @@ class ObjectWorld(Verbs, World):
                         rows[e] = columns.default
 
     def cells(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
-        """Return (H, W, 3) uint8 type, state and colour index of the entity that shows in each
-        cell.
+        """Return an (H, W, 3) array of (type, state, colour) numbers: how each cell looks, by the
+        topmost object in it.
 
         Args:
             marked: (H, W) bool; if given, return (n, 3) for these cells only.
@@ -420,25 +436,27 @@ class ObjectWorld(Verbs, World):
         return self._get_appearances(np.where(things != NOTHING, things, below))
 
     def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
-        """Return (H, W, 3) uint8, like `cells`, of the ground only; None in worlds without
-        ground."""
+        """Return an (H, W, 3) array like that of `cells`, but of the ground layer alone (of the
+        cells that the mask `marked` selects); None in worlds without this layer."""
         if "ground" not in self.layout.layers:
             return None
         return self._get_appearances(self._select_cells(self.ground, marked))
 
     def _select_cells(self, cells: NDArray[Any], marked: NDArray[np.bool_] | None) -> NDArray[Any]:
-        """Return the cells inside the grid; only the marked ones if `marked` is given."""
+        """Return the part of `cells` inside the grid; only the cells that the mask `marked`
+        selects, if given."""
         inside = cells[: self.height, : self.width]
         return inside if marked is None else inside[marked]
 
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return (..., 3) uint8 type, state and colour index of an array of entities."""
+        """Return (type, state, colour) numbers for the entity numbers `entities`: an array of the
+        same shape with 3 more at the end."""
         flat = np.frombuffer(self.shown(entities.ravel().tolist(), repeat(True)), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
     def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
-        """Return the entities in an agent's area, row by row: (h * w) things and (h * w) ground
-        objects.
+        """Return the entity numbers in the cells of `area` as the agent is turned, row by row: (h *
+        w) objects above the ground, and (h * w) ground objects.
 
         Cells off the grid are OUTSIDE. The second list is empty in worlds without ground.
         """
@@ -449,8 +467,8 @@ class ObjectWorld(Verbs, World):
         return things, self._flat_layers[1].take(numbers).tolist() if has_ground else []
 
     def shown(self, entities: Sequence[int], seen: Iterable[Any]) -> bytearray:
-        """Return type, state and colour of entities as 3 bytes each; Hidden for unseen entities and
-        OUTSIDE."""
+        """Return type, state and colour of each of `entities`, 3 bytes each; Hidden where `seen` is
+        false and for cells off the grid (OUTSIDE)."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
         looks = _HIDDEN * len(entities)
         for k, e in compress(zip(count(0, len(_HIDDEN)), entities), seen):
@@ -471,7 +489,8 @@ class ObjectWorld(Verbs, World):
     # ---- the row -------------------------------------------------------------------------
 
     def snapshot(self) -> NDArray[Any]:
-        """Return the world as one row: a () array of `layout.dtype`, independent of the world.
+        """Return a record (row) of the whole world: an array of shape () and dtype `layout.dtype`,
+        which later changes of the world do not affect.
 
         Raises:
             RuleError: a value does not fit into its column; compiled code would wrap it around.
@@ -502,7 +521,8 @@ class ObjectWorld(Verbs, World):
         return row
 
     def restore(self, row: NDArray[Any]) -> None:
-        """Load the world from a row; it continues in the same way as the original.
+        """Set the whole world to the state that `row`, a record from `snapshot`, holds; it then
+        continues as the recorded world would.
 
         Args:
             row: row of a world of this layout; check rows from elsewhere by `Scenario.check`.
@@ -533,7 +553,8 @@ class ObjectWorld(Verbs, World):
                     self.attach(e, columns.cls(*(column[e] for column in values)))
 
     def fork(self) -> ObjectWorld:
-        """Return an independent world with the same state and the same future."""
+        """Return an independent copy of the world, which has the same state and, for the same
+        actions, the same future."""
         other = ObjectWorld(self.layout)
         other.restore(self.snapshot())
         return other
@@ -557,15 +578,15 @@ _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items(
 
 @lru_cache(maxsize=64)
 def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
-    """Return the (y, x) cells at the edge of a grid, row by row."""
+    """Return (y, x) of all cells at the edge of a grid of this size, row by row."""
     whole = product(range(height), range(width))
     return [(y, x) for y, x in whole if y in (0, height - 1) or x in (0, width - 1)]
 
 
 @contextmanager
 def _name_value_in_errors(place: str) -> Iterator[None]:
-    """Context manager: errors about a value that does not fit into its array become `RuleError`
-    with its name."""
+    """Context manager: turn the error that a value does not fit into its array into a `RuleError`
+    that begins with `place`, the value's name."""
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:
@@ -573,7 +594,7 @@ def _name_value_in_errors(place: str) -> Iterator[None]:
 
 
 def _rebuild_world(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
-    """Return a world from its pickled layout and row."""
+    """Return a world made from the layout and the record (row) that were pickled."""
     world = ObjectWorld(layout)
     world.restore(row)
     return world
