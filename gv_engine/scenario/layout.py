@@ -326,8 +326,8 @@ class Layout:
 
     @cached_property
     def looks_dtype(self) -> np.dtype[Any]:
-        """Structured dtype of a world's record (row) in a batch: the row itself, followed by data
-        derived from it.
+        """Structured dtype of a world's record in a batch: the row itself, followed by what the
+        cells look like (`looks`) and other data that compiled code derives from the row.
 
         Every write to a source column updates the derived data; `stale` is 1 if another row was
         copied in since. Cells are numbered row by row; bit c % 64 of word c // 64 is cell c.

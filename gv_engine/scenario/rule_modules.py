@@ -185,7 +185,8 @@ def get_rule_folder(name: str) -> Path:
 
 
 def make_package_name(files: Iterable[Path], offset: int = 0) -> str:
-    """Return the module name of the package that holds these rule files of one folder.
+    """Return the module name of the package that holds these rule files of one folder, whose object
+    types are numbered from `offset` on.
 
     Args:
         files: the resolved files, in the order in which they are imported.

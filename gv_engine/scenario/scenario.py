@@ -245,8 +245,8 @@ class Scenario:
         message: str = "",
         agent: int = 1,
     ) -> Canvas:
-        """Return the canvas on which the rendering systems draw world `w`; the finished picture
-        goes to `show`.
+        """Return the canvas on which the rendering systems draw world `w`, with the `terms` of the
+        last reward; the finished picture goes to `show`.
 
         Args:
             w: a `World` or a `RowWorld` of this scenario.

@@ -122,8 +122,8 @@ class BoundCall:
         return own or any(call.can_act for call in self._inner)
 
     def _make_action_test(self) -> Callable[[Any, int, int], bool]:
-        """Return the function `(w, agent, action)` for `acts`, which tells if the call has an
-        effect for an action."""
+        """Return a function `(w, agent, action)` that returns True if the call has an effect when
+        the agent takes the action."""
         if self._system.phase is not Phase.TRANSITION:
             return self._test_answers
         if self._condition is None or self._by_itself:

@@ -483,8 +483,8 @@ class MathyEnv:
     def _explain_invalid(
         self, state: MathyEnvState, action: MathyAction, pair: tuple[int, int]
     ) -> str:
-        """Return the error message for an invalid action, with what is wrong and which actions are
-        allowed."""
+        """Return the error message for an invalid `action`, which stands for the `pair` of a rule
+        and a node: what is wrong, and what is allowed."""
         rule, node = pair
         text = state.agent.problem
         start = f"action {action!r} is invalid in {text!r}: "

@@ -326,8 +326,8 @@ def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
 
 
 def _can_factor_out(left: Node, right: Node) -> bool:
-    """Return True if a common factor of two terms can be taken out: both are operands, or
-    neighbours in a chain of sums."""
+    """Return True if a common factor can be taken out of two operands of a sum: each is a term, or
+    a sum whose nearest operand is one."""
     a, b = left.term, right.term
     if a is None and b is None:
         a, b = _side_term(left, ADD, "right"), _side_term(right, ADD, "left")

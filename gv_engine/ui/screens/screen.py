@@ -243,8 +243,8 @@ class AppContext:
         """
 
     def resume_game(self, file: Path) -> None:
-        """Continue the game saved in the replay `file` from its last step; its scenario may run
-        Python.
+        """Continue the game saved in the replay `file` from its last step. Calling this names the
+        scenario, whose Python is then allowed to run.
 
         Raises:
             GVEngineError, OSError: the game cannot be played.
