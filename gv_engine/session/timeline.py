@@ -277,8 +277,8 @@ class SessionHistory:
 
 
 def _titled_summary(timeline: Timeline) -> list[tuple[str, EpisodeSummary]]:
-    """Return [(scenario name, summary)] of a timeline that the player has left; [] if its summary is
-    missing or not listed."""
+    """Return [(scenario name, summary)] of a timeline that the player has left; [] if its summary
+    is missing or not listed."""
     if timeline.summary is None or not timeline.is_listed:
         return []
     return [(timeline.scenario.name, timeline.summary)]

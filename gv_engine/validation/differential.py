@@ -437,8 +437,8 @@ def _find_batch_fault(scenario: Scenario, kind: str, turns: int, seed: int) -> s
 def _step_alone(
     batch: Backend, row: NDArray[Any], actions: NDArray[np.int64], mode: int
 ) -> dict[str, Any]:
-    """Take a step from the world `row` in a batch of one world, in the autoreset mode `mode`; return
-    the outputs by name."""
+    """Take a step from the world `row` in a batch of one world, in the autoreset mode `mode`, and
+    return the outputs by name."""
     if actions[0] == KEEP:
         return {"row": row}
     if actions[0] == RESTART:
