@@ -401,8 +401,8 @@ class Layout:
 
 _CHUNK_BYTES = 2**22
 """Size of rows in bytes that are checked at once, to limit memory."""
-_MAX_STEPS = int(np.iinfo(np.int32).max)
-"""Maximum accepted number of steps: that of the column."""
+_MAX_STEPS = int(np.iinfo(np.int32).max) - 1
+"""Maximum accepted number of steps: after one more, the column is full."""
 
 _Errors = tuple[NDArray[np.bool_], str]
 """(n, E) mask of wrong entities, and a template of the problem for `_format_problem`."""

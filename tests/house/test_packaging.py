@@ -67,7 +67,7 @@ def test_wheel_works_away_from_the_checkout(site: Path) -> None:
             sys.path += sys.argv[1:]
 
             import components, gv_engine, systems
-            from gv_engine.scenario.files import ASSETS, SCENARIOS
+            from gv_engine.scenario.resources import ASSETS, SCENARIOS
             from importlib.metadata import distribution
 
             main = distribution("gv-engine").entry_points["gv-engine"].load()

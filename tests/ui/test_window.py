@@ -53,7 +53,7 @@ def cpu_seconds(process: subprocess.Popen[str]) -> float:
 
 def test_a_held_key_walks_on_until_it_is_let_go(player: Player):
     player.screen.xdotool("keydown", "Left")
-    for _ in range(4):
+    for _ in range(8):
         wait_for_change(player)
     player.screen.xdotool("keyup", "Left")
     wait_for_rest(player)
