@@ -130,7 +130,7 @@ def _make_vector_stepper(processes: int) -> Callable[[int], int]:
     number."""
     import numpy as np
 
-    from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
+    from gv_engine.domains.algebra.gym_env import ExpressionVectorEnv
 
     envs = ExpressionVectorEnv("mathy-poly-simplify-normal", GAMES, processes=processes)
     rng = np.random.default_rng(0)
@@ -166,21 +166,21 @@ def every_move(problems: Problems) -> Callable[[int], int]:
 
 def whole_texts(problems: Problems) -> Callable[[int], int]:
     """with whole texts read by mathy_core"""
-    from gv_engine.domains.algebra import parsing
+    from gv_engine.domains.algebra import rule_set
 
-    parsing._parse_printed = parsing._parse_with_library  # type: ignore[assignment]  # in this process
+    rule_set._parse_printed = rule_set._parse_with_library  # type: ignore[assignment]  # in this process
     return gv_engine(problems)
 
 
 def whole_trees(problems: Problems) -> Callable[[int], int]:
     """with whole trees handed to mathy_core"""
-    from gv_engine.domains.algebra import parsing, rule_set
+    from gv_engine.domains.algebra import rule_set
 
     def apply(self: Any, root: Any, node: int, number: int) -> Any:
         """Apply a rule to a node through mathy_core's own tree."""
-        tree = parsing.to_library(root)
+        tree = rule_set.to_library(root)
         change = rule_set._get_change(self[number], tree.nodes[node])
-        result = parsing.from_library(change.result.get_root(), tree.sources)  # type: ignore[union-attr]  # there is one
+        result = rule_set.from_library(change.result.get_root(), tree.sources)  # type: ignore[union-attr]  # there is one
         return result.text, rule_set.parse_again(result)
 
     rule_set.RuleSet.apply = apply  # type: ignore[method-assign]  # in this process
@@ -189,9 +189,9 @@ def whole_trees(problems: Problems) -> Callable[[int], int]:
 
 def library_constructors(problems: Problems) -> Callable[[int], int]:
     """with nodes constructed by mathy_core"""
-    from gv_engine.domains.algebra import parsing
+    from gv_engine.domains.algebra import rule_set
 
-    parsing._default_attributes = lambda kind: vars(kind())
+    rule_set._default_attributes = lambda kind: vars(kind())
     return gv_engine(problems)
 
 

@@ -15,7 +15,7 @@ RENDER_MODES = {
 }
 """The `gv_engine.envs.render_modes.RenderMode` of each name. Stepping imports none of them."""
 
-CELL_RENDERER = "gv_engine.ui.drawing.tile_canvas:render_cells"
+CELL_RENDERER = "gv_engine.ui.drawing.sprites:render_cells"
 """Function that draws the cells of pixel observations."""
 
 KEY_READER = "gv_engine.ui.input.bindings:free_key"

@@ -9,9 +9,16 @@ from __future__ import annotations
 import esper
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.rules.frame import TreeNode
-from gv_engine.rules.rewriting import ExpressionCanvas, Rewriting
-from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, system
+from gv_engine.rules.objects import TreeNode
+from gv_engine.rules.system import (
+    RENDERING,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    ExpressionCanvas,
+    Rewriting,
+    system,
+)
 
 MOST_VISITS = 3
 """Visits of one expression that are allowed; the next visit loses."""

@@ -22,7 +22,7 @@ from gv_engine.rules.system import REGISTRIES, Phase
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.map import grid_to_text
 from gv_engine.vector.backend import make_batch
-from gv_engine.world.autoreset import DISABLED, KEEP
+from gv_engine.world.simulation import DISABLED, KEEP
 from tests import DATA
 
 RULES: dict[str, Any] = {

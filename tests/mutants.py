@@ -49,7 +49,7 @@ FILES = (
     "gv_engine/world/simulation.py",
     "gv_engine/rules/geometry.py",
     "gv_engine/rules/world.py",
-    "gv_engine/world/view.py",
+    "gv_engine/world/columns.py",
     "gv_engine/compiler/rng.py",
 )
 """What decides results."""

@@ -26,8 +26,8 @@ from gv_engine.scenario.loading import (
     read_scenario,
 )
 from gv_engine.scenario.plugin import MINARI, AnyScenario, get_plugin
+from gv_engine.scenario.rule_modules import Consent, Trust
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.trust import Consent, Trust
 
 if MINARI.missing_message:
     raise MissingExtraError(MINARI.missing_message)

@@ -18,7 +18,7 @@ from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.plugin import PUFFERLIB
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
-from gv_engine.world.autoreset import SAME_STEP
+from gv_engine.world.simulation import SAME_STEP
 
 if PUFFERLIB.missing_message:
     raise MissingExtraError(PUFFERLIB.missing_message)

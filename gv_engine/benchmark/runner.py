@@ -148,9 +148,9 @@ def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
     """Train a network with PPO on a scenario, and return its results on the test levels."""
     # here, as torch takes its time
-    from gv_engine.learning.config import RECURRENT_DEFAULTS, Hyperparameters
     from gv_engine.learning.ppo import Learner, make_training_env
     from gv_engine.learning.run_folder import Run
+    from gv_engine.learning.training import RECURRENT_DEFAULTS, Hyperparameters
 
     grid, levels = find_scenario(scenario), split_levels(scenario)
     defaults: dict[str, Any] = RECURRENT_DEFAULTS if runner.settings["memory"] else {}

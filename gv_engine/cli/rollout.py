@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gv_engine.cli import options as cli
 from gv_engine.cli.replay import load_verified
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.rollout.episode_folder import EpisodeFolder, read
-from gv_engine.rollout.episode_stats import EpisodeStats
+from gv_engine.rollout.episode_folder import EpisodeFolder, EpisodeStats, read
 from gv_engine.rollout.policy import ActionSequence, policy_digest
 from gv_engine.rollout.shards import Job, Shard
 from gv_engine.scenario.loading import load_scenario

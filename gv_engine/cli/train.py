@@ -15,8 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.learning.config import RECURRENT_DEFAULTS, Hyperparameters, StopCondition
-from gv_engine.learning.training import Training, TrainingSlices
+from gv_engine.learning.training import (
+    RECURRENT_DEFAULTS,
+    Hyperparameters,
+    StopCondition,
+    Training,
+    TrainingSlices,
+)
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference, load_scenario

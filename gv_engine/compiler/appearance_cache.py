@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from components.appearance import FLOOR
 from gv_engine.compiler.intrinsics import owning_world, writable_view
-from gv_engine.compiler.list_methods import TYPES_UNKNOWN
 from gv_engine.compiler.method_registry import (
     LAYOUTS,
     is_omitted,
@@ -27,6 +26,7 @@ from gv_engine.compiler.method_registry import (
 )
 from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, overload, types
 from gv_engine.compiler.records import DerivedColumn, EmptyGround, get_world_record
+from gv_engine.compiler.spawn_remove import TYPES_UNKNOWN
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import RuleError
 

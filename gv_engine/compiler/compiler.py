@@ -26,14 +26,12 @@ from gv_engine.compiler import (
     exceptions,
     intrinsics,
     link_units,
-    list_methods,
     method_registry,
     numba_pipeline,
     observation,
     program_cache,
     records,
     rng,
-    simd,
     spawn_remove,
 )
 from gv_engine.compiler.loop import BatchLoop, link_loop
@@ -64,8 +62,8 @@ _SETTINGS = (
 """Numba settings that change the compiled code; most come from variables such as NUMBA_OPT."""
 
 _GENERATORS = (
-    *(intrinsics, method_registry, exceptions, spawn_remove, list_methods, appearance_cache),
-    *(numba_pipeline, records, link_units, simd),
+    *(intrinsics, method_registry, exceptions, spawn_remove, spawn_remove, appearance_cache),
+    *(numba_pipeline, records, link_units, observation),
 )
 """Modules whose functions generate code, so that no rule refers to them by name."""
 

@@ -29,7 +29,8 @@ from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.layout import LEADING_FIELDS, RNG
-from gv_engine.world.autoreset import (
+from gv_engine.world.rng import copy_generator, sample_member
+from gv_engine.world.simulation import (
     BEGIN,
     BUSY,
     KEEP,
@@ -40,7 +41,6 @@ from gv_engine.world.autoreset import (
     starts_episode,
     write_outputs,
 )
-from gv_engine.world.rng import copy_generator, sample_member
 
 if TYPE_CHECKING:
     from gv_engine.scenario.scenario import Scenario

@@ -16,7 +16,7 @@ __all__ = ["load_scenario"]
 def __getattr__(name: str) -> Any:
     # imported late, because loading imports the domains
     if name in __all__:
-        from gv_engine.scenario import loading
+        from gv_engine.scenario import scenario
 
-        return getattr(loading, name)
+        return getattr(scenario, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,8 +12,7 @@ from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import System
 from gv_engine.scenario.calls import find_value_kind
-from gv_engine.scenario.fields import parse_value
-from gv_engine.scenario.json_schema import (
+from gv_engine.scenario.fields import (
     BOOLEAN,
     COLOR,
     DEFINITIONS,
@@ -24,6 +23,7 @@ from gv_engine.scenario.json_schema import (
     Key,
     KeyTable,
     enum_schema,
+    parse_value,
 )
 from gv_engine.scenario.reference_docs import first_sentence, load_formats
 

@@ -28,11 +28,10 @@ from gv_engine.editor.text_buffer import (
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS, GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
-from gv_engine.scenario.agents import AgentSpecs, read_agents
+from gv_engine.scenario.definitions import AgentSpecs, read_agents, read_object_types
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, FieldError, YamlNode, items, mapping
 from gv_engine.scenario.map import LEGEND, LEGEND_KEYS, Legend, Symbol, read_legend
-from gv_engine.scenario.object_types import read_object_types
 from gv_engine.scenario.random_values import RandomValues
 from gv_engine.scenario.resolver import NameResolver, TypeIds, list_referring_nodes
 

@@ -18,20 +18,15 @@ from numpy.typing import NDArray
 from gv_engine.envs.arg_checks import check_at_least, check_options
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
-from gv_engine.envs.render_modes import (
-    RenderedEnv,
-    Renderer,
-    check_render_mode,
-    with_usable_modes,
-)
+from gv_engine.envs.render_modes import RenderedEnv, Renderer, check_render_mode, with_usable_modes
 from gv_engine.late_imports import RENDER_MODES
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.fields import INT32_MAX
 from gv_engine.scenario.parameters import reject_settings
+from gv_engine.scenario.rule_modules import split_options
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.trust import split_options
 from gv_engine.vector.backend import make_batch
-from gv_engine.world.autoreset import DISABLED
+from gv_engine.world.simulation import DISABLED
 
 _Observation = TypeVar("_Observation")
 

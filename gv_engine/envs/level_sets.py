@@ -35,8 +35,7 @@ from gv_engine.scenario.files import atomic_write, parse_json, read_bytes
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.loading import check_reference, make_reference
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.vector.planning import get_expansion_size
+from gv_engine.vector.backend import Backend, get_expansion_size, make_batch
 from gv_engine.vector.seeding import make_seeded_generators
 
 # ---- sampled values ------------------------------------------------------------------------------

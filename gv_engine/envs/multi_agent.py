@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from gv_engine.envs.arg_checks import Seeds, as_output_arrays
 from gv_engine.envs.vector_environment import GridVectorEnv, VectorStep, add_presence_masks
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.world.autoreset import SAME_STEP
+from gv_engine.world.simulation import SAME_STEP
 
 
 class EachAgentVectorEnv(GridVectorEnv):

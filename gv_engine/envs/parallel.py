@@ -20,7 +20,7 @@ from gv_engine.rules.errors import MissingExtraError, describe_allowed
 from gv_engine.scenario.plugin import PARALLEL
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
-from gv_engine.world.autoreset import DISABLED, RESTART
+from gv_engine.world.simulation import DISABLED, RESTART
 
 if PARALLEL.missing_message:
     raise MissingExtraError(PARALLEL.missing_message)

@@ -11,7 +11,7 @@ import gymnasium
 from gv_engine.scenario.library import add_whole_files, gym_id, list_minigrid_grids
 from gv_engine.scenario.loading import as_scenario, pop_settings
 from gv_engine.scenario.plugin import DOMAINS, get_plugin
-from gv_engine.scenario.trust import pop_consent
+from gv_engine.scenario.rule_modules import pop_consent
 
 _PARALLEL = "gv_engine.envs.parallel:ParallelGridEnv"
 """Imported when needed, because PettingZoo is optional."""

@@ -34,15 +34,16 @@ from gv_engine.envs.render_modes import Renderer
 from gv_engine.envs.representations import MISSION, Arrays
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.vector.planning import (
+from gv_engine.vector.backend import (
+    Backend,
     Expansion,
     depends_on_steps,
     expand_states,
     get_expansion_size,
     hash_states,
+    make_batch,
 )
-from gv_engine.world import autoreset
+from gv_engine.world import simulation
 
 _Observation = TypeVar("_Observation")
 
@@ -318,7 +319,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._encoder.bind_backend(self._batch)
         # without `agent_id_grid`, which never changes
         self.recorded = (*self._encoder.recorded, *((MISSION,) if self.scenario.missions else ()))
-        self._mode = getattr(autoreset, self.autoreset_mode.name)
+        self._mode = getattr(simulation, self.autoreset_mode.name)
         self._copy = copy
         self._ended = np.zeros(num_lines, np.bool_)
         self._statistics = episode_statistics
@@ -403,7 +404,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         np.logical_or(out.terminated, out.truncated, out=self._ended)
         self._mark_ended_worlds()
         if np.count_nonzero(self._ended):  # faster than `any`
-            if self._mode == autoreset.SAME_STEP:
+            if self._mode == simulation.SAME_STEP:
                 self._add_final(info)
             if self._statistics:
                 self._add_episode(info, self._ended.copy(), out.returns, out.lengths, out.success)

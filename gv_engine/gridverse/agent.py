@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import components
-from gv_engine.gridverse.attributes import Value
 from gv_engine.gridverse.geometry import Orientation, Position, Transform
 from gv_engine.gridverse.grid_object import Floor, GridObject, NoneGridObject
-from gv_engine.gridverse.object_store import ObjectStore, get_store
+from gv_engine.gridverse.object_store import ObjectStore, Value, get_store
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.world.world import ObjectWorld
 

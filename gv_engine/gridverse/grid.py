@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.gridverse.attributes import Value
 from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Floor, GridObject, Hidden, NoneGridObject
-from gv_engine.gridverse.object_store import get_store, new_world
+from gv_engine.gridverse.object_store import Value, get_store, new_world
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import GROUND
 from gv_engine.world.world import ObjectWorld

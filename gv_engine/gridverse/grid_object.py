@@ -16,7 +16,7 @@ from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.doors import OPEN
 from components.matter import Opaque, Solid
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
-from gv_engine.gridverse.attributes import Flag
+from gv_engine.gridverse.object_store import Flag
 from gv_engine.gridverse.object_store import GridObject as GridObject
 from gv_engine.gridverse.object_store import class_of as class_of
 from gv_engine.gridverse.object_store import index_of as index_of

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from components.appearance import NONE_GRID_OBJECT
 from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.attributes import Value
 from gv_engine.gridverse.geometry import Orientation, Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Box, Color, Floor, GridObject, NoneGridObject, class_of
+from gv_engine.gridverse.object_store import Value
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectTypes

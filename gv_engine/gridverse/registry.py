@@ -21,16 +21,23 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 import systems  # noqa: F401  # fills the registries of systems
-from gv_engine.gridverse.functions import BuiltInFunction, apply_visibility, make_system
+from gv_engine.gridverse.functions import (
+    PROTOCOLS,
+    BuiltInFunction,
+    Rng,
+    VisibilityFunction,
+    apply_visibility,
+    arg_names,
+    make_system,
+)
 from gv_engine.gridverse.geometry import as_area
 from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.protocols import PROTOCOLS, Rng, VisibilityFunction, arg_names
 from gv_engine.gridverse.state import State
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD
 from gv_engine.rules.system import REGISTRIES, Phase, system_of
-from gv_engine.world.view import ObjectView
+from gv_engine.world.columns import ObjectView
 
 
 def from_visibility(

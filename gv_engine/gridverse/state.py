@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.gridverse.agent import Agent
-from gv_engine.gridverse.attributes import Value
 from gv_engine.gridverse.geometry import Position
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Box, Hidden
-from gv_engine.gridverse.object_store import get_store
+from gv_engine.gridverse.object_store import Value, get_store
 from gv_engine.gridverse.observation import agent_from_array, item_from_array, objects_from_array
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes

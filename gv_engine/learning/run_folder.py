@@ -30,10 +30,15 @@ from zipfile import ZIP_STORED, ZipFile
 import torch
 
 from gv_engine.envs.level_sets import LevelSet, check_level_seeds, level_set
-from gv_engine.learning.config import Hyperparameters, StopCondition
-from gv_engine.learning.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
+from gv_engine.learning.policy_file import (
+    POLICY_FILE,
+    PolicyFile,
+    RunError,
+    ScenarioSpec,
+    damaged_file_error,
+)
 from gv_engine.learning.ppo import Learner, TrainingMetrics
-from gv_engine.learning.spec import ScenarioSpec
+from gv_engine.learning.training import Hyperparameters, StopCondition
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.files import (
     ArrayError,

@@ -8,8 +8,7 @@ from functools import cached_property
 from time import process_time
 from typing import Any, NamedTuple
 
-from gv_engine.rollout.episode_folder import episode_rows
-from gv_engine.rollout.episode_stats import EpisodeStats
+from gv_engine.rollout.episode_folder import EpisodeStats, episode_rows
 from gv_engine.rollout.policy import (
     SOLVER,
     ActionSequence,

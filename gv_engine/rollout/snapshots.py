@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.files import ArrayError, NpzArchive, atomic_write, format_bytes, parse_json
 from gv_engine.scenario.loading import check_reference, load_reference, make_reference
+from gv_engine.scenario.rule_modules import Consent
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.scenario.trust import Consent
 
 __all__ = ["SnapshotError", "load", "load_reference", "save"]
 

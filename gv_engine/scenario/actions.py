@@ -13,9 +13,8 @@ from gv_engine.late_imports import KEY_READER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
 from gv_engine.scenario import fields
-from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import ErrorCollector, YamlNode
-from gv_engine.scenario.json_schema import Key, KeyTable
+from gv_engine.scenario import fields as schema
+from gv_engine.scenario.fields import ErrorCollector, Key, KeyTable, YamlNode
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 
 OWN_ACTION_KEYS: KeyTable = {

@@ -15,10 +15,9 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from gv_engine.rules.geometry import Action, Area
 from gv_engine.rules.system import REGISTRIES, Call, Parameter, Phase, System, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.agents import AgentSpecs
-from gv_engine.scenario.fields import YamlNode
-from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
+from gv_engine.scenario import fields as schema
+from gv_engine.scenario.definitions import AgentSpecs
+from gv_engine.scenario.fields import JsonSchema, Key, KeyTable, YamlNode
 from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, NameResolver
 from systems.reset import from_map
 

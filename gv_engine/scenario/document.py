@@ -13,15 +13,27 @@ from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
 from gv_engine.scenario import fields, library, packs, parameters
-from gv_engine.scenario.fields import ErrorCollector, FieldError, NodeBuilder, YamlNode
+from gv_engine.scenario.fields import (
+    TEXT,
+    ErrorCollector,
+    FieldError,
+    Key,
+    KeyTable,
+    NodeBuilder,
+    YamlNode,
+)
 from gv_engine.scenario.files import format_bytes, read_bytes
-from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings
 from gv_engine.scenario.plugin import list_playable_scenarios
-from gv_engine.scenario.rule_modules import SourceFile, hash_text
-from gv_engine.scenario.trust import DEFAULT_TRUST, Trust, is_file_reference
+from gv_engine.scenario.rule_modules import (
+    DEFAULT_TRUST,
+    SourceFile,
+    Trust,
+    hash_text,
+    is_file_reference,
+)
 
 # ---- identity ------------------------------------------------------------------------------------
 

@@ -12,18 +12,31 @@ from components.appearance import NONE
 from components.mission import Mission
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
-from gv_engine.rules.frame import VIEWS
 from gv_engine.rules.geometry import USUAL_ACTIONS
-from gv_engine.rules.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectType, ObjectTypes
+from gv_engine.rules.objects import (
+    GROUND,
+    OBJECT_TYPES,
+    USUAL_COLORS,
+    VIEWS,
+    ObjectType,
+    ObjectTypes,
+)
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario import fields, missions
-from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario import fields as schema
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
-from gv_engine.scenario.agents import AGENT_KEYS, AGENTS_FORM, ANY_AGENTS, AgentSpecs, read_agents
 from gv_engine.scenario.calls import CallReader, is_complete
+from gv_engine.scenario.definitions import (
+    AGENT_KEYS,
+    AGENTS_FORM,
+    ANY_AGENTS,
+    OBJECT_TYPE_KEYS,
+    AgentSpecs,
+    read_agents,
+    read_object_types,
+)
 from gv_engine.scenario.document import FILE_KEYS, Document
-from gv_engine.scenario.fields import ErrorCollector, YamlNode
-from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
+from gv_engine.scenario.fields import ErrorCollector, JsonSchema, Key, KeyTable, YamlNode
 from gv_engine.scenario.layout import Layout, round_up_size
 from gv_engine.scenario.map import (
     LEGEND_KEYS,
@@ -33,7 +46,6 @@ from gv_engine.scenario.map import (
     read_legend,
     read_map,
 )
-from gv_engine.scenario.object_types import OBJECT_TYPE_KEYS, read_object_types
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_procedural
 from gv_engine.scenario.random_values import RandomValues

@@ -22,9 +22,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.fields import YamlNode, make_unique, mapping, suggestion, text
+from gv_engine.scenario.fields import (
+    VARIANT,
+    Key,
+    YamlNode,
+    make_unique,
+    map_of,
+    mapping,
+    suggestion,
+    text,
+)
 from gv_engine.scenario.files import path_exists
-from gv_engine.scenario.json_schema import VARIANT, Key, map_of
 from gv_engine.scenario.resources import SCENARIOS
 
 # ---- merging -------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from gv_engine.scenario.files import check_digest, check_line, path_exists
 from gv_engine.scenario.library import ScenarioRef, add_whole_files, find_ref
 from gv_engine.scenario.parameters import reject_settings
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario, Domain, list_playable_scenarios
-from gv_engine.scenario.trust import Consent, Trust, split_options
+from gv_engine.scenario.rule_modules import Consent, Trust, split_options
 
 
 def load_scenario(

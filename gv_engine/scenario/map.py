@@ -14,14 +14,12 @@ from components.items import Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.errors import escape_unprintable
-from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
-from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
+from gv_engine.rules.objects import ABOVE, COLORS, GROUND, Frame, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import YamlNode
-from gv_engine.scenario.json_schema import Key, KeyTable
+from gv_engine.scenario import fields as schema
+from gv_engine.scenario.fields import Key, KeyTable, YamlNode
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.random_values import COLOR as A_COLOR
 from gv_engine.scenario.random_values import MAX_WEIGHT, WAY, RandomValues, read_weights

@@ -26,9 +26,8 @@ from gv_engine.rules.component import Field, column_name, fields_of, is_componen
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import YamlNode
-from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
+from gv_engine.scenario import fields as schema
+from gv_engine.scenario.fields import JsonSchema, Key, KeyTable, YamlNode
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_row
 from systems.procedural import set_mission

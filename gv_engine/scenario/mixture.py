@@ -19,13 +19,12 @@ from components.appearance import Color
 from gv_engine.rules.errors import ScenarioError, TrustError, shorten
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.scenario import fields
-from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario import fields as schema
 from gv_engine.scenario.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.document import FILE_KEYS, MAX_SCENARIO_BYTES, Document
-from gv_engine.scenario.fields import FieldError, UntrustedCodeError, YamlNode
+from gv_engine.scenario.fields import FieldError, Key, KeyTable, UntrustedCodeError, YamlNode
 from gv_engine.scenario.files import format_bytes, path_exists
 from gv_engine.scenario.grid_reader import SHARED_KEYS, STEP_LIMIT, TopLevel
-from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import no_file_message

@@ -26,12 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.errors import shorten
-from gv_engine.rules.frame import VIEWS
+from gv_engine.rules.objects import VIEWS
 from gv_engine.scenario import fields
-from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import ErrorCollector, NodeBuilder, YamlNode
+from gv_engine.scenario import fields as schema
+from gv_engine.scenario.fields import ErrorCollector, Key, KeyTable, NodeBuilder, YamlNode
 from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
-from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.library import VARIANTS
 
 _ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")

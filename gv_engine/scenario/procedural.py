@@ -23,9 +23,8 @@ from components.appearance import FLOOR
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import YamlNode
-from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
+from gv_engine.scenario import fields as schema
+from gv_engine.scenario.fields import JsonSchema, Key, KeyTable, YamlNode
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.map import SYMBOL_KEYS, LevelSource, MapReader, Symbol, read_symbol
 from gv_engine.scenario.random_values import make_row, make_table

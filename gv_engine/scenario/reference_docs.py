@@ -27,7 +27,7 @@ from gv_engine.rules.system import Call, Parameter, Phase, System, source_locati
 from gv_engine.rules.world import View, World
 from gv_engine.scenario.calls import TYPES, find_value_kind, list_built_in
 from gv_engine.scenario.document import EXTENDS, FILE_KEYS
-from gv_engine.scenario.json_schema import (
+from gv_engine.scenario.fields import (
     DEFINITIONS,
     REFERENCE,
     SCENARIO,

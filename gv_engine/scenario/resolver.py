@@ -47,7 +47,7 @@ from gv_engine.scenario.actions import read_action
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import ErrorCollector, FieldError, UntrustedCodeError, YamlNode
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.scenario.trust import is_file_reference, is_module_name
+from gv_engine.scenario.rule_modules import is_file_reference, is_module_name
 from systems.reset import from_map
 
 MAX_MODULES = 100

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from gv_engine.late_imports import INNER_ENV
 from gv_engine.rules.errors import ScenarioError, SeveralAgentsError
-from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
-from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
+from gv_engine.rules.objects import OBJECT_TYPES, Canvas, Frame, ObjectTypes
 from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy, describe_ending
 from gv_engine.scenario.document import (
@@ -40,10 +39,12 @@ from gv_engine.scenario.layout import Layout, repair_rows, round_up_size
 from gv_engine.scenario.library import find_ref
 from gv_engine.scenario.missions import Missions
 from gv_engine.scenario.mixture import is_mixture, read_mixture
-from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
+from gv_engine.scenario.plugin import (
+    KeyCommand,
+    list_playable_scenarios,
+)
 from gv_engine.scenario.resolver import TypeIds
-from gv_engine.scenario.rule_modules import SourceFile
-from gv_engine.scenario.trust import split_options
+from gv_engine.scenario.rule_modules import SourceFile, split_options
 
 
 @dataclass(frozen=True, eq=False, repr=False)

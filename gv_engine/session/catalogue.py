@@ -32,7 +32,7 @@ from gv_engine.scenario.loading import read_scenario
 from gv_engine.scenario.packs import PackLevel, is_pack
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names, list_playable_scenarios
 from gv_engine.scenario.resources import SCENARIOS
-from gv_engine.scenario.trust import Consent, Trust, split_options
+from gv_engine.scenario.rule_modules import Consent, Trust, split_options
 from gv_engine.session.episode import Playable
 
 # ---- searching -----------------------------------------------------------------------------------

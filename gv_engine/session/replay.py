@@ -38,7 +38,7 @@ from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.library import ScenarioRef, add_whole_files
 from gv_engine.scenario.loading import get_domain
 from gv_engine.scenario.plugin import list_playable_scenarios
-from gv_engine.scenario.trust import Trust
+from gv_engine.scenario.rule_modules import Trust
 from gv_engine.session.catalogue import is_scenario_text, pack_level_named, read_playable
 from gv_engine.session.episode import Playable
 

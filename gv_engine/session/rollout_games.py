@@ -10,7 +10,7 @@ from gv_engine.rollout import episode_folder
 from gv_engine.rules.errors import RuleError
 from gv_engine.scenario.loading import load_reference
 from gv_engine.scenario.map import format_reward
-from gv_engine.scenario.trust import Consent
+from gv_engine.scenario.rule_modules import Consent
 from gv_engine.session.replay import Difference
 from gv_engine.session.session import Session
 

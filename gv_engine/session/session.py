@@ -24,10 +24,17 @@ from gv_engine.session.episode import (
     PolicyInput,
     make_episode,
 )
-from gv_engine.session.hot_reload import replay_timeline, run_generator, timeline_differences
 from gv_engine.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.session.sprite_paths import sprite_folders
-from gv_engine.session.timeline import EpisodeSummary, SessionHistory, Timeline, Watch
+from gv_engine.session.timeline import (
+    EpisodeSummary,
+    SessionHistory,
+    Timeline,
+    Watch,
+    replay_timeline,
+    run_generator,
+    timeline_differences,
+)
 
 if TYPE_CHECKING:
     from gv_engine.rollout.policy import Policy
@@ -157,7 +164,7 @@ class Session:
         return self._timeline.episode
 
     def frame(self) -> Any:
-        """Return what is drawn of the current state; in a grid a `gv_engine.rules.frame.Frame`.
+        """Return what is drawn of the current state; in a grid a `gv_engine.rules.objects.Frame`.
 
         Raises:
             RuleError: a rendering system failed.

@@ -28,8 +28,8 @@ from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import find_missing_sprites
-from gv_engine.validation import invariants
-from gv_engine.validation.invariants import find_objects
+from gv_engine.validation import differential
+from gv_engine.validation.differential import find_objects
 from gv_engine.world.simulation import Simulation
 from gv_engine.world.world import ObjectWorld
 from systems.movers import let_pass
@@ -145,7 +145,7 @@ def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace
     mistakes = [mistake for member in scenario.members for mistake in _Linter(member).findings()]
     actions = (*find_unused_actions(scenario), *find_undeclared_actions(scenario))
     others = [("action", message) for message in actions]
-    others += [("mask", message) for message in invariants.find_mask_faults(scenario)]
+    others += [("mask", message) for message in differential.find_mask_faults(scenario)]
     return [*mistakes, *((Finding(name, message), ProblemPlace()) for name, message in others)]
 
 
@@ -182,7 +182,7 @@ class _Linter:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._top = mapping(scenario.document.root)
-        self._levels = [invariants.make_level(scenario, seed) for seed in range(_LEVELS)]
+        self._levels = [differential.make_level(scenario, seed) for seed in range(_LEVELS)]
         calls = (
             call for phase in (Phase.RESET, Phase.TRANSITION) for call in scenario.calls(phase)
         )
@@ -245,7 +245,7 @@ class _Linter:
 
     def _map_cells(self, masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
         """Return the map cells that are True in the masks of all levels; none without a map."""
-        return invariants.cells_in_all_levels(masks) if "map" in self._top else []
+        return differential.cells_in_all_levels(masks) if "map" in self._top else []
 
     def _scalars_of(self, *keys: str) -> list[YamlNode]:
         """Return all scalars under some keys of the scenario."""
@@ -412,7 +412,7 @@ class _Linter:
                 if columns & {column_name(cls) for cls in kind.component_classes}
             }
             goal_masks = [find_objects(world, goal_types) for world in self._levels]
-            areas = map(invariants.find_reachable, self._levels)
+            areas = map(differential.find_reachable, self._levels)
             reached = [(goal & area).any() for goal, area in zip(goal_masks, areas, strict=True)]
             if all(goal.any() for goal in goal_masks) and not any(reached):
                 message = f"{call.name} is never met: walls are around all that it waits for"

@@ -23,7 +23,7 @@ from gv_engine.rules.turns import ANY
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.worker_process import start_worker
 from gv_engine.session.autoplay import SolutionPath
-from gv_engine.vector import planning
+from gv_engine.vector import backend
 from gv_engine.vector.backend import Backend, make_batch, view_as_words
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.simulation import Simulation
@@ -103,7 +103,7 @@ class Solver:
         self._scenario = scenario
         self._one_suffices = np.array([each.sharing.ends == ANY for each in scenario.members])
         self._actions = _joint_actions(scenario)
-        self._by_steps = planning.depends_on_steps(scenario)
+        self._by_steps = backend.depends_on_steps(scenario)
         self._worlds = _make_worlds(scenario, checked)
         # random observations do not change the effect of actions
         blind = _make_blind(scenario)
@@ -144,7 +144,7 @@ class Solver:
             RuleError: a rule failed on a state.
         """
         start = row[None]
-        level = int(planning.hash_states(start, False, True, self._worlds.uses_compiled_code)[0])
+        level = int(backend.hash_states(start, False, True, self._worlds.uses_compiled_code)[0])
         if level not in self._searched:
             ends = time.process_time() + self._seconds if ends is None else ends
             try:
@@ -166,7 +166,7 @@ class Solver:
             _RandomStep: a step used the RNG although `draws` is False.
         """
         key_options = draws, self._by_steps, worlds.uses_compiled_code
-        states, seen_keys = start, planning.hash_states(start, *key_options)
+        states, seen_keys = start, backend.hash_states(start, *key_options)
         steps: list[Any] = []  # for each step (n,) parents and actions
         while len(states) and len(steps) < self._limit:
             layer: list[Any] = []
@@ -174,7 +174,7 @@ class Solver:
                 if len(seen_keys) > self._states or time.process_time() > ends:
                     return Solution(Verdict.UNKNOWN, (), len(seen_keys), len(steps), draws)
                 chunk = states[begin : begin + self._together]
-                successors = planning.expand_states(worlds, chunk, self._actions)
+                successors = backend.expand_states(worlds, chunk, self._actions)
                 rows, num_actions = successors.rows.reshape(-1), successors.rows.shape[1]
                 if not draws and (successors.rows["rng"] != chunk["rng"][:, None]).any():
                     raise _RandomStep
@@ -185,7 +185,7 @@ class Solver:
                     path = self._actions[indices].tolist()
                     path = [tuple(each) if isinstance(each, list) else each for each in path]
                     return Solution(Verdict.WON, tuple(path), len(seen_keys), len(path), draws)
-                keys, first = np.unique(planning.hash_states(rows, *key_options), return_index=True)
+                keys, first = np.unique(backend.hash_states(rows, *key_options), return_index=True)
                 place = np.searchsorted(seen_keys, keys)
                 unknown = seen_keys.take(place, mode="clip") != keys
                 seen_keys = np.insert(seen_keys, place[unknown], keys[unknown])
@@ -333,7 +333,7 @@ def _make_worlds(scenario: Scenario, checked: bool) -> Backend:
     """Return compiled worlds for the search, with bounds checks if `checked` or if only such a
     program is cached. If a user-defined rule does not compile, return object worlds."""
     try:
-        size = planning.get_expansion_size(scenario)
+        size = backend.get_expansion_size(scenario)
         worlds = CompiledBatch(scenario, size, checked=checked)
         if not (checked or worlds.load()):
             cached = CompiledBatch(scenario, size, checked=True)

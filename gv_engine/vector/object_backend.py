@@ -12,14 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
-from gv_engine.rules.frame import Frame
+from gv_engine.rules.objects import Frame
 from gv_engine.scenario.rule_modules import make_system_error
 from gv_engine.vector.backend import Backend
-from gv_engine.world import autoreset
-from gv_engine.world.autoreset import KEEP, RANDOM_LEVEL, WorldIndex
+from gv_engine.world.columns import write_object_cells
 from gv_engine.world.rng import generator_from_row
-from gv_engine.world.simulation import Simulation
-from gv_engine.world.view import write_object_cells
+from gv_engine.world.simulation import (
+    KEEP,
+    RANDOM_LEVEL,
+    Simulation,
+    WorldIndex,
+    clear_outputs,
+    resets_in_step,
+    starts_episode,
+    write_outputs,
+)
 from gv_engine.world.world import ObjectWorld
 
 if TYPE_CHECKING:
@@ -80,16 +87,16 @@ class ObjectBatch(Backend):
         say, and write its results."""
         out, simulation = self.outputs, self.simulations[i]
         world, seats, first = simulation.world, self._seats[i], actions[0]
-        if autoreset.starts_episode(first, mode, world.terminated or world.truncated):
+        if starts_episode(first, mode, world.terminated or world.truncated):
             for _, seat in seats:
-                autoreset.clear_outputs(out, seat)
+                clear_outputs(out, seat)
             self._begin_episode(i)
         elif first >= 0:
             simulation.step(*map(self._action_number, actions))
             for agent, seat in seats:
-                autoreset.write_outputs(out, seat, world, agent)
+                write_outputs(out, seat, world, agent)
                 self._write_terms(self._lines_of_terms[seat], 0, *simulation.terms_of(agent))
-            if autoreset.resets_in_step(mode, world.terminated or world.truncated):
+            if resets_in_step(mode, world.terminated or world.truncated):
                 self._write_shown(i, self._last_shown, out.final_member, out.final_facing)
                 for _, seat in seats:
                     out.final_terms[seat] = out.terms[seat]

@@ -9,13 +9,11 @@ import pytest
 
 from components.appearance import FLOOR
 from components.objects import EXIT, KEY, MOVING_OBSTACLE
-from gv_engine.domains.grid.board import find_motion
+from gv_engine.domains.grid.board import GridRenderer, find_motion
 from gv_engine.domains.grid.terminal import GridTerminalView
-from gv_engine.domains.grid.views import GridRenderer
-from gv_engine.rules.frame import Frame
+from gv_engine.rules.objects import Frame
 from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing.sprites import SpriteSheet
-from gv_engine.ui.drawing.tile_canvas import TileCache, encode_looks
+from gv_engine.ui.drawing.sprites import SpriteSheet, TileCache, encode_looks
 
 SHEET = SpriteSheet()
 FREE = (FLOOR, 0, 0)

@@ -9,7 +9,7 @@ from gv_engine.editor.form_fields import form_fields, make_field
 from gv_engine.editor.rules import RULE_PARTS, Rule
 from gv_engine.editor.text_buffer import EditError, TextBuffer
 from gv_engine.rules.system import system_of
-from gv_engine.scenario.json_schema import (
+from gv_engine.scenario.fields import (
     BOOLEAN,
     COLOR,
     TEXT,

@@ -16,14 +16,14 @@ from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import DOOR, EXIT, KEY, WALL, built_in_types
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.domains.grid import hooks
-from gv_engine.domains.grid.views import make_renderer
+from gv_engine.domains.grid.board import make_renderer
 from gv_engine.envs.observations import REPRESENTATION_NAMES, make_encoder, mark_channels
 from gv_engine.envs.representations import Representation
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.library import list_grid_names
-from gv_engine.ui.drawing.tile_canvas import render_cells
+from gv_engine.ui.drawing.sprites import render_cells
 from tests.boards import RULES, scenario
 from tests.comparing import same
 

@@ -17,7 +17,7 @@ from gv_engine.envs.level_sets import (
     level_set,
     make_larger,
 )
-from gv_engine.vector.planning import hash_states
+from gv_engine.vector.backend import hash_states
 from tests.comparing import same
 
 LEVEL = "keydoor-5x5"

@@ -48,7 +48,7 @@ from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.input.bindings import format_keys_file as keys_as_toml
 from gv_engine.ui.settings import Settings
 from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP
+from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP
 from tests import ROOT
 from tests.fuzz.mutations import NUMBERS, TEXTS, Trees, as_json, damaged, edited
 from tests.learning.drawn import drawn

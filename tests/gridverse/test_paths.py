@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import gv_engine.gridverse
-from gv_engine.gridverse.protocols import PROTOCOLS
+from gv_engine.gridverse.functions import PROTOCOLS
 
 PRINTED = """
 from gym_gridverse.agent import Agent

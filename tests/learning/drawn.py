@@ -7,8 +7,7 @@ import numpy as np
 
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
-from gv_engine.learning.policy_file import PolicyFile
-from gv_engine.learning.spec import NetworkSpec, ScenarioSpec
+from gv_engine.learning.policy_file import NetworkSpec, PolicyFile, ScenarioSpec
 
 
 def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.envs.representations import Representation
-from gv_engine.learning.config import Hyperparameters
+from gv_engine.learning.training import Hyperparameters
 
 torch: Any = pytest.importorskip("torch")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gv_engine import load_scenario
-from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.policy_file import NumpyNet
+from gv_engine.learning.training import Hyperparameters
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 
 torch: Any = pytest.importorskip("torch")

@@ -21,9 +21,8 @@ from gv_engine.benchmark.runner import PartRunner
 from gv_engine.cli import create_parser, main, train
 from gv_engine.cli.play import begin_session
 from gv_engine.envs.level_sets import LevelSet
-from gv_engine.learning.config import Hyperparameters, StopCondition
 from gv_engine.learning.policy_file import RunError
-from gv_engine.learning.training import TrainingSlices
+from gv_engine.learning.training import Hyperparameters, StopCondition, TrainingSlices
 from gv_engine.rollout import episode_folder
 from gv_engine.scenario.scenario import Scenario
 from tests import ROOT

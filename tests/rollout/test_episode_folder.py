@@ -17,14 +17,14 @@ import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.rollout import episode_folder
-from gv_engine.rollout import episode_stats as tallies
+from gv_engine.rollout import episode_folder as tallies
 from gv_engine.rollout.episode_folder import (
     EpisodeFolder,
+    EpisodeStats,
     GrowingArray,
     RolloutError,
     episode_rows,
 )
-from gv_engine.rollout.episode_stats import EpisodeStats
 from gv_engine.rollout.policy import (
     ActionSequence,
     PolicyError,

@@ -7,7 +7,7 @@ import pytest
 
 from gv_engine import AgentsVectorEnv, GridVectorEnv, Scenario
 from gv_engine.rollout import rollout as rollouts
-from gv_engine.rollout.episode_stats import EpisodeStats
+from gv_engine.rollout.episode_folder import EpisodeStats
 from gv_engine.rollout.policy import (
     ActionSequence,
     PolicyError,

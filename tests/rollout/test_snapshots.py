@@ -24,9 +24,9 @@ from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.loading import make_reference
-from gv_engine.validation.invariants import find_row_fault
+from gv_engine.validation.differential import find_row_fault
 from gv_engine.vector.backend import make_batch
-from gv_engine.world.autoreset import NEXT_STEP
+from gv_engine.world.simulation import NEXT_STEP
 from tests.comparing import same
 from tests.scenario.test_mixture import TWO
 from tests.strategies import meadow

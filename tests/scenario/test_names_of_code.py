@@ -264,7 +264,7 @@ LISTENING = """
 import sys
 from pathlib import Path
 from gv_engine import ScenarioError
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.scenario import load_scenario
 from tests.canary import Ear
 
 folder = Path(sys.argv[1])

@@ -92,7 +92,11 @@ def test_the_level_itself_is_fine(tmp_path):
             "  - move_agnet",
             "14: transition_functions[0]: no transition function ",
         ),
-        ("  - move_agent", "  - systems.algebra:apply_rule", "algebra.py:20) is for algebra (al"),
+        (
+            "  - move_agent",
+            "  - systems.algebra:apply_rule",
+            ") is for algebra (allowed: move_agent",
+        ),
         ("  - move_agent", "  - living_reward", "[0]: 'living_reward' is a reward function (all"),
         ("  - move_agent", "  - 5", "14: transition_functions[0]: no transition function '5'"),
         ("  - move_agent", "  -", "14: transition_functions[0]: found nothing, expected a text"),

@@ -11,7 +11,7 @@ from gv_engine import GridEnv, Scenario
 from gv_engine.envs.representations import REPRESENTATIONS
 from gv_engine.rules.geometry import ACTIONS, Area
 from gv_engine.vector.backend import make_batch
-from gv_engine.world.autoreset import DISABLED, RESTART
+from gv_engine.world.simulation import DISABLED, RESTART
 from tests import DATA, conformance
 from tests.boards import agent_of, cells_of, content_of, item_of
 

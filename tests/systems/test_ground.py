@@ -22,10 +22,9 @@ from gv_engine.rules.geometry import (
     PICK_N_DROP,
     TURN_LEFT,
 )
-from gv_engine.validation.invariants import find_row_fault
+from gv_engine.validation.differential import find_row_fault
 from gv_engine.vector.backend import make_batch
-from gv_engine.world.autoreset import NEXT_STEP, RESTART
-from gv_engine.world.simulation import Simulation
+from gv_engine.world.simulation import NEXT_STEP, RESTART, Simulation
 from tests.boards import scenario
 from tests.world.test_worlds import assert_same_run
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.ui.drawing.hud import lay_out_screen
 from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.stage import lay_out_screen
 from gv_engine.ui.drawing.widgets import Painter, line_height, wrap_text
 from gv_engine.ui.input.bindings import SCANCODES, Bindings, keys_file
 from gv_engine.ui.screens.autoplay import RaceScreen
-from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.keyboard import Keyboard
 from gv_engine.ui.screens.menu import HelpScreen, Menu, RulesScreen
 from gv_engine.ui.screens.play import PlayScreen
+from gv_engine.ui.screens.replay import Prompt
 from gv_engine.ui.screens.settings import KeysScreen, PauseMenu, SettingsScreen
 from gv_engine.ui.settings import Settings, settings_file
 from gv_engine.ui.window.app import App

@@ -9,10 +9,8 @@ import pytest
 from gv_engine.editor.map_model import MapCell
 from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.screens.edit import EditScreen
-from gv_engine.ui.screens.edit_forms import FormScreen
-from gv_engine.ui.screens.edit_menu import ConflictMenu, LeaveMenu, StarterMenu
-from gv_engine.ui.screens.edit_rules import RuleListScreen
+from gv_engine.ui.screens.edit import ConflictMenu, EditScreen, LeaveMenu, StarterMenu
+from gv_engine.ui.screens.edit_forms import FormScreen, RuleListScreen
 from gv_engine.ui.screens.menu import Menu
 from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.start import StartScreen

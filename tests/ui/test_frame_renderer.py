@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine.domains.grid.board import MIN_AGENT_SIZE, Board
-from gv_engine.domains.grid.views import GridRenderer
-from gv_engine.rules.frame import Frame
+from gv_engine.domains.grid.board import MIN_AGENT_SIZE, Board, GridRenderer
+from gv_engine.rules.objects import Frame
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing import sprites as lettering
 from gv_engine.ui.drawing import sprites as system_fonts
-from gv_engine.ui.drawing.hud import ScreenLayout, lay_out_screen
 from gv_engine.ui.drawing.recording import MIN_SIZE, FrameRenderer
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.ui.drawing.stage import ScreenLayout, lay_out_screen
 from gv_engine.ui.drawing.widgets import line_height
 
 SHEET = SpriteSheet()
@@ -124,10 +123,10 @@ def test_views_side_by_side():
 def test_pictures_need_no_display():
     code = (
         "import sys, numpy as np\n"
-        "from gv_engine.rules.frame import Frame\n"
+        "from gv_engine.rules.objects import Frame\n"
         "from gv_engine.ui.drawing.recording import FrameRenderer\n"
         "from gv_engine.ui.drawing.sprites import SpriteSheet, pygame\n"
-        "from gv_engine.domains.grid.views import GridRenderer\n"
+        "from gv_engine.domains.grid.board import GridRenderer\n"
         "grid = np.full((3, 3, 3), 2, np.uint8)\n"
         "frame = Frame('', grid, (1, 1, 0), (0, 0, 0), grid[..., 0] == 2, grid, (2, 1))\n"
         "surface = pygame.Surface((400, 300))\n"

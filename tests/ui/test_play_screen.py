@@ -13,10 +13,9 @@ from gv_engine.session.replay import Replay
 from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens import sounds
-from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.menu import HelpScreen, RulesScreen
 from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.replay import ReplayScreen
+from gv_engine.ui.screens.replay import Prompt, ReplayScreen
 from gv_engine.ui.screens.settings import PauseMenu
 from gv_engine.ui.screens.start import StartScreen
 from gv_engine.ui.settings import unfinished_file

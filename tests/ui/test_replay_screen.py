@@ -10,9 +10,8 @@ from gv_engine.cli.new import write_starter
 from gv_engine.session.replay import ReplayError
 from gv_engine.session.session import Session
 from gv_engine.ui import settings
-from gv_engine.ui.screens.export import ExportScreen
 from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.replay import ReplayScreen
+from gv_engine.ui.screens.replay import ExportScreen, ReplayScreen
 from gv_engine.ui.screens.start import StartScreen
 from gv_engine.ui.settings import Settings, settings_file
 from tests.desk import Desk, playing, watching

@@ -17,10 +17,9 @@ from gv_engine import Scenario
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.turns import DONE, ENDS, TURNS
 from gv_engine.scenario.layout import AGENT_COLUMNS
-from gv_engine.validation.invariants import find_row_fault
+from gv_engine.validation.differential import find_row_fault
 from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.world.autoreset import NEXT_STEP, SAME_STEP
-from gv_engine.world.simulation import Simulation
+from gv_engine.world.simulation import NEXT_STEP, SAME_STEP, Simulation
 
 pytestmark = pytest.mark.compiled
 

@@ -20,7 +20,7 @@ from gv_engine.session.session import Session
 from gv_engine.validation.differential import run_differential_test
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.world.autoreset import DISABLED, KEEP, NEXT_STEP, RESTART
+from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART
 from tests.world.test_worlds import assert_same_rows
 
 pytestmark = pytest.mark.compiled

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.validation.invariants import find_row_fault
+from gv_engine.validation.differential import find_row_fault
 from gv_engine.world.columns import RowWorld
 from systems.queries import blocks_vision
 from tests.vector.turns import ALL, DIFFERS_OF, WORLDS, assert_as_fresh, begun, by_chance, go_on

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from gv_engine.world.autoreset import LOOK, NEXT_STEP, SAME_STEP
 from gv_engine.world.columns import RowWorld
+from gv_engine.world.simulation import LOOK, NEXT_STEP, SAME_STEP
 from systems.queries import blocks_vision
 from tests.vector.turns import ALL, WORLDS, begun, by_chance, go_on
 from tests.world.test_worlds import assert_same_run

@@ -8,7 +8,7 @@ import pytest
 
 from gv_engine import GridVectorEnv, RuleError
 from gv_engine.envs import vector_environment
-from gv_engine.vector import compiled_backend, planning
+from gv_engine.vector import backend, compiled_backend
 from tests.boards import scenario
 from tests.comparing import same
 
@@ -150,7 +150,7 @@ def test_keys_pass_over_what_lies_between_the_fields(world):
     envs = played("keydoor-5x5", world, 1)
     (row,) = envs.snapshot()
     other = row.reshape(1).copy()
-    between = planning._make_byte_mask(row.dtype) == 0  # where a copy may hold anything
+    between = backend._make_byte_mask(row.dtype) == 0  # where a copy may hold anything
     other.view(np.uint8)[between] = ~np.frombuffer(row.tobytes(), np.uint8)[between]
     assert np.array_equal(other, row.reshape(1))
     assert other.tobytes() != row.tobytes()

@@ -9,8 +9,7 @@ from gymnasium.vector import AutoresetMode
 
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.vector.backend import BACKENDS, Backend
-from gv_engine.world.autoreset import KEEP, resets_in_step, starts_episode
-from gv_engine.world.simulation import Simulation
+from gv_engine.world.simulation import KEEP, Simulation, resets_in_step, starts_episode
 from tests.world.test_worlds import assert_same_rows
 
 

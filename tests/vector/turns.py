@@ -8,7 +8,7 @@ import numpy as np
 
 from gv_engine import Scenario
 from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.world.autoreset import NEXT_STEP, RESTART
+from gv_engine.world.simulation import NEXT_STEP, RESTART
 
 WORLDS = 40
 ALL = np.arange(WORLDS)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gv_engine import RuleError, Scenario
 from gv_engine.vector import compiled_backend
 from gv_engine.vector.backend import make_batch
-from gv_engine.world.autoreset import KEEP, NEXT_STEP, RESTART, SAME_STEP
+from gv_engine.world.simulation import KEEP, NEXT_STEP, RESTART, SAME_STEP
 from tests import DATA
 from tests.strategies import numbers
 from tests.world.test_worlds import assert_same_rows, assert_same_run

@@ -10,11 +10,11 @@ import pytest
 from components.appearance import HIDDEN
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.compiler import observation as sight
-from gv_engine.compiler.simd import cut_looks
+from gv_engine.compiler.observation import cut_looks
 from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
 from gv_engine.validation import differential
 from gv_engine.validation.differential import run_differential_test
-from gv_engine.world.view import ObjectView
+from gv_engine.world.columns import ObjectView
 
 RULES = '''
 import numpy as np

@@ -14,10 +14,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation
-from gv_engine.rules.frame import Frame
-from gv_engine.validation.invariants import find_row_fault
+from gv_engine.rules.objects import Frame
+from gv_engine.validation.differential import find_row_fault
 from gv_engine.vector.backend import make_batch
-from gv_engine.world.autoreset import DISABLED, KEEP, RESTART
+from gv_engine.world.simulation import DISABLED, KEEP, RESTART
 from gv_engine.world.world import ObjectWorld
 from tests.boards import RULES, distances, scenario
 from tests.strategies import actions, meadow, meadows, seeds

@@ -11,14 +11,17 @@ from .environments import (
     PolySimplifyBlockers,
 )
 from .gym_env import ExpressionEnv
-from .parsing import ExpressionError
+from .rule_set import ExpressionError
 from .scenario import AlgebraScenario
-from .state import MathyAgentState, MathyEnvState, MathyEnvStateStep, MathyObservation
-from .types import (
+from .state import (
     EnvRewards,
+    MathyAgentState,
     MathyEnvDifficulty,
     MathyEnvProblem,
     MathyEnvProblemArgs,
+    MathyEnvState,
+    MathyEnvStateStep,
+    MathyObservation,
     StepType,
     TimeStep,
     is_terminal_transition,

@@ -11,32 +11,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.domains.algebra import library, types
+from gv_engine.domains.algebra import library, state
 from gv_engine.domains.algebra.expression import is_equivalent
 from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule, code_location, util
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as lib_rules
-from gv_engine.domains.algebra.parsing import from_library, to_library
-from gv_engine.domains.algebra.rule_set import LazyChange, RuleSet, core_rules
+from gv_engine.domains.algebra.rule_set import (
+    LazyChange,
+    RuleSet,
+    core_rules,
+    from_library,
+    to_library,
+)
 from gv_engine.domains.algebra.state import (
     START,
-    MathyEnvState,
-    MathyObservation,
-    check_max_moves,
-    observe,
-)
-from gv_engine.domains.algebra.types import (
     EnvRewards,
     MathyAction,
     MathyEnvProblem,
     MathyEnvProblemArgs,
+    MathyEnvState,
+    MathyObservation,
     ProblemError,
     TimeStep,
+    check_max_moves,
+    observe,
 )
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.rules.rewriting import Rewriting
-from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Call, Phase
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Call, Phase, Rewriting
 
 RuleType = type[BaseRule]
 
@@ -136,11 +138,11 @@ class Move(Rewriting):
     def score(self, reward: float, discount: float | None = None) -> None:
         """Set the verdict: the episode goes on, with this reward."""
         discount = self.env.discount if discount is None else discount
-        self.verdict = types.transition(self._lazy_observation(), reward, discount)
+        self.verdict = state.transition(self._lazy_observation(), reward, discount)
 
     def end(self, reward: float) -> None:
         """Set the verdict: the episode ends, with this reward."""
-        self.verdict = types.termination(self._lazy_observation(), reward)
+        self.verdict = state.termination(self._lazy_observation(), reward)
 
     def lose(self) -> None:
         """Set the verdict: the episode is lost."""
@@ -161,7 +163,7 @@ class Move(Rewriting):
         verdict = self.verdict
         assert verdict is not None
         self.reward = verdict.reward
-        self.state._over = types.is_terminal_transition(verdict)
+        self.state._over = state.is_terminal_transition(verdict)
         if self.valid:
             self.state.agent.reward = verdict.reward
         return verdict
@@ -225,10 +227,10 @@ class MathyEnv:
         rewards: EnvRewards | None = None,
         seed: int | None = None,
     ) -> None:
-        if invalid_action_response not in types.INVALID_ACTION_RESPONSES:
+        if invalid_action_response not in state.INVALID_ACTION_RESPONSES:
             raise ValueError(
                 f"invalid_action_response={invalid_action_response!r}: allowed are "
-                f"{', '.join(types.INVALID_ACTION_RESPONSES)}"
+                f"{', '.join(state.INVALID_ACTION_RESPONSES)}"
             )
         if max_seq_len < 1:
             raise ValueError(f"max_seq_len={max_seq_len}: at least one node must fit")
@@ -611,7 +613,7 @@ class MathyEnv:
 
     def is_terminal_state(self, env_state: MathyEnvState) -> bool:
         """Return True if the episode is over in a state."""
-        return types.is_terminal_transition(self.get_state_transition(env_state))
+        return state.is_terminal_transition(self.get_state_transition(env_state))
 
     def _is_over(self, state: MathyEnvState) -> bool:
         """Return True if the episode is over in `state`. The answer is cached in the state."""

@@ -7,15 +7,95 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.domains.algebra import self_check
 from gv_engine.domains.algebra.episode import AlgebraEpisode, HintFinder
-from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario
+from gv_engine.domains.algebra.expression import is_equivalent
+from gv_engine.domains.algebra.gym_env import ExpressionEnv, ExpressionVectorEnv, algebra_scenario
 from gv_engine.domains.algebra.scenario import AlgebraScenario
-from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout.policy import Policy, PolicyError, load_policy
-from gv_engine.rules.frame import ExpressionFrame
+from gv_engine.rules.objects import ExpressionFrame
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.plugin import CheckReport, Schedules, SystemTable, list_schedule_systems
+
+_MAX_STEPS = 200  # of an episode; most faults show early
+
+
+class _Fault(Exception):
+    """A check failed; the message says which."""
+
+
+def check_random_episodes(scenario: AlgebraScenario, episodes: int, seed: int) -> CheckReport:
+    """Play random episodes in two equal environments and report the first error or difference.
+    Every second episode has valid actions only.
+
+    Checked are: observations lie in their space; valid actions are accepted and keep the value of
+    the expression; invalid ones change nothing; at least one action is valid at first; no
+    user-defined rule fails; and both environments return the same for one seed.
+
+    Args:
+        scenario: scenario to check.
+        episodes: number of episodes, of at most 200 steps each.
+        seed: seed of the first episode; later ones count up.
+    """
+    envs = ExpressionEnv(scenario), ExpressionEnv(scenario)
+    steps = 0
+    faults = []
+    for number in range(episodes):
+        rng = np.random.default_rng([seed, number])
+        try:
+            steps += _play(envs, seed + number, rng, valid=bool(number % 2))
+        except _Fault as fault:
+            faults.append(f"seed {seed + number}: {fault}")
+            break
+    faults += envs[0].env.rules.failures.values()
+    facts: list[tuple[str, object]] = [("episodes", episodes), ("steps", f"{steps:,}")]
+    if not faults:
+        facts.append(("found", "nothing wrong"))
+    return CheckReport(facts, faults)
+
+
+def _play(envs: tuple[ExpressionEnv, ...], seed: int, rng: np.random.Generator, valid: bool) -> int:
+    """Play one random episode in all environments at once; return its number of steps, or raise
+    _Fault. `valid` means valid actions only."""
+    env, *others = envs
+    try:
+        observation, info = env.reset(seed=seed)
+        for other in others:
+            other.reset(seed=seed)
+    except ValueError as error:
+        raise _Fault(f"reset: {error}") from None
+    first = env.simulation.state.root
+    if not info["action_mask"].any():
+        raise _Fault(f"reset: no rule applies anywhere in {info['text']}; choose another problem")
+    for step in range(1, _MAX_STEPS + 1):
+        valid_actions = np.flatnonzero(info["action_mask"])
+        choose_valid = valid and len(valid_actions)
+        action = int(rng.choice(valid_actions) if choose_valid else rng.integers(env.num_actions))
+        before = env.simulation.state
+        result = env.step(action)
+        observation, _, terminated, truncated, info = result
+        where = f"step {step}, action {action}"
+        if observation not in env.observation_space:
+            raise _Fault(f"{where}: the observation is outside of its space")
+        if action in valid_actions:
+            if info["decided_by"] == "refuse":
+                raise _Fault(f"{where}: the action is valid, but was refused")
+            if not is_equivalent(first, env.simulation.state.root):
+                raise _Fault(f"{where}: {info['text']} has another value than {first.text}")
+        elif env.simulation.state.agent.problem != before.agent.problem:
+            raise _Fault(f"{where}: the action is invalid, but changed {before.agent.problem}")
+        for other in others:
+            if _comparable(other.step(action)) != _comparable(result):
+                raise _Fault(f"{where}: the results differ between two runs of one seed")
+        if terminated or truncated:
+            return step
+    return _MAX_STEPS
+
+
+def _comparable(result: tuple[Any, ...]) -> str:
+    """Return the parts of a step's result that must be equal for equal seeds, as text."""
+    keys = ("text", "moves_remaining", "outcome", "success")
+    return repr([result[1:4], *(result[4].get(key) for key in keys)])
+
 
 make_hint_provider = HintFinder
 make_env = ExpressionEnv
@@ -102,4 +182,4 @@ def check_scenario(
         raise PolicyError(
             f"{scenario.name}: only random actions check scenarios of {scenario.domain}"
         )
-    return self_check.check_random_episodes(scenario, episodes, seed)
+    return check_random_episodes(scenario, episodes, seed)

@@ -2,28 +2,440 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import inspect
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from gv_engine.domains.algebra import types
+import numpy as np
+
 from gv_engine.domains.algebra.env import MathyEnv
-from gv_engine.domains.algebra.library import BaseRule, Order, bind_order, code_location
-from gv_engine.domains.algebra.parsing import parse
-from gv_engine.domains.algebra.reader import MAX_MOVES, AlgebraReader, ProblemFunction
-from gv_engine.domains.algebra.state import MathyEnvState, check_max_moves
-from gv_engine.domains.algebra.types import MathyEnvProblem, MathyEnvProblemArgs
-from gv_engine.rules.system import REWARD, TERMINATING, Call
+from gv_engine.domains.algebra.environments import ENVIRONMENTS
+from gv_engine.domains.algebra.library import (
+    DEFAULT_ORDER,
+    SUCCESS_SYSTEMS,
+    SYSTEMS,
+    BaseRule,
+    Order,
+    bind_order,
+    code_location,
+)
+from gv_engine.domains.algebra.library import rules as lib_rules
+from gv_engine.domains.algebra.rule_set import ExpressionError, parse
+from gv_engine.domains.algebra.state import (
+    INVALID_ACTION_RESPONSES,
+    EnvRewards,
+    MathyEnvDifficulty,
+    MathyEnvProblem,
+    MathyEnvProblemArgs,
+    MathyEnvState,
+    ProblemError,
+    check_max_moves,
+)
+from gv_engine.rules.errors import GVEngineError
+from gv_engine.rules.objects import is_engine_module
+from gv_engine.rules.system import REWARD, TERMINATING, Call, Phase, System, is_nested_call
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
-from gv_engine.scenario.document import Document, ScenarioIdentity, list_watched_files
+from gv_engine.scenario import fields
+from gv_engine.scenario import fields as schema
+from gv_engine.scenario.calls import ENDING_KEYS, CallReader
+from gv_engine.scenario.document import FILE_KEYS, Document, ScenarioIdentity, list_watched_files
+from gv_engine.scenario.fields import (
+    FieldError,
+    FunctionSchema,
+    Key,
+    KeyTable,
+    ScenarioFormat,
+    YamlNode,
+)
+from gv_engine.scenario.grid_reader import SHARED_KEYS
 from gv_engine.scenario.plugin import KeyCommand
-from gv_engine.scenario.rule_modules import SourceFile
+from gv_engine.scenario.resolver import NameResolver, TypeIds
+from gv_engine.scenario.rule_modules import SourceFile, list_source_files
 
 if TYPE_CHECKING:
     from gv_engine.domains.algebra.world import ExpressionWorld
+
+
+RULES: dict[str, type[BaseRule]] = {
+    getattr(lib_rules, name)().name.lower().replace(" ", "_"): getattr(lib_rules, name)
+    for name in lib_rules.__all__
+}
+"""Rules of mathy_core by their names in scenario files."""
+
+_T = TypeVar("_T")
+
+ProblemFunction = Callable[[MathyEnvProblemArgs, np.random.Generator], Any]
+"""Function that samples a problem: a text, (text, complexity), or a `MathyEnvProblem`."""
+
+MAX_MOVES = 10_000
+_MAX_NODES = 1024
+
+
+class _AlgebraNames(NameResolver):
+    """Resolver of the names in algebra scenarios."""
+
+    successes = False
+    """True while names of success functions are resolved."""
+
+    def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
+        """Return the system of `phase` that a YAML node names, by built-in name or as a reference
+        "file.py:name"."""
+        systems, label = SYSTEMS.get(phase, {}), phase.label
+        if self.successes:
+            systems, label = SUCCESS_SYSTEMS, "success function"
+        if ":" not in fields.text(node):
+            return _choose_by_name(node, systems, label)
+        system = self._resolve_own_system(node, phase)
+        if system not in systems.values() and is_engine_module(system.function.__module__):
+            raise FieldError(
+                node, f"{system.title} is for grids{fields.suggestion(system.name, systems)}"
+            )
+        return system
+
+    def _adapt_state_function(self, node: YamlNode, value: Any, phase: Phase) -> System:
+        """Raise an error: algebra has no functions of states."""
+        raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
+
+
+class AlgebraReader:
+    """Reader of the keys of a scenario document.
+
+    Args:
+        document: content of the file.
+        changes: new values of some keys.
+    """
+
+    def __init__(self, document: Document, changes: Mapping[str, Any]) -> None:
+        self.document = document
+        self.changes = changes
+        self.problems = document.problems or fields.ErrorCollector(document.label)
+        self.names = _AlgebraNames(document, TypeIds.assign([document]), self.problems)
+        self.entries = fields.read_fields(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
+        for key, value in changes.items():
+            self.entries[key] = YamlNode(value, key, text=str(value))
+        for key in ("environment", "problem_function", "rules", *_PHASES):
+            if key in self.entries:
+                self.names.import_references(self.entries[key])
+
+    def read_fields(self) -> dict[str, Any]:
+        """Read all keys of the scenario file; return the keyword arguments of `AlgebraScenario`.
+
+        Raises:
+            ScenarioError: the document has errors; the error lists all of them.
+        """
+        environment = self.read_key("environment", self.read_environment, None)
+        if "environment" not in self.entries:
+            node = YamlNode(None, "environment", self.document.root.line)
+            self.problems.add(
+                node, f"missing; an algebra scenario needs it{fields.suggestion('', ENVIRONMENTS)}"
+            )
+        options = {
+            name: value
+            for name, read in _OPTIONS.items()
+            for value in [self.read_key(name, read, None)]
+            if value is not None
+        }
+        if "rewards" in self.entries:
+            options["rewards"] = self.read_key("rewards", self.read_rewards, EnvRewards())
+        order = {
+            phase: self.read_key(key, partial(self.read_calls, phase=phase), ())
+            for key, phase in _PHASES.items()
+            if key in self.entries
+        }
+        summary = " ".join((inspect.getdoc(environment) or "").split("\n\n")[0].split())
+        arguments = {
+            "environment": environment,
+            "difficulty": self.read_key("difficulty", _read_difficulty, MathyEnvDifficulty.easy),
+            "problem": self.read_key("problem", _read_expression, None),
+            "problem_function": self.read_key("problem_function", self.read_problem_function, None),
+            "max_moves": self.read_key("max_moves", _read_moves, None),
+            "max_steps": self.read_key("max_steps", _read_moves, None),
+            "rules": self.read_key("rules", self.read_rules, None),
+            "options": options,
+            "order": {**DEFAULT_ORDER, **order},
+            "success": self.read_key("success_function", self.read_success, None),
+            "source": self.document.source,
+            "code": tuple(list_source_files(self.names.modules.values())),
+            "name": self.read_name(),
+            "description": self.read_key("description", fields.optional_text, summary),
+        }
+        self.check_problem_source(environment)
+        self.problems.raise_if_any()
+        return arguments
+
+    def read_name(self) -> str:
+        """Return the scenario's name. The suffix "-variant" is removed if a changed key makes it
+        another scenario than the variant."""
+        name: str = self.read_key("name", fields.read_name, self.document.default_name)
+        before, variant = fields.mapping(self.document.root), self.document.variant
+        replaced = any(
+            key not in before or before[key].value != value
+            for key, value in self.changes.items()
+            if key not in ("max_steps", "description")
+        )
+        is_own = "name" in self.changes or not (variant and replaced)
+        return name if is_own else name.removesuffix(f"-{variant}")
+
+    def check_problem_source(self, environment: type[MathyEnv] | None) -> None:
+        """Add an error if the scenario names two sources of problems, or if the class `environment`
+        lacks a method that it needs."""
+        sources = [key for key in ("problem", "problem_function") if key in self.entries]
+        if len(sources) == 2:
+            self.problems.add(
+                self.entries["problem_function"], "`problem` stands there too; keep one of them"
+            )
+        if environment is None:
+            return
+        missing = {}
+        if environment.get_env_namespace is MathyEnv.get_env_namespace:
+            missing["get_env_namespace"] = "override this method"
+        if not sources and environment.problem_fn is MathyEnv.problem_fn:
+            missing["problem_fn"] = "override this method, or give a `problem`"
+        for name, remedy in missing.items():
+            self.problems.add(
+                self.entries["environment"],
+                f"{environment.__name__} ({code_location(environment)}) has no {name}: {remedy}",
+            )
+
+    def try_problem(self, begin: Callable[[], object]) -> None:
+        """Call `begin`, which begins an episode with the only problem of the scenario, and report
+        its error as one of the file.
+
+        Raises:
+            ScenarioError: no episode can begin with the problem.
+        """
+        try:
+            begin()
+        except GVEngineError as error:
+            self.problems.add(self.entries["problem"], str(error))
+        self.problems.raise_if_any()
+
+    def read_success(self, node: YamlNode) -> Call:
+        """Return the call of the success function that a YAML node names, by built-in name or as a
+        reference "file.py:name"."""
+        names = copy.copy(self.names)
+        names.successes = True
+        return CallReader(names).read_call(node, Phase.TERMINATING)
+
+    def read_calls(self, node: YamlNode, phase: Phase) -> tuple[Call, ...]:
+        """Return the calls of the systems that a YAML node lists for `phase`, in order."""
+        calls = CallReader(self.names).read_calls(node, phase)
+        for call in calls:
+            if call.system.remember or any(map(is_nested_call, call.arguments.values())):
+                raise FieldError(
+                    node,
+                    f"{call.system.title} remembers something or takes other functions; systems of "
+                    f"algebra take numbers and texts",
+                )
+        return calls
+
+    def read_problem_function(self, node: YamlNode) -> ProblemFunction:
+        """Return the user-defined function of (params, rng) that samples problems, which a YAML
+        node refers to."""
+        function = self.names.resolve_function(node)
+        signature = inspect.signature(function)
+        try:
+            signature.bind(None, None)
+        except TypeError as error:
+            raise FieldError(
+                node,
+                f"{node.text} ({code_location(function)}) takes {signature}, expected "
+                f"(params, rng): {error}",
+            ) from None
+        return function
+
+    def read_key(self, key: str, read: Callable[[YamlNode], Any], default: Any) -> Any:
+        """Return `read` of the YAML node of a key; `default` if the key is missing or wrong. Errors
+        are collected in `problems`."""
+        if key in self.entries:
+            with self.problems.collect():
+                return read(self.entries[key])
+        return default
+
+    def read_environment(self, node: YamlNode) -> type[MathyEnv]:
+        """Return the environment class that a YAML node names, by built-in name or as a reference
+        "file.py:Class"."""
+        if ":" not in fields.text(node):
+            return _choose_by_name(node, ENVIRONMENTS, "environment")
+        thing = self.names.resolve_object(node)
+        if not (isinstance(thing, type) and issubclass(thing, MathyEnv)):
+            raise FieldError(node, f"{node.text} is no subclass of gv_engine.mathy.MathyEnv")
+        return thing
+
+    def read_rules(self, node: YamlNode) -> tuple[BaseRule, ...]:
+        """Return the rewrite rules that a YAML node lists, in order."""
+        rules = []
+        for item in fields.items(node):
+            with self.problems.collect():
+                rules.append(self.read_rule(item))
+        if not fields.items(node):
+            raise FieldError(node, "found an empty list, expected at least one rule")
+        return tuple(rules)
+
+    def read_rule(self, node: YamlNode) -> BaseRule:
+        """Return the rewrite rule of a YAML node: a name, or `{name: …}` with the arguments of the
+        rule's class."""
+        entries = fields.mapping(node) if isinstance(node.value, dict) else {"name": node}
+        if "name" not in entries:
+            raise FieldError(node, "a rule needs its name: {name: …}")
+        name = entries["name"]
+        if ":" in fields.text(name):
+            rule = self.names.resolve_object(name)
+            if not (isinstance(rule, type) and issubclass(rule, BaseRule)):
+                raise FieldError(name, f"{name.text} is no subclass of mathy_core.rule.BaseRule")
+        else:
+            rule = _choose_by_name(name, RULES, "rule")
+        arguments = {key: value.value for key, value in entries.items() if key != "name"}
+        try:
+            inspect.signature(rule).bind(**arguments)
+            instance: BaseRule = rule(**arguments)
+        except Exception as error:  # a user-defined rule may raise anything
+            raise FieldError(node, f"{name.text} cannot be made: {error}") from None
+        return instance
+
+    def read_rewards(self, node: YamlNode) -> EnvRewards:
+        """Return the rewards that a YAML node defines by name, with the default for each that is
+        left out."""
+        names = [f.name for f in dataclasses.fields(EnvRewards)]
+        entries = fields.read_fields(self.problems, node, names)
+        rewards = {}
+        for key, value in entries.items():
+            with self.problems.collect():
+                rewards[key] = fields.number(value)
+        return EnvRewards(**rewards)
+
+
+def _choose_by_name(node: YamlNode, options: Mapping[str, _T], label: str) -> _T:
+    """Return the value whose name a node holds; raise FieldError with a suggestion if there is
+    none."""
+    return list(options.values())[fields.read_choice(node, options, label)]
+
+
+def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
+    """Return the difficulty that a node names."""
+    return _choose_by_name(node, MathyEnvDifficulty.__members__, "difficulty")
+
+
+def _read_expression(node: YamlNode) -> str:
+    """Return the text of the expression in a YAML node; raise FieldError if it is no expression."""
+    try:
+        parse(fields.text(node))
+    except ExpressionError as error:
+        raise FieldError(node, str(error)) from None
+    return fields.text(node)
+
+
+def _read_moves(node: YamlNode) -> int:
+    """Return a number of moves or steps; raise FieldError if it is out of range."""
+    return fields.integer(node, 1, MAX_MOVES)
+
+
+def _read_response(node: YamlNode) -> str:
+    """Return the response to invalid actions that a node names."""
+    return INVALID_ACTION_RESPONSES[fields.read_choice(node, INVALID_ACTION_RESPONSES, "response")]
+
+
+_PHASES = {
+    f"{phase.name.lower()}_functions": phase
+    for phase in (Phase.TRANSITION, Phase.TERMINATING, Phase.REWARD)
+}
+"""Keys that list the systems of a phase, in order."""
+_OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
+    "max_seq_len": lambda node: fields.integer(node, 1, _MAX_NODES),
+    "invalid_action_response": _read_response,
+    "previous_state_penalty": fields.boolean,
+    "preferred_term_commute": fields.boolean,
+    "reward_discount": fields.number,
+}
+"""Keys that are keyword arguments of the environment."""
+_RULE: KeyTable = {
+    "name": Key(
+        "Name of the rule.",
+        schema.any_of(schema.enum_schema(RULES), schema.REFERENCE),
+        required=True,
+    )
+}
+_REWARDS: KeyTable = {
+    field.name: Key(f"{field.default} if left out.", schema.NUMBER)
+    for field in dataclasses.fields(EnvRewards)
+}
+_SYSTEMS = {
+    "transition_functions": "Systems that apply a move, in this order.",
+    "terminating_functions": "Systems that may end the episode; the first that does decides.",
+    "reward_functions": "Systems that may reward a move; the first that does decides.",
+}
+ALGEBRA_KEYS: KeyTable = {
+    "domain": Key("Always `algebra`.", schema.enum_schema(["algebra"]), required=True),
+    "name": SHARED_KEYS["name"],
+    "description": SHARED_KEYS["description"],
+    "environment": Key(
+        "Environment that samples problems and defines the goal: a name, or a class.",
+        schema.any_of(schema.enum_schema(ENVIRONMENTS), schema.REFERENCE),
+        required=True,
+    ),
+    "difficulty": Key(
+        "Difficulty of the problems.", schema.enum_schema(MathyEnvDifficulty.__members__)
+    ),
+    "problem": Key("Problem of every episode; sampled if left out.", schema.TEXT),
+    "problem_function": Key("User-defined function that samples the problems.", schema.REFERENCE),
+    "max_moves": Key(
+        "Moves allowed in an episode, instead of the problem's.",
+        schema.integer_schema(1, MAX_MOVES),
+    ),
+    "max_steps": Key("Step limit of an episode.", schema.integer_schema(1, MAX_MOVES)),
+    "rules": Key(
+        "Rules; their order numbers the actions.",
+        schema.list_of(
+            schema.any_of(
+                *_RULE["name"].schema["anyOf"],
+                {**schema.object_schema(_RULE), "additionalProperties": True},
+            ),
+            minItems=1,
+        ),
+    ),
+    "rewards": Key("Rewards of moves.", schema.object_schema(_REWARDS), nested=_REWARDS),
+    "success_function": Key(
+        "Condition of success at the end: `solve`, or a user-defined one.",
+        schema.definition_ref("mathy_success"),
+    ),
+    **{
+        key: Key(
+            _SYSTEMS[key], schema.list_of(schema.definition_ref(f"mathy_{phase.name.lower()}"))
+        )
+        for key, phase in _PHASES.items()
+    },
+    "max_seq_len": Key(
+        "Greatest number of nodes of an expression.", schema.integer_schema(1, _MAX_NODES)
+    ),
+    "invalid_action_response": Key(
+        "Response to an invalid move.", schema.enum_schema(INVALID_ACTION_RESPONSES)
+    ),
+    "previous_state_penalty": Key(
+        "True if returning to an earlier expression is penalised.", schema.BOOLEAN
+    ),
+    "preferred_term_commute": Key("True if 4x may become x * 4.", schema.BOOLEAN),
+    "reward_discount": Key("Discount that is reported while the episode goes on.", schema.NUMBER),
+}
+"""Keys of algebra scenarios."""
+
+FORMAT = ScenarioFormat(
+    ALGEBRA_KEYS,
+    {
+        **{
+            f"mathy_{phase.name.lower()}": FunctionSchema(phase, tuple(SYSTEMS[phase].values()))
+            for phase in _PHASES.values()
+        },
+        "mathy_success": FunctionSchema(
+            Phase.TERMINATING, tuple(SUCCESS_SYSTEMS.values()), ENDING_KEYS
+        ),
+    },
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +468,7 @@ class AlgebraScenario:
     name: str
     description: str
     environment: type[MathyEnv]
-    difficulty: types.MathyEnvDifficulty
+    difficulty: MathyEnvDifficulty
     problem: str | None
     problem_function: ProblemFunction | None
     max_moves: int | None
@@ -154,11 +566,11 @@ class AlgebraScenario:
                 return state
             return MathyEnvState(state.agent.problem, max_moves, state.agent.problem_type)
         if not isinstance(text, str):
-            raise types.ProblemError(f"problem={text!r}: expected the text of an expression")
+            raise ProblemError(f"problem={text!r}: expected the text of an expression")
         env_problem = _to_problem(text, env)
         state = env.begin(env_problem, max_moves or env.max_moves_fn(env_problem, config))
         if env.is_terminal_state(state):
-            raise types.ProblemError(f"{text!r} is solved already; give another problem")
+            raise ProblemError(f"{text!r} is solved already; give another problem")
         return state
 
     @cached_property
@@ -211,7 +623,7 @@ def _sample(fn: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> 
         value = fn(params, env.rng)
     except Exception as error:  # a user-defined function may raise anything
         file, line, *_ = traceback.extract_tb(error.__traceback__)[-1]
-        raise types.ProblemError(f"{file}:{line}: {type(error).__name__}: {error}") from error
+        raise ProblemError(f"{file}:{line}: {type(error).__name__}: {error}") from error
     return _to_problem(value, env, fn)
 
 
@@ -220,7 +632,7 @@ def _parts(value: Any, fn: ProblemFunction | None) -> tuple[Any, ...]:
     raise ProblemError if it has another form."""
     parts = tuple(value) if isinstance(value, tuple | list) else ()
     if [type(part) for part in parts[:2]] != [str, int]:
-        raise types.ProblemError(
+        raise ProblemError(
             f"{code_location(fn)}: the problem function "
             f"{getattr(fn, '__name__', fn)} returned {value!r}: expected a text or "
             f"(text, complexity)"

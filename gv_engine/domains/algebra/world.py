@@ -12,17 +12,28 @@ import esper
 import numpy as np
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.domains.algebra import parsing
+from gv_engine.domains.algebra import rule_set
 from gv_engine.domains.algebra.env import MathyEnv, Move
 from gv_engine.domains.algebra.expression import CONSTANT, VARIABLE, Node
 from gv_engine.domains.algebra.library import BaseRule, expressions
-from gv_engine.domains.algebra.parsing import parse
-from gv_engine.domains.algebra.state import START, MathyEnvState
-from gv_engine.domains.algebra.types import MathyAction, is_terminal_transition
+from gv_engine.domains.algebra.rule_set import parse
+from gv_engine.domains.algebra.state import (
+    START,
+    MathyAction,
+    MathyEnvState,
+    is_terminal_transition,
+)
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.frame import ExpressionFrame, RewriteRecord, TreeNode
-from gv_engine.rules.rewriting import ExpressionCanvas
-from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, Call, Phase
+from gv_engine.rules.objects import ExpressionFrame, RewriteRecord, TreeNode
+from gv_engine.rules.system import (
+    RENDERING,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    Call,
+    ExpressionCanvas,
+    Phase,
+)
 from gv_engine.rules.turns import describe_ending
 from gv_engine.world.bound_call import BoundCall
 from gv_engine.world.columns import EsperContext
@@ -313,10 +324,10 @@ class WorldCanvas(ExpressionCanvas):
         self, show: Callable[[ExpressionFrame], None], world: ExpressionWorld, title: str, note: str
     ) -> None:
         self._pass_on, self._world, self._title, self._note = show, world, title, note
-        self._spans = parsing.find_spans(world.state.agent.problem, world.state.root)
+        self._spans = rule_set.find_spans(world.state.agent.problem, world.state.root)
         self._mask = world.env.mask(world.state)
 
-    def spans(self, node: int) -> tuple[parsing.Span, parsing.Span]:
+    def spans(self, node: int) -> tuple[rule_set.Span, rule_set.Span]:
         """Return the character ranges of a node and of its subtree."""
         return self._spans.node_spans[node], self._spans.subtree_spans[node]
 

@@ -1,6 +1,6 @@
 """Declaration of the grid domain, importable without its dependencies."""
 
-from gv_engine.rules.frame import VIEWS
+from gv_engine.rules.objects import VIEWS
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.plugin import Domain, KeyCommand
 
@@ -17,7 +17,7 @@ DOMAIN = Domain(
     sketch="gv_engine.domains.grid.board:EditorMapView",
     text="gv_engine.scenario.map:frame_to_text",
     terminal="gv_engine.domains.grid.terminal:GridTerminalView",
-    views=dict.fromkeys(VIEWS, "gv_engine.domains.grid.views:make_renderer"),
+    views=dict.fromkeys(VIEWS, "gv_engine.domains.grid.board:make_renderer"),
     keys=(
         KeyCommand("MOVE_FORWARD", "move forward", ("Up", "W", "Pad Up"), True),
         KeyCommand("MOVE_BACKWARD", "move backward", ("Down", "S", "Pad Down"), True),

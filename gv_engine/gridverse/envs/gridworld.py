@@ -9,9 +9,8 @@ import numpy as np
 
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.envs.inner_env import InnerEnv
-from gv_engine.gridverse.functions import to_function
+from gv_engine.gridverse.functions import call_function, to_function
 from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.protocols import call_function
 from gv_engine.gridverse.registry import from_visibility
 from gv_engine.gridverse.rng import make_rng
 from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
@@ -29,7 +28,7 @@ class GridWorld(InnerEnv):
     Args:
         state_space, action_space, observation_space: spaces of the environment.
         reset_function, transition_function, observation_function, reward_function,
-            terminating_function: functions of the protocols in `gv_engine.gridverse.protocols`.
+            terminating_function: functions of the protocols in `gv_engine.gridverse.functions`.
     """
 
     def __init__(

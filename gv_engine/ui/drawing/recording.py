@@ -17,9 +17,8 @@ from gv_engine.session.episode import Playable
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.session.video_writer import FORMATS, Picture
 from gv_engine.ui.colors import DARK
-from gv_engine.ui.drawing.hud import draw_status_panel, lay_out_screen
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.stage import Stage, make_stage
+from gv_engine.ui.drawing.stage import Stage, draw_status_panel, lay_out_screen, make_stage
 from gv_engine.ui.drawing.widgets import Painter, line_height
 
 # ---- renderer ------------------------------------------------------------------------------------

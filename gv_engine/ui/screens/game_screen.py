@@ -11,14 +11,16 @@ from typing import Any, ClassVar
 
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.session import Session
-from gv_engine.ui.drawing.hud import (
+from gv_engine.ui.drawing.sprites import Rect, join_into_lines, pygame
+from gv_engine.ui.drawing.stage import (
     ScreenLayout,
+    SidePanel,
+    Stage,
     draw_status_panel,
     is_small_window,
     lay_out_screen,
+    make_stage,
 )
-from gv_engine.ui.drawing.sprites import Rect, join_into_lines, pygame
-from gv_engine.ui.drawing.stage import SidePanel, Stage, make_stage
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.ui.screens.keyboard import copy_to_clipboard

@@ -19,9 +19,9 @@ from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
-from gv_engine.ui.screens.export import Prompt
 from gv_engine.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
 from gv_engine.ui.screens.menu import RulesScreen
+from gv_engine.ui.screens.replay import Prompt
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import PauseMenu
 from gv_engine.ui.screens.sounds import choose_sound

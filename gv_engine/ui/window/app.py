@@ -21,7 +21,7 @@ from typing import Unpack
 
 from gv_engine.editor.document import new_document, open_document
 from gv_engine.rules.errors import complain
-from gv_engine.scenario.trust import Consent
+from gv_engine.scenario.rule_modules import Consent
 from gv_engine.session.autoplay import Autoplayer, Opponent
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
@@ -29,22 +29,81 @@ from gv_engine.session.replay import Replay, ReplayError, scenario_of_replay
 from gv_engine.session.rollout_games import RolloutSessions, is_rollout
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Painter, Pixel, line_height
+from gv_engine.ui.colors import Theme
+from gv_engine.ui.drawing.sprites import Rect, pygame
+from gv_engine.ui.drawing.widgets import Painter, Pixel, cut, line_height, wrap_text
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens import sounds
 from gv_engine.ui.screens.autoplay import AutoplayScreen, RaceScreen
-from gv_engine.ui.screens.edit import EditScreen
-from gv_engine.ui.screens.edit_menu import StarterMenu
+from gv_engine.ui.screens.edit import EditScreen, StarterMenu
 from gv_engine.ui.screens.game_screen import GameScreen
+from gv_engine.ui.screens.keyboard import Keyboard
 from gv_engine.ui.screens.menu import HelpScreen
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import CompareScreen, ReplayScreen, RolloutScreen
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import SettingsScreen
 from gv_engine.ui.settings import Settings, forced_scale, level_folder
-from gv_engine.ui.window.confirm_stop import StopQuestion
 from gv_engine.ui.window.viewer import open_window
+
+ANSWER_EVENTS = (
+    *(pygame.KEYDOWN, pygame.CONTROLLERBUTTONDOWN, pygame.MOUSEBUTTONDOWN),
+    pygame.TEXTINPUT,  # text of keys that were no answer is dropped
+)
+QUESTION = "Wait for it, or stop it: then the game is as it was before."
+
+
+class StopQuestion:
+    """Dialog over the last picture that asks whether to stop a running rule.
+
+    Args:
+        surface: surface of the window.
+        keyboard, bindings: names and commands of keys; the keys that choose or leave in a menu stop
+            the rule.
+    """
+
+    def __init__(self, surface: pygame.Surface, keyboard: Keyboard, bindings: Bindings) -> None:
+        self._surface, self._before = surface, surface.copy()
+        self._keyboard, self._bindings = keyboard, bindings
+        self._painter: Painter | None = None
+        self._stop = False
+        pygame.event.clear(ANSWER_EVENTS)  # drop events from before the question
+
+    def draw(self, rule: StuckRule, theme: Theme, line: int) -> None:
+        """Draw the question whether to stop `rule`, with its name and running time; `line` is the
+        height of a line of text in pixels."""
+        self._surface.blit(self._before, (0, 0))
+        painter = self._painter = Painter(self._surface, theme, line, pygame.mouse.get_pos())
+        painter.dim()
+        width = min(painter.area.w - line, 30 * line)
+        rows = sum(len(wrap_text(text, line, width - 2 * line)) for text in (str(rule), QUESTION))
+        card = Rect(0, 0, width, (6 + rows) * line)
+        card.center = painter.area.center
+        rest = painter.draw_dialog(card, f"A rule has been running for {rule.seconds:.0f} s")
+        cut(rest, "top", painter.draw_lines(rest, str(rule), "accent"))
+        cut(rest, "top", painter.draw_lines(rest, QUESTION, "muted") + line // 2)
+        key = self._bindings.label("menu", "leave")
+        button = cut(rest, "top", line * 7 // 4)
+        painter.draw_button(button, "Stop it", self._confirm, key, chosen=True)
+
+    def answer(self) -> bool:
+        """Handle waiting events; return True if the user wants the rule stopped, by a key, the
+        button or closing the window."""
+        for event in pygame.event.get(ANSWER_EVENTS):
+            if event.type == pygame.MOUSEBUTTONDOWN:
+                if self._painter is not None:
+                    self._painter.handle_mouse(event)
+                continue
+            for key, repeated in self._keyboard.keys(event):
+                command = self._bindings.find(key, ("menu",))
+                if command and command.name in ("choose", "leave") and not repeated:
+                    self._confirm()
+        return self._stop or pygame.event.peek(pygame.QUIT)
+
+    def _confirm(self) -> None:
+        """Take it that the user wants the rule stopped."""
+        self._stop = True
+
 
 TITLE = "GV Engine"
 FRAME_TIME = 1 / 60  # s: no two pictures follow each other faster

@@ -301,7 +301,7 @@ def _run_window(
 ) -> None:
     """Show worlds of `scenario` in a window with `title`, until the connection `messages` closes.
     Their cell codes are in the shared `memory`, an array of `shape`."""
-    from gv_engine.ui.screens.batch import BatchScreen
+    from gv_engine.ui.screens.autoplay import BatchScreen
     from gv_engine.ui.window.app import App
 
     app = App.load()

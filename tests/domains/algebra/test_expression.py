@@ -18,14 +18,17 @@ from gv_engine.domains.algebra.expression import (
     is_equivalent,
 )
 from gv_engine.domains.algebra.library import ExpressionParser, rules
-from gv_engine.domains.algebra.parsing import (
+from gv_engine.domains.algebra.rule_set import (
     ExpressionError,
+    LazyChange,
+    RewriteError,
+    RuleSet,
+    core_rules,
     find_spans,
     from_library,
     parse,
     to_library,
 )
-from gv_engine.domains.algebra.rule_set import LazyChange, RewriteError, RuleSet, core_rules
 
 RULES = RuleSet(core_rules())
 MARKED = {

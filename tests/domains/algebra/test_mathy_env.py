@@ -25,7 +25,7 @@ from gv_engine.domains.algebra import (
 )
 from gv_engine.domains.algebra.episode import find_hint
 from gv_engine.domains.algebra.library import BaseRule, rules
-from gv_engine.domains.algebra.parsing import to_library
+from gv_engine.domains.algebra.rule_set import to_library
 from gv_engine.domains.algebra.state import problem_hash
 
 CS, DF, AG = 1, 3, 4
