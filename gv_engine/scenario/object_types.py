@@ -33,21 +33,19 @@ COMPONENTS = schema.any_of(
 """Schema of the components of a type or state."""
 OBJECT_TYPE_KEYS: KeyTable = {
     "components": Key(
-        "What it is made of: names, built-in ones or `./rules.py:Worth`, or a mapping of names to "
-        "values.",
+        "Components: built-in names or `./rules.py:Worth`, or a mapping of names to values.",
         COMPONENTS,
     ),
     "states": Key(
-        "Names of its states, the first for a new one; in a mapping each with the components that "
-        "come and go with it.",
+        "States, the initial one first; as a mapping, each with its components.",
         COMPONENTS,
     ),
-    "color": Key("The colour of a new one, of a type that has colours.", schema.COLOR),
-    "colored": Key("Whether it has a colour.", schema.BOOLEAN),
-    "sprite": Key("Base name of its drawing; its own in snake_case, if left out.", schema.TEXT),
-    "leaves": Key("The type of what is in its cell once it is used up.", schema.OBJECT),
+    "color": Key("Initial colour.", schema.COLOR),
+    "colored": Key("True for a type with colours.", schema.BOOLEAN),
+    "sprite": Key("Base name of the sprites; by default the type's in snake_case.", schema.TEXT),
+    "leaves": Key("Object type that replaces a used-up object.", schema.OBJECT),
     "layer": Key(
-        "Where its objects live: `ground`, beneath other things, or `above`, which is the default.",
+        "Layer: `ground`, beneath other objects, or `above`, the default.",
         schema.enum_schema(LAYERS, "layer"),
     ),
 }
