@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gv_engine.cli import options as cli
@@ -91,22 +92,70 @@ def _print_topic(title: str, entry: Topic) -> None:
         cli.say(entry.place)
 
 
+_INTRODUCTION = """# Reference
+
+For authors who look for a name. `gv-engine rules NAME` prints an entry with an example, and
+`gv-engine schema` a JSON schema of scenario files. The guides are [scenarios](scenarios.md) and
+[rules](rules.md). In `name(parameter=default)`, the values of a parameter or field are those
+[at the end](#values)."""
+
+
 def format_reference_page(all_chapters: list[Chapter]) -> Iterator[str]:
-    """Yield the lines of the Markdown page with the whole reference, given as `all_chapters`."""
-    yield "# Reference"
-    yield ""
-    yield "What scenarios and rules can name, as `gv-engine rules` lists it; `gv-engine rules NAME`"
-    yield "tells all of one. This page is made of the sources by `gv-engine rules --markdown`."
-    yield ""
-    yield "[Write scenarios](scenarios.md) and [write rules](rules.md) show how things are put"
-    yield "together, with a [reset](rules.md#a-level-by-chance) and a"
-    yield "[visibility](rules.md#a-way-of-seeing) of one's own. The keys of scenario files are also"
-    yield "a JSON schema, by `gv-engine schema`."
-    for title, entries in all_chapters:
-        yield f"\n## {title}\n"
-        for entry in entries:
-            place = f" `{entry.place.partition(':')[0]}`" if entry.place else ""
-            yield f"- `{entry.name}`: {entry.summary}{place}"
-            for name, may_be, default in entry.parts:
-                default_text = f", `{default}` if left out" if default else ""
-                yield f"    - `{name}`: {may_be}{default_text}"
+    """Yield the lines of the Markdown page with the whole reference, given as `all_chapters`. A key
+    that is in several places is described once, and so are the values of a parameter."""
+    yield _INTRODUCTION
+    homes: dict[tuple[str, str], str] = {}
+    values: dict[str, dict[str, None]] = {}
+    for title, topics in all_chapters:
+        yield f"\n## {title}"
+        for place, group in groupby(topics, _find_place):
+            yield f"\nIn `{place}`:\n" if place else ""
+            entries = []
+            for topic in group:
+                name, parts = topic.name, topic.parts
+                if place.startswith(("systems/", "components/")) and parts:
+                    fields = [f"{part}={value}" if value else part for part, _, value in parts]
+                    name = f"{name}({', '.join(fields)})"
+                    for part, words, _ in parts:
+                        values.setdefault(words, {})[f"`{part}`"] = None
+                    parts = ()
+                elif topic.example.startswith(f"{name}("):
+                    name = topic.example
+                text = topic.summary.removeprefix("Return ")
+                entries.append((name, text[:1].upper() + text[1:], parts))
+            yield from _format_entries(entries, f"*{title}*", homes)
+    yield "\n## Values\n"
+    yield from (f"- {', '.join(names)}: {words}" for words, names in values.items())
+
+
+def _find_place(topic: Topic) -> str:
+    """Return the source file of a topic, or its folder for a component; "" if it has none."""
+    file = topic.place.partition(":")[0]
+    return "components/" if file.startswith("components/") else file
+
+
+def _format_entries(
+    entries: Iterable[tuple[str, str, Iterable[tuple[str, str, str]]]],
+    home: str,
+    homes: dict[tuple[str, str], str],
+    indent: str = "",
+) -> Iterator[str]:
+    """Yield the lines of a list, with one line for those of its entries that are listed elsewhere.
+
+    Args:
+        entries: (name, text, parts) of each entry.
+        home: name of the place where this list is.
+        homes: name of the place of each (name, text) that is listed already; is extended.
+        indent: beginning of each line.
+    """
+    elsewhere: dict[str, list[str]] = {}
+    for name, text, parts in entries:
+        first = homes.setdefault((name, text), home)
+        if first == home:
+            yield f"{indent}- `{name}`: {text}"
+            inner = [(part, words, ()) for part, words, _ in parts]
+            yield from _format_entries(inner, f"`{name}`", homes, f"{indent}    ")
+        else:
+            elsewhere.setdefault(first, []).append(f"`{name}`")
+    for first, names in elsewhere.items():
+        yield f"{indent}- {', '.join(names)}: as in {first}."

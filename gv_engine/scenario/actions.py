@@ -18,9 +18,9 @@ from gv_engine.scenario.fields import ErrorCollector, Key, KeyTable, YamlNode
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 
 OWN_ACTION_KEYS: KeyTable = {
-    "name": Key("What it is called, in capitals.", schema.TEXT, required=True),
-    "key": Key("The key that players have for it, if any.", schema.TEXT),
-    "says": Key("What it does, in a few words for the help; its name, if left out.", schema.TEXT),
+    "name": Key("Name in capitals.", schema.TEXT, required=True),
+    "key": Key("Key of the keyboard.", schema.TEXT),
+    "says": Key("Description for the help; by default the name.", schema.TEXT),
 }
 """Keys of a custom action."""
 ACTION_SPACE, ACTIONS_OF_ALL = (

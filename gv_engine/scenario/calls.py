@@ -33,13 +33,13 @@ TYPES = "object_type", "other_type", "ground_type"
 
 TURN_KEYS: KeyTable = {
     "for": Key(
-        "The agent or the team in whose turns it runs, or several; all, if left out.",
+        "Agents or teams in whose turns the rule runs; by default all.",
         schema.any_of(schema.TEXT, schema.list_of(schema.TEXT)),
     )
 }
 """Extra keys of functions that run in agents' turns."""
 ENDING_KEYS: KeyTable = {
-    "says": Key("What the player is told, if this is why the episode is over.", schema.TEXT)
+    "says": Key("Message for the player if this rule ends the episode.", schema.TEXT)
 }
 """Extra keys of terminating functions."""
 

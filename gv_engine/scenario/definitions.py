@@ -39,21 +39,19 @@ COMPONENTS = schema.any_of(
 """Schema of the components of a type or state."""
 OBJECT_TYPE_KEYS: KeyTable = {
     "components": Key(
-        "What it is made of: names, built-in ones or `./rules.py:Worth`, or a mapping of names to "
-        "values.",
+        "Components: built-in names or `./rules.py:Worth`, or a mapping of names to values.",
         COMPONENTS,
     ),
     "states": Key(
-        "Names of its states, the first for a new one; in a mapping each with the components that "
-        "come and go with it.",
+        "States, the initial one first; as a mapping, each with its components.",
         COMPONENTS,
     ),
-    "color": Key("The colour of a new one, of a type that has colours.", schema.COLOR),
-    "colored": Key("Whether it has a colour.", schema.BOOLEAN),
-    "sprite": Key("Base name of its drawing; its own in snake_case, if left out.", schema.TEXT),
-    "leaves": Key("The type of what is in its cell once it is used up.", schema.OBJECT),
+    "color": Key("Initial colour.", schema.COLOR),
+    "colored": Key("True for a type with colours.", schema.BOOLEAN),
+    "sprite": Key("Base name of the sprites; by default the type's in snake_case.", schema.TEXT),
+    "leaves": Key("Object type that replaces a used-up object.", schema.OBJECT),
     "layer": Key(
-        "Where its objects live: `ground`, beneath other things, or `above`, which is the default.",
+        "Layer: `ground`, beneath other objects, or `above`, the default.",
         schema.enum_schema(LAYERS, "layer"),
     ),
 }
@@ -222,39 +220,31 @@ _MAX = 256
 _BLOCKS = {"movement": Solid, "sight": Opaque}
 
 AGENT_KEYS: KeyTable = {
-    "number": Key(
-        "How many there are, called `agent_1` and so on.", schema.integer_schema(1, _MAX)
-    ),
-    "names": Key(
-        "What they are called, in place of a number.", schema.list_of(schema.TEXT, maxItems=_MAX)
-    ),
+    "number": Key("Number of agents, `agent_1` and so on.", schema.integer_schema(1, _MAX)),
+    "names": Key("Names, in place of a number.", schema.list_of(schema.TEXT, maxItems=_MAX)),
     "teams": Key(
-        "Names for several of them, for `for`: `{reds: [ann, bob]}`.",
+        "Teams, for `for`: `{reds: [ann, bob]}`.",
         schema.map_of(schema.unique_list(schema.TEXT), maxProperties=_MAX),
     ),
-    "colors": Key(
-        "Their colours in turn; the usual ones, if left out.", schema.list_of(schema.COLOR)
-    ),
+    "colors": Key("Colours in turn.", schema.list_of(schema.COLOR)),
     "blocks": Key(
-        "What an agent is in the way of: `movement`, if left out, or `sight`, or nothing.",
+        "Agents block `movement`, the default, or `sight`, or nothing.",
         schema.list_of(schema.enum_schema(_BLOCKS, "obstacle")),
     ),
     "components": Key(
-        "What each is made of besides: names, built-in ones or `./rules.py:Fuel`, or a mapping of "
-        "names to values.",
+        "Further components, as for objects.",
         COMPONENTS,
     ),
     "turns": Key(
-        "Who acts first: by their numbers, in an order that each step draws, or one after the "
-        "other.",
+        "Order in each step: fixed, random, or rotating.",
         schema.enum_schema(TURNS, "turns"),
     ),
     "done": Key(
-        "Where one is that is done: it stays, or leaves before the next step.",
+        "If done, an agent stays, or leaves before the next step.",
         schema.enum_schema(DONE, "done"),
     ),
     "ends": Key(
-        "The episode is over when all are done, or as soon as any is.",
+        "The episode ends when all are done, or any.",
         schema.enum_schema(ENDS, "ends"),
     ),
 }

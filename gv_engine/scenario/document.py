@@ -101,8 +101,8 @@ MAX_SCENARIO_BYTES = 512 * 1024
 EXTENDS = "extends"
 FILE_KEYS: KeyTable = {
     EXTENDS: Key(
-        "Another scenario, from which this one differs only in what it declares: a built-in name, "
-        "or a file or folder beside.",
+        "Scenario whose keys this one replaces or adds to: a built-in name, or a file "
+        "or folder beside.",
         TEXT,
     ),
     PARAMETERS: parameters.PARAMETERS_KEY,

@@ -57,18 +57,16 @@ MAX_ENTITIES = 2**22
 
 STEP_LIMIT = schema.integer_schema(1, fields.INT32_MAX)
 SHARED_KEYS: KeyTable = {
-    "name": Key("What the level is called: its file or folder, if left out.", schema.TEXT),
-    "description": Key("What it is about and what to do in it, for people.", schema.TEXT),
+    "name": Key("Name; by default that of the file or folder.", schema.TEXT),
+    "description": Key("Description for players.", schema.TEXT),
     "view": Key(
-        "How the window shows it at first; `explored` is what the agent has seen so far.",
+        "First view in the window; `explored` shows the cells that the agent has seen.",
         schema.enum_schema(VIEWS, "view"),
     ),
-    "max_steps": Key(
-        "After so many steps an episode is cut off; without it, never.", schema.optional(STEP_LIMIT)
-    ),
+    "max_steps": Key("Step limit of an episode; by default none.", schema.optional(STEP_LIMIT)),
     "action_space": Key(
-        "Its actions, by name or, those of its own, as `{name: KICK, key: K}`; the usual eight, if "
-        "left out.",
+        "Names of actions, or `{name: KICK, key: K}` for new ones; by default the eight"
+        " built-in ones.",
         ACTION_SPACE,
         nested=OWN_ACTION_KEYS,
     ),
@@ -78,18 +76,15 @@ _SHOWN: tuple[JsonSchema, ...] = tuple(
     {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
 )
 SPACE: KeyTable = {
-    "objects": Key(
-        "Names of the objects that may occur; all, if left out.", schema.unique_list(schema.OBJECT)
-    ),
+    "objects": Key("Object types; by default all.", schema.unique_list(schema.OBJECT)),
     "colors": Key(
-        "Colours that may occur; NONE, RED, GREEN, BLUE and YELLOW, if left out.",
+        "Colours; by default NONE, RED, GREEN, BLUE and YELLOW.",
         schema.unique_list(schema.COLOR),
     ),
 }
 VIEW: KeyTable = {
     "area": Key(
-        "[[ymin, ymax], [xmin, xmax]] around an agent that looks up: -6 is six cells ahead, and a "
-        "ymax of 2 two behind.",
+        "[[ymin, ymax], [xmin, xmax]] around an agent that looks up; -6 is six cells ahead.",
         schema.AREA,
         required=True,
     )
@@ -104,35 +99,36 @@ FROM_VISIBILITY: KeyTable = {
 
 GRID_KEYS: KeyTable = {
     "always_truncates": Key(
-        "True counts the step that reaches `max_steps` as truncated even if the episode terminates "
-        "in it, as MiniGrid and Gymnasium's `TimeLimit` do; false, if left out.",
+        "If true, an episode that terminates at `max_steps` is also truncated, as in "
+        "MiniGrid; default false.",
         schema.BOOLEAN,
     ),
     "domain": Key(
-        "The domain of worlds, `grid` if left out; `algebra` is the other one.",
+        "Domain: `grid`, the default, or `algebra`.",
         schema.enum_schema(["grid"]),
     ),
     **SHARED_KEYS,
     "capacity": Key(
-        "For how many entities a world has room; found out if left out.",
+        "Maximum number of entities; by default computed.",
         schema.integer_schema(2, MAX_ENTITIES),
     ),
-    "max_shape": Key("[height, width] of the largest grid; found out if left out.", schema.PAIR),
+    "max_shape": Key("[height, width] of the largest grid; by default computed.", schema.PAIR),
     "objects": Key(
-        "Types of objects of its own, by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
+        "New object types by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
         schema.map_of(schema.object_schema(OBJECT_TYPE_KEYS)),
         nested=OBJECT_TYPE_KEYS,
     ),
-    "state_space": Key("What may be on the grid.", schema.object_schema(SPACE), nested=SPACE),
-    "observation_space": Key("What may be seen.", schema.object_schema(SPACE), nested=SPACE),
+    "state_space": Key("Contents of the grid.", schema.object_schema(SPACE), nested=SPACE),
+    "observation_space": Key(
+        "Contents of observations.", schema.object_schema(SPACE), nested=SPACE
+    ),
     "map": Key(
-        "The level, a character per cell, in place of a `reset_function`; messages count its rows "
-        "and columns from 1.",
+        "Level, a character per cell, in place of a `reset_function`.",
         schema.TEXT,
     ),
     "legend": Key(
-        "What characters of the map stand for, beside the built-in ones: `C: Coin`, "
-        "`K: {object: Key, color: RED}`, `a: {agent: LEFT}`.",
+        "Objects by character of the map: `C: Coin`, `K: {object: Key, color: RED}`, "
+        "`a: {agent: LEFT}`.",
         schema.map_of(
             schema.any_of(
                 schema.OBJECT, {**schema.object_schema(LEGEND_KEYS), **schema.any_of(*_SHOWN)}
@@ -143,46 +139,44 @@ GRID_KEYS: KeyTable = {
     ),
     **PROCEDURAL_KEYS,
     "agents": Key(
-        "How many agents there are, or their names, or more: "
-        "`{number: 4, turns: shuffled, done: leave}`; one, if left out.",
+        "Number or names of agents, or `{number: 4, turns: shuffled, done: leave}`; by "
+        "default one.",
         AGENTS_FORM,
         nested=AGENT_KEYS,
     ),
     "mission": Key(
-        "What the agent is asked to do, in words and numbers: "
-        '`{text: "fetch the {color} {object}", object: Key, color: RED}`.',
+        'Task of the agent: `{text: "fetch the {color} {object}", object: Key, color: RED}`.',
         missions.MISSION_FORM,
         nested=missions.MISSION_KEYS,
     ),
     "reset_function": Key(
-        "What builds the level, in place of a `map`: a rule that draws one by chance.",
+        "Rule that builds a level, in place of a `map`.",
         schema.function_schema(Phase.RESET),
     ),
     "transition_functions": Key(
-        "What a step does, in this order.",
+        "Rules of a step, in order.",
         schema.list_of(schema.function_schema(Phase.TRANSITION)),
         required=True,
     ),
     "reward_functions": Key(
-        "What a step is worth: the sum of these, in this order; of the same name, the second is "
-        '`name_2` in `info["reward_terms"]`.',
+        'Rules whose sum is the reward; `info["reward_terms"]` calls a second one of '
+        "the same name `name_2`.",
         schema.list_of(schema.function_schema(Phase.REWARD)),
         required=True,
     ),
     "observation_function": Key(
-        "What the agent sees: an `area` of cells around it, and which of them are seen.",
+        "Area of cells around the agent, and visibility.",
         schema.function_schema(Phase.OBSERVATION),
         required=True,
         nested=VIEW,
     ),
     "terminating_function": Key(
-        "When the episode is over; several go into `reduce_any`.",
+        "Rule that ends the episode; `reduce_any` joins several.",
         schema.function_schema(Phase.TERMINATING),
         required=True,
     ),
     "success_function": Key(
-        "Whether that was a success: asked where the terminating function has ended the episode; "
-        "without it, nothing is guessed.",
+        "Condition of success at the end; without it, success is undefined.",
         schema.function_schema(Phase.TERMINATING),
     ),
 }

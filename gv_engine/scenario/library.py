@@ -170,7 +170,7 @@ def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Itera
 
 VARIANTS = "variants"
 VARIANTS_KEY = Key(
-    "Settings with names, each of which says what it does otherwise than the file.",
+    "Changes of this file, by name of the variant.",
     map_of(VARIANT, minProperties=1),
 )
 _RESET = "reset_function"

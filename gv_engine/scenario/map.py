@@ -83,28 +83,26 @@ class Symbol:
 
 _INNER = schema.any_of(schema.OBJECT, {"type": "object"})
 SYMBOL_KEYS: KeyTable = {
-    "object": Key("The name of what stands there; Floor, if left out.", schema.OBJECT),
-    "state": Key("The name of its state; its first, if left out.", schema.TEXT),
-    "color": Key("Its colour; NONE, if left out.", schema.COLOR),
-    "content": Key("What is in it, if it is a box: an object, one of several, or Floor.", _INNER),
+    "object": Key("Object type; by default Floor.", schema.OBJECT),
+    "state": Key("State; by default the initial one.", schema.TEXT),
+    "color": Key("Colour; by default NONE.", schema.COLOR),
+    "content": Key("Content of a box: an object, one of several, or Floor.", _INNER),
     "agent": Key(
-        "The agent stands there and looks that way; `any` of them.",
+        "Orientation of the agent in the cell; `any` is random.",
         schema.enum_schema((*ORIENTATIONS, "any")),
     ),
-    "holds": Key("What the agent holds: an object, one of several, or Floor.", _INNER),
+    "holds": Key("Object in the agent's hand, one of several, or Floor.", _INNER),
     "one_of": Key(
-        "What it is one of, by chance, in place of `object`.", schema.list_of(_INNER, minItems=1)
+        "Options in place of `object`, one of which is sampled.", schema.list_of(_INNER, minItems=1)
     ),
-    "weights": Key(
-        "How likely each of `one_of` is.", schema.list_of(schema.integer_schema(1, MAX_WEIGHT))
-    ),
+    "weights": Key("Weights of `one_of`.", schema.list_of(schema.integer_schema(1, MAX_WEIGHT))),
 }
 """Keys of a mapping that describes a symbol."""
 LEGEND_KEYS: KeyTable = {
     **SYMBOL_KEYS,
-    "room": Key("The name of the room that the cell belongs to.", schema.TEXT),
+    "room": Key("Room of the cell.", schema.TEXT),
     "ground": Key(
-        "What lies beneath it, of a type whose layer is the ground: a name, or as beside it.",
+        "Object on the ground layer of the cell.",
         schema.any_of(schema.OBJECT, {"type": "object"}),
     ),
 }

@@ -159,26 +159,23 @@ _MAX_TEXT_LENGTH = 1000
 
 MISSION_KEYS: KeyTable = {
     "text": Key(
-        "What people read: a template over the mission, `fetch the {color} {object}`; or a list of "
-        "several.",
+        "Text with `{color}` and `{object}`, or a list of texts.",
         schema.any_of(schema.TEXT, schema.list_of(schema.TEXT, minItems=1)),
         required=True,
     ),
     "wording": Key(
-        "Which of several texts it is: `any`, a number from 0 on, a drawn value, or `by_rule` if "
-        "a reset function says it.",
+        "Choice of the text: `any`, a number from 0 on, a drawn value, or `by_rule`, "
+        "set by a reset function.",
         schema.TEXT,
     ),
     "among": Key(
-        "Types of objects: one of those on the grid is drawn, and the mission is about its type "
-        "and colour.",
+        "Object types; one on the grid is sampled, with its colour.",
         schema.any_of(schema.OBJECT, schema.unique_list(schema.OBJECT)),
     ),
-    "object": Key("The type of objects that it is about; any, if left out.", schema.OBJECT),
-    "color": Key("The colour of the objects that it is about; any, if left out.", schema.TEXT),
+    "object": Key("Object type; by default any.", schema.OBJECT),
+    "color": Key("Colour; by default any.", schema.TEXT),
     "component": Key(
-        "A class `Mission` made from the built-in one, `./rules.py:Mission`, whose further fields "
-        "may stand here, and in texts, too.",
+        "Subclass of `Mission` of that name, with further fields: `./rules.py:Mission`.",
         schema.REFERENCE,
     ),
 }

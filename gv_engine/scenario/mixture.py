@@ -51,21 +51,21 @@ def _read_weight(node: YamlNode) -> float:
 
 _MEMBER: KeyTable = {
     "scenario": Key(
-        "A name, a file or folder beside this one, or a scenario in place.",
+        "Name, file or folder beside this one, or a scenario in place.",
         schema.any_of(schema.TEXT, schema.SCENARIO),
         required=True,
     ),
     "weight": Key(
-        "How often it is drawn beside the others, 1 if left out.",
+        "Relative frequency; by default 1.",
         schema.ValueSchema({"type": "number", "exclusiveMinimum": 0}, _read_weight),
     ),
-    "set": Key("Values of its parameters, by name.", schema.map_of({})),
+    "set": Key("Values of parameters, by name.", schema.map_of({})),
 }
 MIXTURE_KEYS: KeyTable = {
     **SHARED_KEYS,
     "action_space": SHARED_KEYS["action_space"]._replace(schema=ACTIONS_OF_ALL),
     MIXTURE: Key(
-        "A list of scenarios, of which each reset draws one.",
+        "Scenarios, one of which each reset samples.",
         schema.list_of(
             schema.any_of(schema.TEXT, schema.object_schema(_MEMBER)),
             minItems=1,

@@ -272,9 +272,9 @@ _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 _MAX_LEVELS = 1000
 
 _LEVEL_KEYS: KeyTable = {
-    "map": Key("The level, a character per cell.", schema.TEXT, required=True),
-    "title": Key("What it is called.", schema.TEXT),
-    "author": Key("Who has made it.", schema.TEXT),
+    "map": Key("Level, a character per cell.", schema.TEXT, required=True),
+    "title": Key("Name.", schema.TEXT),
+    "author": Key("Author.", schema.TEXT),
     "solution": Key(
         "A way to win it: u, d, l and r for steps up, down, left and right, of an agent that looks "
         "up; capitals for pushes.",
@@ -284,17 +284,18 @@ _LEVEL_KEYS: KeyTable = {
         "What players are told while they play it; `{TURN_LEFT}` is the key of that action.",
         schema.TEXT,
     ),
-    "par": Key(
-        "The fewest steps in which it can be won.", schema.integer_schema(1, fields.INT32_MAX)
+    "par": Key("Fewest steps to win.", schema.integer_schema(1, fields.INT32_MAX)),
+    "view": Key(
+        "First view in the window; `explored` shows the cells that the agent has seen.",
+        schema.enum_schema(VIEWS),
     ),
-    "view": Key("How the window shows it at first.", schema.enum_schema(VIEWS)),
 }
 _TEXTS = ("title", "author", "solution", "says")
 _LEVEL = schema.any_of(schema.TEXT, schema.object_schema(_LEVEL_KEYS))
 LEVELS_KEY = Key(
-    "Many levels, in place of a map: a file of Sokoban levels (.xsb, .sok, .txt) or of Tiled "
-    "(.tmx), a folder of such files, or a list of these and of levels in place; each reset draws "
-    "one, and `file.yaml#3` is the third.",
+    "Pack, in place of a map: a Sokoban (.xsb, .sok, .txt) or Tiled (.tmx) file, a "
+    "folder of them, or a list of these and of levels; each reset samples one, and "
+    "`file.yaml#3` is the third.",
     schema.any_of(schema.TEXT, schema.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
 )
 

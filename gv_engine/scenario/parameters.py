@@ -53,22 +53,19 @@ _KINDS = {
 }
 _PARAMETER: KeyTable = {
     "default": Key(
-        "Its value unless somebody sets it, in terms of those above it if need be; "
-        "`pain: -0.05` is short for `pain: {default: -0.05}`.",
+        "Default, which may use parameters above; `pain: -0.05` is short for `pain: "
+        "{default: -0.05}`.",
         {},
         required=True,
     ),
-    "type": Key(
-        "What its values are; that of the default, if left out.", schema.enum_schema(_KINDS)
-    ),
-    "min": Key("The least number it may be.", schema.NUMBER),
-    "max": Key("The greatest number it may be.", schema.NUMBER),
-    "choices": Key("All values it may have.", schema.list_of({})),
-    "says": Key("What it is, for people: `check` lists it.", schema.TEXT),
+    "type": Key("Type of the values; by default that of `default`.", schema.enum_schema(_KINDS)),
+    "min": Key("Minimum.", schema.NUMBER),
+    "max": Key("Maximum.", schema.NUMBER),
+    "choices": Key("Allowed values.", schema.list_of({})),
+    "says": Key("Description, which `check` prints.", schema.TEXT),
 }
 PARAMETERS_KEY = Key(
-    "Values that whoever loads the scenario may set, by name: `$size` stands for one wherever a "
-    "value stands, and `$(size + 2)` for what is worked out.",
+    "Values that the user can set, by name: `$size` or `$(size + 2)` stands for one in any value.",
     schema.map_of(
         schema.any_of(schema.PLAIN, schema.TEXT, schema.object_schema(_PARAMETER)),
         propertyNames={"not": schema.enum_schema(_RESERVED)},

@@ -183,51 +183,50 @@ _MAX_TRIES = 10_000
 _MAX_PLACES = _MAX_BOXES = 100
 _LIST = schema.list_of(schema.TEXT)
 _PLACES: KeyTable = {
-    "count": Key(
-        "How many: a number, or the least and the greatest.", {"type": ["integer", "array"]}
-    ),
+    "count": Key("Number, or [minimum, maximum].", {"type": ["integer", "array"]}),
     "in": Key(
-        "Where: a room, several, rows and columns from 0 on `[[1, 3], [5, 7]]`, or `{cells: […]}`.",
+        "Cells: rooms, rows and columns `[[1, 3], [5, 7]]`, or `{cells: […]}`.",
         {"type": ["string", "array", "object"]},
     ),
     "not_next_to": Key(
-        "What must not stand in a cell beside it: `agent`, or objects.",
+        "`agent` or objects that must not be in a neighbouring cell.",
         {"type": ["string", "array"]},
     ),
 }
 _REACHED: KeyTable = {
-    "things": Key("Where ways begin, and where they lead: [agent, Exit].", _LIST),
-    "through": Key("Objects that are in nobody's way.", _LIST),
+    "things": Key("Start and ends of the paths: [agent, Exit].", _LIST),
+    "through": Key("Objects that paths may cross.", _LIST),
 }
 _REGIONS: JsonSchema = schema.map_of({"type": ["string", "array", "object"]})
 
 PROCEDURAL_KEYS: KeyTable = {
     "draw": Key(
-        "Values that a level draws once, for `$name` in legend and places: a list of options, "
-        "`{one_of: …, weights: …, not: $name}` or `{from: 2, to: 4}`.",
+        "Values that each level samples, for `$name` in legend and places: a list of "
+        "options, `{one_of: …, weights: …, not: $name}` or `{from: 2, to: 4}`.",
         schema.map_of({"type": ["array", "object"]}),
     ),
-    "maps": Key("Maps of which one is drawn.", schema.list_of(schema.TEXT, minItems=1)),
+    "maps": Key("Maps, one of which is sampled.", schema.list_of(schema.TEXT, minItems=1)),
     "symmetries": Key(
-        "Whether maps are turned and mirrored by chance.",
+        "If true, maps are rotated and mirrored at random.",
         schema.unique_list(schema.enum_schema(["turn", "mirror"])),
     ),
-    "room": Key("[height, width] of a room with walls around, in place of a map.", schema.PAIR),
-    "rooms": Key("Names for regions.", _REGIONS),
+    "room": Key("[height, width] of a walled room, in place of a map.", schema.PAIR),
+    "rooms": Key("Regions by name.", _REGIONS),
     "place": Key(
-        "Things that are put into free cells, in this order.",
+        "Objects for random free cells, in order.",
         schema.list_of(
             schema.any_of(schema.OBJECT, schema.object_schema({**SYMBOL_KEYS, **_PLACES}))
         ),
         nested={**SYMBOL_KEYS, **_PLACES},
     ),
     "reachable": Key(
-        "Ways must lead from the first to all others: [agent, Exit].",
+        "Objects to which paths must lead from the first: [agent, Exit].",
         schema.any_of(_LIST, schema.object_schema(_REACHED)),
         nested=_REACHED,
     ),
     "tries": Key(
-        "How many levels are drawn before that is an error.", schema.integer_schema(1, _MAX_TRIES)
+        "Number of sampled levels after which an error is raised.",
+        schema.integer_schema(1, _MAX_TRIES),
     ),
 }
 """Keys of procedural levels."""

@@ -432,13 +432,13 @@ def _iter_character_topics() -> Iterator[Topic]:
         yield Topic(character if character != " " else "blank", summary, summary)
 
 
-_ATTRIBUTE = re.compile(r"^    ([\w, ]+): (.+)$", re.MULTILINE)
+_ATTRIBUTE = re.compile(r"^    ([\w, ]+): (.+(?:\n {8}.+)*)$", re.MULTILINE)
 
 
 def _iter_view_topics() -> Iterator[Topic]:
     """Yield the topics (entries of the reference) about the class `View` and its methods."""
     attributes = _ATTRIBUTE.findall(inspect.getdoc(View) or "")
-    parts = [(names, description, "") for names, description in attributes]
+    parts = [(names, " ".join(description.split()), "") for names, description in attributes]
     yield _make_topic("view", View, parts, "view.seen[i, j] = 1")
     yield from _iter_method_topics(View, "view")
 
