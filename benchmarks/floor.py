@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT, YELLOW
-from components.doors import LOCKED, OPEN
+from components.core import FLOOR, HIDDEN, NONE_GRID_OBJECT, YELLOW
+from components.items import LOCKED, OPEN
 from components.objects import DOOR, EXIT, KEY, WALL
 from gv_engine.rules.geometry import (
     ACTUATE,

@@ -1,6 +1,23 @@
-"""Objects with a use."""
+"""Components of grid objects that only rules read: physical properties and uses."""
 
-from gv_engine.rules.component import NOTHING, EntityId, component
+from enum import IntEnum
+
+from gv_engine.rules.component import NOTHING, EntityId, Int8, component
+
+
+@component(often=True)
+class Solid:
+    """Tag of objects that block movement."""
+
+
+@component(often=True)
+class Opaque:
+    """Tag of objects that block vision."""
+
+
+@component(often=True)
+class Portable:
+    """Tag of objects that can be picked up."""
 
 
 @component(often=True)
@@ -13,3 +30,40 @@ class Box:
     """Box: contains one object, an entity without a position."""
 
     content: EntityId = NOTHING
+
+
+OPEN, CLOSED, LOCKED = range(3)
+
+
+@component(often=True)
+class Door:
+    """Door: passable and transparent while OPEN; a LOCKED one needs a key of its colour."""
+
+    class Status(IntEnum):
+        """Status of a door."""
+
+        OPEN = OPEN
+        CLOSED = CLOSED
+        LOCKED = LOCKED
+
+    status: Int8 = OPEN
+
+
+@component(often=True)
+class Exit:
+    """Exit: the goal of most levels."""
+
+
+@component
+class Telepod:
+    """Telepod: sends an agent that steps on it to another telepod of its colour."""
+
+
+@component
+class Beacon:
+    """Beacon: its colour is the colour of the good exit."""
+
+
+@component
+class MovingObstacle:
+    """Moving obstacle: goes to a random free floor cell beside it in every step."""

@@ -5,14 +5,19 @@ New types go to the end: saved worlds, observations and replays store these indi
 
 from functools import cache
 
-from components.agent import Agent
-from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT, Color
-from components.doors import Door
-from components.items import Box, Key
-from components.matter import Opaque, Portable, Solid
-from components.mission import Mission
-from components.places import Beacon, Exit, Telepod
-from components.wildlife import MovingObstacle
+from components.core import FLOOR, HIDDEN, NONE_GRID_OBJECT, Agent, Color, Mission
+from components.items import (
+    Beacon,
+    Box,
+    Door,
+    Exit,
+    Key,
+    MovingObstacle,
+    Opaque,
+    Portable,
+    Solid,
+    Telepod,
+)
 from gv_engine.rules.component import list_components
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectType, object_type

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.world import World

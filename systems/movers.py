@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import BACKWARD, MOVE_RIGHT, ORIENTATIONS, rotate

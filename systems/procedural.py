@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, NONE, NONE_GRID_OBJECT
+from components.core import FLOOR, NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import NoRoomError
 from gv_engine.rules.geometry import BACKWARD, LEFT, ORIENTATIONS, RIGHT, rotate

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import NONE, NONE_GRID_OBJECT
-from components.doors import OPEN
+from components.core import NONE, NONE_GRID_OBJECT
+from components.items import OPEN
 from components.objects import WALL
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import (

@@ -1,6 +1,6 @@
 """Rendering rules: they read the world and change nothing."""
 
-from components.appearance import HIDDEN
+from components.core import HIDDEN
 from gv_engine.rules.geometry import action_name
 from gv_engine.rules.objects import Canvas, Frame
 from gv_engine.rules.system import RENDERING, system

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import NONE, RED, YELLOW
-from components.doors import LOCKED
+from components.core import NONE, RED, YELLOW
+from components.items import LOCKED
 from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.geometry import BACKWARD, FORWARD, RIGHT

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from components.doors import OPEN
+from components.items import OPEN
 from components.objects import BEACON
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import Action, manhattan

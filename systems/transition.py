@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from components.appearance import FLOOR
-from components.doors import CLOSED, LOCKED, OPEN
+from components.core import FLOOR
+from components.items import CLOSED, LOCKED, OPEN
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import (
     FORWARD,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import NONE_GRID_OBJECT
+from components.core import NONE_GRID_OBJECT
 from gv_engine import AGENT, Scenario
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import COLORS

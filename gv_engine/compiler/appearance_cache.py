@@ -16,7 +16,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from gv_engine.compiler.intrinsics import owning_world, writable_view
 from gv_engine.compiler.method_registry import (
     LAYOUTS,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
+from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, types
 from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.geometry import step_x, step_y, to_relative

@@ -11,7 +11,7 @@ import numpy as np
 from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from gv_engine.compiler.exceptions import CAPACITY_CODE, TO_NOTHING_CODE, UNKNOWN_TYPE_CODE
 from gv_engine.compiler.intrinsics import (
     LANES,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from components.appearance import HIDDEN, NONE_GRID_OBJECT
+from components.core import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.compiler.intrinsics import allocate_like, current_agent, make_field_getter
 from gv_engine.compiler.link_units import (
     Unit,

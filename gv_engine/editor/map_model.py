@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, NONE
+from components.core import FLOOR, NONE
 from gv_engine.editor.text_buffer import (
     EditError,
     KeyPath,

@@ -13,7 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from components.appearance import (
+from components.core import (
     BLUE,
     FLOOR,
     GREEN,

@@ -19,7 +19,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from components.appearance import NONE_GRID_OBJECT
+from components.core import NONE_GRID_OBJECT
 from gv_engine.envs.arg_checks import check_at_least
 from gv_engine.envs.minigrid_observations import MiniGridEncoder
 from gv_engine.envs.representations import (

@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
+from components.core import HIDDEN, NONE, NONE_GRID_OBJECT
 from components.objects import BOX
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD, ORIENTATIONS

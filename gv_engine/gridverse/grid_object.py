@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import components
-from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
-from components.doors import OPEN
-from components.matter import Opaque, Solid
+from components.core import FLOOR, HIDDEN, NONE_GRID_OBJECT
+from components.items import OPEN, Opaque, Solid
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.gridverse.object_store import Flag
 from gv_engine.gridverse.object_store import GridObject as GridObject

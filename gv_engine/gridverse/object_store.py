@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Self, get_type_hints, overload
 import numpy as np
 
 import components
-from components.appearance import FLOOR, NONE, Kind
-from components.matter import Opaque, Portable, Solid
+from components.core import FLOOR, NONE, Kind
+from components.items import Opaque, Portable, Solid
 from components.objects import built_in_components
 from gv_engine.rules.component import NOTHING, Int8, column_name, component, fields_of
 from gv_engine.rules.errors import RuleError

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from components.appearance import NONE_GRID_OBJECT
+from components.core import NONE_GRID_OBJECT
 from gv_engine.gridverse.agent import Agent
 from gv_engine.gridverse.geometry import Orientation, Position
 from gv_engine.gridverse.grid import Grid

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
+from components.core import HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.geometry import Shape
 from gv_engine.gridverse.grid_object import Color, GridObject, class_of, index_of

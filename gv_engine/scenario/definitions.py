@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from components.agent import Agent
-from components.appearance import FLOOR, NONE, Color, Kind
-from components.matter import Opaque, Solid
+from components.core import FLOOR, NONE, Agent, Color, Kind, Position
+from components.items import Opaque, Solid
 from components.objects import AGENT_TYPE
-from components.space import Position
 from gv_engine.rules.component import Field, fields_of, to_snake_case
 from gv_engine.rules.objects import (
     ABOVE,

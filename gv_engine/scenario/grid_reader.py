@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from components.appearance import NONE
-from components.mission import Mission
+from components.core import NONE, Mission
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.geometry import USUAL_ACTIONS

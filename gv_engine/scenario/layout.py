@@ -19,11 +19,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from components.agent import Agent
-from components.appearance import Color, Kind
+from components.core import Agent, Color, Kind, Mission, Position
 from components.items import Box
-from components.mission import Mission
-from components.space import Position
 from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, is_read_often
 from gv_engine.rules.geometry import FORWARD, ORIENTATIONS
 from gv_engine.rules.objects import COLORS, GROUND, OBJECT_TYPES, ObjectType, ObjectTypes, Parts

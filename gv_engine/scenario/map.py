@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT, YELLOW
-from components.doors import CLOSED, LOCKED, OPEN
-from components.items import Box
+from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT, YELLOW
+from components.items import CLOSED, LOCKED, OPEN, Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.errors import escape_unprintable

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, NONE
-from components.mission import Mission
+from components.core import FLOOR, NONE, Mission
 from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from components.appearance import Color
+from components.core import Color
 from gv_engine.rules.errors import ScenarioError, TrustError, shorten
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.scenario import fields

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields

@@ -17,8 +17,7 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import components.objects  # noqa: F401  # declares the built-in types
-from components.appearance import FLOOR
-from components.mission import Mission
+from components.core import FLOOR, Mission
 from components.objects import DOOR, built_in_components, built_in_types
 from gv_engine.rules.component import column_name, fields_of, to_snake_case
 from gv_engine.rules.geometry import Action

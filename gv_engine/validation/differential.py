@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import HIDDEN, NONE_GRID_OBJECT
+from components.core import HIDDEN, NONE_GRID_OBJECT
 from components.objects import WALL
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.observations import make_encoder

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.compiler.program_cache import find_functions, find_strings
 from gv_engine.rules.component import column_name

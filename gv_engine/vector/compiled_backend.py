@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from gv_engine.compiler import parameters
 from gv_engine.compiler.program_cache import uses_name
 from gv_engine.rules.errors import RuleError

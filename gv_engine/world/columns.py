@@ -27,7 +27,7 @@ import esper
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import HIDDEN, NONE, NONE_GRID_OBJECT
+from components.core import HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import NOTHING, OUTSIDE, column_name, fields_of
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError, RuleError
 from gv_engine.rules.geometry import Area, relative_position

@@ -10,7 +10,7 @@ import esper
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import HIDDEN, NONE_GRID_OBJECT
+from components.core import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.rules import turns
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import RuleError

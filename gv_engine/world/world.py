@@ -17,7 +17,7 @@ import esper
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR, HIDDEN, Kind
+from components.core import FLOOR, HIDDEN, Kind
 from gv_engine.rules import errors
 from gv_engine.rules.component import NOTHING, OUTSIDE, column_name, fields_of
 from gv_engine.rules.geometry import Area

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from components.appearance import BLUE, GREEN, RED
-from components.doors import CLOSED, LOCKED, OPEN
+from components.core import BLUE, GREEN, RED
+from components.items import CLOSED, LOCKED, OPEN
 from components.objects import EXIT, KEY, WALL
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World

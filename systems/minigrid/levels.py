@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from components.appearance import FLOOR, GREEN, YELLOW
-from components.doors import LOCKED
+from components.core import FLOOR, GREEN, YELLOW
+from components.items import LOCKED
 from components.minigrid import LAVA
 from components.objects import EXIT, KEY, WALL
 from gv_engine.rules.system import RESET, system

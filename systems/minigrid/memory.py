@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from components.appearance import FLOOR, GREEN
+from components.core import FLOOR, GREEN
 from components.minigrid import BALL
 from components.objects import KEY, WALL
 from gv_engine.rules.component import AGENT, NOTHING

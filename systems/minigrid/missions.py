@@ -1,7 +1,7 @@
 """Mission component of MiniGrid's levels, and helpers that assign missions."""
 
-from components.appearance import NONE, NONE_GRID_OBJECT
-from components.mission import Mission as PlainMission
+from components.core import NONE, NONE_GRID_OBJECT
+from components.core import Mission as PlainMission
 from gv_engine.rules.component import Coordinate, Int8, component
 from gv_engine.rules.world import World
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import GREEN
+from components.core import GREEN
 from components.objects import EXIT
 from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World

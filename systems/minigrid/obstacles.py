@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import BLUE
+from components.core import BLUE
 from components.minigrid import BALL
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import FORWARD, MOVE_FORWARD

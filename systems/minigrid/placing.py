@@ -7,8 +7,8 @@ not use the RNG.
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import BLUE, GREEN, GREY, PURPLE, RED, YELLOW
-from components.doors import CLOSED
+from components.core import BLUE, GREEN, GREY, PURPLE, RED, YELLOW
+from components.items import CLOSED
 from components.minigrid import BALL, PARCEL
 from components.objects import DOOR, EXIT, KEY, WALL
 from gv_engine.rules.component import AGENT, NOTHING

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import BLUE, FLOOR, GREEN, GREY
-from components.doors import CLOSED, LOCKED, OPEN
+from components.core import BLUE, FLOOR, GREEN, GREY
+from components.items import CLOSED, LOCKED, OPEN
 from components.minigrid import BALL, PARCEL
 from components.objects import KEY, WALL
 from gv_engine.rules.component import AGENT, NOTHING

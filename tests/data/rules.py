@@ -1,6 +1,6 @@
 """Rules that the tests add to the built-in ones."""
 
-from components.doors import CLOSED, OPEN
+from components.items import CLOSED, OPEN
 from gv_engine.rules.geometry import ACTUATE
 from gv_engine.rules.system import TERMINATING, TRANSITION, system
 from gv_engine.rules.world import World

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from components.appearance import HIDDEN
+from components.core import HIDDEN
 from gv_engine import Scenario
 from gv_engine.domains.grid.board import MIN_AGENT_SIZE, GridRenderer, Minimap, find_motion
 from gv_engine.domains.grid.stage import GridStage, place_views

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from components.objects import EXIT, KEY, MOVING_OBSTACLE
 from gv_engine.domains.grid.board import GridRenderer, find_motion
 from gv_engine.domains.grid.terminal import GridTerminalView

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gv_engine
-from components.appearance import HIDDEN
+from components.core import HIDDEN
 from gv_engine import AgentsVectorEnv, EachAgentVectorEnv, GridEnv, GridVectorEnv
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.gridverse import GridWorld

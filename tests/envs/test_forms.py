@@ -12,7 +12,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
-from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
+from components.core import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import DOOR, EXIT, KEY, WALL, built_in_types
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.domains.grid import hooks

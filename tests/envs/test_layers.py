@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.appearance import FLOOR, HIDDEN
+from components.core import FLOOR, HIDDEN
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.rules.objects import Frame
 from gv_engine.vector.backend import make_batch

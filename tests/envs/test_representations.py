@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.appearance import FLOOR, HIDDEN, NONE_GRID_OBJECT
+from components.core import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import BOX, DOOR, KEY, WALL
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs.representations import REPRESENTATIONS, Representation

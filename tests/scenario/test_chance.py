@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import yaml
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from components.objects import BEACON, EXIT, KEY, WALL
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.compiler.parameters import make_parameters

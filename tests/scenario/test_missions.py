@@ -15,7 +15,7 @@ from gymnasium.spaces.utils import flatdim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.appearance import BLUE, GREEN, RED
+from components.core import BLUE, GREEN, RED
 from components.objects import BEACON, KEY
 from gv_engine import GridEnv, GridVectorEnv, Scenario, ScenarioError
 from gv_engine.domains.grid.terminal import GridTerminalView

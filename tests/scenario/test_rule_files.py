@@ -349,7 +349,7 @@ def test_components_that_share_a_column(folder):
         RULES.replace("class Coin", "class Door").replace(", Coin", ", Door")
     )
     problem = problem_of(folder, "./rules.py:collect", "./door.py:collect")
-    assert "two components would share the column w.door: Door of components.doors and" in problem
+    assert "two components would share the column w.door: Door of components.items and" in problem
 
 
 # ---- files that change, and other processes --------------------------------------------------

@@ -10,8 +10,8 @@ import sys
 import numpy as np
 import pytest
 
-from components.appearance import BLUE, FLOOR, NONE, RED, YELLOW
-from components.doors import CLOSED, LOCKED, OPEN
+from components.core import BLUE, FLOOR, NONE, RED, YELLOW
+from components.items import CLOSED, LOCKED, OPEN
 from components.objects import BOX, DOOR, EXIT, KEY, TELEPOD, WALL, built_in_components
 from gv_engine.rules.component import AGENT, column_name
 from gv_engine.rules.errors import ScenarioError

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from components.appearance import FLOOR, HIDDEN
+from components.core import FLOOR, HIDDEN
 from components.objects import DOOR, EXIT, KEY, WALL
 from gv_engine import Scenario
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT

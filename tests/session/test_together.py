@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from components.appearance import BLUE, RED
+from components.core import BLUE, RED
 from gv_engine import AgentsVectorEnv, Scenario
 from gv_engine.cli import main
 from gv_engine.rollout import episode_folder, snapshots

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from components.appearance import HIDDEN, RED
+from components.core import HIDDEN, RED
 from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.gridverse.envs.gridworld import GridWorld
 from gv_engine.rules.component import AGENT, column_name, fields_of
@@ -17,7 +17,7 @@ from gv_engine.validation.differential import run_differential_test
 from tests import ROOT
 
 RULES = """
-from components.appearance import HIDDEN, RED
+from components.core import HIDDEN, RED
 from gv_engine import OBSERVATION, REWARD, TRANSITION, system
 from gv_engine.rules.component import (
     NOTHING, Coordinate, EntityId, Float64, Int8, Int16, Int32, component

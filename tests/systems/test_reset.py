@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from components.appearance import FLOOR, YELLOW
-from components.doors import LOCKED
+from components.core import FLOOR, YELLOW
+from components.items import LOCKED
 from components.objects import BEACON, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine import AGENT, Scenario, ScenarioError, Simulation
 from gv_engine.rules.geometry import BACKWARD, FORWARD, RIGHT

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from components.appearance import HIDDEN
+from components.core import HIDDEN
 from gv_engine import ScenarioError
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, PICK_N_DROP, TURN_RIGHT
 from tests.boards import Session, drawn, scenario

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from components.appearance import NONE_GRID_OBJECT
+from components.core import NONE_GRID_OBJECT
 from components.objects import built_in_types
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter

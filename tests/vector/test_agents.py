@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.appearance import HIDDEN, NONE_GRID_OBJECT
+from components.core import HIDDEN, NONE_GRID_OBJECT
 from components.objects import AGENT_TYPE
 from gv_engine import Scenario
 from gv_engine.rules.component import NOTHING

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from components.appearance import HIDDEN
+from components.core import HIDDEN
 from gv_engine import AGENT, Simulation
 from gv_engine.compiler import observation as sight
 from gv_engine.compiler import rng

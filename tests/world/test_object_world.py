@@ -11,8 +11,7 @@ import esper
 import numpy as np
 import pytest
 
-from components.doors import Door
-from components.matter import Solid
+from components.items import Door, Solid
 from components.objects import KEY, WALL
 from gv_engine import AGENT, GridEnv, RuleError, Scenario, Simulation
 from gv_engine.rules.component import _WORLD_ATTRIBUTES, column_name

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from components.appearance import FLOOR, YELLOW
+from components.core import FLOOR, YELLOW
 from components.objects import EXIT, KEY, WALL
 from gv_engine import Scenario
 from gv_engine.rules.component import AGENT

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from components.appearance import HIDDEN
+from components.core import HIDDEN
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.compiler import observation as sight
 from gv_engine.compiler.observation import cut_looks

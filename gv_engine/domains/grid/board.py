@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.objects import Frame, ObjectTypes
 from gv_engine.scenario.scenario import Scenario

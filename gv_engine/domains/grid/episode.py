@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.appearance import HIDDEN
+from components.core import HIDDEN
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import Policy
 from gv_engine.rules.errors import describe_allowed

@@ -7,9 +7,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from components.appearance import FLOOR, HIDDEN
-from components.doors import OPEN, Door
-from components.matter import Portable, Solid
+from components.core import FLOOR, HIDDEN
+from components.items import OPEN, Door, Portable, Solid
 from components.objects import WALL
 from gv_engine.domains.grid.board import Cell
 from gv_engine.domains.grid.plugin import DOMAIN

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from components.appearance import HIDDEN
+from components.core import HIDDEN
 from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, find_motion, lerp
 from gv_engine.domains.grid.episode import GridHint, step_sound
 from gv_engine.domains.grid.input_map import DROPS, Steering, Walk, resolve_action

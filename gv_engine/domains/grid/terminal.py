@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from components.appearance import FLOOR, HIDDEN
-from components.matter import Opaque
+from components.core import FLOOR, HIDDEN
+from components.items import Opaque
 from gv_engine.domains.grid.input_map import Steering, resolve_action
 from gv_engine.rules.objects import COLORS, Frame, ObjectTypes
 from gv_engine.scenario.map import describe_object, format_mission, grid_to_text

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pygame import Rect as Rect
 from pygame import freetype
 
-from components.appearance import FLOOR
+from components.core import FLOOR
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.scenario.scenario import Scenario

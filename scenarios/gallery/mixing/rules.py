@@ -1,7 +1,7 @@
 """Colours that mix."""
 
 from components import Color, Solid
-from components.appearance import BLUE, GREEN, GREY, NONE, ORANGE, PURPLE, RED, YELLOW
+from components.core import BLUE, GREEN, GREY, NONE, ORANGE, PURPLE, RED, YELLOW
 from gv_engine import TRANSITION, World, component, object_type, system
 from gv_engine.geometry import ACTUATE
 from systems.queries import ahead

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from components.appearance import Color
-from components.matter import Portable
+from components.core import Color
+from components.items import Portable
 from gv_engine import (
     NOTHING,
     REWARD,
