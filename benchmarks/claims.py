@@ -100,11 +100,12 @@ def check_claims(results: Results) -> Iterator[tuple[str, str, str, str, str]]:
             low, high = bootstrap_interval(figures)
             least, most = (low, high) if claim.least else (-high, -low)
             bound = claim.bound if claim.least else -claim.bound
+            unit = claim.unit if claim.unit in ("x", "/s") else f" {claim.unit}"
             yield (
                 claim.text,
-                f"{'at least' if claim.least else 'at most'} {claim.bound:g} {claim.unit}",
-                f"{median(figures):.3g} {claim.unit}",
-                f"{low:.3g} to {high:.3g}" if len(figures) > 1 else "",
+                f"{'≥' if claim.least else '≤'} {claim.bound:g}{unit}",
+                f"{median(figures):.3g}{unit}",
+                f"{low:.3g}–{high:.3g}" if len(figures) > 1 else "",
                 "yes" if least >= bound else "NO" if most < bound else "undecided",
             )
 

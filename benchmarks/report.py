@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
@@ -39,13 +40,13 @@ def make_tables(results: Results) -> Iterator[Table]:
     for table in (
         Table(
             "Side by side",
-            ["", "task", "worlds", "steps", "GV Engine does", "resets", "start", "CPU", "process"]
-            + ["a world", "versions"],
+            ["", "task", "worlds", "steps/s", "GV Engine does", "resets/s"]
+            + ["start, s", "CPU, s", "process, MiB", "a world, KiB"],
             [_contestant_row(results, name) for name in sides],
         ),
         Table(
             "GV Engine on other work",
-            ["", "task", "worlds", "steps", "of the clock"],
+            ["", "steps/s"],
             [_variant_row(results, name) for name in variants],
         ),
         Table(
@@ -62,17 +63,16 @@ def _contestant_row(results: Results, name: str) -> list[str]:
     """Return the row of a contestant in the main table."""
     figures = results[name]
     if "failed" in figures:
-        return [ROSTER[name].label, f"not here: {figures['failed']}", *[""] * 9]
+        return [ROSTER[name].label, f"not here: {figures['failed']}", *[""] * 8]
     row = [ROSTER[name].label, figures["task"], f"{figures['worlds']:,}"]
     row += [
         _format_rate(figures, "step"),
         _format_speedup(results, name),
         _format_rate(figures, "reset"),
     ]
-    row += [_format_median(figures, "start", index, "{:.2f} s") for index in range(2)]
-    row.append(_format_median(figures, "memory", 0, "{:,.0f} MiB", 2**20))
-    row.append(_format_median(figures, "memory", 1, "{:,.1f} KiB", 2**10))
-    row.append(", ".join(f"{package} {number}" for package, number in figures["versions"].items()))
+    row += [_format_median(figures, "start", index, "{:.2f}") for index in range(2)]
+    row.append(_format_median(figures, "memory", 0, "{:,.0f}", 2**20))
+    row.append(_format_median(figures, "memory", 1, "{:,.1f}", 2**10))
     return row
 
 
@@ -80,14 +80,13 @@ def _variant_row(results: Results, name: str) -> list[str]:
     """Return the row of a variant of the engine."""
     figures = results[name]
     if "failed" in figures:
-        return [ROSTER[name].label, f"not here: {figures['failed']}", *[""] * 3]
-    row = [ROSTER[name].label, figures["task"], f"{figures['worlds']:,}"]
-    return [*row, *(_format_median(figures, "step", index, "{:,.0f}/s") for index in range(2))]
+        return [ROSTER[name].label, f"not here: {figures['failed']}"]
+    return [ROSTER[name].label, _format_rate(figures, "step")]
 
 
 def _format_rate(figures: Results, measurement: str) -> str:
     """Return the median rate per second of CPU time as text."""
-    return _format_median(figures, measurement, 0, "{:,.0f}/s")
+    return _format_median(figures, measurement, 0, "{:,.0f}")
 
 
 def _format_median(
@@ -105,10 +104,12 @@ def _format_speedup(results: Results, name: str) -> str:
     return f"{median(ratios):,.3g}x" if ratios else ""
 
 
-def describe_machine() -> str:
-    """Return the system, architecture, cores and Python version."""
+def describe_machine(results: Results) -> str:
+    """Return the system, architecture, cores and versions of Python and the packages."""
+    versions = (figures.get("versions", {}).items() for figures in results.values())
+    packages = sorted({f"{name} {number}" for found in versions for name, number in found})
     kind = f"{platform.system()} on {platform.machine()}, {os.cpu_count()} cores"
-    return f"{kind}, Python {platform.python_version()}"
+    return ", ".join([f"{kind}, Python {platform.python_version()}", *packages])
 
 
 def print_tables(results: Results) -> None:
@@ -133,9 +134,10 @@ def write_tables(results: Results, page: Path = PAGE) -> None:
     _, end, after = rest.partition(END)
     if not end:
         raise ValueError(f"{page}: it needs the lines {BEGIN.strip()} and {END.strip()}")
-    parts = [f"{describe_machine()}.\n"]
+    machine = textwrap.fill(f"{describe_machine(results)}.", 118)
+    parts = [f"{machine}\n"]
     for title, head, rows in make_tables(results):
-        lines = [head, ["---"] * 2 + ["--:"] * (len(head) - 2), *rows]
+        lines = [head, (["---"] * 2 + ["--:"] * len(head))[: len(head)], *rows]
         parts.append(f"### {title}\n")
         parts.append("".join(f"| {' | '.join(line)} |\n" for line in lines))
     page.write_text(before + begin + "\n" + "\n".join(parts) + "\n" + end + after, "utf-8")

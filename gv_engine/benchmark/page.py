@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, partial
 from html import escape
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -150,6 +149,13 @@ def _path_points(line: Sequence[tuple[float, float]], max_steps: int) -> str:
 BEGIN, END = "<!-- benchmark -->\n", "<!-- end of benchmark -->\n"
 """Marks around the tables of a page."""
 _NONE = "–"
+_LEGEND = f"""\
+- `%`: success with its 95 % interval; `greedy %`: with the most likely actions. **Bold**: no entry
+  that learns succeeds in half of the levels.
+- `levels`: different tested levels. `shortest`: mean length of shortest solutions, in brackets the
+  number of solved levels if not all.
+- `steps`, `seconds`: means of the training. `path`: length as a multiple of the shortest.
+- `*`: tested on learned levels. `{_NONE}`: no result. `3 of {SEEDS}`: finished seeds."""
 _CODE = re.compile(r"((?<!`)`[^`|]+`(?!`))")
 # Characters with a meaning in Markdown
 _MARKS = re.compile(r"[\\`*_{}\[\]<>|&~$!#^=]")
@@ -234,98 +240,88 @@ class Comparison:
         texts = ((escape_markdown(column.name), column.entry.about) for column in self.columns)
         yield "\n".join(f"- **{name}**: {escape_markdown(about)}" for name, about in texts)
         yield from self._overall()
-        yield from self._hard_scenarios()
+        yield _LEGEND
         for group, title in _GROUPS.items():
             names = [name for name in all_scenarios() if _scenario_group(name) == group]
             yield f"### {title}"
-            yield "Success:"
-            yield _format_table(*self.successes(names))
-            if self._learners(names):
-                yield "What it took to learn them, the means of the seeds:"
-                yield _format_table(*self._training_costs(names))
+            yield from (_format_table(*self.table(same)) for same in self._with_same_columns(names))
             if self.panels(group):
                 yield f"![Success over steps of training]({images}/benchmark-{group}.svg)"
 
     def _overall(self) -> Iterator[str]:
-        """Yield Markdown with the number of results, and tables of mean success over the scenarios
-        that all compared entries have finished."""
+        """Yield Markdown with the number of missing results, and a table of mean success over the
+        scenarios that all entries which cover them have finished."""
         expected = [(column, n) for column in self.columns for n in column.entry.scenario_names]
         num_parts = sum(len(column.successes(name)) for column, name in expected)
-        yield f"{num_parts:,} of {SEEDS * len(expected):,} parts are there."
+        if num_parts < SEEDS * len(expected):
+            yield (
+                f"{num_parts:,} of {SEEDS * len(expected):,} parts are there. Means are over the "
+                f"scenarios in which no entry lacks a seed."
+            )
+        head = ["mean success, %"]
+        rows = {label: [escape_markdown(label)] for label, _ in _success_series(self.columns)}
         for scope in dict.fromkeys(tuple(column.entry.scenario_names) for column in self.columns):
             columns = [c for c in self.columns if {*scope} <= {*c.entry.scenario_names}]
             counts = {name: {len(column.successes(name)) for column in columns} for name in scope}
             finished = [name for name, lengths in counts.items() if lengths == {SEEDS}]
-            rows = [
-                [escape_markdown(label), _format_mean(interquartile_mean([*map(get, finished)]))]
-                for label, get in _success_series(columns)
-                if finished
-            ]
-            if rows:
-                yield (
-                    f"Means over {len(finished)} of {_scope_title(scope, columns)}, those in which "
-                    f"no entry lacks a seed:"
-                )
-                yield _format_table(["", "success"], rows)
-
-    def _hard_scenarios(self) -> Iterator[str]:
-        """Yield Markdown with a table of the scenarios in which no trained entry succeeds in half
-        of the levels."""
-        learners = self._learners(list(all_scenarios()))
-        rows = []
-        for name in all_scenarios():
-            means = [column.success(name) for column in learners]
-            best = max((mean.value for mean in means if mean), default=1.0)
-            if best < 0.5:
-                rows.append([f"`{name}`", *(_format_mean(mean) for mean in means)])
-        if rows:
-            yield "### Below a half"
-            yield "Scenarios of which no entry that learns wins half, as far as they have tried:"
-            yield _format_table(["", *(column.name for column in learners)], rows)
+            if finished:
+                head.append(_scope_title(len(finished), scope, columns))
+                series = dict(_success_series(columns))
+                for label, row in rows.items():
+                    get = series.get(label)
+                    mean = interquartile_mean([*map(get, finished)]) if get else None
+                    row.append(_format_mean(mean))
+        if len(head) > 1:
+            yield _format_table(head, [*rows.values()])
 
     def _columns_for(self, names: Sequence[str]) -> list[EntryColumn]:
         """Return the columns of entries that cover any of these scenarios."""
         return [c for c in self.columns if not {*names}.isdisjoint(c.entry.scenario_names)]
 
-    def _learners(self, names: Sequence[str]) -> list[EntryColumn]:
-        """Return the columns of trained entries that cover any of these scenarios."""
-        return [column for column in self._columns_for(names) if column.has_training]
-
-    def successes(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the rows of the table of success rates for these scenarios."""
-        columns = self._columns_for(names)
-        series = [(column, *each) for column in columns for each in _success_series([column])]
-        rows = []
+    def _with_same_columns(self, names: Sequence[str]) -> list[list[str]]:
+        """Return these scenarios as lists of those that the same entries cover."""
+        lists: dict[tuple[int, ...], list[str]] = {}
         for name in names:
-            parts = [part for column in self.columns for part in column.parts.get(name, ())]
-            held_out = not parts or any(part.held_out for part in parts)
-            levels = str(parts[0].different) if parts else _NONE
-            row = [f"`{name}`{_footnote_mark(held_out)}", levels, self._shortest_length(name)]
-            for column, _, get in series:
+            key = tuple(name in column.entry.scenario_names for column in self.columns)
+            lists.setdefault(key, []).append(name)
+        return [*lists.values()]
+
+    def table(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the rows of the table of success rates, training costs and lengths
+        of solutions for these scenarios."""
+        columns = self._columns_for(names)
+        head = ["", "levels", "shortest"]
+        for column in columns:
+            head += [f"{column.name} %", *(["greedy %"] if column.greedy else [])]
+            head += ["steps", "seconds", "path"] if column.has_training else []
+        return head, [self._row(name, columns) for name in names]
+
+    def _row(self, name: str, columns: Sequence[EntryColumn]) -> list[str]:
+        """Return the row of a scenario in a table with these columns."""
+        parts = [part for column in self.columns for part in column.parts.get(name, ())]
+        held_out = not parts or any(part.held_out for part in parts)
+        levels = str(parts[0].different) if parts else _NONE
+        means = [mean.value for c in columns if c.has_training and (mean := c.success(name))]
+        title = f"**`{name}`**" if means and max(means) < 0.5 else f"`{name}`"
+        row = [title + _footnote_mark(held_out), levels, self._shortest_length(name)]
+        for column in columns:
+            for _, get in _success_series([column]):
                 rates = get(name)
                 seeds = f", {len(rates)} of {SEEDS}" if 0 < len(rates) < SEEDS else ""
                 mark = _footnote_mark(column.held_out(name) or not held_out) if rates else ""
                 mean = interquartile_mean([rates]) if rates else None
                 row.append(_format_mean(mean) + seeds + mark)
-            rows.append(row)
-        return ["", "levels", "shortest way", *(name for _, name, _ in series)], rows
+            if column.has_training:
+                row += self._costs(name, column)
+        return row
 
     def _shortest_length(self, name: str) -> str:
         """Return the mean length of the shortest known solutions of a scenario, as text."""
         lengths = [length for length in self.shortest.get(name, ()) if length]
         if not lengths:
             return _NONE
-        note = "" if len(lengths) == len(self.shortest[name]) else f", {len(lengths)} levels"
+        note = "" if len(lengths) == len(self.shortest[name]) else f" ({len(lengths)})"
         return f"{np.mean(lengths):.1f}{note}"
-
-    def _training_costs(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the rows of the table of training steps and times for these
-        scenarios."""
-        learners = self._learners(names)
-        head = ["", *(h for c in learners for h in (f"{c.name}: steps", "seconds", "way"))]
-        costs = [[self._costs(name, column) for column in learners] for name in names]
-        rows = [[f"`{n}`", *chain(*texts)] for n, texts in zip(names, costs, strict=True)]
-        return head, rows
 
     def _costs(self, name: str, column: EntryColumn) -> tuple[str, str, str]:
         """Return an entry's mean training steps, mean seconds and length ratio in the scenario
@@ -345,7 +341,7 @@ class Comparison:
             for lengths in (np.array(part.lengths) for part in parts)
             if (solved := (lengths > 0) & (shortest > 0)).any()
         ]
-        return f"{np.mean(ratios):.2f}×" if ratios else _NONE
+        return f"{np.mean(ratios):.2f}" if ratios else _NONE
 
     def panels(self, group: str) -> list[CurvePanel]:
         """Return the learning curves of all scenarios of a group, a key of `_GROUPS`."""
@@ -359,13 +355,14 @@ class Comparison:
         return panels
 
 
-def _scope_title(scope: Sequence[str], columns: Sequence[EntryColumn]) -> str:
-    """Return words for the set of scenarios `scope`, such as "all 50 scenarios", for a headline."""
+def _scope_title(finished: int, scope: Sequence[str], columns: Sequence[EntryColumn]) -> str:
+    """Return words for the `finished` scenarios of the set `scope`, such as "all 50 scenarios"."""
+    some = f"{finished} of " if finished < len(scope) else ""
     if len(scope) == len(all_scenarios()):
-        return f"all {len(scope)} scenarios"
-    of_scope = (c for c in columns if len(c.entry.scenario_names) == len(scope))
-    names = " and ".join(escape_markdown(column.name) for column in of_scope)
-    return f"the {len(scope)} scenarios for {names}"
+        return f"{some}all {len(scope)} scenarios"
+    of_scope = (column for column in columns if len(column.entry.scenario_names) == len(scope))
+    names = " and ".join(column.name for column in of_scope)
+    return f"{some}{len(scope)} scenarios of {names}"
 
 
 def _success_series(columns: Sequence[EntryColumn]) -> Iterator[tuple[str, _SuccessFunction]]:
@@ -387,7 +384,7 @@ def _format_mean(mean: MeanWithInterval | None) -> str:
     if mean is None:
         return _NONE
     value, low, high = (f"{100 * part:.1f}" for part in mean)
-    return f"{value} %" if low == high else f"{value} % ({low} to {high})"
+    return value if low == high else f"{value} ({low}–{high})"
 
 
 def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

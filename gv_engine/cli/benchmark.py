@@ -229,12 +229,16 @@ def _iterate_parts(
 
 
 def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
-    """Print a table with the success rates of the benchmark entries, one line for each scenario."""
+    """Print a table with the results of the benchmark entries, one line for each scenario."""
     from gv_engine.benchmark.entry import all_scenarios
     from gv_engine.benchmark.page import Comparison
 
-    head, rows = Comparison(entries).successes(list(all_scenarios()))
-    plain = [[cell.replace("`", "") for cell in row] for row in rows if {*row[1:]} != {"–"}]
+    head, rows = Comparison(entries).table(list(all_scenarios()))
+    plain = [
+        [cell.replace("`", "").replace("**", "") for cell in row]
+        for row in rows
+        if {*row[1:]} != {"–"}
+    ]
     cli.print_table(["scenario", *(f"{name}>" for name in head[1:])], plain)
 
 

@@ -57,15 +57,14 @@ def entries(tmp_path: Path) -> list[BenchmarkEntry]:
 
 def row(text: str, name: str) -> list[list[str]]:
     """The cells of each row of a scenario."""
-    lines = [line for line in text.splitlines() if line.startswith(f"| `{name}`")]
+    lines = [line for line in text.splitlines() if re.match(rf"\| (\*\*)?`{name}`", line)]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
 def test_tables_have_success_ways_and_what_it_took(entries):
     text = "\n\n".join(page.Comparison(entries).sections("images"))
     assert row(text, LEVEL) == [
-        [f"`{LEVEL}`", "200", "4.0, 150 levels", "100.0 % (91.7 to 100.0)", "0.0 %"],
-        [f"`{LEVEL}`", "4,000", "2.0", "2.00×"],
+        [f"`{LEVEL}`", "200", "4.0 (150)", "100.0 (91.7–100.0)", "0.0", "4,000", "2.0", "2.00"]
     ]
     assert "images/benchmark-rooms.svg" in text
     assert "benchmark-gallery" not in text
@@ -73,14 +72,12 @@ def test_tables_have_success_ways_and_what_it_took(entries):
 
 def test_what_is_missing_is_said(entries):
     text = "\n\n".join(page.Comparison(entries).sections("images"))
-    hard, whole, effort = row(text, "memory-9x9")
-    assert hard == ["`memory-9x9`", "25.0 %"]
-    assert whole == ["`memory-9x9` *", "7", "–", "25.0 %, 1 of 10", "–"]
-    assert effort == ["`memory-9x9`", "0", "0.0", "–"]
-    assert row(text, "keydoor-9x9") == [["`keydoor-9x9`"] + ["–"] * n for n in (4, 3)]
+    cells = ["**`memory-9x9`** *", "7", "–", "25.0, 1 of 10", "–", "0", "0.0", "–"]
+    assert row(text, "memory-9x9") == [cells]
+    assert row(text, "keydoor-9x9") == [["`keydoor-9x9`"] + ["–"] * 7]
     count = len(all_scenarios())
     assert f"11 of {10 * count:,} parts are there." in text
-    assert f"Means over 1 of all {count} scenarios, those in which no entry lacks a seed:" in text
+    assert f"| mean success, % | 1 of all {count} scenarios |" in text
 
 
 def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
@@ -90,23 +87,24 @@ def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
     text = "\n\n".join(page.Comparison([*entries, other]).sections("images"))
     count = len(all_scenarios())
     assert f"21 of {10 * (count + 2):,} parts are there." in text
-    _, whole, some = text.split("Means over ")
-    assert whole.startswith(f"1 of all {count} scenarios")
-    assert "Other" not in whole
-    assert some.startswith("1 of the 2 scenarios for Other, those in which")
-    assert "| Learner | 100.0 % (91.7 to 100.0) |" in some
-    assert "| Other | 100.0 % |" in some
-    rooms, rest = text.split("### Rooms")[1].split("### MiniGrid's levels")
-    assert "Other" in rooms
+    head, _, *means = re.findall(r"^\|.+(?=\n)", text.partition("\n- `%`")[0], re.MULTILINE)
+    assert head.endswith(f"| 1 of all {count} scenarios | 1 of 2 scenarios of Other |")
+    assert means[0] == "| Learner | 100.0 (91.7–100.0) | 100.0 (91.7–100.0) |"
+    assert means[2] == "| Other | – | 100.0 |"
+    rooms, rest = text.split("### Rooms")[1].split("### The gallery")
+    one, both = re.findall(r"^\|  \|.+", rooms, re.MULTILINE)
+    assert "Other %" in both
+    assert "Other" not in one
     assert "Other" not in rest
 
 
 def test_who_has_learned_the_test_is_marked_and_nobody_else(entries, tmp_path):
     other = BenchmarkEntry(tmp_path / "other", "Other").create()
     other.append(EntryPart(LEVEL, 0, DIGEST, (8,) * TESTED, held_out=False))
-    told, _ = row("\n\n".join(page.Comparison([*entries, other]).sections("images")), LEVEL)
+    (told,) = row("\n\n".join(page.Comparison([*entries, other]).sections("images")), LEVEL)
     assert told[0] == f"`{LEVEL}`"
-    assert told[3:] == ["100.0 % (91.7 to 100.0)", "0.0 %", "100.0 %, 1 of 10 *"]
+    assert told[3:5] == ["100.0 (91.7–100.0)", "0.0"]
+    assert told[8:] == ["100.0, 1 of 10 *"]
 
 
 def test_names_and_texts_of_entries_are_shown_as_they_are(entries):
@@ -121,12 +119,12 @@ def test_names_and_texts_of_entries_are_shown_as_they_are(entries):
 
 def test_a_page_has_marks(entries, tmp_path):
     file = tmp_path / "page.md"
-    file.write_text(f"# Mine\n\n{page.BEGIN}old\n{page.END}\nand more\n")
+    file.write_text(f"# Mine\n\n{page.BEGIN}outdated\n{page.END}\nand more\n")
     page.write_page(file, entries)
     text = file.read_text("utf-8")
     assert text.startswith(f"# Mine\n\n{page.BEGIN}\n- **Learner**: it learns\n")
     assert text.endswith(f"\n\n{page.END}\nand more\n")
-    assert "old" not in text
+    assert "outdated" not in text
     drawing = (tmp_path / "images/benchmark-rooms.svg").read_text("utf-8")
     assert "3,000 steps</text>" in drawing
     assert "150,0" in drawing  # ends to the right, at all

@@ -41,7 +41,7 @@ def test_it_goes_on_where_it_was_stopped(made, capsys):
     assert [*BenchmarkEntry.read(Path("mine")).read_parts()] == asked
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split("\t")[0] == "scenario"
-    assert lines[1:] == [f"{level}\t200\t–\t50.0 % (0.0 to 100.0), 2 of 10" for level in levels]
+    assert lines[1:] == [f"{level}\t200\t–\t50.0 (0.0–100.0), 2 of 10" for level in levels]
     made.clear()
     assert main(["benchmark", "mine", *WORDS]) == 0
     assert not made
