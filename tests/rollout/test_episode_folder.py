@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Discrete
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.rollout import episode_folder
@@ -206,7 +207,7 @@ def test_bounds_are_not_compared_as_a_huge_table(folder: Path):
 @pytest.mark.parametrize(
     "changes",
     [
-        *({"steps": number} for number in ("a", -1, 1.5, None, True, 2**70, [1])),
+        *({"steps": number} for number in ("a", -1, 1.5, None, True, 2**62, [1])),
         *({"arrays": 7}, {"arrays": []}, {"arrays": {"a": 7}}, {"arrays": {"a": {}}}),
         *({"arrays": {name: {}}} for name in ("../a", "y" * 5000)),
         *({"arrays": {"a": {"dtype": kind, "shape": [1]}}} for kind in ("what", 7, [["a"]])),
@@ -462,6 +463,24 @@ def test_nothing_is_written_before_all_files_are_known_to_be_its_own(folder: Pat
     with pytest.raises((OSError, RolloutError), match=r"last_item\.npy"):
         EpisodeFolder(folder, env, {}, go_on=True)
     assert {file: file.read_bytes() for file in folder.parent.rglob("*.*")} == before
+
+
+def test_a_link_in_place_of_the_listing_is_not_followed(tmp_path: Path):
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    folder, outside = EpisodeFolder(tmp_path / "out", env, {}), tmp_path / "outside"
+    outside.touch()
+    for episode in rollout(env, load_policy("random", 1, len(env.scenario.actions)), 1, 0, True):
+        folder.append(episode)
+    folder.flush()
+    (tmp_path / "out" / "rollout.json").unlink()
+    (tmp_path / "out" / "rollout.json").symlink_to(outside)
+    with pytest.raises(OSError, match=r"rollout\.json"):
+        folder.close(complete=True)
+    assert outside.read_text() == ""
+
+
+def test_bounds_of_a_number_are_its_least_and_greatest_values():
+    assert episode_folder._space_bounds(Discrete(4, start=2)) == {"low": 2, "high": 5}
 
 
 MADE_WITH = {"policy": "./a.py:act", "policy_digest": "1", "levels": "a.json", "level_seeds": [3]}
