@@ -102,9 +102,9 @@ def check_probability(chance: float) -> str:
 
 @system(TRANSITION, check=check_probability)
 def spread(w: World, object_type: int, other_type: int = FLOOR, chance: float = 1.0) -> None:
-    """Objects of a type spread to all objects of another type beside them, or to free cells, each
-    with a probability of `chance`; on the ground they also spread beneath other objects, except
-    walls."""
+    """Objects of `object_type` replace each neighbouring object of `other_type` (by default, they
+    fill each free neighbouring cell) with a probability of `chance`. If `object_type` lies in the
+    ground layer, objects above it do not stop it, except walls."""
     for thing in all_of(w, object_type):
         for y, x in neighbours(w.position.y[thing], w.position.x[thing]):
             own = w.on_layer_of(object_type, y, x)

@@ -319,11 +319,11 @@ def _rollout_description(dataset: Any) -> dict[str, Any]:
 def _load_scenario(
     name: str, kwargs: dict[str, Any], about: dict[str, Any], override: str | None, consent: Consent
 ) -> AnyScenario:
-    """Return the scenario of a dataset, or the scenario that `override` names if it is the same
-    one.
+    """Return the scenario that a dataset was recorded in; with `override`, load it from this name
+    or file instead.
 
     Raises:
-        ValueError: the named scenario differs.
+        ValueError: the scenario `override` differs from the recorded one.
     """
     rest = dict(kwargs)
     if about and not override:

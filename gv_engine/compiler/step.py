@@ -340,8 +340,8 @@ def _measure_and_run(measure: Any, run: Any) -> Any:
 
 
 def _phase_runners(scenario: Scenario, phase: Phase) -> list[Unit]:
-    """Return the functions to compile for the system calls of `phase`, as units. Those that need
-    values from before the call measure them just before it."""
+    """Return the functions to compile for the system calls of `phase`, as units. The function of a
+    system with a `before` function calls that first, and passes its result to the system."""
     return [
         unit._replace(function=_measure_and_run(before.function, unit.function)) if before else unit
         for unit, before in _phase_units(scenario, phase)

@@ -385,7 +385,7 @@ def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
 
 def policies_by_agent(text: str, sharing: TurnPolicy) -> dict[str, str]:
     """Return the policy name of each agent in `text`: one for all agents, or a list such as
-    `ann=random,hunters=valid`. `sharing` has the names of agents and teams.
+    `ann=random,hunters=valid`. The names of agents and teams are those in `sharing`.
 
     Raises:
         PolicyError: there is no such agent or team.

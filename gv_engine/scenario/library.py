@@ -435,7 +435,7 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
 
 
 def _describe_broken_link(path: Path) -> str:
-    """Return the reason why the symbolic link at `path` leads to no file; "" if it does not."""
+    """Return the reason why the symbolic link at `path` is broken."""
     try:
         path.stat()
     except FileNotFoundError:

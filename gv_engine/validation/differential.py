@@ -190,8 +190,8 @@ def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _Step
 
 
 def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, place: str) -> str:
-    """Return the message on the first of the masked actions in `outcomes` that does not lead to the
-    `usual` outcome."""
+    """Return the error message for the first action in `outcomes`, the outcomes of actions that the
+    mask forbids, that differs from `usual`, the outcome of most of them."""
     action, outcome = next(item for item in outcomes.items() if item[1] != usual)
     if outcome.over != usual.over:
         effect = "ends the episode; give the terminating function answers="

@@ -227,8 +227,8 @@ class CompiledBatch(Backend):
         return failed + broken  # type: ignore[no-any-return]  # a program not loaded has no `run`
 
     def _record_error(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
-        """Store `error`, raised by the program of `lane` between `start` and `stop`, for the world
-        that was running; return the number of the next world."""
+        """Store `error` for the world that raised it, one of the worlds `start` to `stop - 1`, which
+        a thread ran with the program in `lane`; return the index of the next world."""
         busy = np.flatnonzero(self._first_actions[start:stop] == BUSY)
         if not busy.size:
             raise error
