@@ -152,8 +152,8 @@ class System:
         return () if self.check is None else tuple(inspect.signature(self.check).parameters)
 
     def make_tables(self, area: Area) -> dict[str, Any]:
-        """Return, by parameter name, the lookup tables that the system computes from `area`, the cells
-        that an agent sees.
+        """Return, by parameter name, the lookup tables that the system computes from `area`, the
+        cells that an agent sees.
 
         Raises:
             ValueError: a table function raises.

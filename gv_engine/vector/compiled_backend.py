@@ -227,7 +227,7 @@ class CompiledBatch(Backend):
         return failed + broken  # type: ignore[no-any-return]  # a program not loaded has no `run`
 
     def _record_error(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
-        """Store `error` for the world that raised it, one of the worlds `start` to `stop - 1`, which
+        """Store `error` for the world that raised it, one of the worlds `start` to `stop - 1` that
         a thread ran with the program in `lane`; return the index of the next world."""
         busy = np.flatnonzero(self._first_actions[start:stop] == BUSY)
         if not busy.size:
