@@ -86,15 +86,19 @@ def test_a_level_is_enclosed_in_objects_alone(by_hand, kind):
     assert not by_hand.at.any()
 
 
-@pytest.mark.parametrize("put", [(0, 0), (0, 1), (1, 0), (1, 1), None])
-def test_another_agent_is_seen_where_it_is_and_nowhere_when_it_has_left(put):
+@pytest.mark.parametrize(
+    ("watcher", "put"),
+    [((2, 2), (0, 0)), ((2, 2), (0, 1)), ((0, 0), (2, 2)), ((0, 0), (1, 2)), (None, None)],
+)
+def test_another_agent_is_seen_where_it_is_and_nowhere_when_it_has_left(watcher, put):
+    """Also at the edge of the view."""
     room = {
         "map": "...\n.>>\n...",
         "agents": 2,
         "transition_functions": ["turn_agent"],
         "reward_functions": [],
         "terminating_function": "reach_exit",
-        "observation_function": {"name": "fully_transparent", "area": [[-3, 3], [-3, 3]]},
+        "observation_function": {"name": "fully_transparent", "area": [[-2, 2], [-2, 2]]},
     }
     simulation = Simulation(Scenario.load(room))
     simulation.reset(np.random.default_rng(0))
@@ -104,11 +108,11 @@ def test_another_agent_is_seen_where_it_is_and_nowhere_when_it_has_left(put):
         if put:
             world.agent.facing[1] = 0
             world.lift(1)
-            world.place(1, 2, 2)
+            world.place(1, *watcher)
             world.place(2, *put)
     seen = np.argwhere(np.asarray(simulation.look(1).entity) == 2).tolist()
-    # it looks up from the middle of seven rows and columns
-    assert seen == ([[3 + put[0] - 2, 3 + put[1] - 2]] if put else [])
+    # it looks up from the middle of five rows and columns
+    assert seen == ([[2 + put[0] - watcher[0], 2 + put[1] - watcher[1]]] if put else [])
 
 
 @pytest.mark.parametrize(
