@@ -574,7 +574,7 @@ def parse_view_sizes(names: Iterable[str]) -> dict[str, int]:
     return dict(zip(("height", "width", "y", "x"), map(int, field.split("_")[1:]), strict=False))
 
 
-def make_view_dtype(area: Area, by_rows: bool, with_entities: bool = True) -> np.dtype[Any]:
+def make_view_dtype(area: Area, by_rows: bool, with_entities: bool) -> np.dtype[Any]:
     """Return the dtype of the record by which compiled code represents an `ObjectView` (what an
     agent sees) of `area`.
 
@@ -614,7 +614,7 @@ def make_view_dtype(area: Area, by_rows: bool, with_entities: bool = True) -> np
     )
 
 
-def make_view_record(area: Area, by_rows: bool, with_entities: bool = True) -> np.ndarray[Any, Any]:
+def make_view_record(area: Area, by_rows: bool, with_entities: bool) -> np.ndarray[Any, Any]:
     """Return a new (1,) array for what an agent sees of `area`, with its sizes filled in; the other
     arguments are those of `make_view_dtype`."""
     record = np.zeros(1, make_view_dtype(area, by_rows, with_entities))

@@ -225,6 +225,7 @@ def let_go_of_first(r):
         ("keydoor-5x5", lambda r: put(r, "agent", "holding", 1, 1), "which is no object"),
         ("keydoor-5x5", lambda r: put(r, "agent", "holding", 1, of(r, "Key")[0]), "on the g"),
         ("keydoor-5x5", lambda r: put(r, "agent", "facing", 1, 4), "the agent's facing is 4"),
+        ("keydoor-5x5", lambda r: put(r, "position", "y", 1, -1), "the agent's y is -1"),
         ("keydoor-5x5", lambda r: put(r, "agent", "has", 1, 0), "agent.has of the agent is 0"),
         ("keydoor-5x5", lambda r: put(r, "solid", "has", -1, 1), "is not in use and has"),
         ("keydoor-5x5", lambda r: r["alive"].__setitem__((0, 1), 0), "alive of the agent is 0"),

@@ -73,7 +73,7 @@ def no_vectors(monkeypatch):
 
 def view_of(area, by_bits):
     """The record of a view with the methods that compiled code gives it."""
-    (record,) = make_view_record(area, by_bits).view(np.recarray)
+    (record,) = make_view_record(area, by_bits, with_entities=True).view(np.recarray)
     for name in record.dtype.names:
         if record.dtype[name].shape:
             record[name].fill(7)  # whatever was looked at before
