@@ -230,8 +230,7 @@ def test_reloading_a_mixture_asks_again(place: Place):
 LISTENING = """
 import sys
 from pathlib import Path
-from gv_engine import ScenarioError
-from gv_engine.scenario.scenario import load_scenario
+from gv_engine import ScenarioError, load_scenario
 from tests.canary import Ear
 
 folder = Path(sys.argv[1])
