@@ -20,6 +20,7 @@ from gv_engine.scenario.map import (
     view_to_text,
 )
 from gv_engine.session.session import Session
+from tests.scenario.reading import RULES
 
 
 def floor(height: int, width: int) -> Any:
@@ -100,14 +101,8 @@ def frames(document: dict[str, Any], *actions: str) -> list[str]:
     return texts
 
 
-ROOM: dict[str, Any] = {
-    "name": "room",
-    "map": ">.E",
-    "transition_functions": ["move_agent"],
-    "reward_functions": ["reach_exit"],
-    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
-    "terminating_function": "reach_exit",
-}
+SIGHT = {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]}
+ROOM: dict[str, Any] = {**RULES, "name": "room", "map": ">.E", "observation_function": SIGHT}
 
 
 def test_a_view_that_is_higher_than_the_grid_stands_beside_it():
