@@ -99,9 +99,8 @@ def test_observations(soup, name):
     look = observation_function_registry["from_visibility"]
     for t in STATES:
         for function in (visibility, by_grid):
-            observation = look(
-                states[t], area=entry["area"], visibility_function=function, rng=make_rng(t)
-            )
+            how = {"area": entry["area"], "visibility_function": function, "rng": make_rng(t)}
+            observation = look(states[t], **how)
             arrays = observation.to_arrays()
             assert np.array_equal(arrays["grid"], recorded[f"observation_{name}"][t]), t
             assert np.array_equal(arrays["item"], recorded["item"][t])
@@ -142,11 +141,9 @@ def test_resets_draw_what_scenarios_draw(name):
 
 
 def test_parameters_of_the_documents():
-    state = reset_function_registry["memory"](
-        shape=Shape(5, 5), colors={Color.GREEN, Color.RED}, rng=make_rng(0)
-    )
-    same = reset_function_registry["memory"]((5, 5), [1, 2], rng=make_rng(0))
-    assert state == same
+    memory, colors = reset_function_registry["memory"], {Color.GREEN, Color.RED}
+    state = memory(shape=Shape(5, 5), colors=colors, rng=make_rng(0))
+    assert state == memory((5, 5), [1, 2], rng=make_rng(0))
     state = reset_function_registry["empty"](Shape(5, 8))
     distance = reward_function_registry["proportional_to_distance"]
     for function in ("manhattan", Position.manhattan_distance, lambda dy, dx: abs(dy) + abs(dx)):

@@ -47,16 +47,13 @@ from gv_engine.rules import geometry
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.map import grid_to_text
 
+COPYING = [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 F, B, L, R = Orientation.F, Orientation.B, Orientation.L, Orientation.R
 
 
 def small_state() -> State:
-    grid = Grid(
-        [
-            [Wall(), Door(Door.Status.CLOSED, Color.RED), Wall()],
-            [Floor(), Box(Key(Color.BLUE)), Exit()],
-        ]
-    )
+    above = [Wall(), Door(Door.Status.CLOSED, Color.RED), Wall()]
+    grid = Grid([above, [Floor(), Box(Key(Color.BLUE)), Exit()]])
     return State(grid, Agent(Position(1, 0), F, Key(Color.GREEN)))
 
 
@@ -149,12 +146,8 @@ def test_what_makes_no_grid(rows, error, says):
 
 def test_a_part_of_the_grid():
     part = small_state().grid.subgrid([[-1, 0], [1, 3]])
-    assert part == Grid(
-        [
-            [Hidden(), Hidden(), Hidden()],
-            [Door(Door.Status.CLOSED, Color.RED), Wall(), Hidden()],
-        ]
-    )
+    inside = [Door(Door.Status.CLOSED, Color.RED), Wall(), Hidden()]
+    assert part == Grid([[Hidden()] * 3, inside])
 
 
 def test_a_grid_as_others_see_it():
@@ -247,9 +240,7 @@ def test_states_are_values():
     assert one != third
 
 
-@pytest.mark.parametrize(
-    "again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
-)
+@pytest.mark.parametrize("again", COPYING)
 def test_copies_of_states_have_the_same_future(again):
     state = small_state()
     other = again(state)
