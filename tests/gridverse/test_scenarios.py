@@ -50,6 +50,7 @@ def sight(name, area=((-2, 0), (-1, 1)), **parameters):
     return {"name": name, "area": [list(part) for part in area], **parameters}
 
 
+NOWHERE = {"reset_function": R + "nowhere", "max_shape": [5, 5]}
 SIGHTS = [
     sight("raytracing"),
     sight("stochastic_raytracing"),
@@ -211,10 +212,7 @@ def test_what_scenarios_say(changes, says):
     [
         ({"observation_function": sight(R + "too_small")}, r"too_small shows \(1, 1\) cells"),
         ({"observation_function": sight(R + "blind")}, r"blind returned shape \(\)"),
-        (
-            {"reset_function": R + "nowhere", "max_shape": [5, 5]},
-            r"nowhere \(.*object_rules.py:\d+\) returned NoneType",
-        ),
+        (NOWHERE, r"nowhere \(.*object_rules.py:\d+\) returned NoneType"),
     ],
 )
 def test_a_reset_says_what_its_functions_return_wrongly(changes, says):

@@ -108,42 +108,50 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3),
     max_leaves=4,
 )
-things = st.fixed_dictionaries(
-    {},
-    optional={
-        "object": st.sampled_from(["Key", "Door", "Wall", "$b", "Floor"]) | values,
-        "color": st.sampled_from(["RED", "$a"]) | values,
-        "state": st.sampled_from(["OPEN", "$c"]) | values,
-        "agent": st.sampled_from(["any", "LEFT"]) | values,
-        "one_of": st.lists(st.sampled_from(["Key", "Wall", "Floor", "$b"]), max_size=3) | values,
-        "weights": st.lists(st.integers(0, 3), max_size=3),
-        "count": st.integers(0, 3) | values,
-        "in": st.sampled_from(["west", [[0, 3], [0, 3]], ["west", "east"]]) | values,
-        "not_next_to": st.lists(st.sampled_from(["agent", "Key", "Wall"]), max_size=2) | values,
-        "room": st.sampled_from(["west", "east"]),
-    },
+
+
+def choose(*plain: Any) -> st.SearchStrategy[Any]:
+    """One of these, as most authors write it, or any value."""
+    return st.sampled_from(plain) | values
+
+
+def some(**strategies: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """A mapping of some of these keys."""
+    return st.fixed_dictionaries({}, optional=strategies)
+
+
+def several(*plain: str, most: int = 3) -> st.SearchStrategy[list[str]]:
+    return st.lists(st.sampled_from(plain), max_size=most)
+
+
+things = some(
+    object=choose("Key", "Door", "Wall", "$b", "Floor"),
+    color=choose("RED", "$a"),
+    state=choose("OPEN", "$c"),
+    agent=choose("any", "LEFT"),
+    one_of=several("Key", "Wall", "Floor", "$b") | values,
+    weights=st.lists(st.integers(0, 3), max_size=3),
+    count=st.integers(0, 3) | values,
+    not_next_to=several("agent", "Key", "Wall", most=2) | values,
+    room=st.sampled_from(["west", "east"]),
+    **{"in": choose("west", [[0, 3], [0, 3]], ["west", "east"])},
 )
-texts = st.fixed_dictionaries(
-    {},
-    optional={
-        "draw": st.fixed_dictionaries(
-            {},
-            optional={
-                "a": st.sampled_from([["RED", "BLUE"], {"from": 0, "to": 2}]) | values,
-                "b": st.sampled_from([["Key", "Door"], {"one_of": ["Key", "Box"], "not": "$a"}]),
-                "c": st.sampled_from([["OPEN", "LOCKED"], [1, 2]]) | values,
-            },
-        ),
-        "map": st.sampled_from(["#...#\n.>xy.", "x.y.", ".>.\n.E.\nxxx"]),
-        "maps": st.lists(st.sampled_from(["xyx>", "...\n.>.", ".."]), max_size=3) | values,
-        "room": st.sampled_from([[4, 5], [2, 2]]) | values,
-        "symmetries": st.lists(st.sampled_from(["turn", "mirror"]), max_size=2) | values,
-        "legend": st.fixed_dictionaries({"x": things, "y": things}),
-        "rooms": st.fixed_dictionaries({"west": st.just([[0, 2], [0, 2]]) | values}),
-        "place": st.lists(things, max_size=3) | values,
-        "reachable": st.lists(st.sampled_from(["agent", "Key", "Exit"]), max_size=3) | values,
-        "tries": st.integers(0, 3) | values,
-    },
+draws = some(
+    a=choose(["RED", "BLUE"], {"from": 0, "to": 2}),
+    b=st.sampled_from([["Key", "Door"], {"one_of": ["Key", "Box"], "not": "$a"}]),
+    c=choose(["OPEN", "LOCKED"], [1, 2]),
+)
+texts = some(
+    draw=draws,
+    map=st.sampled_from(["#...#\n.>xy.", "x.y.", ".>.\n.E.\nxxx"]),
+    maps=several("xyx>", "...\n.>.", "..") | values,
+    room=choose([4, 5], [2, 2]),
+    symmetries=several("turn", "mirror", most=2) | values,
+    legend=st.fixed_dictionaries({"x": things, "y": things}),
+    rooms=st.fixed_dictionaries({"west": st.just([[0, 2], [0, 2]]) | values}),
+    place=st.lists(things, max_size=3) | values,
+    reachable=several("agent", "Key", "Exit") | values,
+    tries=st.integers(0, 3) | values,
 )
 
 

@@ -20,7 +20,6 @@ KEY_IN_BOX = {"object": "Box", "content": {"object": "Key", "color": "RED"}}
 RULES: dict[str, Any] = {
     "transition_functions": ["actuate_box", "actuate_door", "pickndrop"],
     "legend": {
-        "B": KEY_IN_BOX,
         "C": {"object": "Box", "content": KEY_IN_BOX},
         "a": {"agent": "RIGHT", "holds": {"object": "Key", "color": "YELLOW"}},
     },

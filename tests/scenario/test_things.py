@@ -136,7 +136,7 @@ def test_agents_are_made_of_what_the_text_says(agents: dict[str, Any]):
         ([], "agents: found an empty list, expected at least one"),
         (
             {"components": {"./gates.py:Alarm": {"loud": 3}}},
-            r"agents.components..*: Alarm has no 'l",
+            "agents.components..*: Alarm has no 'lo",
         ),
         ({"components": ["Agent"]}, "no type lists Agent: it makes the agent"),
         ({"components": ["./gates.py:turn_gate"]}, "is no component"),
