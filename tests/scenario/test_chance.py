@@ -21,7 +21,7 @@ from gv_engine.rules.errors import RuleError
 from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.scenario.map import grid_to_text
 from gv_engine.world.simulation import Simulation
-from tests import DATA
+from tests import DATA, boards
 from tests.scenario import reading
 from tests.scenario.reading import begin, measure
 
@@ -313,10 +313,10 @@ def test_worlds_are_kept_with_what_was_drawn():
 
 
 def test_plain_scenarios_hold_nothing_drawn():
-    scenario = Scenario.load("keydoor-5x5")
-    assert "drawn" not in (scenario.layout.dtype.names or ())
     plain = level("map: '>.E'\nlegend: {x: {object: Key, color: RED}}")
-    assert "drawn" not in (plain.layout.dtype.names or ())
+    for scenario in (Scenario.load("keydoor-5x5"), plain, boards.scenario(">BK")):
+        assert "drawn" not in (scenario.layout.dtype.names or ())
+        assert scenario.layout.drawn == 0
     assert not Simulation(plain).world.drawn.size
 
 

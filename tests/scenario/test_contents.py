@@ -103,12 +103,6 @@ def test_there_is_room_for_boxes_in_boxes():
     assert begin(played).world.placed[BOX] == 63
 
 
-def test_maps_without_contents_stay_as_they_are():
-    plain = scenario(">BK")
-    assert plain.layout.drawn == 0
-    assert "drawn" not in (plain.layout.dtype.names or ())
-
-
 @pytest.mark.parametrize(
     ("entry", "says"),
     [

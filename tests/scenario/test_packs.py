@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import yaml
 
-from gv_engine import GridVectorEnv, Scenario, ScenarioError
+from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
 from gv_engine.scenario.packs import read_sokoban
 from gv_engine.session.catalogue import (
@@ -84,8 +84,7 @@ def test_a_level_is_a_scenario_of_its_own(pack: Path):
 
 def test_a_level_that_there_is_not_is_told_with_those_that_there_are(pack: Path):
     for wanted in ("4", "0", "Hall", "-1"):
-        with pytest.raises(ScenarioError, match=f"no level '{wanted}'; there are 1 Hall, 2, 3"):
-            Scenario.load(f"{pack}#{wanted}")
+        assert_refused(f"no level '{wanted}'; there are 1 Hall, 2, 3", f"{pack}#{wanted}")
 
 
 def test_solutions_are_played(pack: Path):
@@ -103,11 +102,8 @@ def test_sokoban_files_are_read():
     assert ragged.line == 4
     assert packed.rows == ["###", "#+#", "###"]
     assert (packed.title, packed.author, packed.solution) == ("Packed", "Bob", "")
-
-
-def test_titles_may_stand_above_their_levels():
-    levels = [*read_sokoban("; one\n\n###\n\n;two\n###\n")]
-    assert [level.title for level in levels] == ["one", "two"]
+    above = read_sokoban("; one\n\n###\n\n;two\n###\n")
+    assert [level.title for level in above] == ["one", "two"]
 
 
 @pytest.mark.thorough
@@ -176,8 +172,7 @@ def test_a_text_file_of_boards_is_a_scenario_by_itself(text: str, tmp_path: Path
     assert len(Scenario.load(file).document.levels) == 2
     assert Scenario.load(f"{file}#2").name == "three-2"
     (tmp_path / "notes.txt").write_text("# a comment\nmap: ^E\n")
-    with pytest.raises(ScenarioError, match="transition_functions: missing"):
-        Scenario.load(tmp_path / "notes.txt")
+    assert_refused("transition_functions: missing", tmp_path / "notes.txt")
 
 
 def test_folders_hold_levels(tmp_path: Path):
@@ -185,8 +180,7 @@ def test_folders_hold_levels(tmp_path: Path):
     for name in ("b.xsb", "a.txt"):
         (tmp_path / "levels" / name).write_text(f"###\n#@#\n###\n; {name}\n")
     (tmp_path / "levels" / "notes.md").write_text("no level")
-    whole = {"extends": "sokoban", "levels": "levels"}
-    played = Scenario.load(whole, folder=tmp_path)
+    played = Scenario.load({"extends": "sokoban", "levels": "levels"}, tmp_path)
     assert [level.title for level in played.document.levels] == ["a.txt", "b.xsb"]
 
 

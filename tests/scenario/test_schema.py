@@ -166,7 +166,7 @@ def test_what_is_invalid_is_refused(folder: Path):
 
 
 def is_refused(folder: Path, found: dict[str, Any]) -> bool:
-    """Whether the file, one of its variants, or what these have in common, is wrong."""
+    """True if the file, one of its variants, or what these have in common, is wrong."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
