@@ -31,6 +31,7 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
+from gv_engine.gridverse.spaces import is_debugging
 from gv_engine.validation.differential import run_differential_test
 from tests.scenario.reading import RULES
 
@@ -155,8 +156,7 @@ def test_an_outer_env_shows_arrays():
     assert set(outer.state) == {"grid", "agent_id_grid", "agent", "item"}
     assert of_state.space.contains(outer.state)
     assert np.array_equal(outer.observation["grid"], inner.observation.to_arrays()["grid"])
-    reward, terminal = outer.step(Action.TURN_LEFT)
-    assert (reward, terminal) == (-0.05, False)
+    assert outer.step(Action.TURN_LEFT) == (-0.05, False)
 
 
 @pytest.mark.parametrize("ask", ["state", "observation"])
@@ -209,8 +209,6 @@ def test_spaces_are_checked_while_debugging():
 
 
 def test_debugging_can_be_switched_for_good():
-    from gv_engine.gridverse.spaces import is_debugging
-
     gv_engine.debugging(True)
     try:
         assert is_debugging()

@@ -37,11 +37,16 @@ def factory(registry, entry):
     return registry.factory(entry["name"], **{k: v for k, v in entry.items() if k != "name"})
 
 
+def read(entry):
+    """The arrays of a recording."""
+    with np.load(RECORDINGS / entry["file"]) as arrays:
+        return dict(arrays.items())
+
+
 @pytest.fixture(scope="module", params=SOUPS, ids=lambda entry: entry["file"])
 def soup(request):
     """Entry of the index, arrays, and all states as objects."""
-    with np.load(RECORDINGS / request.param["file"]) as arrays:
-        recorded = dict(arrays.items())
+    recorded = read(request.param)
     keys = ("grid", "agent", "item", "content")
     states = [State.from_arrays(*arrays) for arrays in zip(*(recorded[key] for key in keys))]
     return request.param, recorded, states
@@ -109,8 +114,7 @@ def test_observations(soup, name):
 
 @pytest.mark.parametrize("entry", EPISODES, ids=lambda entry: entry["file"])
 def test_episodes(entry):
-    with np.load(RECORDINGS / entry["file"]) as arrays:
-        recorded = dict(arrays.items())
+    recorded = read(entry)
     env = load(entry["config"]).inner_env()
     env.set_seed(entry["seed"])
     env.reset()

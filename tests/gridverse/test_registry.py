@@ -46,7 +46,7 @@ SPECIFIED = {
 
 @pytest.fixture(autouse=True)
 def registries(monkeypatch):
-    """What a test registers is forgotten."""
+    """Forget what a test registers."""
     for registry in REGISTRIES.values():
         monkeypatch.setattr(registry, "_systems", dict(registry._systems))
 

@@ -145,7 +145,7 @@ def test_scenarios_with_them_can_be_pickled():
 
 @pytest.fixture
 def registry(monkeypatch):
-    """What a test registers is forgotten."""
+    """Forget what a test registers."""
     monkeypatch.setattr(REGISTRIES[TRANSITION], "_systems", dict(REGISTRIES[TRANSITION]._systems))
     return REGISTRIES[TRANSITION]
 

@@ -1,4 +1,4 @@
-"""What files say of chance, where it is wrong: located messages, for any text."""
+"""Mistakes in the chance of files: located messages, for any text."""
 
 from __future__ import annotations
 

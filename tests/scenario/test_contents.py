@@ -1,4 +1,4 @@
-"""What is in boxes and in the agent's hand, as maps, legends and places say it."""
+"""Contents of boxes and of the agent's hand, as maps, legends and places say them."""
 
 from __future__ import annotations
 

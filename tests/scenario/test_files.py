@@ -46,7 +46,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX")
 
 
 def refuse(*_: object) -> None:
-    """What a system call does that is not allowed."""
+    """Fail as a system call that is not allowed."""
     raise PermissionError
 
 
@@ -63,7 +63,7 @@ READERS = {
 @pytest.mark.parametrize("limit", READERS)
 def test_what_is_too_large_is_not_read_and_a_fifo_not_waited_for(tmp_path: Path, limit: str):
     def say() -> str:
-        """What is said about the file, by an error or instead of one."""
+        """Words about the file, by an error or instead of one."""
         try:
             return str(READERS[limit](file)[1])
         except (GVEngineError, OSError) as error:

@@ -1,4 +1,4 @@
-"""What authors can name: all of it is listed, and what is listed can be named."""
+"""Things that authors can name: all are listed, and all that is listed can be named."""
 
 from pathlib import Path
 

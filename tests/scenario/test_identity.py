@@ -1,4 +1,4 @@
-"""Which scenario something belongs to: every file that keeps it notices every Python file."""
+"""Identity of a scenario: every file that keeps it notices every Python file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a scenario may name code, what a name may lead to, and which files are opened for it."""
+"""Names of code in a scenario, what they may lead to, and which files are opened for them."""
 
 from __future__ import annotations
 

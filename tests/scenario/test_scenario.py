@@ -1,4 +1,4 @@
-"""What scenarios mean once they are loaded; `test_scenario_problems` has those that are wrong."""
+"""Scenarios once they are loaded; `test_scenario_problems` has those that are wrong."""
 
 import copy
 import json

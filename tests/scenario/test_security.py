@@ -1,4 +1,4 @@
-"""Which Python runs when: every way of naming code through every door, with a canary in it."""
+"""Python that may run: every way of naming code through every door, with a canary in it."""
 
 from __future__ import annotations
 

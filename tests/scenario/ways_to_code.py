@@ -45,7 +45,7 @@ class Place:
 
     @property
     def ran(self) -> bool:
-        """Whether a canary has run."""
+        """True once a canary has run."""
         return self.mark.exists()
 
 
