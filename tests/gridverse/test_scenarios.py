@@ -4,6 +4,7 @@ import pickle
 import shutil
 import warnings
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -68,7 +69,7 @@ def test_all_environments_are_alike(own):
     scenario = load(GEMS, observation_function=own)
     env = GridEnv(scenario, world="object")
     vector = GridVectorEnv(scenario, 2, world="object", autoreset_mode="Disabled")
-    inner = scenario.inner_env()
+    inner, unwrapped = scenario.inner_env(), cast(Any, env.unwrapped)
     ends = 0
     for seed in range(6):
         shown, _ = env.reset(seed=seed)
@@ -78,7 +79,7 @@ def test_all_environments_are_alike(own):
         chance = np.random.default_rng(seed)
         terminated = False
         for _ in range(25):
-            cells = env.unwrapped._batch.simulations[0].world.cells()
+            cells = unwrapped._batch.simulations[0].world.cells()
             assert inner.state.grid.to_array().tolist() == cells.tolist()
             arrays = inner.observation.to_arrays()
             assert np.array_equal(arrays["grid"], shown["grid"])

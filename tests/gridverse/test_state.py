@@ -118,6 +118,7 @@ def test_there_is_nothing_outside_the_grid(position):
 
 
 START = Position(0, 0)
+NO_OBJECT: Any = 3
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ START = Position(0, 0)
         (lambda: Grid([]), ValueError, "lengths"),
         (lambda: Grid([[]]), ValueError, "at least one"),
         (lambda: Grid([[Wall()], [Wall(), Wall()]]), ValueError, r"lengths \[1, 2\]"),
-        (lambda: Grid([[3]]), TypeError, "expected a grid object"),
+        (lambda: Grid([[NO_OBJECT]]), TypeError, "expected a grid object"),
         (lambda: Grid([[NoneGridObject()]]), ValueError, "no cell"),
         (lambda: Agent(START, F, Floor()), ValueError, "cannot be held"),
         (lambda: Agent(START, F, Hidden()), ValueError, "cannot be held"),

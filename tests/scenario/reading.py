@@ -49,7 +49,9 @@ def assert_refused(says: str, source: Any, folder: Path | None = None) -> None:
     assert any(says in problem for problem in found), found
 
 
-def run_python(program: str, *words: Any, check: bool = True, **more: Any) -> Any:
+def run_python(
+    program: str, *words: Any, check: bool = True, **more: Any
+) -> subprocess.CompletedProcess[str]:
     """A program that another process has run; its `stdout` and `stderr` are texts."""
     command = [sys.executable, "-c", program, *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=check, **more)

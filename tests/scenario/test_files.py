@@ -8,8 +8,10 @@ import signal
 import stat
 import struct
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +52,7 @@ def refuse(*_: object) -> None:
     raise PermissionError
 
 
-READERS = {
+READERS: dict[str, Callable[[Path], Any]] = {
     "scenario files are at most 512 KiB": lambda file: load_scenario(file),
     "replays are at most 4 MiB": lambda file: Replay.load(file),
     "snapshots are at most 128 MiB": lambda file: snapshots.load(file),

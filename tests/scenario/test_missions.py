@@ -444,8 +444,8 @@ def test_rollouts_keep_it(tmp_path):
 
 
 def test_rollouts_of_pictures_are_refused():
-    settings = {"autoreset_mode": "Disabled", "observation_representation": "pixels"}
-    env = GridVectorEnv(Scenario.load(FETCH), world="object", **settings)
+    how: Any = {"autoreset_mode": "Disabled", "observation_representation": "pixels"}
+    env = GridVectorEnv(Scenario.load(FETCH), world="object", **how)
     said = "rollouts keep grid, item, mission, and here observations are mission and pixels alone"
     with pytest.raises(ValueError, match=said):
         rows_of_steps(env)

@@ -136,7 +136,7 @@ def play(scenario):
 
 def test_rules_components_and_types_play(folder):
     scenario = Scenario.load(folder)
-    assert "coin" in scenario.layout.dtype.names
+    assert "coin" in (scenario.layout.dtype.names or ())
     names = [scenario.types[i].name for i in scenario.objects[-2:]]
     assert names == [built_in_types()[-1].name, "Coin"]
     world = play(scenario)

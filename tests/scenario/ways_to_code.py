@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import py_compile
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -55,7 +56,8 @@ class Place:
 OWN_RULES = "./rules.py:rule"
 
 
-class Way(NamedTuple):
+@dataclass(frozen=True)
+class Way:
     """A way to name code.
 
     Attributes:
