@@ -31,22 +31,23 @@ from gv_engine.gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
+from gv_engine.gridverse.spaces import is_debugging
 from gv_engine.validation.differential import run_differential_test
+from tests.scenario.reading import RULES
 
-AREA = [[-3, 0], [-2, 2]]
+TYPES = [Wall, Floor, Exit, Door, Key]
 
 
 def from_parts(**changes: Any) -> GridWorld:
+    rays = visibility_function_registry["stochastic_raytracing"]
     parts: dict[str, Any] = {
-        "state_space": StateSpace(Shape(5, 6), [Wall, Floor, Exit, Door, Key], [Color.YELLOW]),
+        "state_space": StateSpace(Shape(5, 6), TYPES, [Color.YELLOW]),
         "action_space": ActionSpace([a for a in Action if a is not Action.MOVE_BACKWARD]),
-        "observation_space": ObservationSpace((4, 5), [Wall, Floor, Exit, Door, Key], [4]),
+        "observation_space": ObservationSpace((4, 5), TYPES, [4]),
         "reset_function": reset_function_registry.factory("keydoor", shape=Shape(5, 6)),
         "transition_function": transition_function_registry["move_agent"],
         "observation_function": observation_function_registry.factory(
-            "from_visibility",
-            area=AREA,
-            visibility_function=visibility_function_registry["stochastic_raytracing"],
+            "from_visibility", area=[[-3, 0], [-2, 2]], visibility_function=rays
         ),
         "reward_function": reward_function_registry["living_reward"],
         "terminating_function": terminating_function_registry["reach_exit"],
@@ -58,12 +59,12 @@ def from_parts(**changes: Any) -> GridWorld:
 def env() -> GridWorld:
     env = from_parts()
     env.set_seed(0)
+    env.reset()
     return env
 
 
 def test_a_grid_world_from_parts(env):
     assert isinstance(env, InnerEnv)
-    env.reset()
     before = env.state
     assert env.step(Action.MOVE_FORWARD) == (-1.0, False)
     assert env.state is not before
@@ -83,7 +84,6 @@ def test_equal_seeds_give_equal_episodes(env):
 
 
 def test_an_observation_is_made_once_for_each_state(env):
-    env.reset()
     first = env.observation
     assert env.observation is first
     drawn = env._rng.bit_generator.state
@@ -94,7 +94,6 @@ def test_an_observation_is_made_once_for_each_state(env):
 
 
 def test_the_functional_trio_leaves_its_inputs_untouched(env):
-    env.reset()
     kept = env.state.world.snapshot().tobytes()
     state = env.functional_reset()
     row = state.world.snapshot().tobytes()
@@ -107,18 +106,16 @@ def test_the_functional_trio_leaves_its_inputs_untouched(env):
 
 
 @pytest.mark.parametrize("ask", ["state", "observation"])
-def test_nothing_is_there_before_the_first_reset(env, ask):
-    outer = OuterEnv(env, *representations())
-    for each in (env, outer):
-        with pytest.raises(ValueError, match="call reset"):
-            getattr(each, ask)
-        with pytest.raises(ValueError, match="call reset"):
-            each.step(Action.ACTUATE)
+def test_nothing_is_there_before_the_first_reset(ask):
+    env = from_parts()
+    for each in (env, OuterEnv(env, *representations())):
+        for call in (lambda env: getattr(env, ask), lambda env: env.step(Action.ACTUATE)):
+            with pytest.raises(ValueError, match="call reset"):
+                call(each)
 
 
 @pytest.mark.parametrize("action", [Action.MOVE_BACKWARD, 99])
 def test_actions_outside_the_action_space(env, action):
-    env.reset()
     with pytest.raises(ValueError, match=r"is not in ActionSpace\(\[MOVE_FORWARD, MOVE_LEFT"):
         env.step(action)
 
@@ -134,13 +131,7 @@ def test_a_scenario_without_max_steps():
 
 def test_a_reward_is_a_number(tmp_path):
     (tmp_path / "rules.py").write_text("def nothing(state, action, next_state):\n    return None\n")
-    level = {
-        "map": ">E",
-        "transition_functions": ["move_agent"],
-        "reward_functions": ["./rules.py:nothing"],
-        "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
-        "terminating_function": "reach_exit",
-    }
+    level = {**RULES, "map": ">E", "reward_functions": ["./rules.py:nothing"]}
     env = GridEnv(Scenario.load(level, folder=tmp_path), world="object")
     env.reset(seed=0)
     with pytest.raises(RuleError, match=r"nothing \(.*rules\.py:1\) returned None"):
@@ -165,17 +156,13 @@ def test_an_outer_env_shows_arrays():
     assert set(outer.state) == {"grid", "agent_id_grid", "agent", "item"}
     assert of_state.space.contains(outer.state)
     assert np.array_equal(outer.observation["grid"], inner.observation.to_arrays()["grid"])
-    reward, terminal = outer.step(Action.TURN_LEFT)
-    assert (reward, terminal) == (-0.05, False)
+    assert outer.step(Action.TURN_LEFT) == (-0.05, False)
 
 
-def test_what_no_representation_was_given_for(env):
-    env.reset()
-    outer = OuterEnv(env)
-    with pytest.raises(ValueError, match="no state_representation"):
-        _ = outer.state
-    with pytest.raises(ValueError, match="no observation_representation"):
-        _ = outer.observation
+@pytest.mark.parametrize("ask", ["state", "observation"])
+def test_what_no_representation_was_given_for(env, ask):
+    with pytest.raises(ValueError, match=f"no {ask}_representation"):
+        getattr(OuterEnv(env), ask)
 
 
 # ---- spaces --------------------------------------------------------------------------------------
@@ -190,13 +177,12 @@ def test_action_spaces():
 
 
 def test_state_and_observation_spaces(env):
-    env.reset()
     state, observation = env.state, env.observation
     assert env.state_space.contains(state)
     assert env.observation_space.contains(observation)
-    assert not StateSpace((5, 5), [Wall, Floor, Exit, Door, Key], [4]).contains(state)
+    assert not StateSpace((5, 5), TYPES, [4]).contains(state)
     assert not StateSpace(None, [Wall, Floor, Exit, Door], [4]).contains(state)
-    assert not StateSpace(None, [Wall, Floor, Exit, Door, Key], []).contains(state)
+    assert not StateSpace(None, TYPES, []).contains(state)
     state.agent.grid_object = Box(Floor())
     assert "Box is in the hand" in env.state_space.fault(state)
     state.agent.grid_object = Key(Color.RED)
@@ -223,8 +209,6 @@ def test_spaces_are_checked_while_debugging():
 
 
 def test_debugging_can_be_switched_for_good():
-    from gv_engine.gridverse.spaces import is_debugging
-
     gv_engine.debugging(True)
     try:
         assert is_debugging()
@@ -254,14 +238,6 @@ def draws(state, action):
 )
 def test_what_equal_seeds_do_not_repeat_is_found(tmp_path, kind, name):
     (tmp_path / "rules.py").write_text(MEMORY)
-    level = {
-        "map": ">..E",
-        "max_steps": 50,
-        "transition_functions": ["turn_agent"],
-        "reward_functions": ["living_reward"],
-        "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
-        "terminating_function": "reach_exit",
-        kind: [f"./rules.py:{name}"],
-    }
+    level = {**RULES, "map": ">..E", "max_steps": 50, kind: [f"./rules.py:{name}"]}
     report = run_differential_test(Scenario.load(level, folder=tmp_path), compiled=False)
     assert "when the same seed is played a second time" in report.fault

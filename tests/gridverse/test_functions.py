@@ -37,11 +37,16 @@ def factory(registry, entry):
     return registry.factory(entry["name"], **{k: v for k, v in entry.items() if k != "name"})
 
 
+def read(entry):
+    """The arrays of a recording."""
+    with np.load(RECORDINGS / entry["file"]) as arrays:
+        return dict(arrays.items())
+
+
 @pytest.fixture(scope="module", params=SOUPS, ids=lambda entry: entry["file"])
 def soup(request):
     """Entry of the index, arrays, and all states as objects."""
-    with np.load(RECORDINGS / request.param["file"]) as arrays:
-        recorded = dict(arrays.items())
+    recorded = read(request.param)
     keys = ("grid", "agent", "item", "content")
     states = [State.from_arrays(*arrays) for arrays in zip(*(recorded[key] for key in keys))]
     return request.param, recorded, states
@@ -99,9 +104,8 @@ def test_observations(soup, name):
     look = observation_function_registry["from_visibility"]
     for t in STATES:
         for function in (visibility, by_grid):
-            observation = look(
-                states[t], area=entry["area"], visibility_function=function, rng=make_rng(t)
-            )
+            how = {"area": entry["area"], "visibility_function": function, "rng": make_rng(t)}
+            observation = look(states[t], **how)
             arrays = observation.to_arrays()
             assert np.array_equal(arrays["grid"], recorded[f"observation_{name}"][t]), t
             assert np.array_equal(arrays["item"], recorded["item"][t])
@@ -110,8 +114,7 @@ def test_observations(soup, name):
 
 @pytest.mark.parametrize("entry", EPISODES, ids=lambda entry: entry["file"])
 def test_episodes(entry):
-    with np.load(RECORDINGS / entry["file"]) as arrays:
-        recorded = dict(arrays.items())
+    recorded = read(entry)
     env = load(entry["config"]).inner_env()
     env.set_seed(entry["seed"])
     env.reset()
@@ -142,11 +145,9 @@ def test_resets_draw_what_scenarios_draw(name):
 
 
 def test_parameters_of_the_documents():
-    state = reset_function_registry["memory"](
-        shape=Shape(5, 5), colors={Color.GREEN, Color.RED}, rng=make_rng(0)
-    )
-    same = reset_function_registry["memory"]((5, 5), [1, 2], rng=make_rng(0))
-    assert state == same
+    memory, colors = reset_function_registry["memory"], {Color.GREEN, Color.RED}
+    state = memory(shape=Shape(5, 5), colors=colors, rng=make_rng(0))
+    assert state == memory((5, 5), [1, 2], rng=make_rng(0))
     state = reset_function_registry["empty"](Shape(5, 8))
     distance = reward_function_registry["proportional_to_distance"]
     for function in ("manhattan", Position.manhattan_distance, lambda dy, dx: abs(dy) + abs(dx)):

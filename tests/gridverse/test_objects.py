@@ -63,6 +63,7 @@ class Vault(Door):
     gold: Int8 = 7
 
 
+COPYING = [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 BUILT_IN = [
     # object, colour, states, blocks movement, blocks vision, holdable
     (NoneGridObject(), "NONE", 1, False, True, False),
@@ -109,9 +110,8 @@ def test_objects_are_values():
     assert Key(Color.RED) != Telepod(Color.RED)
     assert hash(Key(Color.RED)) == hash(Key(Color.RED))
     assert Box(Key(Color.RED)) == Box(Floor())  # what is inside takes no part
-    assert repr(Box(Door(Door.Status.LOCKED, Color.RED))) == (
-        "Box(Door(Door.Status.LOCKED, Color.RED))"
-    )
+    written = "Box(Door(Door.Status.LOCKED, Color.RED))"
+    assert repr(Box(Door(Door.Status.LOCKED, Color.RED))) == written
 
 
 @pytest.mark.parametrize(
@@ -145,25 +145,27 @@ def test_types_of_ones_own_get_the_next_indices():
     assert Boulder().blocks_vision
     assert Medal().color == Color.YELLOW
     assert Medal(color=Color.RED).color == Color.RED
+    assert is_component(OBJECT_TYPES["Lantern"].components[0][0])
 
 
 def test_a_subtype_has_the_parts_of_its_base():
     vault = Vault(Door.Status.LOCKED, Color.RED)
     assert (vault.status, vault.gold, vault.blocks_movement) == (2, 7, True)
-    state = State(Grid([[vault, Floor()]]), Agent(Position(0, 1), Orientation.L))
-    assert state.world.door.has[vault.entity]
-    assert state.world.vault.gold[vault.entity] == 7
+    world = two_cells(vault).world
+    assert world.door.has[vault.entity]
+    assert world.vault.gold[vault.entity] == 7
 
 
-def test_flags_are_true_or_false():
-    with pytest.raises(TypeError, match=r"Ghost.blocks_vision must be True or False"):
-        type("Ghost", (GridObject,), {"blocks_vision": 1})
-
-
-def test_states_need_a_field():
-    status = IntEnum("status", ["A", "B"], start=0)
-    with pytest.raises(TypeError, match="status: Status"):
-        type("Stateful", (GridObject,), {"Status": status})
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("blocks_vision", 1, r"Ghost.blocks_vision must be True or False"),
+        ("Status", IntEnum("status", ["A", "B"], start=0), "status: Status"),
+    ],
+)
+def test_a_type_has_flags_that_are_true_or_false_and_a_field_for_its_states(name, value, says):
+    with pytest.raises(TypeError, match=says):
+        type("Ghost", (GridObject,), {name: value})
 
 
 def test_types_declared_by_their_components_have_classes_too():
@@ -249,9 +251,7 @@ def test_content_can_be_exchanged_in_a_world():
     assert box.content == Floor()
 
 
-@pytest.mark.parametrize(
-    "again", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
-)
+@pytest.mark.parametrize("again", COPYING)
 @pytest.mark.parametrize("housed", [False, True])
 def test_copies_are_independent(again, housed):
     box = Box(Lantern(Lantern.Status.ON, 60, color=Color.RED))
@@ -273,7 +273,3 @@ def test_a_world_refuses_what_it_does_not_know():
     with pytest.raises(RuleError, match=r"Newcomer cannot be in this world.*before the grid"):
         state.grid[0, 0] = Newcomer()
     assert state.grid[0, 0] == Wall()
-
-
-def test_own_components_are_components():
-    assert is_component(OBJECT_TYPES["Lantern"].components[0][0])

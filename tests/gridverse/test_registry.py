@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 import gv_engine
+from gv_engine import RuleError
 from gv_engine.gridverse import (
     Action,
     Exit,
@@ -24,6 +25,10 @@ from gv_engine.gridverse import (
 from gv_engine.gridverse.registry import FUNCTION_REGISTRIES
 from gv_engine.rules.system import REGISTRIES, TRANSITION, system
 
+RESETS, REWARDS = reset_function_registry, reward_function_registry
+TRANSITIONS = transition_function_registry
+VISIBILITIES, SIGHTS = visibility_function_registry, gv_engine.observation_function_registry
+ANY_STEP = r"\(state, action, next_state, \*, rng=None\)"
 SPECIFIED = {
     "reset": "empty rooms dynamic_obstacles keydoor crossing teleport memory memory_rooms",
     "transition": "move_agent turn_agent pickndrop move_obstacles actuate_door actuate_box "
@@ -41,7 +46,7 @@ SPECIFIED = {
 
 @pytest.fixture(autouse=True)
 def registries(monkeypatch):
-    """What a test registers is forgotten."""
+    """Forget what a test registers."""
     for registry in REGISTRIES.values():
         monkeypatch.setattr(registry, "_systems", dict(registry._systems))
 
@@ -70,33 +75,33 @@ def test_registries_are_those_of_the_scenarios():
 
 
 def test_three_forms_of_register():
-    @transition_function_registry.register
+    @TRANSITIONS.register
     def one(state, action, *, rng=None):
         """Does nothing."""
 
-    @transition_function_registry.register(name="two")
+    @TRANSITIONS.register(name="two")
     def _(state, action):
         """Does nothing, and draws nothing."""
 
     three = functools.partial(lambda state, action, *, often: None, often=3)
-    transition_function_registry.register(three, name="three")
-    assert transition_function_registry["one"] is one
-    assert transition_function_registry["three"] is three
-    assert list(transition_function_registry)[-3:] == ["one", "two", "three"]
+    TRANSITIONS.register(three, name="three")
+    assert TRANSITIONS["one"] is one
+    assert TRANSITIONS["three"] is three
+    assert list(TRANSITIONS)[-3:] == ["one", "two", "three"]
 
 
 def test_systems_of_columns_are_registered_too():
-    @transition_function_registry.register(name="about_turn")
+    @TRANSITIONS.register(name="about_turn")
     @system(TRANSITION)
     def about(w, agent):
         """Look back."""
         w.agent.facing[agent] = 1
 
-    state = reset_function_registry["empty"](shape=Shape(4, 4))
-    transition_function_registry["about_turn"](state, Action.ACTUATE)
+    state = RESETS["empty"](shape=Shape(4, 4))
+    TRANSITIONS["about_turn"](state, Action.ACTUATE)
     assert state.agent.orientation == 1
     with pytest.raises(TypeError, match=r"a TRANSITION system.*reward functions"):
-        reward_function_registry.register(about)
+        REWARDS.register(about)
 
 
 @pytest.mark.parametrize("name", ["move_agent", "mine"])
@@ -104,14 +109,14 @@ def test_a_name_is_taken_once(name):
     def mine(state, action):
         """Nothing."""
 
-    transition_function_registry.register(mine)
+    TRANSITIONS.register(mine)
     with pytest.raises(ValueError, match=rf"{name}. is registered already, from .*py:\d+"):
-        transition_function_registry.register(lambda state, action: None, name=name)
+        TRANSITIONS.register(lambda state, action: None, name=name)
 
 
 def test_unknown_names():
     with pytest.raises(KeyError, match="did you mean 'reach_exit'"):
-        reward_function_registry["reach_exits"]
+        REWARDS["reach_exits"]
 
 
 def no_action(state, *, rng=None): ...
@@ -140,27 +145,24 @@ def returning(state: State, action: Action, *, rng=None) -> State:
         (returning, "edit the state instead"),
         (3, "not callable"),
         (State, "it is a class"),
-        (
-            functools.partial(cast(Any, no_action), colour=1),
-            "unexpected keyword|incorrect",
-        ),
+        (functools.partial(cast(Any, no_action), colour=1), "unexpected keyword|incorrect"),
     ],
 )
 def test_signatures_are_checked(function, says):
     with pytest.raises(TypeError, match=says) as caught:
-        transition_function_registry.register(function, name="mine")
+        TRANSITIONS.register(function, name="mine")
     assert "(state, action, *, rng=None)" in str(caught.value)
-    assert "mine" not in transition_function_registry
+    assert "mine" not in TRANSITIONS
 
 
 @pytest.mark.parametrize(
     ("registry", "expected"),
     [
-        (reset_function_registry, r"\(\*, rng=None\)"),
-        (reward_function_registry, r"\(state, action, next_state, \*, rng=None\)"),
-        (terminating_function_registry, r"\(state, action, next_state, \*, rng=None\)"),
-        (visibility_function_registry, r"\(grid, position, \*, rng=None\)"),
-        (gv_engine.observation_function_registry, r"\(state, \*, rng=None\)"),
+        (RESETS, r"\(\*, rng=None\)"),
+        (REWARDS, ANY_STEP),
+        (terminating_function_registry, ANY_STEP),
+        (VISIBILITIES, r"\(grid, position, \*, rng=None\)"),
+        (SIGHTS, r"\(state, \*, rng=None\)"),
     ],
 )
 def test_every_kind_says_what_it_expects(registry, expected):
@@ -172,11 +174,11 @@ def test_every_kind_says_what_it_expects(registry, expected):
 
 
 def test_factories_bind_parameters():
-    overlap = reward_function_registry.factory("overlap", object_type=Exit, reward_on=3)
-    state = reset_function_registry["empty"](shape=Shape(4, 4), random_exit=False)
+    overlap = REWARDS.factory("overlap", object_type=Exit, reward_on=3)
+    state = RESETS["empty"](shape=Shape(4, 4), random_exit=False)
     state.agent.position = (2, 2)
     assert overlap(state, Action.ACTUATE, state) == 3.0
-    assert reward_function_registry.factory("living_reward")(state, Action.ACTUATE, state) == -1
+    assert REWARDS.factory("living_reward")(state, Action.ACTUATE, state) == -1
 
 
 @pytest.mark.parametrize(
@@ -189,57 +191,41 @@ def test_factories_bind_parameters():
 )
 def test_factories_name_the_parameters(name, parameters, says):
     with pytest.raises(TypeError, match=says):
-        reward_function_registry.factory(name, **parameters)
+        REWARDS.factory(name, **parameters)
 
 
 def test_signatures_are_those_of_the_documents():
-    shown = str(inspect.signature(visibility_function_registry["raytracing"]))
+    shown = str(inspect.signature(VISIBILITIES["raytracing"]))
     assert shown == "(grid, position, *, absolute_counts=True, threshold=1.0, rng=None)"
 
 
 # ---- errors of built-in functions ----------------------------------------------------------------
 
 
+def pay(name, state, object_type):
+    return REWARDS[name](state, Action.ACTUATE, state, object_type=object_type)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "says"),
     [
-        (lambda s: transition_function_registry["move_agent"](s), TypeError, "'action'"),
-        (
-            lambda s: reset_function_registry["empty"](shape=(3, 3)),
-            ValueError,
-            r"at least \[4, 4\]",
-        ),
-        (lambda s: reset_function_registry["empty"](shape=3), TypeError, "empty: shape=3"),
-        (
-            lambda s: reward_function_registry["overlap"](s, 0, s, object_type="Exits"),
-            TypeError,
-            "did you mean 'Exit'",
-        ),
-        (
-            lambda s: reward_function_registry["getting_closer"](s, 0, s, object_type=Key),
-            gv_engine.RuleError,
-            "exactly one",
-        ),
-        (
-            lambda s: visibility_function_registry["partially_occluded"](s.grid, (0, 0)),
-            ValueError,
-            "bottom row",
-        ),
-        (
-            lambda s: gv_engine.observation_function_registry["raytracing"](s, area=3),
-            TypeError,
-            "area=3",
-        ),
+        (lambda s: TRANSITIONS["move_agent"](s), TypeError, "'action'"),
+        (lambda s: RESETS["empty"](shape=(3, 3)), ValueError, r"at least \[4, 4\]"),
+        (lambda s: RESETS["empty"](shape=3), TypeError, "empty: shape=3"),
+        (lambda s: pay("overlap", s, "Exits"), TypeError, "did you mean 'Exit'"),
+        (lambda s: pay("getting_closer", s, Key), RuleError, "exactly one"),
+        (lambda s: VISIBILITIES["partially_occluded"](s.grid, (0, 0)), ValueError, "bottom row"),
+        (lambda s: SIGHTS["raytracing"](s, area=3), TypeError, "area=3"),
     ],
 )
 def test_wrong_calls(call, error, says):
-    state = reset_function_registry["empty"](shape=Shape(4, 4))
+    state = RESETS["empty"](shape=Shape(4, 4))
     with pytest.raises(error, match=says):
         call(state)
 
 
 def test_a_reset_leaves_the_generator_where_it_came_from():
     rng = make_rng(0)
-    state = reset_function_registry["keydoor"](Shape(5, 6), rng=rng)
+    state = RESETS["keydoor"](Shape(5, 6), rng=rng)
     assert state.world.rng is not rng
-    assert state == reset_function_registry["keydoor"](Shape(5, 6), rng=make_rng(0))
+    assert state == RESETS["keydoor"](Shape(5, 6), rng=make_rng(0))

@@ -4,20 +4,23 @@ import pickle
 import shutil
 import warnings
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 import yaml
 
-from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError, Simulation
+from gv_engine import GridEnv, GridVectorEnv, RuleError, Scenario, ScenarioError
 from gv_engine.cli import main
 from gv_engine.gridverse import Action
 from gv_engine.gridverse.state import State
 from gv_engine.rules.system import REGISTRIES, TRANSITION
-from gv_engine.validation.differential import find_broken_contracts
+from gv_engine.validation.differential import find_broken_contracts, run_differential_test
 from tests import DATA
+from tests.scenario.reading import RULES, begin
 
 R = "./object_rules.py:"
+ENDS = [R + "rich", "reach_exit"]
 GEMS = {
     "reset_function": {"name": R + "gem_room", "shape": [5, 6]},
     "transition_functions": [
@@ -35,18 +38,9 @@ GEMS = {
         "bump_into_wall",
     ],
     "observation_function": {"name": "raytracing", "area": [[-3, 0], [-2, 2]]},
-    "terminating_function": {
-        "name": "reduce_any",
-        "terminating_functions": [R + "rich", "reach_exit"],
-    },
+    "terminating_function": {"name": "reduce_any", "terminating_functions": ENDS},
 }
-ROOM = {
-    "reset_function": {"name": "empty", "shape": [4, 5]},
-    "transition_functions": ["move_agent", "turn_agent"],
-    "reward_functions": ["living_reward"],
-    "observation_function": {"name": "partially_occluded", "area": [[-2, 0], [-1, 1]]},
-    "terminating_function": "reach_exit",
-}
+ROOM = {**RULES, "reset_function": {"name": "empty", "shape": [4, 5]}}
 
 
 def load(base=ROOM, **changes):
@@ -57,6 +51,7 @@ def sight(name, area=((-2, 0), (-1, 1)), **parameters):
     return {"name": name, "area": [list(part) for part in area], **parameters}
 
 
+NOWHERE = {"reset_function": R + "nowhere", "max_shape": [5, 5]}
 SIGHTS = [
     sight("raytracing"),
     sight("stochastic_raytracing"),
@@ -74,7 +69,7 @@ def test_all_environments_are_alike(own):
     scenario = load(GEMS, observation_function=own)
     env = GridEnv(scenario, world="object")
     vector = GridVectorEnv(scenario, 2, world="object", autoreset_mode="Disabled")
-    inner = scenario.inner_env()
+    inner, unwrapped = scenario.inner_env(), cast(Any, env.unwrapped)
     ends = 0
     for seed in range(6):
         shown, _ = env.reset(seed=seed)
@@ -84,7 +79,8 @@ def test_all_environments_are_alike(own):
         chance = np.random.default_rng(seed)
         terminated = False
         for _ in range(25):
-            assert inner.state.grid.to_array().tolist() == cells(env).tolist()
+            cells = unwrapped._batch.simulations[0].world.cells()
+            assert inner.state.grid.to_array().tolist() == cells.tolist()
             arrays = inner.observation.to_arrays()
             assert np.array_equal(arrays["grid"], shown["grid"])
             assert np.array_equal(arrays["item"], shown["item"])
@@ -101,11 +97,6 @@ def test_all_environments_are_alike(own):
     assert ends
 
 
-def cells(env):
-    simulation = env.unwrapped._batch.simulations[0]
-    return simulation.world.cells()
-
-
 def test_the_earlier_state_is_copied_once_and_only_if_asked_for(monkeypatch):
     copies: list[State] = []
     copy = State.copy
@@ -118,8 +109,7 @@ def test_the_earlier_state_is_copied_once_and_only_if_asked_for(monkeypatch):
     with_it, without = load(GEMS), load(transition_functions=["move_agent", R + "drift"])
     for scenario, expected in ((with_it, 3), (without, 0)):
         copies.clear()
-        simulation = Simulation(scenario)
-        simulation.reset(np.random.default_rng(0))
+        simulation = begin(scenario)
         for action in (0, 4, 5):
             simulation.step(action)
         assert len(copies) == expected
@@ -130,13 +120,12 @@ def test_they_do_not_compile_and_the_warning_names_the_function():
     scenario = load(transition_functions=["move_agent", R + "drift"])
     with pytest.warns(RuntimeWarning) as caught:
         GridVectorEnv(scenario, 2)
-    assert len(caught) == 1
-    assert "drift (" in str(caught[0].message)
-    assert "object_rules.py:" in str(caught[0].message)
-    with pytest.warns(RuntimeWarning, match=r"darkness .*any Python"):
-        GridEnv(load(observation_function=sight(R + "darkness")))
-    with pytest.warns(RuntimeWarning, match="looking_glass"):
-        GridEnv(load(observation_function=sight(R + "looking_glass")))
+    (warning,) = caught
+    assert "drift (" in str(warning.message)
+    assert "object_rules.py:" in str(warning.message)
+    for name, said in (("darkness", r"darkness .*any Python"), ("looking_glass", "looking_glass")):
+        with pytest.warns(RuntimeWarning, match=said):
+            GridEnv(load(observation_function=sight(R + name)))
 
 
 def test_snapshots_hold_the_same_future():
@@ -157,7 +146,7 @@ def test_scenarios_with_them_can_be_pickled():
 
 @pytest.fixture
 def registry(monkeypatch):
-    """What a test registers is forgotten."""
+    """Forget what a test registers."""
     monkeypatch.setattr(REGISTRIES[TRANSITION], "_systems", dict(REGISTRIES[TRANSITION]._systems))
     return REGISTRIES[TRANSITION]
 
@@ -206,15 +195,9 @@ def test_a_state_returned_twice_is_not_shared():
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        (
-            {"reward_functions": [R + "two_arguments"]},
-            r"take states: two_arguments .* 'next_state'",
-        ),
+        ({"reward_functions": [R + "two_arguments"]}, "take states: two_arguments .* 'next_stat"),
         ({"transition_functions": [R + "START"]}, "not callable"),
-        (
-            {"reward_functions": [{"name": R + "worth", "objekt_type": "Key"}]},
-            "needs 'object_type'",
-        ),
+        ({"reward_functions": [{"name": R + "worth", "objekt": "Key"}]}, "needs 'object_type'"),
         ({"transition_functions": [{"name": R + "drift", "far": 1}]}, "did you mean|distance"),
         ({"observation_function": {"name": R + "stripes"}}, "area is missing"),
         ({"transition_functions": [R + "column_edits"]}, "is a REWARD system"),
@@ -230,31 +213,21 @@ def test_what_scenarios_say(changes, says):
     [
         ({"observation_function": sight(R + "too_small")}, r"too_small shows \(1, 1\) cells"),
         ({"observation_function": sight(R + "blind")}, r"blind returned shape \(\)"),
+        (NOWHERE, r"nowhere \(.*object_rules.py:\d+\) returned NoneType"),
     ],
 )
-def test_what_looks_wrong(changes, says):
+def test_a_reset_says_what_its_functions_return_wrongly(changes, says):
     env = GridEnv(load(**changes), world="object")
     with pytest.raises(RuleError, match=says):
         env.reset(seed=0)
-
-
-def test_a_reset_that_returns_no_state():
-    scenario = load(reset_function=R + "nowhere", max_shape=[5, 5])
-    with pytest.raises(RuleError, match=r"nowhere \(.*object_rules.py:\d+\) returned NoneType"):
-        GridEnv(scenario, world="object").reset(seed=0)
 
 
 def test_objects_that_the_state_space_does_not_list():
     scenario = load(GEMS, state_space={"objects": ["Floor", "Wall", "Exit"]})
     env = GridEnv(scenario, world="object")
     env.reset(seed=0)  # the scenario's own module may spawn its types
-    assert "Gem stands on the grid" in fault(scenario)
-
-
-def fault(scenario):
-    from gv_engine.validation.differential import run_differential_test
-
-    return run_differential_test(scenario, 1, compiled=False).fault
+    report = run_differential_test(scenario, 1, compiled=False)
+    assert "Gem stands on the grid" in report.fault
 
 
 # ---- promises ------------------------------------------------------------------------------------
@@ -278,10 +251,8 @@ GLOBAL = "draws from a global generator, which no seed of the world reaches"
     ],
 )
 def test_check_reports_broken_promises(key, name, says, tmp_path, capsys):
-    value = {
-        "terminating_function": R + name,
-        "observation_function": sight(R + name),
-    }.get(key, [R + name])
+    single = {"terminating_function": R + name, "observation_function": sight(R + name)}
+    value = single.get(key, [R + name])
     rules = Path(shutil.copy(DATA / "object_rules.py", tmp_path))
     (report,) = find_broken_contracts(Scenario.load({**ROOM, key: value}, folder=tmp_path))
     source = rules.read_text("utf-8").splitlines()
@@ -302,10 +273,8 @@ def test_sound_functions_are_left_in_peace(tmp_path, capsys):
     assert find_broken_contracts(Scenario.load("dynamic-obstacles-5x5")) == []
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert (
-            find_broken_contracts(load(transition_functions=[R + "column_sound", R + "fresh"]))
-            == []
-        )
+        sound = load(transition_functions=[R + "column_sound", R + "fresh"])
+        assert find_broken_contracts(sound) == []
     file = Path(tmp_path, "scenario.yaml")
     file.write_text(yaml.safe_dump(ROOM), "utf-8")
     assert main(["check", str(file), "--episodes", "1"]) == 0

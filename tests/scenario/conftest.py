@@ -1,4 +1,4 @@
-"""What the tests of reading share."""
+"""Fixtures of the tests of reading."""
 
 from __future__ import annotations
 

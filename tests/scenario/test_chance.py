@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,12 @@ from gv_engine.rules.errors import RuleError
 from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.scenario.map import grid_to_text
 from gv_engine.world.simulation import Simulation
+from tests import DATA, boards
+from tests.scenario import reading
+from tests.scenario.reading import begin, measure
 
-RULES = {
-    "transition_functions": ["move_agent", "turn_agent", "actuate_door", "pickndrop"],
-    "reward_functions": ["reach_exit"],
-    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
-    "terminating_function": "reach_exit",
-}
+TRANSITIONS = ["move_agent", "turn_agent", "actuate_door", "pickndrop"]
+RULES = {**reading.RULES, "transition_functions": TRANSITIONS}
 LEVEL = """\
 draw:
   color: [RED, GREEN, BLUE]
@@ -63,17 +63,14 @@ def level(text: str = LEVEL, **more: Any) -> Scenario:
     return Scenario.load({**RULES, **yaml.safe_load(text), **more})
 
 
-def drawn(scenario: Scenario, seed: int) -> Simulation:
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(seed))
-    return simulation
+def agent_of(w: Any) -> tuple[int, int, int]:
+    """Row, column and orientation."""
+    return w.position.y[AGENT], w.position.x[AGENT], w.agent.facing[AGENT]
 
 
 def shown(simulation: Simulation) -> str:
     w = simulation.world
-    facing = w.agent.facing[AGENT]
-    agent = (w.position.y[AGENT], w.position.x[AGENT], facing)
-    return grid_to_text(w.cells(), simulation.scenario.types, agent)
+    return grid_to_text(w.cells(), simulation.scenario.types, agent_of(w))
 
 
 def cells_of(simulation: Simulation, kind: int) -> list[tuple[int, int]]:
@@ -86,7 +83,7 @@ def cells_of(simulation: Simulation, kind: int) -> list[tuple[int, int]]:
 
 def test_levels_are_what_they_were():
     """The order of draws is part of the format."""
-    assert [shown(drawn(level(), seed)) for seed in (0, 2)] == RECORDED
+    assert [shown(begin(level(), seed)) for seed in (0, 2)] == RECORDED
 
 
 RECORDED = [
@@ -109,7 +106,7 @@ RECORDED = [
 
 def test_a_value_is_the_same_wherever_it_stands():
     for seed in range(50):
-        simulation = drawn(level(), seed)
+        simulation = begin(level(), seed)
         grid, values = simulation.world.cells(), simulation.world.drawn
         colors = {kind: {*grid[grid[..., 0] == kind][:, 2].tolist()} for kind in (5, KEY, BEACON)}
         assert colors[5] == colors[KEY] == {values[0]}
@@ -132,9 +129,8 @@ place:
 """
     seen = Counter[str]()
     for seed in range(400):
-        simulation = drawn(level(text), seed)
-        w = simulation.world
-        y, x, way = w.position.y[AGENT], w.position.x[AGENT], w.agent.facing[AGENT]
+        simulation = begin(level(text), seed)
+        y, x, way = agent_of(simulation.world)
         assert cells_of(simulation, EXIT) == [(y + step_y(way), x + step_x(way))]
         assert cells_of(simulation, KEY) == [(y - step_y(way), x - step_x(way))]
         seen[shown(simulation)] += 1
@@ -144,10 +140,9 @@ place:
 
 def test_states_that_are_orientations_turn():
     text = "map: '>C'\nsymmetries: [turn]\nlegend: {C: {object: ./belts.py:Belt, state: RIGHT}}"
-    folder = Path(__file__).parent.parent / "data" / "chance"
-    scenario = Scenario.load({**RULES, **yaml.safe_load(text)}, folder=folder)
+    scenario = Scenario.load({**RULES, **yaml.safe_load(text)}, folder=DATA / "chance")
     for seed in range(20):
-        w = drawn(scenario, seed).world
+        w = begin(scenario, seed).world
         (e,) = w.having(w.belt)
         assert w.belt.way[e] == w.agent.facing[AGENT]
 
@@ -157,9 +152,8 @@ def uniform(seen: Counter[Any], *weights: int) -> None:
     expected = np.array(weights or (1,) * len(seen)) * seen.total() / (sum(weights) or len(seen))
     found = np.array([seen[key] for key in sorted(seen)])
     assert len(found) == len(expected)
-    assert ((found - expected) ** 2 / expected).sum() < len(found) + 6 * (
-        2 * len(found)
-    ) ** 0.5 + 12
+    bound = len(found) + 6 * (2 * len(found)) ** 0.5 + 12
+    assert ((found - expected) ** 2 / expected).sum() < bound
 
 
 def test_all_are_as_likely_as_they_should_be():
@@ -175,7 +169,7 @@ place:
     scenario = level(text)
     which, numbers, colors, kinds, columns = (Counter[Any]() for _ in range(5))
     for seed in range(1200):
-        simulation = drawn(scenario, seed)
+        simulation = begin(scenario, seed)
         w = simulation.world
         numbers[w.drawn[0]] += 1
         colors[w.drawn[1]] += 1
@@ -185,7 +179,7 @@ place:
     uniform(numbers)
     uniform(colors, 1, 2, 3)
     uniform(which)
-    uniform(kinds, *(weight for _, weight in sorted(((WALL, 1), (FLOOR, 3), (EXIT, 2)))))
+    uniform(kinds, *dict(sorted({WALL: 1, FLOOR: 3, EXIT: 2}.items())).values())
     uniform(columns)
 
 
@@ -202,9 +196,9 @@ place:
 """
     counts = Counter[int]()
     for seed in range(60):
-        simulation = drawn(level(text), seed)
+        simulation = begin(level(text), seed)
         w = simulation.world
-        assert (w.position.y[AGENT], w.position.x[AGENT], w.agent.facing[AGENT]) == (3, 4, 2)
+        assert agent_of(w) == (3, 4, 2)
         assert w.at[3, 4] == 0
         assert cells_of(simulation, EXIT)[0] in [(5, 1), (4, 1)]
         beacons = cells_of(simulation, BEACON)
@@ -222,13 +216,12 @@ place:
 
 def test_things_go_on_top_of_any_reset():
     reset = {"name": "keydoor", "shape": [7, 9]}
-    more = {"place": [{"object": "Beacon", "color": "RED", "count": 2}]}
-    scenario = Scenario.load({**RULES, "reset_function": reset, **more})
-    plain = Scenario.load({**RULES, "reset_function": reset})
+    place = [{"object": "Beacon", "color": "RED", "count": 2}]
+    plain = level("{}", reset_function=reset)
+    scenario = level("{}", reset_function=reset, place=place)
     for seed in range(10):
-        one, other = drawn(scenario, seed), drawn(plain, seed)
-        before, after = other.world.cells(), one.world.cells()
-        assert (after != before).any(axis=2).sum() == 2
+        one, other = begin(scenario, seed), begin(plain, seed)
+        assert (one.world.cells() != other.world.cells()).any(axis=2).sum() == 2
         assert len(cells_of(one, BEACON)) == 2
 
 
@@ -248,7 +241,7 @@ def test_what_must_be_reachable_is():
 
 
 def is_closed(scenario: Scenario, seed: int) -> bool:
-    grid = drawn(scenario, seed).world.cells()
+    grid = begin(scenario, seed).world.cells()
     return bool((grid[1:3, 2, 0] == WALL).all())
 
 
@@ -265,11 +258,9 @@ def test_what_blocks_is_reached_from_beside_and_hides_what_is_behind():
         ("E#>.K", "[Key, agent]", True),
         ("E#>.K", "[Key, agent, Exit]", False),
     ):
-        if good:
-            drawn(level(text.format(row, things)), 0)
-        else:
-            with pytest.raises(RuleError, match="reachable: none of the levels"):
-                drawn(level(text.format(row, things), tries=3), 0)
+        refused = pytest.raises(RuleError, match="reachable: none of the levels")
+        with nullcontext() if good else refused:
+            begin(level(text.format(row, things), tries=3))
 
 
 # ---- both worlds ---------------------------------------------------------------------------------
@@ -289,12 +280,12 @@ def test_both_worlds_draw_the_same():
 
 @pytest.mark.compiled
 def test_both_worlds_fail_alike():
-    full = {"place": [{"agent": "any"}, {"object": "Key", "color": "RED", "count": 4}]}
+    place = [{"agent": "any"}, {"object": "Key", "color": "RED", "count": 4}]
     walls = {"map": "??\n??", "legend": {"?": {"one_of": ["Wall", "Floor"]}}}
-    scenario = level("{}", **walls, **full)
-    told = "place\\[1\\]: no free cell is left where it may stand"
+    full = level("{}", **walls, place=place)
+    told = r"place\[1\]: no free cell is left where it may stand"
     shut = level("map: '>#E'", reachable=["agent", "Exit"], tries=2)
-    for failing, message in ((scenario, told), (shut, "reachable: none of the levels that were")):
+    for failing, message in ((full, told), (shut, "reachable: none of the levels that were")):
         for world in ("object", "compiled"):
             with pytest.raises(RuleError, match=message):
                 GridEnv(failing, world=world).reset(seed=0)
@@ -312,7 +303,7 @@ def test_another_level_is_data():
 
 
 def test_worlds_are_kept_with_what_was_drawn():
-    simulation = drawn(level(), 3)
+    simulation = begin(level(), 3)
     values = list(simulation.world.drawn)
     assert any(values)
     again = pickle.loads(pickle.dumps(simulation))
@@ -322,10 +313,10 @@ def test_worlds_are_kept_with_what_was_drawn():
 
 
 def test_plain_scenarios_hold_nothing_drawn():
-    scenario = Scenario.load("keydoor-5x5")
-    assert "drawn" not in (scenario.layout.dtype.names or ())
     plain = level("map: '>.E'\nlegend: {x: {object: Key, color: RED}}")
-    assert "drawn" not in (plain.layout.dtype.names or ())
+    for scenario in (Scenario.load("keydoor-5x5"), plain, boards.scenario(">BK")):
+        assert "drawn" not in (scenario.layout.dtype.names or ())
+        assert scenario.layout.drawn == 0
     assert not Simulation(plain).world.drawn.size
 
 
@@ -337,8 +328,8 @@ room: [$size, $(size + 2)]
 place: [{agent: any}, {object: Exit, count: $n}]
 """
     scenario = level(text)
-    assert drawn(scenario, 0).world.cells().shape == (7, 9, 3)
-    found = {len(cells_of(drawn(scenario, seed), EXIT)) for seed in range(30)}
+    assert measure(scenario) == (7, 9)
+    found = {len(cells_of(begin(scenario, seed), EXIT)) for seed in range(30)}
     assert found == {1, 2, 3}
 
 
@@ -346,21 +337,16 @@ def test_variants_and_mixtures(tmp_path: Path):
     base = {**RULES, "room": [5, 5], "place": [{"agent": "any"}, {"object": "Exit"}]}
     variants = {"drawn": {"map": ">.E", "place": []}, "wide": {"room": [5, 9]}}
     (tmp_path / "base.yaml").write_text(yaml.safe_dump({**base, "variants": variants}))
-    shapes = [
-        drawn(Scenario.load(tmp_path / f"base.yaml#{name}"), 0).world.cells().shape
-        for name in variants
-    ]
-    assert shapes == [(1, 3, 3), (5, 9, 3)]
+    shapes = [measure(Scenario.load(tmp_path / f"base.yaml#{name}")) for name in variants]
+    assert shapes == [(1, 3), (5, 9)]
     over = {"extends": "base.yaml#wide", "place": {"Exit": {"count": 2}}}
     (tmp_path / "over.yaml").write_text(yaml.safe_dump(over))
-    assert len(cells_of(drawn(Scenario.load(tmp_path / "over.yaml"), 0), EXIT)) == 2
+    assert len(cells_of(begin(Scenario.load(tmp_path / "over.yaml"), 0), EXIT)) == 2
     other = {**RULES, "reset_function": {"name": "empty", "shape": [8, 8]}}
-    mixed = Scenario.load(
-        {"mixture": [str(tmp_path / "over.yaml"), {"scenario": other}]}, trust=True
-    )
+    members = [str(tmp_path / "over.yaml"), {"scenario": other}]
+    mixed = Scenario.load({"mixture": members}, trust=True)
     assert mixed.layout.drawn == 8
-    sizes = {drawn(mixed, seed).world.cells().shape for seed in range(10)}
-    assert sizes == {(5, 9, 3), (8, 8, 3)}
+    assert {measure(mixed, seed) for seed in range(10)} == {(5, 9), (8, 8)}
     inner = level().inner_env()
     inner.set_seed(0)
     assert inner.functional_reset().grid.shape in [(5, 7), (7, 5), (4, 8), (8, 4)]

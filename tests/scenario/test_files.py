@@ -7,10 +7,11 @@ import re
 import signal
 import stat
 import struct
-import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,20 +41,18 @@ from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Settings
 from tests import ROOT
 from tests.caches import own_cache
+from tests.scenario.reading import find_problems, run_python
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX")
 
 
-def said_by(act) -> str:
-    """What is said about a file, by an error or instead of one."""
-    try:
-        found = act()
-    except (GVEngineError, OSError) as error:
-        return str(error)
-    return str(found[1])
+def refuse(*_: object) -> None:
+    """Fail as a system call that is not allowed."""
+    raise PermissionError
 
 
-READERS = {
+READERS: dict[str, Callable[[Path], Any]] = {
     "scenario files are at most 512 KiB": lambda file: load_scenario(file),
     "replays are at most 4 MiB": lambda file: Replay.load(file),
     "snapshots are at most 128 MiB": lambda file: snapshots.load(file),
@@ -64,21 +63,24 @@ READERS = {
 
 
 @pytest.mark.parametrize("limit", READERS)
-def test_what_is_too_large_is_not_read(tmp_path: Path, limit: str):
+def test_what_is_too_large_is_not_read_and_a_fifo_not_waited_for(tmp_path: Path, limit: str):
+    def say() -> str:
+        """Words about the file, by an error or instead of one."""
+        try:
+            return str(READERS[limit](file)[1])
+        except (GVEngineError, OSError) as error:
+            return str(error)
+
     file = tmp_path / "rollout.json"
     with file.open("wb") as sparse:
         sparse.truncate(2**37)
-    said = said_by(lambda: READERS[limit](file))
+    said = say()
     assert f"{file} is 128 GiB; " in said
     assert limit in said
-
-
-@posix
-@pytest.mark.parametrize("limit", READERS)
-def test_a_fifo_is_not_waited_for(tmp_path: Path, limit: str):
-    file = tmp_path / "rollout.json"
-    os.mkfifo(file)
-    assert f"{file} is a FIFO, not a file" in said_by(lambda: READERS[limit](file))
+    if os.name == "posix":
+        file.unlink(missing_ok=True)  # settings that are of no use are laid aside
+        os.mkfifo(file)
+        assert f"{file} is a FIFO, not a file" in say()
 
 
 @posix
@@ -170,10 +172,8 @@ def test_a_draft_takes_its_place_or_goes(tmp_path: Path):
 
 
 def test_what_cannot_be_written_is_named(tmp_path: Path):
-    with (
-        pytest.raises(OSError, match=r"a\.txt cannot be written: No space"),
-        atomic_write(tmp_path / "a.txt"),
-    ):
+    full = pytest.raises(OSError, match=r"a\.txt cannot be written: No space")
+    with full, atomic_write(tmp_path / "a.txt"):
         raise OSError(28, "No space left on device")
     with pytest.raises(OSError, match=r"b\.txt cannot be written: No such file"):
         AtomicFile(tmp_path / "gone" / "b.txt")
@@ -207,10 +207,6 @@ def test_a_group_that_cannot_be_kept_has_no_rights(tmp_path: Path, monkeypatch: 
     file.touch()
     file.chmod(0o664)
     os.chown(file, -1, next(iter({*os.getgroups(), 2345} - {os.getegid()})))
-
-    def refuse(*_: object) -> None:
-        raise PermissionError
-
     monkeypatch.setattr(os, "chown", refuse)
     with atomic_write(file) as draft:
         assert stat.S_IMODE(draft.stat().st_mode) == 0o604
@@ -233,10 +229,8 @@ def test_behind_a_link_the_file_itself_is_replaced(tmp_path: Path):
 def test_links_in_a_loop_are_not_replaced(tmp_path: Path):
     for name, other in ("ab", "ba"):
         (tmp_path / name).symlink_to(other)
-    with (
-        pytest.raises(OSError, match="a is a symbolic link, not a file"),
-        atomic_write(tmp_path / "a"),
-    ):
+    refused = pytest.raises(OSError, match="a is a symbolic link, not a file")
+    with refused, atomic_write(tmp_path / "a"):
         pass
     assert (tmp_path / "a").is_symlink()
 
@@ -259,10 +253,8 @@ def test_members_of_folders_of_others_are_files_of_their_own(tmp_path: Path, wri
     for target in ("outside", "nothing") if kind is os.symlink else ("outside",):
         member = tmp_path / target[0]
         kind(tmp_path / target, member)
-        is_replaced = write is write_atomically and kind is os.link
-        with (
-            nullcontext() if is_replaced else pytest.raises(OSError, match=r"is a |No such device")
-        ):
+        refused = pytest.raises(OSError, match=r"is a |No such device")
+        with nullcontext() if write is write_atomically and kind is os.link else refused:
             write(member)
     assert (tmp_path / "outside").read_text() == "kept"
     assert not (tmp_path / "nothing").exists()
@@ -279,14 +271,7 @@ def test_a_line_is_appended_whole_or_not_at_all(tmp_path: Path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))\n"
         "append_line(pathlib.Path('lines'), 'x' * 50)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python(program, cwd=tmp_path, env=ENVIRONMENT, check=False)
     assert "lines cannot be written: File too large" in done.stderr
     assert file.read_text() == "first\n"
 
@@ -324,10 +309,6 @@ def test_a_draft_has_the_access_list_of_the_file(
         set_attribute(file, ACL, FOR_777)
     except OSError:
         pytest.skip("this file system has none")
-
-    def refuse(*_: object) -> None:
-        raise PermissionError
-
     monkeypatch.setattr(os, "setxattr", set_attribute if is_kept else refuse)
     with atomic_write(file) as draft:
         draft.write_text("new")
@@ -373,7 +354,7 @@ def test_drafts_of_killed_processes_are_removed_by_the_next_one(tmp_path: Path):
     at_work = AtomicFile(tmp_path / "a.gif")
     at_work.path.with_suffix(".mkv").touch()
     (tmp_path / ".mine-1.gif").touch()
-    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False)
+    run_python(program, cwd=tmp_path, check=False)
     assert len(list(tmp_path.iterdir())) == 5
     with atomic_write(tmp_path / "b.txt") as draft:
         draft.touch()
@@ -386,9 +367,6 @@ def test_drafts_of_killed_processes_are_removed_by_the_next_one(tmp_path: Path):
 
 @posix
 def test_where_nothing_can_be_locked_drafts_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def refuse(*_: object) -> None:
-        raise OSError("no locks")
-
     monkeypatch.setattr("fcntl.flock", refuse)
     draft = AtomicFile(tmp_path / "a.txt")
     remove_stale_drafts(tmp_path)
@@ -414,15 +392,8 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
         "words = 'rollout empty-4x4 --episodes 9999 --max-steps 20 --out out'\n"
         "sys.exit(main(words.split()))\n"
     )
-    root = str(ROOT)
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env=own_cache(tmp_path / "cache") | {"PYTHONPATH": root},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = own_cache(tmp_path / "cache") | {"PYTHONPATH": str(ROOT)}
+    done = run_python(program, cwd=tmp_path, env=environment, check=False)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "compiled programs cannot be kept" in done.stderr
@@ -450,13 +421,7 @@ def test_ctrl_c_while_the_command_is_imported(tmp_path: Path, module: str):
         "from gv_engine.__main__ import main\n"
         "sys.exit(main())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python(program, env=ENVIRONMENT, check=False)
     assert done.returncode in (-signal.SIGINT, 130)
     assert done.stderr in ("", "gv-engine: interrupted\n")
 
@@ -465,7 +430,7 @@ def test_ctrl_c_while_the_command_is_imported(tmp_path: Path, module: str):
 @posix
 def test_programs_that_import_the_engine_keep_their_ctrl_c():
     program = "import signal, gv_engine; assert signal.getsignal(2) is signal.default_int_handler"
-    subprocess.run([sys.executable, "-c", program], check=True)
+    run_python(program)
 
 
 def test_messages_fit_on_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -476,6 +441,4 @@ def test_messages_fit_on_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert len(said) < 5000
     assert re.search(r"\n… and \d+ more\n$", said)
     (tmp_path / "a.yaml").write_text(f"{'a' * 50_000}: 1\n")
-    with pytest.raises(ScenarioError) as error:
-        load_scenario(tmp_path / "a.yaml")
-    assert max(map(len, error.value.problems)) < 1100
+    assert max(map(len, find_problems(tmp_path / "a.yaml"))) < 1100

@@ -1,4 +1,4 @@
-"""What authors can name: all of it is listed, and what is listed can be named."""
+"""Things that authors can name: all are listed, and all that is listed can be named."""
 
 from pathlib import Path
 
@@ -10,15 +10,10 @@ from gv_engine.cli import main
 from gv_engine.cli.rules import format_reference_page
 from gv_engine.rules.system import REGISTRIES, RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
 from gv_engine.scenario.reference_docs import Topic, list_chapters
+from tests.scenario.reading import RULES
 
-LEVEL = {
-    "objects": {"Guard": {"states": ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]}},
-    "map": "####\n#>E#\n####\n",
-    "transition_functions": ["move_agent"],
-    "reward_functions": ["reach_exit"],
-    "terminating_function": "reach_exit",
-    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
-}
+GUARD = {"states": ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]}
+LEVEL = {**RULES, "objects": {"Guard": GUARD}, "map": "####\n#>E#\n####\n"}
 CHAPTERS = list_chapters()
 LOOKING = ("patrol", "let_pass", "seen")
 """Rules of objects that look somewhere, as no built-in one does."""
@@ -37,13 +32,9 @@ def of_phases() -> list[Topic]:
 def test_every_rule_is_listed():
     listed = [entry.name for entry in of_phases()]
     phases = (RESET, TRANSITION, REWARD, TERMINATING, VISIBILITY)
-    known = [name for phase in phases for name in REGISTRIES[phase] if ":" not in name]
-    built_in = [
-        name
-        for phase in phases
-        for name in REGISTRIES[phase]
-        if REGISTRIES[phase][name].function.__module__.startswith("systems.")
-    ]
+    systems = [(name, REGISTRIES[phase][name]) for phase in phases for name in REGISTRIES[phase]]
+    known = [name for name, _ in systems if ":" not in name]
+    built_in = [name for name, rule in systems if rule.function.__module__.startswith("systems.")]
     assert sorted(listed) == sorted(name for name in built_in if name != "from_map")
     assert set(listed) <= set(known)
 
@@ -65,11 +56,8 @@ def test_every_entry_says_something():
     for title, entries in CHAPTERS:
         assert entries, title
         for entry in entries:
-            assert (
-                entry.summary.endswith((".", "?", ")"))
-                or title == "Map characters"
-                or " " in entry.summary
-            )
+            is_sentence = entry.summary.endswith((".", "?", ")"))
+            assert is_sentence or title == "Map characters" or " " in entry.summary
 
 
 def test_the_page_is_what_the_sources_say():

@@ -1,4 +1,4 @@
-"""Which scenario something belongs to: every file that keeps it notices every Python file."""
+"""Identity of a scenario: every file that keeps it notices every Python file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gv_engine import GridVectorEnv, Scenario, load_scenario
 from gv_engine.rollout import episode_folder, snapshots
@@ -15,14 +16,9 @@ from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.scenario.loading import load_reference, make_reference
 from gv_engine.session.replay import ReplayError
 from gv_engine.session.session import Session
+from tests.scenario.reading import RULES as WALK
 
-LEVEL = """
-map: "#####\\n#>.E#\\n#####"
-transition_functions: [move_agent, "./rules.py:wait"]
-reward_functions: [reach_exit]
-terminating_function: reach_exit
-observation_function: {name: fully_transparent, area: [[-1, 0], [-1, 1]]}
-"""
+LEVEL = yaml.safe_dump({**WALK, "map": "#>.E#", "transition_functions": ["./rules.py:wait"]})
 RULES = """
 from gv_engine import TRANSITION, system
 from .beside import ONE
@@ -79,9 +75,7 @@ def told(door: Callable[[Path], Open]) -> AbstractContextManager[Any]:
     return pytest.warns(UserWarning, match="level is no longer what it was")
 
 
-@pytest.mark.parametrize(
-    "name", ["scenario.yaml", "rules.py", "beside.py", "further.py", "late.py"]
-)
+@pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("door", [replay, snapshot, rollout])
 def test_every_file_counts_at_every_door(folder: Path, door: Callable[[Path], Open], name: str):
     opened = door(folder)
@@ -93,14 +87,10 @@ def test_every_file_counts_at_every_door(folder: Path, door: Callable[[Path], Op
 
 
 def test_so_it_does_in_algebra(tmp_path: Path):
-    level = {
-        "domain": "algebra",
-        "environment": "PolySimplify",
-        "problem_function": "./own.py:draw",
-    }
-    (tmp_path / "own.py").write_text(
-        "from .beside import TEXT\n\ndef draw(params, rng):\n    return TEXT, 2\n"
-    )
+    level = {"domain": "algebra", "environment": "PolySimplify"}
+    level["problem_function"] = "./own.py:draw"
+    rules = "from .beside import TEXT\n\ndef draw(params, rng):\n    return TEXT, 2\n"
+    (tmp_path / "own.py").write_text(rules)
     (tmp_path / "beside.py").write_text("TEXT = '4x + 2x'\n")
     known = make_reference(load_scenario(level, tmp_path))
     assert load_reference(known, trust=True).name == known["name"]

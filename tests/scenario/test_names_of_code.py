@@ -1,4 +1,4 @@
-"""Where a scenario may name code, what a name may lead to, and which files are opened for it."""
+"""Names of code in a scenario, what they may lead to, and which files are opened for them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import os
 import pickle
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,39 +21,30 @@ from gv_engine.session import catalogue
 from gv_engine.session.session import Session
 from tests import ROOT
 from tests.canary import canary
-from tests.scenario.ways_to_code import (
-    PLAIN,
-    Door,
-    Place,
-    above,
-    linked_helper,
-    module,
-    module_of_a_package,
-    own,
-)
+from tests.scenario.reading import run_python
+from tests.scenario.ways_to_code import OWN, PLAIN, STRANGE, Place, module_of_a_package, own
 
 # ---- places in a scenario where code is named ----------------------------------------------------
 
+
+def reduced(reduction: str, *functions: str) -> dict[str, Any]:
+    reward = {"name": "reduce", "reduction": reduction, "reward_functions": list(functions)}
+    return {"reward_functions": [reward]}
+
+
 NAMED = "./rules.py:rule"
+SEEN = {"area": [[0, 0], [0, 0]]}
 PLACES: dict[str, dict[str, Any]] = {
     "transition": {"transition_functions": [NAMED]},
     "reward": {"reward_functions": [{"name": NAMED}]},
     "terminating": {"terminating_function": NAMED},
     "reset": {"map": None, "reset_function": {"name": NAMED, "shape": [3, 3]}},
-    "observation": {"observation_function": {"name": NAMED, "area": [[0, 0], [0, 0]]}},
+    "observation": {"observation_function": {**SEEN, "name": NAMED}},
     "visibility": {
-        "observation_function": {
-            "name": "from_visibility",
-            "visibility_function": NAMED,
-            "area": [[0, 0], [0, 0]],
-        }
+        "observation_function": {**SEEN, "name": "from_visibility", "visibility_function": NAMED}
     },
     "nested": {"reward_functions": [{"name": "reduce_sum", "reward_functions": [NAMED]}]},
-    "reduction": {
-        "reward_functions": [
-            {"name": "reduce", "reduction": NAMED, "reward_functions": ["living_reward"]}
-        ]
-    },
+    "reduction": reduced(NAMED, "living_reward"),
     "distance": {
         "reward_functions": [
             {"name": "getting_closer", "object_type": "Exit", "distance_function": NAMED}
@@ -87,12 +77,8 @@ def test_every_place_asks(place: Place, changes: dict[str, Any]):
 
 
 def test_without_code_all_refused_names_are_told(place: Place):
-    place.write(
-        {
-            "transition_functions": ["./rules.py:one", "sub/more.py:two", "move_agent"],
-            "reward_functions": ["pack_of_test:three"],
-        }
-    )
+    rules = ["./rules.py:one", "sub/more.py:two", "move_agent"]
+    place.write({"transition_functions": rules, "reward_functions": ["pack_of_test:three"]})
     with pytest.raises(TrustError) as error:
         Scenario.load(place.level, code=False)
     (line,) = error.value.problems
@@ -113,29 +99,19 @@ from gv_engine.domains.algebra import MathyEnv
 
 rebound = functools.partial(_exit, 3)
 
-
-class Idle(Processor):
-    pass
-
+class Idle(Processor): pass
 
 class Sound(Processor):
-    def process(self):
-        pass
+    def process(self): pass
 
+def largest(numbers): return max(numbers)
 
-def largest(numbers):
-    return max(numbers)
-
-
-def stay(state, action):
-    pass
+def stay(state, action): pass
 """
 ENDS = {"map": None, "reset_function": {"name": "os:_exit", "status": 3}, "max_shape": [3, 3]}
 
 
-def reduced(reduction: str, *functions: str) -> dict[str, Any]:
-    reward = {"name": "reduce", "reduction": reduction, "reward_functions": list(functions)}
-    return {"reward_functions": [reward]}
+LEAST = {"name": "reduce", "reduction": "builtins:min", "terminating_functions": []}
 
 
 def transition(name: str) -> dict[str, Any]:
@@ -160,16 +136,7 @@ def transition(name: str) -> dict[str, Any]:
         (reduced("./rules.py:rmtree", "living_reward"), "rmtree comes from shutil"),
         (reduced("./rules.py:stay", "living_reward"), "stay does not take one argument"),
         (reduced("builtins:max"), "there is no max of no reward_functions"),
-        (
-            {
-                "terminating_function": {
-                    "name": "reduce",
-                    "reduction": "builtins:min",
-                    "terminating_functions": [],
-                }
-            },
-            "there is no min of no terminating_functions",
-        ),
+        ({"terminating_function": LEAST}, "there is no min of no terminating_functions"),
     ],
 )
 def test_what_is_nothing_of_a_scenario_is_not_called(
@@ -263,8 +230,7 @@ def test_reloading_a_mixture_asks_again(place: Place):
 LISTENING = """
 import sys
 from pathlib import Path
-from gv_engine import ScenarioError
-from gv_engine.scenario.scenario import load_scenario
+from gv_engine import ScenarioError, load_scenario
 from tests.canary import Ear
 
 folder = Path(sys.argv[1])
@@ -278,14 +244,8 @@ print(len(ear.strange), *ear.strange)
 
 
 def strange(place: Place) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", LISTENING, str(place.level)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{place.away}"},
-    )
-    return done.stdout.split()
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{place.away}"}
+    return run_python(LISTENING, place.level, env=env).stdout.split()
 
 
 @pytest.mark.parametrize("where", ["./", ".", "./."])
@@ -298,11 +258,11 @@ def test_the_folder_is_no_file_of_it(place: Place, where: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", [own, linked_helper, module, above], ids=lambda way: way.__name__)
-def test_no_file_of_elsewhere_is_opened(place: Place, way: Door):
-    place.name(way(place))
+@pytest.mark.parametrize("way", ["own", "linked_helper", "module", "above"])
+def test_no_file_of_elsewhere_is_opened(place: Place, way: str):
+    place.name({**OWN, **STRANGE}[way](place))
     assert strange(place) == ["0"]
-    assert place.ran == (way is own)
+    assert place.ran == (way == "own")
 
 
 @pytest.mark.slow

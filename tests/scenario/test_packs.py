@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import yaml
 
-from gv_engine import GridVectorEnv, Scenario, ScenarioError
+from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
 from gv_engine.scenario.packs import read_sokoban
 from gv_engine.session.catalogue import (
@@ -26,15 +26,8 @@ from gv_engine.session.catalogue import (
     with_pack_levels,
 )
 from gv_engine.validation.solver import Solver, Verdict, check_solution
-from gv_engine.world.simulation import Simulation
+from tests.scenario.reading import RULES, assert_refused, begin, measure
 
-RULES: dict[str, Any] = {
-    "description": "Walk.",
-    "transition_functions": ["move_agent", "turn_agent"],
-    "reward_functions": ["reach_exit"],
-    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
-    "terminating_function": "reach_exit",
-}
 IN_PLACE = [
     {"title": "Hall", "author": "Ada", "map": "^..E", "solution": "rrr"},
     {"map": "^.\n.E", "solution": "u"},
@@ -62,18 +55,13 @@ Author: Bob
 @pytest.fixture
 def pack(tmp_path: Path) -> Path:
     (tmp_path / "more.xsb").write_text("#####\n#@.E#\n#####\n")
-    rules = yaml.safe_dump({**RULES, "legend": {"@": {"agent": "LEFT"}}})
+    rules = yaml.safe_dump({**RULES, "description": "Walk.", "legend": {"@": {"agent": "LEFT"}}})
     (tmp_path / "walks.yaml").write_text(f"{rules}levels: {json.dumps(IN_PLACE)}\n")
     return tmp_path / "walks.yaml"
 
 
 def shapes_of(scenario: Scenario, seeds: int = 30) -> set[tuple[int, int]]:
-    simulation = Simulation(scenario)
-    found = set()
-    for seed in range(seeds):
-        simulation.reset(np.random.default_rng(seed))
-        found.add((simulation.world.height, simulation.world.width))
-    return found
+    return {measure(scenario, seed) for seed in range(seeds)}
 
 
 @pytest.mark.compiled
@@ -96,8 +84,7 @@ def test_a_level_is_a_scenario_of_its_own(pack: Path):
 
 def test_a_level_that_there_is_not_is_told_with_those_that_there_are(pack: Path):
     for wanted in ("4", "0", "Hall", "-1"):
-        with pytest.raises(ScenarioError, match=f"no level '{wanted}'; there are 1 Hall, 2, 3"):
-            Scenario.load(f"{pack}#{wanted}")
+        assert_refused(f"no level '{wanted}'; there are 1 Hall, 2, 3", f"{pack}#{wanted}")
 
 
 def test_solutions_are_played(pack: Path):
@@ -115,11 +102,8 @@ def test_sokoban_files_are_read():
     assert ragged.line == 4
     assert packed.rows == ["###", "#+#", "###"]
     assert (packed.title, packed.author, packed.solution) == ("Packed", "Bob", "")
-
-
-def test_titles_may_stand_above_their_levels():
-    levels = [*read_sokoban("; one\n\n###\n\n;two\n###\n")]
-    assert [level.title for level in levels] == ["one", "two"]
+    above = read_sokoban("; one\n\n###\n\n;two\n###\n")
+    assert [level.title for level in above] == ["one", "two"]
 
 
 @pytest.mark.thorough
@@ -188,8 +172,7 @@ def test_a_text_file_of_boards_is_a_scenario_by_itself(text: str, tmp_path: Path
     assert len(Scenario.load(file).document.levels) == 2
     assert Scenario.load(f"{file}#2").name == "three-2"
     (tmp_path / "notes.txt").write_text("# a comment\nmap: ^E\n")
-    with pytest.raises(ScenarioError, match="transition_functions: missing"):
-        Scenario.load(tmp_path / "notes.txt")
+    assert_refused("transition_functions: missing", tmp_path / "notes.txt")
 
 
 def test_folders_hold_levels(tmp_path: Path):
@@ -197,8 +180,7 @@ def test_folders_hold_levels(tmp_path: Path):
     for name in ("b.xsb", "a.txt"):
         (tmp_path / "levels" / name).write_text(f"###\n#@#\n###\n; {name}\n")
     (tmp_path / "levels" / "notes.md").write_text("no level")
-    whole = {"extends": "sokoban", "levels": "levels"}
-    played = Scenario.load(whole, folder=tmp_path)
+    played = Scenario.load({"extends": "sokoban", "levels": "levels"}, tmp_path)
     assert [level.title for level in played.document.levels] == ["a.txt", "b.xsb"]
 
 
@@ -209,6 +191,10 @@ def test_another_scenario_may_change_the_levels_or_draw_one(pack: Path):
     assert drawn.document.levels == ()
     inherited = Scenario.load({"extends": str(pack), "max_steps": 5}, folder=Path("/"))
     assert len(inherited.document.levels) == 3
+
+
+def assert_levels_refused(says: str, levels: Any, folder: Path) -> None:
+    assert_refused(says, {**RULES, "levels": levels}, folder)
 
 
 @pytest.mark.parametrize(
@@ -225,22 +211,18 @@ def test_another_scenario_may_change_the_levels_or_draw_one(pack: Path):
 )
 def test_mistakes_are_told(levels: Any, says: str, tmp_path: Path):
     (tmp_path / "notes.md").write_text("#@#")
-    with pytest.raises(ScenarioError) as error:
-        Scenario.load({**RULES, "levels": levels}, folder=tmp_path)
-    assert any(says in problem for problem in error.value.problems), error.value.problems
+    assert_levels_refused(says, levels, tmp_path)
 
 
 def test_a_mistake_in_a_file_of_levels_has_its_line(tmp_path: Path):
     file = tmp_path / "mine.xsb"
-    file.write_text("\n#####\n#@ @#\n#####\n")
-    with pytest.raises(ScenarioError, match=r"mine\.xsb:3: row 2, column 4: a second agent"):
-        Scenario.load(file)
-    file.write_text("999999999999999#\n")
-    with pytest.raises(ScenarioError, match="line 1 is longer than"):
-        Scenario.load(file)
-    file.write_bytes(b"#\xff#")
-    with pytest.raises(ScenarioError, match="is not UTF-8"):
-        Scenario.load(file)
+    for text, says in (
+        (b"\n#####\n#@ @#\n#####\n", "mine.xsb:3: row 2, column 4: a second agent"),
+        (b"999999999999999#\n", "line 1 is longer than"),
+        (b"#\xff#", "is not UTF-8"),
+    ):
+        file.write_bytes(text)
+        assert_refused(says, file)
 
 
 TMX = """\
@@ -264,6 +246,7 @@ TMX = """\
 
 
 SIZE = 'width="4" height="2" tile'
+WIDE = 'width="512" height="512"'
 OWN = 'firstgid="1" name="things"'
 
 
@@ -276,10 +259,9 @@ def tiled(tmp_path: Path) -> Path:
 def test_maps_of_tiled_are_read(tiled: Path):
     played = Scenario.load({**RULES, "levels": "a.tmx"}, folder=tiled)
     assert [level.title for level in played.document.levels] == ["Drawn"]
-    simulation = Simulation(played)
-    simulation.reset(np.random.default_rng(0))
-    assert simulation.world.cells()[..., 0].tolist() == [[2, 2, 4, 3], [3, 3, 3, 3]]
-    assert simulation.world.cells()[0, 2, 2] == 1
+    cells = begin(played).world.cells()
+    assert cells[..., 0].tolist() == [[2, 2, 4, 3], [3, 3, 3, 3]]
+    assert cells[0, 2, 2] == 1
 
 
 @pytest.mark.parametrize(
@@ -288,37 +270,18 @@ def test_maps_of_tiled_are_read(tiled: Path):
         ("2,0,0,1", "4,0,0,1", "layer 'floor', row 1, column 1: this tile says nothing"),
         ('type="Wall"', 'type="Wal"', "no object type 'Wal'; did you mean 'Wall'?"),
         ("</map>", "", "no map of Tiled that can be read"),
-    ],
-)
-def test_mistakes_in_maps_of_tiled_are_told(old: str, new: str, says: str, tiled: Path):
-    (tiled / "a.tmx").write_text(TMX.replace(old, new))
-    with pytest.raises(ScenarioError) as error:
-        Scenario.load({**RULES, "levels": "a.tmx"}, folder=tiled)
-    assert any(says in problem for problem in error.value.problems), error.value.problems
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
+        (TMX[TMX.index("<layer") :], "</map>", "no agent; put one of"),
         (SIZE, 'width="100000" height="100000" tile', "expected 1 to 512"),
         (SIZE, 'width="4" height="2000000000" tile', "expected 1 to 512"),
-        (SIZE, 'width="512" height="512" tile', "tiles, expected one for each of 262144 cells"),
+        (SIZE, f"{WIDE} tile", "tiles, expected one for each of 262144 cells"),
         ('encoding="csv">2,0,0,1,1,1,1,1', "BOMB", "tiles, expected one for each of 8 cells"),
-        (
-            'encoding="csv">2',
-            'encoding="csv">99999999999999999999',
-            "found '99999999999999999999', expected a",
-        ),
+        ('csv">2', 'csv">99999999999999999999', "found '99999999999999999999', expected a"),
         ('encoding="csv">2', 'encoding="csv">x', "layer 'floor': found 'x', expected a tile's"),
         ('encoding="csv"', 'encoding="base64" compression="zstd"', "'base64 zstd'; choose CSV"),
         ('<map version="1.10"', '<map version="1.10" infinite="1"', "the map is infinite; switch"),
         ("<map v", '<!DOCTYPE map [<!ENTITY a "ha">]><map v', "its DOCTYPE declares entities"),
         ("<properties>", "<x>" * 60 + "</x>" * 60 + "<properties>", "deeper than 50 levels"),
-        (
-            TMX,
-            '<map width="512" height="512">' + "<layer/>" * 5 + "</map>",
-            "more than 1,048,576 cells together",
-        ),
+        (TMX, f"<map {WIDE}>{'<layer/>' * 5}</map>", "more than 1,048,576 cells together"),
         (OWN, 'firstgid="1" source="../a.tsx"', "outside of the map's folder"),
         (OWN, 'firstgid="1" source="/dev/zero"', "outside of the map's folder"),
         (OWN, 'firstgid="1" source="pipe.tsx"', "pipe.tsx is a FIFO, not a file"),
@@ -333,20 +296,13 @@ def test_maps_of_tiled_are_read_within_bounds(old: str, new: str, says: str, til
     if new == "BOMB":
         bomb = base64.b64encode(zlib.compress(bytes(2**27), 1)).decode()
         new = f'encoding="base64" compression="zlib">{bomb}'
-    text = TMX.replace(old, new)
-    (tiled / "a.tmx").write_text(text)
+    (tiled / "a.tmx").write_text(TMX.replace(old, new))
     tracemalloc.start()
     try:
-        told_of({**RULES, "levels": "a.tmx"}, tiled, says)
+        assert_levels_refused(says, "a.tmx", tiled)
         assert tracemalloc.get_traced_memory()[1] < 100 * 2**20
     finally:
         tracemalloc.stop()
-
-
-def told_of(scenario: Any, folder: Path, says: str) -> None:
-    with pytest.raises(ScenarioError) as error:
-        Scenario.load(scenario, folder=folder)
-    assert says in str(error.value)
 
 
 def test_tilesets_in_tilesets_are_not_read(tiled: Path):
@@ -355,7 +311,7 @@ def test_tilesets_in_tilesets_are_not_read(tiled: Path):
     assert Scenario.load({**RULES, "levels": "a.tmx"}, folder=tiled).document.levels
     many = '<tileset firstgid="1" name="a"/>' * 101
     (tiled / "a.tmx").write_text(TMX.replace("<layer", f"{many}<layer", 1))
-    told_of({**RULES, "levels": "a.tmx"}, tiled, "it has more than 100 tilesets")
+    assert_levels_refused("it has more than 100 tilesets", "a.tmx", tiled)
 
 
 @pytest.mark.parametrize("packing", [None, "zlib", "gzip"])
@@ -376,11 +332,6 @@ def test_layers_are_unpacked_and_tilesets_lie_beside(packing: str | None, tiled:
     assert shown[1:3] == ".."
 
 
-def test_a_map_of_tiled_without_layers_is_floor(tiled: Path):
-    (tiled / "a.tmx").write_text(TMX[: TMX.index("<layer")] + "</map>")
-    told_of({**RULES, "levels": "a.tmx"}, tiled, "no agent; put one of")
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -397,20 +348,19 @@ def test_a_map_of_tiled_without_layers_is_floor(tiled: Path):
 )
 def test_files_of_levels_are_read_within_bounds(text: str, says: str, tmp_path: Path):
     (tmp_path / "a.xsb").write_text(text)
-    told_of({**RULES, "levels": "a.xsb"}, tmp_path, says)
+    assert_levels_refused(says, "a.xsb", tmp_path)
 
 
 def test_the_files_of_a_pack_are_limited_together(tmp_path: Path):
     (tmp_path / "a.xsb").write_text("x" * 2**20)
-    told_of({**RULES, "levels": ["a.xsb"] * 9}, tmp_path, "pack are at most 8 MiB together")
+    assert_levels_refused("pack are at most 8 MiB together", ["a.xsb"] * 9, tmp_path)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="of POSIX")
 def test_a_list_of_levels_waits_for_no_fifo(tiled: Path):
     os.mkfifo(tiled / "pipe.tsx")
     os.mkfifo(tiled / "pipe.xsb")
-    text = TMX.replace(OWN, 'firstgid="1" source="pipe.tsx"')
-    (tiled / "a.tmx").write_text(text)
+    (tiled / "a.tmx").write_text(TMX.replace(OWN, 'firstgid="1" source="pipe.tsx"'))
     (tiled / "walks.yaml").write_text(yaml.safe_dump({**RULES, "levels": "a.tmx"}))
     entries = [entry.source for entry in with_pack_levels(folder_entries(tiled))]
     assert entries == [str(tiled / "walks.yaml"), str(tiled / "pipe.xsb")]

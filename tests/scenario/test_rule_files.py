@@ -2,12 +2,11 @@
 
 import os
 import pickle
-import subprocess
-import sys
 from contextlib import suppress
 
 import numpy as np
 import pytest
+import yaml
 
 from components.objects import EXIT, built_in_types
 from gv_engine.rules.component import column_name
@@ -15,7 +14,8 @@ from gv_engine.rules.errors import RuleError, ScenarioError
 from gv_engine.rules.geometry import MOVE_FORWARD, TURN_LEFT
 from gv_engine.rules.system import REWARD, TRANSITION
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.world.simulation import Simulation
+from tests.scenario.reading import RULES as BUILT_IN
+from tests.scenario.reading import begin, find_problems, run_python
 
 RULES = '''\
 """Coins to collect."""
@@ -27,14 +27,11 @@ from gv_engine.rules.component import Int8, component
 from gv_engine.rules.objects import object_type
 from gv_engine.rules.system import REWARD, RESET, TRANSITION, system
 
-
 @component
 class Coin:
     worth: Int8 = 1
 
-
 COIN = object_type("Coin", Coin)
-
 
 @system(TRANSITION)
 def collect(w, agent):
@@ -43,36 +40,28 @@ def collect(w, agent):
     if w.coin.has[e]:
         w.remove(e)
 
-
 def coins(w, agent):
     return w.placed[COIN]
-
 
 @system(REWARD, remember=coins)
 def collected(w, agent, was, each: float = 2):
     """For every coin that is gone."""
     return (was - coins(w, agent)) * each
 
-
 @system(TRANSITION)
 def both(w, agent, transition_functions):
     """Two rules, one after the other."""
-
 
 @system(REWARD, check=lambda bonus: 1 / bonus)
 def checked(w, agent, bonus: int, on: bool = True, why: str = "", sizes: list[float] = ()):
     """A rule with parameters of all types."""
     return bonus
 
-
 @system(RESET)
 def nowhere(w, agent):
     """A level whose size nothing tells."""
 
-
-def undecorated(w, agent):
-    pass
-
+def undecorated(w, agent): pass
 
 class Drift(esper.Processor):
     def __init__(self, cells: int = 1):
@@ -81,7 +70,6 @@ class Drift(esper.Processor):
     def process(self):
         self.world.position.x[1] += self.cells
 
-
 class Meddler(esper.Processor):
     def process(self):
         if self.world.action[1] == 0:
@@ -89,10 +77,8 @@ class Meddler(esper.Processor):
         if self.world.action[1] == 4:
             esper.create_entity()
 
-
 class Greedy(esper.Processor):
-    def __init__(self, *cells):
-        pass
+    def __init__(self, *cells): pass
 '''
 
 LEVEL = """\
@@ -109,6 +95,12 @@ terminating_function: reach_exit
 """
 
 
+COLLECT = '{name: "./rules.py:collect"}'
+BOTH = '{name: "./rules.py:both", transition_functions: ["./rules.py:Drift"]}'
+BOARD = LEVEL[: LEVEL.index("transition")]
+NOWHERE = "reset_function: ./rules.py:nowhere\n"
+
+
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "rules.py").write_text(RULES)
@@ -116,94 +108,76 @@ def folder(tmp_path):
     return tmp_path
 
 
-def load(folder, old="", new=""):
-    """The scenario with one change."""
+def change(folder, old, new, times=1):
+    """Write the scenario with another text where an old one stood first, or more often."""
     assert old in LEVEL
-    (folder / "scenario.yaml").write_text(LEVEL.replace(old, new, 1))
+    (folder / "scenario.yaml").write_text(LEVEL.replace(old, new, times))
+
+
+def load(folder, old, new, times=1):
+    """The scenario with a change."""
+    change(folder, old, new, times)
     return Scenario.load(folder)
 
 
-def problem_of(folder, old="", new=""):
+def problem_of(folder, old, new):
     """The one problem of the scenario with a change, without the folder's name."""
-    with pytest.raises(ScenarioError) as error:
-        load(folder, old, new)
-    (problem,) = error.value.problems
+    change(folder, old, new)
+    (problem,) = find_problems(folder)
     return problem.replace(f"{folder}{os.sep}", "")
 
 
-def started(scenario):
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(0))
-    return simulation
+def play(scenario):
+    """A world in which the agent has gone to the coin."""
+    simulation = begin(scenario)
+    simulation.step(MOVE_FORWARD)
+    return simulation.world
 
 
 def test_rules_components_and_types_play(folder):
-    simulation = started(Scenario.load(folder))
-    assert "coin" in simulation.scenario.layout.dtype.names
-    simulation.step(MOVE_FORWARD)
-    assert simulation.world.reward[1] == 3.0
-    assert simulation.world.cells()[1, 2, 0] == 2
-
-
-def test_types_of_named_modules_are_there_by_default(folder):
     scenario = Scenario.load(folder)
+    assert "coin" in (scenario.layout.dtype.names or ())
     names = [scenario.types[i].name for i in scenario.objects[-2:]]
     assert names == [built_in_types()[-1].name, "Coin"]
+    world = play(scenario)
+    assert world.reward[1] == 3.0
+    assert world.cells()[1, 2, 0] == 2
 
 
-def test_types_of_other_scenarios_are_not(folder, tmp_path):
+WITHOUT_RULES = yaml.safe_dump(BUILT_IN)
+
+
+def test_types_of_other_scenarios_are_not_there(folder):
     Scenario.load(folder)
     problem = problem_of(folder, LEVEL[LEVEL.index("transition") :], WITHOUT_RULES)
     assert "scenario.yaml:6: legend.C: no object type 'Coin'" in problem
 
 
-WITHOUT_RULES = """\
-transition_functions: [move_agent]
-reward_functions: [reach_exit]
-observation_function: {name: fully_transparent, area: [[-1, 0], [-1, 1]]}
-terminating_function: reach_exit
-"""
-
-
 def test_a_type_can_be_named_with_its_file(folder):
     (folder / "rules.py").rename(folder / "things.py")
-    scenario = load(
-        folder, LEVEL[LEVEL.index("  C: Coin") :], "  C: ./things.py:Coin\n" + WITHOUT_RULES
-    )
-    assert started(scenario).world.cells()[1, 2, 0] == scenario.objects[-1]
+    scenario = load(folder, LEVEL[LEVEL.index("Coin") :], "./things.py:Coin\n" + WITHOUT_RULES)
+    assert begin(scenario).world.cells()[1, 2, 0] == scenario.objects[-1]
 
 
 def test_copied_scenarios_may_use_the_same_names(folder):
-    first = Scenario.load(folder)
     copy = folder / "copy"
     copy.mkdir()
     for name in ("rules.py", "scenario.yaml"):
         (copy / name).write_text((folder / name).read_text())
-    second = Scenario.load(copy)
+    first, second = Scenario.load(folder), Scenario.load(copy)
     assert first.types["Coin"].module != second.types["Coin"].module
-    for scenario in (first, second):
-        simulation = started(scenario)
-        simulation.step(MOVE_FORWARD)
-        assert simulation.world.reward[1] == 3.0
+    assert [play(scenario).reward[1] for scenario in (first, second)] == [3.0, 3.0]
 
 
 @pytest.mark.parametrize("where", ["rules.py", "sub/rules.py", "./sub/rules.py"])
 def test_files_are_found_from_the_scenarios_folder(folder, where):
     (folder / "sub").mkdir()
     (folder / "sub" / "rules.py").write_text(RULES)
-    text = LEVEL.replace("./rules.py", where)
-    (folder / "scenario.yaml").write_text(text)
-    started(Scenario.load(folder)).step(MOVE_FORWARD)
+    assert play(load(folder, "./rules.py", where, 2)).reward[1] == 3.0
 
 
 def test_mappings_take_a_folder(folder):
-    config = {
-        "map": "#>E#",
-        "transition_functions": ["./rules.py:collect"],
-        "reward_functions": [],
-        "observation_function": {"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
-        "terminating_function": "reach_exit",
-    }
+    config = {**BUILT_IN, "map": "#>E#", "transition_functions": ["./rules.py:collect"]}
     assert Scenario.load(config, folder=folder).calls(TRANSITION)[0].name == "collect"
 
 
@@ -211,10 +185,9 @@ def test_modules_that_python_finds(folder, monkeypatch):
     monkeypatch.syspath_prepend(folder)
     (folder / "lib_of_rules").mkdir()
     (folder / "lib_of_rules" / "coins.py").write_text(RULES.replace('"Coin"', '"LibCoin"'))
-    (folder / "scenario.yaml").write_text(
-        LEVEL.replace("./rules.py", "lib_of_rules.coins").replace("C: Coin", "C: LibCoin")
-    )
-    started(Scenario.load(folder, allow_modules=["lib_of_rules"])).step(MOVE_FORWARD)
+    text = LEVEL.replace("./rules.py", "lib_of_rules.coins").replace("C: Coin", "C: LibCoin")
+    (folder / "scenario.yaml").write_text(text)
+    play(Scenario.load(folder, allow_modules=["lib_of_rules"]))
 
 
 def test_rule_files_import_their_neighbours(folder):
@@ -225,7 +198,7 @@ def test_rule_files_import_their_neighbours(folder):
 
 def test_nested_functions(folder):
     chain = '{name: "./rules.py:both", transition_functions: [move_agent, "./rules.py:collect"]}'
-    scenario = load(folder, '{name: "./rules.py:collect"}', chain)
+    scenario = load(folder, COLLECT, chain)
     nested = scenario.calls(TRANSITION)[1].arguments["transition_functions"]
     assert [call.name for call in nested] == ["move_agent", "collect"]
 
@@ -235,7 +208,7 @@ def test_nested_functions(folder):
 
 @pytest.mark.parametrize("actions", [[0], [4], [0, 7, 4]])
 def test_a_reset_mends_what_a_processor_did_to_entities(folder, actions):
-    simulation = started(load(folder, '{name: "./rules.py:collect"}', "./rules.py:Meddler"))
+    simulation = begin(load(folder, COLLECT, "./rules.py:Meddler"))
     first = simulation.world.snapshot()
     for action in actions:
         with suppress(RuleError):
@@ -249,8 +222,7 @@ def test_a_reset_mends_what_a_processor_did_to_entities(folder, actions):
 @pytest.mark.parametrize(("entry", "x"), [("./rules.py:Drift", 2), ("{cells: 2}", 3)])
 def test_processors_play(folder, entry, x):
     entry = entry.replace("{", '{name: "./rules.py:Drift", ')
-    scenario = load(folder, '{name: "./rules.py:collect"}', entry)
-    simulation = started(scenario)
+    simulation = begin(load(folder, COLLECT, entry))
     simulation.step(TURN_LEFT)
     assert simulation.world.position.x[1] == x
 
@@ -258,13 +230,9 @@ def test_processors_play(folder, entry, x):
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ('{name: "./rules.py:collect"}', "./rules.py:Greedy", "Greedy(*cells) takes *cells"),
+        (COLLECT, "./rules.py:Greedy", "Greedy(*cells) takes *cells"),
         ("fully_transparent", "./rules.py:Drift", "Drift is an esper.Processor; these stand"),
-        (
-            '{name: "./rules.py:collect"}',
-            '{name: "./rules.py:both", transition_functions: ["./rules.py:Drift"]}',
-            "transition_functions[1].transition_functions[0]: Drift is an esper.Processor",
-        ),
+        (COLLECT, BOTH, "transition_functions[1].transition_functions[0]: Drift is an esper.Pro"),
     ],
 )
 def test_processors_stand_by_themselves(folder, old, new, expected):
@@ -280,9 +248,9 @@ def test_processors_stand_by_themselves(folder, old, new, expected):
         (
             "py:collect",
             "py:colect",
-            "scenario.yaml:7: transition_functions[1].name: ./rules.py has no 'colect'; did you "
-            "mean 'collect'? (it defines: Coin, collect, coins, ",
+            "7: transition_functions[1].name: ./rules.py has no 'colect'; did",
         ),
+        ("py:collect", "py:colect", "you mean 'collect'? (it defines: Coin, collect, coins, "),
         ("py:collect", "py:collected", "./rules.py:collected is a REWARD system, but listed for T"),
         ("py:collect", "py:undecorated", "is no system; decorate it with @system(TRANSITION)"),
         ("rules.py:collect", "rulse.py:collect", "no Python file 'rulse.py' in "),
@@ -295,9 +263,9 @@ def test_processors_stand_by_themselves(folder, old, new, expected):
         ('collected", each: 3', 'checked", bonus: 9, why: []', "why: found a list of 0, expected"),
         ('collected", each: 3', 'checked", bonus: 9, sizes: [a]', "sizes[0]: found 'a', expected"),
         (
-            LEVEL[: LEVEL.index("transition")],
-            "reset_function: ./rules.py:nowhere\n",
-            "scenario.yaml:1: max_shape: missing; nowhere does not tell the largest height and w",
+            BOARD,
+            NOWHERE,
+            "scenario.yaml:1: max_shape: missing; nowhere does not tell the largest h",
         ),
     ],
 )
@@ -317,37 +285,29 @@ def test_parameters_by_annotation(folder):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("def (:", "rules.py:1: SyntaxError: "),
-        ("\nprint(undefined)", "rules.py:2: NameError: name 'undefined' is not defined"),
-        ("import no_such_module", "rules.py:1: ModuleNotFoundError: No module named 'no_such"),
-        ("raise SystemExit", "rules.py:1: SystemExit"),
-        ("raise ValueError('a\\nb')", "rules.py:1: ValueError: a b"),
+        ("def (:", "1: SyntaxError: "),
+        ("\nprint(undefined)", "2: NameError: name 'undefined' is not defined"),
+        ("import no_such_module", "1: ModuleNotFoundError: No module named 'no_such"),
+        ("raise SystemExit", "1: SystemExit"),
+        ("raise ValueError('a\\nb')", "1: ValueError: a b"),
+        ("import gv_engine as g; g.system(g.TRANSITION)(lambda: 1)", "1: TypeError: <lambda>() is"),
         (
-            "from gv_engine.rules.system import *; system(TRANSITION)(lambda: 1)",
-            "rules.py:1: TypeError: <lambda>() is no system",
-        ),
-        (
-            "from gv_engine.rules.objects import object_type; object_type('Key')",
-            "rules.py:1: ValueError: object type 'Key' is already declared in components.objects",
+            "import gv_engine as g; g.object_type('Key')",
+            "1: ValueError: object type 'Key' is alrea",
         ),
     ],
 )
 def test_a_file_that_fails_is_one_problem_with_its_own_line(folder, line, expected):
     (folder / "rules.py").write_text(line)
-    text = LEVEL.replace("C: Coin", "C: Wall")
-    (folder / "scenario.yaml").write_text(text)
-    with pytest.raises(ScenarioError) as error:
-        Scenario.load(folder)
-    (problem,) = error.value.problems  # not one for each function of the file
+    problem = problem_of(folder, "C: Coin", "C: Wall")  # not one for each function of the file
     place, cause = problem.split(": ./rules.py cannot be loaded: ")
-    assert place == f"{folder / 'scenario.yaml'}:7: transition_functions[1].name"
-    assert cause.startswith(f"{folder}{os.sep}{expected}")
+    assert place == "scenario.yaml:7: transition_functions[1].name"
+    assert cause.startswith(f"rules.py:{expected}")
 
 
 def test_components_that_share_a_column(folder):
-    (folder / "door.py").write_text(
-        RULES.replace("class Coin", "class Door").replace(", Coin", ", Door")
-    )
+    text = RULES.replace("class Coin", "class Door").replace(", Coin", ", Door")
+    (folder / "door.py").write_text(text)
     problem = problem_of(folder, "./rules.py:collect", "./door.py:collect")
     assert "two components would share the column w.door: Door of components.items and" in problem
 
@@ -360,10 +320,7 @@ def test_loaded_once_until_it_changes(folder):
     assert first.calls(REWARD)[0].system is second.calls(REWARD)[0].system
     (folder / "rules.py").write_text(RULES.replace(") * each", ") * 50"))
     changed = Scenario.load(folder)
-    for scenario, reward in ((first, 3.0), (changed, 50.0)):
-        simulation = started(scenario)
-        simulation.step(MOVE_FORWARD)
-        assert simulation.world.reward[1] == reward
+    assert [play(scenario).reward[1] for scenario in (first, changed)] == [3.0, 50.0]
     assert first.objects == changed.objects
 
 
@@ -383,25 +340,17 @@ def test_a_broken_change_leaves_what_was_loaded(folder):
     for _ in range(2):
         with pytest.raises(ScenarioError, match=r"rules\.py:1: SyntaxError"):
             Scenario.load(folder)
-    started(scenario).step(MOVE_FORWARD)
+    play(scenario)
     assert pickle.loads(pickle.dumps(scenario.layout)) == scenario.layout
     (folder / "rules.py").write_text(RULES)
-    started(Scenario.load(folder)).step(MOVE_FORWARD)
+    play(Scenario.load(folder))
 
 
-def test_a_slip_in_a_key_does_not_hide_what_its_file_declares(tmp_path):
-    (tmp_path / "rules.py").write_text(RULES)
-    level = {
-        "map": ">C.",
-        "legend": {"C": "Coin"},
-        "transition_functions": ["move_agent"],
-        "reward_functions": ["living_reward"],
-        "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
-        "terminating_functions": {"name": "overlap", "object_type": "./rules.py:Coin"},
-    }
-    with pytest.raises(ScenarioError) as error:
-        Scenario.load(level, folder=tmp_path)
-    first, second = error.value.problems
+def test_a_slip_in_a_key_does_not_hide_what_its_file_declares(folder):
+    level = {**BUILT_IN, "map": ">C.", "legend": {"C": "Coin"}}
+    del level["terminating_function"]
+    level["terminating_functions"] = {"name": "overlap", "object_type": "./rules.py:Coin"}
+    first, second = find_problems(level, folder)
     assert "did you mean 'terminating_function'?" in first
     assert second == "<mapping>: terminating_function: missing; a scenario needs it"
 
@@ -414,18 +363,17 @@ def test_a_rule_that_takes_the_action_is_told_where_it_is(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "problem"),
+    ("old", "name", "problem"),
     [
-        ('{name: "./rules.py:collect"}', "polish", "no transition function 'polish'"),
-        ("C: Coin", "C: Laurel", "no object type 'Laurel'"),
+        (COLLECT, "polish", "no transition function 'polish'"),
+        ("Coin", "Laurel", "no object type 'Laurel'"),
     ],
 )
-def test_a_name_that_a_file_beside_declares(folder, old, new, problem):
+def test_a_name_that_a_file_beside_declares(folder, old, name, problem):
     ran = folder / "ran"
     declares = f"open({str(ran)!r}, 'w')\ndef polish(w): ...\nobject_type('Laurel')\n"
     (folder / "laurels.py").write_text(declares)
-    name = new.removeprefix("C: ")
-    found = problem_of(folder, old, new)
+    found = problem_of(folder, old, name)
     assert found.endswith(f"{problem}; a file beside declares it, write ./laurels.py:{name}")
     assert not ran.exists()
 
@@ -438,9 +386,8 @@ def test_nothing_is_written_beside_rule_files(folder):
 @pytest.mark.slow
 def test_scenarios_and_worlds_reach_other_processes(folder):
     scenario = Scenario.load(folder).with_(max_steps=1)
-    simulation = started(scenario)
-    simulation.step(MOVE_FORWARD)
-    (folder / "pickle").write_bytes(pickle.dumps((scenario, simulation.world)))
+    here = play(scenario)
+    (folder / "pickle").write_bytes(pickle.dumps((scenario, here)))
     program = (
         "import pickle, sys; from gv_engine.world.simulation import Simulation;"
         "scenario, world = pickle.load(open(sys.argv[1], 'rb'));"
@@ -448,18 +395,7 @@ def test_scenarios_and_worlds_reach_other_processes(folder):
         "print(simulation.world.reward[1], simulation.world.truncated, world.coin.has[3],"
         " world.cells()[1].tolist())"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", program, str(folder / "pickle")],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    here = simulation.world
-    assert run.stdout.split(" ", 3) == [
-        "3.0",
-        "True",
-        str(here.coin.has[3]),
-        f"{here.cells()[1].tolist()}\n",
-    ]
+    told = run_python(program, folder / "pickle").stdout
+    assert told == f"3.0 True {here.coin.has[3]} {here.cells()[1].tolist()}\n"
     assert here.cells()[1, 3, 0] == EXIT
     assert "coin" in [column_name(cls) for cls in scenario.layout.components]

@@ -1,14 +1,12 @@
-"""What scenarios mean once they are loaded; `test_scenario_problems` has those that are wrong."""
+"""Scenarios once they are loaded; `test_scenario_problems` has those that are wrong."""
 
 import copy
 import json
 import os
 import pickle
-import subprocess
-import sys
 
-import numpy as np
 import pytest
+import yaml
 
 from components.core import BLUE, FLOOR, NONE, RED, YELLOW
 from components.items import CLOSED, LOCKED, OPEN
@@ -37,31 +35,17 @@ from gv_engine.rules.system import (
 )
 from gv_engine.scenario.library import gym_id, list_grid_names
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.world.simulation import Simulation
 from tests import DATA
+from tests.scenario.reading import RULES, begin, run_python
 
 CONFIGS = json.loads((DATA / "scenario_configs.json").read_text())
 
-SMALL = {
-    "map": "####\n#>E#\n####",
-    "transition_functions": ["move_agent", "turn_agent"],
-    "reward_functions": [{"name": "reach_exit", "reward_on": 5}],
-    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [-1, 1]]},
-    "terminating_function": "reach_exit",
-}
+SMALL = {**RULES, "map": "####\n#>E#\n####"}
 
 
-def small(**changes):
-    """SMALL with other keys; None takes a key away."""
-    merged = {**SMALL, **changes}
-    return {key: value for key, value in merged.items() if value is not None}
-
-
-def board(**changes):
-    """A simulation of `small`, at its beginning."""
-    simulation = Simulation(Scenario.load(small(**changes)))
-    simulation.reset(np.random.default_rng(0))
-    return simulation
+def load(folder=None, **changes):
+    """The scenario of SMALL with other keys."""
+    return Scenario.load({**SMALL, **changes}, folder)
 
 
 def arguments(scenario, phase):
@@ -110,21 +94,11 @@ def test_keydoor_in_full():
     assert scenario.area == Area(-6, 0, -3, 3)
     assert (scenario.visibility.name, scenario.visibility.arguments) == ("partially_occluded", {})
     assert arguments(scenario, RESET) == [("keydoor", {"shape": (7, 7)})]
-    assert [call.name for call in scenario.calls(TRANSITION)] == [
-        "move_agent",
-        "turn_agent",
-        "actuate_door",
-        "pickndrop",
-    ]
-    assert arguments(scenario, REWARD)[3] == (
-        "getting_closer",
-        {
-            "object_type": EXIT,
-            "distance_function": manhattan,
-            "reward_closer": 0.2,
-            "reward_further": -0.2,
-        },
-    )
+    names = [call.name for call in scenario.calls(TRANSITION)]
+    assert names == ["move_agent", "turn_agent", "actuate_door", "pickndrop"]
+    rewards = {"reward_closer": 0.2, "reward_further": -0.2}
+    closer = {"object_type": EXIT, "distance_function": manhattan, **rewards}
+    assert arguments(scenario, REWARD)[3] == ("getting_closer", closer)
     assert scenario.calls(OBSERVATION) == ()
     layout = scenario.layout
     assert (layout.height, layout.width, layout.capacity) == (9, 9, 89)
@@ -175,7 +149,7 @@ assert "wet" in Scenario.load("keydoor-5x5").layout.dtype.names
 
 def test_a_component_of_the_package_needs_no_other_line():
     """In a process of its own, as all worlds made after it have the component."""
-    subprocess.run([sys.executable, "-c", ANOTHER_COMPONENT], check=True)
+    run_python(ANOTHER_COMPONENT)
 
 
 @pytest.mark.parametrize("source", ["mathy-poly-simplify-easy", "GV-MathyPolySimplify-easy-v0"])
@@ -192,21 +166,17 @@ def test_defaults():
     built_in = [kind for kind in OBJECT_TYPES if kind.module == "components.objects"]
     assert scenario.objects == tuple(kind.index for kind in built_in if kind.in_grid)
     assert scenario.colors == tuple(range(5))
-    assert (scenario.observation_objects, scenario.observation_colors) == (
-        scenario.objects,
-        scenario.colors,
-    )
+    assert scenario.observation_objects == scenario.objects
+    assert scenario.observation_colors == scenario.colors
     assert scenario.actions == tuple(range(8))
     assert (scenario.max_steps, scenario.source, scenario.warnings) == (None, None, ())
 
 
 def test_spaces_are_sorted_and_contain_none():
-    scenario = Scenario.load(
-        small(
-            state_space={"objects": ["Exit", "Wall", "Floor", "Key"], "colors": ["BLUE", "RED"]},
-            observation_space={"colors": ["RED"]},
-            action_space=["TURN_LEFT", "MOVE_FORWARD"],
-        )
+    scenario = load(
+        state_space={"objects": ["Exit", "Wall", "Floor", "Key"], "colors": ["BLUE", "RED"]},
+        observation_space={"colors": ["RED"]},
+        action_space=["TURN_LEFT", "MOVE_FORWARD"],
     )
     assert scenario.objects == scenario.observation_objects == (FLOOR, WALL, EXIT, KEY)
     assert scenario.colors == (NONE, RED, BLUE)
@@ -216,13 +186,8 @@ def test_spaces_are_sorted_and_contain_none():
 
 def test_rewards_with_one_name_are_numbered():
     rewards = ["living_reward", "reach_exit", "living_reward", {"name": "living_reward"}]
-    scenario = Scenario.load(small(reward_functions=rewards))
-    assert scenario.reward_names == (
-        "living_reward",
-        "reach_exit",
-        "living_reward_2",
-        "living_reward_3",
-    )
+    numbered = ("living_reward", "reach_exit", "living_reward_2", "living_reward_3")
+    assert load(reward_functions=rewards).reward_names == numbered
 
 
 @pytest.mark.parametrize(
@@ -235,7 +200,7 @@ def test_rewards_with_one_name_are_numbered():
     ],
 )
 def test_layout(changes, expected):
-    layout = Scenario.load(small(**changes)).layout
+    layout = load(**changes).layout
     assert (layout.height, layout.width, layout.capacity) == expected
 
 
@@ -248,7 +213,7 @@ def test_layout(changes, expected):
     ],
 )
 def test_observation_functions(function):
-    scenario = Scenario.load(small(observation_function={**function, "area": [[-2, 0], [-1, 3]]}))
+    scenario = load(observation_function={**function, "area": [[-2, 0], [-1, 3]]})
     assert scenario.visibility.name == "partially_occluded"
     assert scenario.area == Area(-2, 0, -1, 3)
 
@@ -259,11 +224,9 @@ def test_parameters_are_converted():
         {"name": "getting_closer", "object_type": "Key", "distance_function": "math:hypot"},
         {"name": "living_reward", "reward": -1},
     ]
-    first, second, third = Scenario.load(small(reward_functions=rewards)).calls(REWARD)
-    assert (first.arguments["object_type"], first.arguments["distance_function"]) == (
-        KEY,
-        euclidean,
-    )
+    first, second, third = load(reward_functions=rewards).calls(REWARD)
+    assert first.arguments["object_type"] == KEY
+    assert first.arguments["distance_function"] is euclidean
     assert second.arguments["distance_function"].__name__ == "hypot"
     assert isinstance(third.arguments["reward"], float)
 
@@ -271,10 +234,13 @@ def test_parameters_are_converted():
 def test_what_means_nothing_to_a_built_in_function_is_ignored_with_a_warning():
     functions = ["move_agent", {"name": "turn_agent", "quickly": True}]
     with pytest.warns(UserWarning, match="turn_agent takes no 'quickly'; ignored"):
-        scenario = Scenario.load(small(transition_functions=functions))
+        scenario = load(transition_functions=functions)
     assert scenario.warnings == (
         "<mapping>: transition_functions[1].quickly: turn_agent takes no 'quickly'; ignored",
     )
+
+
+REST = yaml.safe_dump({key: value for key, value in RULES.items() if key != "reward_functions"})
 
 
 def test_names_stay_as_written(tmp_path):
@@ -293,11 +259,9 @@ legend:
   ~: {agent: LEFT}
   o: Floor
 state_space: {colors: [NONE]}
-transition_functions: [move_agent]
 reward_functions: [{name: living_reward, reward: 1e-3}]
-observation_function: {name: fully_transparent, area: [[-1, 0], [-1, 1]]}
-terminating_function: reach_exit
 """
+        + REST
     )
     scenario = Scenario.load(file)
     assert (scenario.name, scenario.description) == ("NO", "010")
@@ -312,13 +276,11 @@ def test_anchors_and_merge_keys(tmp_path):
 state_space: &space {objects: [Floor, Wall, Exit], colors: [NONE]}
 observation_space: {<<: *space, colors: [NONE, RED]}
 reset_function: {name: empty, shape: [5, 5]}
-transition_functions: [move_agent]
 reward_functions:
   - &closer {name: getting_closer, object_type: Exit, reward_closer: 3}
   - {<<: *closer, distance_function: euclidean}
-observation_function: {name: fully_transparent, area: [[-1, 0], [-1, 1]]}
-terminating_function: reach_exit
 """
+        + REST
     )
     scenario = Scenario.load(file)
     assert scenario.observation_objects == scenario.objects == (FLOOR, WALL, EXIT)
@@ -330,50 +292,31 @@ terminating_function: reach_exit
 
 
 def test_map_becomes_the_grid():
-    simulation = board(
-        map="#######\n#Kd.T #\n#_D<BE#\n#######",
-        legend={
-            "K": {"object": "Key", "color": "RED"},
-            "T": {"object": "Telepod", "color": "BLUE"},
-        },
-    )
-    w = simulation.world
+    legend = {"K": {"object": "Key", "color": "RED"}, "T": {"object": "Telepod", "color": "BLUE"}}
+    w = begin(load(map="#######\n#Kd.T #\n#_D<BE#\n#######", legend=legend)).world
+    floor, closed, opened = [FLOOR, 0, NONE], [DOOR, CLOSED, YELLOW], [DOOR, OPEN, YELLOW]
     assert w.cells()[1:3, 1:6].tolist() == [
-        [
-            [KEY, 0, RED],
-            [DOOR, CLOSED, YELLOW],
-            [FLOOR, 0, NONE],
-            [TELEPOD, 0, BLUE],
-            [FLOOR, 0, NONE],
-        ],
-        [
-            [DOOR, OPEN, YELLOW],
-            [DOOR, LOCKED, YELLOW],
-            [FLOOR, 0, NONE],
-            [BOX, 0, NONE],
-            [EXIT, 0, NONE],
-        ],
+        [[KEY, 0, RED], closed, floor, [TELEPOD, 0, BLUE], floor],
+        [opened, [DOOR, LOCKED, YELLOW], floor, [BOX, 0, NONE], [EXIT, 0, NONE]],
     ]
     assert (w.cells()[[0, 3]][..., 0] == WALL).all()
     assert (w.position.y[AGENT], w.position.x[AGENT], w.agent.facing[AGENT]) == (2, 3, LEFT)
 
 
-@pytest.mark.parametrize(
-    ("character", "facing"), [("^", FORWARD), ("v", BACKWARD), ("<", LEFT), (">", RIGHT)]
-)
-def test_agent_looks_where_its_arrow_points(character, facing):
-    assert board(map=f"###\n#{character}#\n###").world.agent.facing[AGENT] == facing
+def test_agent_looks_where_its_arrow_points():
+    for character, facing in zip("^v<>", (FORWARD, BACKWARD, LEFT, RIGHT)):
+        assert begin(load(map=character)).world.agent.facing[AGENT] == facing
 
 
 def test_agent_on_top_of_an_object():
-    simulation = board(map="####\n#aE#\n####", legend={"a": {"agent": "RIGHT", "object": "Exit"}})
-    assert simulation.world.cells()[1, 1, 0] == EXIT
+    scenario = load(map="aE", legend={"a": {"agent": "RIGHT", "object": "Exit"}})
+    assert begin(scenario).world.cells()[0, 0, 0] == EXIT
 
 
 def test_map_plays():
-    simulation = board(
-        map="#####\n#>dE#\n#####", transition_functions=["move_agent", "actuate_door"]
-    )
+    paid = [{"name": "reach_exit", "reward_on": 5}]
+    rules = ["move_agent", "actuate_door"]
+    simulation = begin(load(map=">dE", transition_functions=rules, reward_functions=paid))
     for action in (MOVE_FORWARD, ACTUATE, MOVE_FORWARD, MOVE_FORWARD):
         assert not simulation.world.terminated
         simulation.step(action)
@@ -404,10 +347,11 @@ def test_pickles_and_copies():
 def test_result_does_not_depend_on_hash_seeds(tmp_path):
     (tmp_path / "a.py").write_text(THINGS.format(kind="Apple", field="ripe"))
     (tmp_path / "b.py").write_text(THINGS.format(kind="Bell", field="loud"))
-    scenario = small(
-        state_space={"objects": ["./b.py:Bell", "./a.py:Apple", "Floor", "Wall", "Exit"]},
-        observation_space={"colors": ["RED", "BLUE", "GREEN"]},
-    )
+    scenario = {
+        **SMALL,
+        "state_space": {"objects": ["./b.py:Bell", "./a.py:Apple", "Floor", "Wall", "Exit"]},
+        "observation_space": {"colors": ["RED", "BLUE", "GREEN"]},
+    }
     (tmp_path / "scenario.yaml").write_text(json.dumps(scenario))
     program = (
         "import sys; from gv_engine import Scenario;"
@@ -416,14 +360,8 @@ def test_result_does_not_depend_on_hash_seeds(tmp_path):
         " s.layout.dtype.names)"
     )
     outputs = {
-        subprocess.run(
-            [sys.executable, "-c", program, str(tmp_path)],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2", "3")
+        run_python(program, tmp_path, env={**os.environ, "PYTHONHASHSEED": seed}).stdout
+        for seed in "123"
     }
     assert len(outputs) == 1
     assert "'Bell', 'Apple'] (0, 1, 2, 3)" in outputs.pop()
@@ -444,18 +382,14 @@ object_type("{kind}", {kind}, states=("NO", "YES"), state=({kind}, "{field}"))
 def test_columns_of_rule_files_follow_the_built_in_ones(tmp_path):
     (tmp_path / "z.py").write_text(THINGS.format(kind="Zebra", field="striped"))
     (tmp_path / "c.py").write_text(THINGS.format(kind="Cat", field="asleep"))
-    scenario = Scenario.load(
-        small(
-            state_space={"objects": ["Wall", "Floor", "Exit", "./z.py:Zebra", "./c.py:Cat"]},
-            map="#####\n#>EC#\n#####",
-            legend={"C": {"object": "Cat", "state": "YES"}},
-        ),
-        folder=tmp_path,
+    scenario = load(
+        tmp_path,
+        state_space={"objects": ["Wall", "Floor", "Exit", "./z.py:Zebra", "./c.py:Cat"]},
+        map=">EC",
+        legend={"C": {"object": "Cat", "state": "YES"}},
     )
     columns = [column_name(cls) for cls in scenario.layout.components]
     assert columns[-2:] == ["cat", "zebra"]
     assert scenario.layout.components[:-2] == built_in_components()
-    simulation = Simulation(scenario)
-    simulation.reset()
-    assert scenario.types[simulation.world.cells()[1, 3, 0].item()].name == "Cat"
-    assert simulation.world.cells()[1, 3, 1] == 1
+    kind, state, _ = begin(scenario).world.cells()[0, 2].tolist()
+    assert (scenario.types[kind].name, state) == ("Cat", 1)

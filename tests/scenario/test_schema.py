@@ -22,16 +22,11 @@ from gv_engine.scenario.resources import SCENARIOS
 from tests import DATA
 from tests.fuzz.kinds import Scenarios
 from tests.house.test_docs import PAGES, blocks
+from tests.scenario.reading import RULES
 
 SCHEMA = make_schema()
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
-LEVEL: dict[str, Any] = {
-    "map": "####\n#>E#\n####\n",
-    "transition_functions": ["move_agent"],
-    "reward_functions": [{"name": "reach_exit", "reward_on": 5.0}],
-    "terminating_function": "reach_exit",
-    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
-}
+LEVEL: dict[str, Any] = {**RULES, "map": "####\n#>E#\n####\n"}
 
 
 def plain(text: str | bytes) -> Any:
@@ -171,7 +166,7 @@ def test_what_is_invalid_is_refused(folder: Path):
 
 
 def is_refused(folder: Path, found: dict[str, Any]) -> bool:
-    """Whether the file, one of its variants, or what these have in common, is wrong."""
+    """True if the file, one of its variants, or what these have in common, is wrong."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:

@@ -1,4 +1,4 @@
-"""Which Python runs when: every way of naming code through every door, with a canary in it."""
+"""Python that may run: every way of naming code through every door, with a canary in it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,48 +35,25 @@ from tests.scenario.ways_to_code import OWN, STRANGE, Door, Place, above, module
 # ---- doors that somebody goes through by naming the scenario -------------------------------------
 
 
-def load(place: Place, **consent: Any) -> Any:
-    return Scenario.load(place.level, **consent)
+def say(place: Place) -> Any:
+    """The content of the scenario."""
+    return yaml.safe_load(place.file.read_text())
 
 
-def load_any(place: Place, **consent: Any) -> Any:
-    return load_scenario(place.file, **consent)
+def make_many(place: Place, **consent: Any) -> Any:
+    source = str(place.file)
+    return gymnasium.make_vec("GV-Scenario-v0", 2, scenario=source, world="object", **consent)
 
 
-def mapping(place: Place, **consent: Any) -> Any:
-    return Scenario.load(yaml.safe_load(place.file.read_text()), folder=place.level, **consent)
+def mix(place: Place, name: str, member: str, **consent: Any) -> Any:
+    """A mixture of one, in a folder beside the level."""
+    folder = place.level.parent / name
+    folder.mkdir(exist_ok=True)
+    (folder / "mixed.yaml").write_text(f"mixture: [{member}]\n", "utf-8")
+    return Scenario.load(folder / "mixed.yaml", **consent)
 
 
-def environment(place: Place, **consent: Any) -> Any:
-    return GridEnv(place.level, world="object", **consent)
-
-
-def vector_environment(place: Place, **consent: Any) -> Any:
-    return GridVectorEnv(place.level, 2, world="object", **consent)
-
-
-def made(place: Place, **consent: Any) -> Any:
-    return gymnasium.make("GV-Scenario-v0", scenario=place.level, world="object", **consent)
-
-
-def made_vector(place: Place, **consent: Any) -> Any:
-    return gymnasium.make_vec(
-        "GV-Scenario-v0", num_envs=2, scenario=str(place.file), world="object", **consent
-    )
-
-
-def member_below(place: Place, **consent: Any) -> Any:
-    mixture = place.level.parent / "mixed.yaml"
-    mixture.write_text("mixture: [level]\n", "utf-8")
-    return Scenario.load(mixture, **consent)
-
-
-def member_in_place(place: Place, **consent: Any) -> Any:
-    whole = {"mixture": [{"scenario": yaml.safe_load(place.file.read_text())}]}
-    return Scenario.load(whole, folder=place.level, **consent)
-
-
-def command(place: Place, **consent: Any) -> None:
+def check(place: Place, **consent: Any) -> None:
     options = ["--trust"] * consent.get("trust", False)
     options += ["--no-code"] * (not consent.get("code", True))
     for name in consent.get("allow_modules", ()):
@@ -83,84 +62,77 @@ def command(place: Place, **consent: Any) -> None:
         raise ScenarioError(["see above"])
 
 
-def window(place: Place, **consent: Any) -> Any:
-    app = App(Settings(animation=False), Bindings(), **consent)
-    app.play(str(place.level))
-    return app
+def open_window(place: Place, **consent: Any) -> Any:
+    App(Settings(animation=False), Bindings(), **consent).play(str(place.level))
 
 
-NAMING = [
-    load,
-    load_any,
-    mapping,
-    environment,
-    vector_environment,
-    made,
-    made_vector,
-    member_below,
-    member_in_place,
-    command,
-    window,
-]
+NAMING: dict[str, Door] = {
+    "load": lambda place, **consent: Scenario.load(place.level, **consent),
+    "load_any": lambda place, **consent: load_scenario(place.file, **consent),
+    "mapping": lambda place, **consent: Scenario.load(say(place), place.level, **consent),
+    "environment": lambda place, **consent: GridEnv(place.level, world="object", **consent),
+    "vector": lambda place, **consent: GridVectorEnv(place.level, 2, world="object", **consent),
+    "made": lambda place, **consent: gymnasium.make(
+        "GV-Scenario-v0", scenario=place.level, world="object", **consent
+    ),
+    "made_vector": make_many,
+    "member_below": lambda place, **consent: mix(place, ".", "level", **consent),
+    "member_in_place": lambda place, **consent: Scenario.load(
+        {"mixture": [{"scenario": say(place)}]}, place.level, **consent
+    ),
+    "command": check,
+    "window": open_window,
+}
 
 
 # ---- doors that lead to a scenario that nobody has named -----------------------------------------
 
 
-def snapshot(place: Place, **consent: Any) -> Any:
-    save(place)
+@contextmanager
+def without_code(place: Place) -> Iterator[None]:
+    """The time when the level had no code."""
+    said = place.file.read_text()
+    place.write({})
+    yield
+    place.file.write_text(said)
+
+
+def load_snapshot(place: Place, **consent: Any) -> Any:
+    with without_code(place):
+        env = GridEnv(place.level, world="object")
+        env.reset(seed=0)
+        snapshots.save("worlds.npz", env.scenario, env.snapshot())
     return snapshots.load("worlds.npz", **consent)
 
 
-def save(place: Place) -> None:
-    """A snapshot of the level while it had no code."""
-    said = place.file.read_text()
-    place.write({})
-    env = GridEnv(place.level, world="object")
-    env.reset(seed=0)
-    snapshots.save("worlds.npz", env.scenario, env.snapshot())
-    place.file.write_text(said)
-
-
-def rollout_folder(place: Place, **consent: Any) -> Any:
-    said = place.file.read_text()
-    place.write({})
-    words = "rollout level --episodes 1 --max-steps 3 --out episodes"
-    assert main(words.split()) == 0
-    place.file.write_text(said)
+def load_rollout(place: Place, **consent: Any) -> Any:
+    with without_code(place):
+        words = "rollout level --episodes 1 --max-steps 3 --out episodes"
+        assert main(words.split()) == 0
     about = gv_engine.rollout.episode_folder.read("episodes")[1]
     return snapshots.load_reference(about["scenario"], "episodes", **consent)
 
 
-def member_beside(place: Place, **consent: Any) -> Any:
-    (place.level.parent / "mixtures").mkdir()
-    mixture = place.level.parent / "mixtures" / "mixed.yaml"
-    mixture.write_text("mixture: [../level]\n", "utf-8")
-    return Scenario.load(mixture, **consent)
+def mix_linked(place: Place, **consent: Any) -> Any:
+    mixtures = place.level.parent / "mixtures"
+    mixtures.mkdir()
+    (mixtures / "inside").symlink_to(place.level)
+    return mix(place, "mixtures", "inside", **consent)
 
 
-def member_here(place: Place, **consent: Any) -> Any:
-    """Found where Python was started, not from the mixture on."""
-    (place.level.parent / "mixtures").mkdir()
-    mixture = place.level.parent / "mixtures" / "mixed.yaml"
-    mixture.write_text("mixture: [level]\n", "utf-8")
-    return Scenario.load(mixture, **consent)
+REFERRING: dict[str, Door] = {
+    "snapshot": load_snapshot,
+    "rollout_folder": load_rollout,
+    "member_beside": lambda place, **consent: mix(place, "mixtures", "../level", **consent),
+    # found where Python was started, not from the mixture on
+    "member_here": lambda place, **consent: mix(place, "mixtures", "level", **consent),
+    "linked_member": mix_linked,
+}
 
 
-def linked_member(place: Place, **consent: Any) -> Any:
-    (place.level.parent / "mixtures").mkdir()
-    (place.level.parent / "mixtures" / "inside").symlink_to(place.level)
-    mixture = place.level.parent / "mixtures" / "mixed.yaml"
-    mixture.write_text("mixture: [inside]\n", "utf-8")
-    return Scenario.load(mixture, **consent)
-
-
-REFERRING = [snapshot, rollout_folder, member_beside, member_here, linked_member]
-
-
-@pytest.mark.parametrize("door", NAMING, ids=lambda door: door.__name__)
+@pytest.mark.parametrize("door", NAMING.values(), ids=NAMING)
 class TestNaming:
-    @pytest.mark.parametrize("way", STRANGE, ids=lambda way: way.__name__)
+    @pytest.mark.parametrize("way", STRANGE.values(), ids=STRANGE)
     def test_nothing_runs_that_is_not_in_the_folder(self, place: Place, door: Door, way: Door):
         place.name(way(place))
         with pytest.raises(ScenarioError):
@@ -168,7 +140,7 @@ class TestNaming:
         assert not place.ran
 
     @pytest.mark.compiled
-    @pytest.mark.parametrize("way", OWN, ids=lambda way: way.__name__)
+    @pytest.mark.parametrize("way", OWN.values(), ids=OWN)
     def test_what_is_in_the_folder_runs(self, place: Place, door: Door, way: Door):
         place.name(way(place))
         door(place)
@@ -194,10 +166,10 @@ class TestNaming:
         assert place.ran
 
 
-@pytest.mark.parametrize("door", REFERRING, ids=lambda door: door.__name__)
+@pytest.mark.parametrize("door", REFERRING.values(), ids=REFERRING)
 class TestReferring:
     @pytest.mark.compiled
-    @pytest.mark.parametrize("way", [own, *STRANGE], ids=lambda way: way.__name__)
+    @pytest.mark.parametrize("way", [own, *STRANGE.values()], ids=["own", *STRANGE])
     def test_nothing_runs(self, place: Place, door: Door, way: Door):
         place.name(way(place))
         with pytest.raises(TrustError) as error:
@@ -270,14 +242,13 @@ def left_in_the_middle(place: Place) -> tuple[Path, Settings]:
     screen.game.replay().save(Path("some.gvreplay"))
     desk.app.pop()
     place.mark.unlink()
-    rules = place.level / "rules.py"
-    said = rules.read_text()
-    rules.write_text(f"{said}\n# not loaded yet\n")
     return Path("some.gvreplay"), desk.app.settings
 
 
 def test_a_replay_of_a_recent_level_runs_nothing(place: Place):
     file, settings = left_in_the_middle(place)
+    with (place.level / "rules.py").open("a") as rules:
+        rules.write("\n# not loaded yet\n")
     app = App(settings, Bindings())
     with pytest.raises(TrustError, match=r"some\.gvreplay only refers to this scenario"):
         app.watch_replay(file)
@@ -290,8 +261,6 @@ def test_a_replay_of_a_recent_level_runs_nothing(place: Place):
 @pytest.mark.parametrize("how", ["opened", "trusted", "named"])
 def test_a_replay_of_a_level_that_is_trusted_is_shown(place: Place, how: str):
     file, settings = left_in_the_middle(place)
-    rules = place.level / "rules.py"
-    rules.write_text(rules.read_text().removesuffix("\n# not loaded yet\n"))
     app = App(settings, Bindings(), trust=how == "trusted")
     if how == "opened":
         app.play(str(place.level))
@@ -301,8 +270,6 @@ def test_a_replay_of_a_level_that_is_trusted_is_shown(place: Place, how: str):
 
 def test_going_on_names_the_level_that_the_card_shows(place: Place):
     left_in_the_middle(place)
-    rules = place.level / "rules.py"
-    rules.write_text(rules.read_text().removesuffix("\n# not loaded yet\n"))
     desk = Desk()
     desk.app.settings.add_recent(str(place.file))
     card = cards(desk)["Go on playing"]

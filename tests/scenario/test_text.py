@@ -20,6 +20,7 @@ from gv_engine.scenario.map import (
     view_to_text,
 )
 from gv_engine.session.session import Session
+from tests.scenario.reading import RULES
 
 
 def floor(height: int, width: int) -> Any:
@@ -68,26 +69,15 @@ def test_where_things_are_is_told_from_the_agent(cell: tuple[int, int], where: s
     assert lines[2][2] == "^"
 
 
-@pytest.mark.parametrize(
-    ("look", "words"),
-    [
-        ((WALL, 0, 0), "wall"),
-        ((KEY, 0, 0), "key"),
-        ((KEY, 0, 4), "yellow key"),
-        ((DOOR, 0, 0), "open door"),
-        ((DOOR, 1, 2), "closed green door"),
-    ],
-)
-def test_objects_are_called_by_state_and_colour(look: tuple[int, int, int], words: str):
-    assert describe_object(OBJECT_TYPES, *look) == words
+def test_objects_are_called_by_state_and_colour():
+    looks = [(WALL, 0, 0), (KEY, 0, 0), (KEY, 0, 4), (DOOR, 0, 0), (DOOR, 1, 2)]
+    told = [describe_object(OBJECT_TYPES, *look) for look in looks]
+    assert told == ["wall", "key", "yellow key", "open door", "closed green door"]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (-0.0, "0"), (1.0, "+1"), (-0.05, "-0.05"), (1234567.0, "+1.23457e+06")],
-)
-def test_rewards_are_signed(value: float, text: str):
-    assert format_reward(value) == text
+def test_rewards_are_signed():
+    told = [format_reward(value) for value in (0.0, -0.0, 1.0, -0.05, 1234567.0)]
+    assert told == ["0", "0", "+1", "-0.05", "+1.23457e+06"]
 
 
 def frames(document: dict[str, Any], *actions: str) -> list[str]:
@@ -100,14 +90,8 @@ def frames(document: dict[str, Any], *actions: str) -> list[str]:
     return texts
 
 
-ROOM: dict[str, Any] = {
-    "name": "room",
-    "map": ">.E",
-    "transition_functions": ["move_agent"],
-    "reward_functions": ["reach_exit"],
-    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
-    "terminating_function": "reach_exit",
-}
+SIGHT = {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]}
+ROOM: dict[str, Any] = {**RULES, "name": "room", "map": ">.E", "observation_function": SIGHT}
 
 
 def test_a_view_that_is_higher_than_the_grid_stands_beside_it():

@@ -46,10 +46,8 @@ def test_values_at_their_bounds(read: Any, text: str, found: Any):
 @pytest.mark.parametrize(
     ("read", "text", "said"),
     [
-        *(
-            (fields.read_pair, text, "found 0, allowed are 1 to 512")
-            for text in ("[0, 5]", "[5, 0]")
-        ),
+        (fields.read_pair, "[0, 5]", "found 0, allowed are 1 to 512"),
+        (fields.read_pair, "[5, 0]", "found 0, allowed are 1 to 512"),
         (fields.read_pair, "[5, 513]", "found 513, allowed are 1 to 512"),
         (fields.read_pair, "[513, 5]", "found 513, allowed are 1 to 512"),
         (fields.read_pair, "[5]", "found a list of 1, expected two numbers: [height, width]"),

@@ -13,21 +13,18 @@ from gv_engine.scenario.document import read_file
 from gv_engine.scenario.library import ScenarioRef, find_variant_names, list_scenarios
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.catalogue import folder_entries, source_of
-from gv_engine.world.simulation import Simulation
+from tests.scenario.reading import RULES, measure
 
-RIVER = """\
+RIVER = f"""\
 name: river
-transition_functions: [move_agent]
-reward_functions: [reach_exit]
-terminating_function: reach_exit
+{yaml.safe_dump(RULES)}
 success_function: reach_exit
-observation_function: {name: fully_transparent, area: [[-2, 0], [-1, 1]]}
-reset_function: {name: empty, random_agent: no}
+reset_function: {{name: empty, random_agent: no}}
 variants:
-  small: {reset_function: {shape: [4, 4]}}
+  small: {{reset_function: {{shape: [4, 4]}}}}
   wide:
     max_steps: 7
-    reset_function: {shape: [4, 9], random_agent: yes}
+    reset_function: {{shape: [4, 9], random_agent: yes}}
 """
 
 
@@ -38,19 +35,13 @@ def river(tmp_path: Path) -> Path:
     return file
 
 
-def shape(scenario: Scenario) -> tuple[int, int]:
-    simulation = Simulation(scenario)
-    simulation.reset()
-    return simulation.world.height, simulation.world.width
-
-
 def test_the_first_is_meant_where_none_is_named(river):
-    assert [Scenario.load(river).name, shape(Scenario.load(river))] == ["river-small", (4, 4)]
+    assert [Scenario.load(river).name, measure(Scenario.load(river))] == ["river-small", (4, 4)]
 
 
 def test_a_variant_is_the_file_but_for_what_it_says(river):
     wide = Scenario.load(f"{river}#wide")
-    assert [wide.name, wide.max_steps, shape(wide)] == ["river-wide", 7, (4, 9)]
+    assert [wide.name, wide.max_steps, measure(wide)] == ["river-wide", 7, (4, 9)]
     plain = river.with_name("plain.yaml")
     plain.write_text(
         RIVER[: RIVER.index("variants")]
@@ -103,7 +94,7 @@ def test_check_looks_at_all_of_a_file(river, capsys):
         ("[a, b]", "", r"variants: found a list of 2, expected a mapping"),
         ("{a: 3}", "", r"variants\.a: found 3, expected a mapping"),
         ("{a b: {}}", "", r"found the name 'a b', expected letters"),
-        ("{a: {max_step: 3}}", "#a", r"river\.yaml:8: variants\.a\.max_step: .*'max_steps'"),
+        ("{a: {max_step: 3}}", "#a", r"river\.yaml:18: variants\.a\.max_step: .*'max_steps'"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(river, variants, source, said):
@@ -120,13 +111,12 @@ def test_a_file_without_variants_has_none_to_name(tmp_path):
 
 def test_what_a_level_says_by_itself_is_played_by_its_name(tmp_path):
     """Unless each variant adds what a level begins with."""
-    rules = yaml.safe_load(RIVER[: RIVER.index("reset_function")])
     variants: dict[str, Any] = {"long": {"map": ">..E"}, "hard": {"max_steps": 3}}
-    level = {**rules, "name": "own", "map": ">E", "variants": variants}
+    level = {**RULES, "name": "own", "map": ">E", "variants": variants}
     file = tmp_path / "own.yaml"
     file.write_text(yaml.safe_dump(level, sort_keys=False))
     for found in (Scenario.load(level), Scenario.load(file)):
-        assert [found.name, found.max_steps, shape(found)] == ["own", None, (1, 2)]
+        assert [found.name, found.max_steps, measure(found)] == ["own", None, (1, 2)]
     assert find_sources(str(file)) == [str(file), f"{file}#long", f"{file}#hard"]
     del level["map"]
     variants["hard"]["map"] = ">...E"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import py_compile
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,11 @@ from typing import Any
 import yaml
 
 from tests.canary import canary
+from tests.scenario.reading import RULES
 
 Door = Callable[..., Any]
 
-PLAIN: dict[str, Any] = {
-    "map": "#>.E#",
-    "transition_functions": ["move_agent", "turn_agent"],
-    "reward_functions": ["living_reward"],
-    "observation_function": {"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
-    "terminating_function": "reach_exit",
-}
+PLAIN: dict[str, Any] = {**RULES, "map": "#>.E#"}
 
 
 class Place:
@@ -50,67 +46,60 @@ class Place:
 
     @property
     def ran(self) -> bool:
-        """Whether a canary has run."""
+        """True once a canary has run."""
         return self.mark.exists()
 
 
 # ---- ways to name code ---------------------------------------------------------------------------
 
 
-def absolute(place: Place) -> str:
-    return f"{canary(place.away / 'rules.py', place.mark)}:rule"
+OWN_RULES = "./rules.py:rule"
 
 
-def absolute_inside(place: Place) -> str:
-    return f"{canary(place.level / 'rules.py', place.mark)}:rule"
+@dataclass(frozen=True)
+class Way:
+    """A way to name code.
 
+    Attributes:
+        file: of the canary, in the folder of the level and of what lies beside it.
+        reference: to a transition; `{folder}` is that folder.
+        text: of the level's own rule file, if it has one.
+        links: symbolic links in the level, and what they lead to.
+    """
 
-def above(place: Place) -> str:
-    canary(place.away / "rules.py", place.mark)
-    return "../away/rules.py:rule"
+    file: str
+    reference: str = OWN_RULES
+    text: str = ""
+    links: tuple[str, str] = ("", "")
+
+    def __call__(self, place: Place) -> str:
+        """Lay the files down; return what the scenario has to say."""
+        folder = place.level.parent
+        canary(folder / self.file, place.mark)
+        if self.text:
+            (place.level / "rules.py").write_text(self.text, "utf-8")
+        link, target = self.links
+        if link:
+            (place.level / link).symlink_to(folder / target)
+        return self.reference.format(folder=folder)
 
 
 def above_in_the_middle(place: Place) -> str:
-    canary(place.away / "rules.py", place.mark)
     (place.level / "sub").mkdir()
-    return "./sub/../../away/rules.py:rule"
+    return Way("away/rules.py", "./sub/../../away/rules.py:rule")(place)
 
 
-def linked_file(place: Place) -> str:
-    (place.level / "link.py").symlink_to(canary(place.away / "rules.py", place.mark))
-    return "./link.py:rule"
-
-
-def linked_folder(place: Place) -> str:
-    (place.level / "links").symlink_to(canary(place.away / "rules.py", place.mark).parent)
-    return "./links/rules.py:rule"
-
-
-def linked_helper(place: Place) -> str:
-    linked_file(place)
-    (place.level / "rules.py").write_text("from .link import rule\n", "utf-8")
-    return "./rules.py:rule"
-
-
-def linked_helpers_folder(place: Place) -> str:
-    linked_folder(place)
-    (place.level / "rules.py").write_text("from .links.rules import rule\n", "utf-8")
-    return "./rules.py:rule"
-
-
-def linked_helpers_package(place: Place) -> str:
-    canary(place.away / "__init__.py", place.mark)
-    (place.level / "links").symlink_to(place.away)
-    (place.level / "rules.py").write_text("from . import links\nrule = links.rule\n", "utf-8")
-    return "./rules.py:rule"
+def package(place: Place) -> str:
+    reference = Way("away/pack_of_test/__init__.py", "pack_of_test.rules:rule")(place)
+    (place.away / "pack_of_test" / "rules.py").touch()
+    return reference
 
 
 def linked_helpers_bytecode(place: Place) -> str:
     source = canary(place.away / "helper.py", place.mark)
-    name = Path(cache_from_source(str(source))).name
     py_compile.compile(
         str(source),
-        str(place.away / name),
+        str(place.away / Path(cache_from_source(str(source))).name),
         invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH,
     )
     sub = place.level / "sub"
@@ -118,69 +107,35 @@ def linked_helpers_bytecode(place: Place) -> str:
     (sub / "helper.py").write_text("rule = None\n", "utf-8")
     (sub / "__pycache__").symlink_to(place.away)
     (place.level / "rules.py").write_text("from .sub.helper import rule\n", "utf-8")
-    return "./rules.py:rule"
+    return OWN_RULES
 
 
-def helper_above(place: Place) -> str:
-    canary(place.level.parent / "away" / "rules.py", place.mark)
-    (place.level / "rules.py").write_text("from ..away.rules import rule\n", "utf-8")
-    return "./rules.py:rule"
-
-
-def module(place: Place) -> str:
-    canary(place.away / "canary_of_test.py", place.mark)
-    return "canary_of_test:rule"
-
-
-def module_of_a_package(place: Place) -> str:
-    canary(place.away / "pack_of_test" / "rules.py", place.mark)
-    return "pack_of_test.rules:rule"
-
-
-def package(place: Place) -> str:
-    canary(place.away / "pack_of_test" / "__init__.py", place.mark)
-    (place.away / "pack_of_test" / "rules.py").touch()
-    return "pack_of_test.rules:rule"
-
-
-STRANGE = [
-    absolute,
-    absolute_inside,
-    above,
-    above_in_the_middle,
-    linked_file,
-    linked_folder,
-    linked_helper,
-    linked_helpers_folder,
-    linked_helpers_package,
-    linked_helpers_bytecode,
-    helper_above,
-    module,
-    module_of_a_package,
-    package,
-]
-
-
-def own(place: Place) -> str:
-    canary(place.level / "rules.py", place.mark)
-    return "./rules.py:rule"
-
-
-def own_below(place: Place) -> str:
-    canary(place.level / "sub" / "rules.py", place.mark)
-    return "sub/rules.py:rule"
-
-
-def own_helper(place: Place) -> str:
-    canary(place.level / "helper.py", place.mark)
-    (place.level / "rules.py").write_text("from .helper import rule\n", "utf-8")
-    return "./rules.py:rule"
-
-
-def own_helper_below(place: Place) -> str:
-    canary(place.level / "sub" / "helper.py", place.mark)
-    (place.level / "rules.py").write_text("from .sub.helper import rule\n", "utf-8")
-    return "./rules.py:rule"
-
-
-OWN = [own, own_below, own_helper, own_helper_below]
+RULES_AWAY = "away/rules.py"
+LINKED_FILE = ("link.py", RULES_AWAY)
+STRANGE: dict[str, Door] = {
+    "absolute": Way(RULES_AWAY, "{folder}/away/rules.py:rule"),
+    "absolute_inside": Way("level/rules.py", "{folder}/level/rules.py:rule"),
+    "above": Way(RULES_AWAY, "../away/rules.py:rule"),
+    "above_in_the_middle": above_in_the_middle,
+    "linked_file": Way(RULES_AWAY, "./link.py:rule", links=LINKED_FILE),
+    "linked_folder": Way(RULES_AWAY, "./links/rules.py:rule", links=("links", "away")),
+    "linked_helper": Way(RULES_AWAY, text="from .link import rule\n", links=LINKED_FILE),
+    "linked_helpers_folder": Way(
+        RULES_AWAY, text="from .links.rules import rule\n", links=("links", "away")
+    ),
+    "linked_helpers_package": Way(
+        "away/__init__.py", text="from . import links\nrule = links.rule\n", links=("links", "away")
+    ),
+    "linked_helpers_bytecode": linked_helpers_bytecode,
+    "helper_above": Way(RULES_AWAY, text="from ..away.rules import rule\n"),
+    "module": Way("away/canary_of_test.py", "canary_of_test:rule"),
+    "module_of_a_package": Way("away/pack_of_test/rules.py", "pack_of_test.rules:rule"),
+    "package": package,
+}
+OWN: dict[str, Door] = {
+    "own": Way("level/rules.py"),
+    "own_below": Way("level/sub/rules.py", "sub/rules.py:rule"),
+    "own_helper": Way("level/helper.py", text="from .helper import rule\n"),
+    "own_helper_below": Way("level/sub/helper.py", text="from .sub.helper import rule\n"),
+}
+own, above, module_of_a_package = OWN["own"], STRANGE["above"], STRANGE["module_of_a_package"]

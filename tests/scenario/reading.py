@@ -1,0 +1,57 @@
+"""Rules of a small level, and what most tests of reading do with a scenario."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine.rules.errors import ScenarioError
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.world.simulation import Simulation
+
+RULES: dict[str, Any] = {
+    "transition_functions": ["move_agent", "turn_agent"],
+    "reward_functions": ["reach_exit"],
+    "terminating_function": "reach_exit",
+    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
+}
+"""Of a walk to the exit: with a map they are a scenario."""
+
+
+def begin(scenario: Scenario, seed: int = 0) -> Simulation:
+    """A world of the scenario at its beginning."""
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(seed))
+    return simulation
+
+
+def measure(scenario: Scenario, seed: int = 0) -> tuple[int, int]:
+    """Height and width of the level."""
+    world = begin(scenario, seed).world
+    return world.height, world.width
+
+
+def find_problems(source: Any, folder: Path | None = None) -> list[str]:
+    """The problems of what is no scenario."""
+    with pytest.raises(ScenarioError) as error:
+        Scenario.load(source, folder)
+    return list(error.value.problems)
+
+
+def assert_refused(says: str, source: Any, folder: Path | None = None) -> None:
+    """Loading fails, and one of the problems has these words."""
+    found = find_problems(source, folder)
+    assert any(says in problem for problem in found), found
+
+
+def run_python(
+    program: str, *words: Any, check: bool = True, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    """A program that another process has run; its `stdout` and `stderr` are texts."""
+    command = [sys.executable, "-c", program, *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=check, **more)
