@@ -52,7 +52,7 @@ main("record dynamic-obstacles-7x7 a{suffix} --steps 40 --cell 16".split())
 """
 _EXPORT = """
 import pathlib
-from gv_engine.ui.screens import export
+from gv_engine.ui.screens import replay as export
 from gv_engine.ui.screens.replay import ReplayScreen
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
