@@ -110,6 +110,13 @@ def test_what_is_no_file_is_said(tmp_path: Path):
             read_bytes(Path("/dev/null"), 1, "files")
 
 
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs files of Linux")
+def test_a_virtual_file_is_no_larger_than_its_limit():
+    """Its size is given as 0 bytes."""
+    with pytest.raises(OSError, match="status is larger than its size says"):
+        read_bytes(Path("/proc/self/status"), 100, "files")
+
+
 @posix
 def test_links_that_lead_nowhere_are_said(tmp_path: Path):
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
