@@ -300,10 +300,12 @@ def describe_cell(thing: CellThing) -> str:
 
 
 TOOLS = ("pen", "rectangle", "room", "fill")
+FILE_POLL_INTERVAL = 0.5  # s
+CHECKER_POLL_INTERVAL = 0.1  # s
 
 
-class PaintScreen(Screen):
-    """Screen with a map to paint on.
+class EditScreen(Screen):
+    """Screen that edits one scenario, with a map to paint on.
 
     Args:
         app: app of the screen.
@@ -314,8 +316,10 @@ class PaintScreen(Screen):
         brushes: objects that can be painted.
         cursor: cell of the keyboard commands.
         tool: painting tool, one of `TOOLS`.
+        chosen_fault: number of the error that is shown; -1 for none.
     """
 
+    groups = ("edit", "window")
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
         **Screen.commands,
         "up": lambda screen: screen._move(-1, 0),
@@ -334,6 +338,17 @@ class PaintScreen(Screen):
         "zoom_in": lambda screen: screen.drawing.zoom(1),
         "zoom_out": lambda screen: screen.drawing.zoom(-1),
         "zoom_reset": lambda screen: screen.drawing.zoom(0),
+        "try": lambda screen: screen.try_level(),
+        "undo": lambda screen: screen.restore(screen.work.undo, "undo"),
+        "redo": lambda screen: screen.restore(screen.work.redo, "redo"),
+        "save": lambda screen: screen.save(),
+        "save_as": lambda screen: screen.save_as(),
+        "size": lambda screen: screen.enter_size(),
+        "cell_form": lambda screen: screen.has_map and screen.app.push(cell_form(screen)),
+        "level_form": lambda screen: screen.app.push(level_form(screen)),
+        "level_rules": lambda screen: screen.app.push(RuleListScreen(screen)),
+        "next_fault": lambda screen: screen.show_fault(screen.chosen_fault + 1),
+        "menu": lambda screen: screen._open_menu(),
     }
 
     def __init__(self, app: AppContext, work: EditorDocument) -> None:
@@ -350,11 +365,12 @@ class PaintScreen(Screen):
         self._drawing_key: object = None
         self._layout: EditLayout | None = None
         self._preview: EditorDocument | None = None
-
-    @property
-    def faults(self) -> Sequence[Fault]:
-        """All known errors of the level."""
-        return self.work.faults
+        self.chosen_fault = -1
+        self._next_check = 0.0
+        self._has_warned = self._is_discarded = False
+        self._checker = BackgroundChecker()
+        self._check_state = CheckState()
+        self._checked_scenario: object = None
 
     def refresh(self) -> None:
         """Parse the changed text of the file again, and adapt brushes and cursor to the level."""
@@ -539,44 +555,6 @@ class PaintScreen(Screen):
         self._preview = self._preview or self.work.copy_with_level(0)
         if rest.h > 4 * line and self._preview.map.rows:
             drawing.draw(painter.surface, rest, line, self._preview.map, (0, 0))
-
-
-FILE_POLL_INTERVAL = 0.5  # s
-CHECKER_POLL_INTERVAL = 0.1  # s
-
-
-class EditScreen(PaintScreen):
-    """Screen that edits one scenario. See `PaintScreen` for the arguments.
-
-    Attributes:
-        chosen_fault: number of the error that is shown; -1 for none.
-    """
-
-    groups = ("edit", "window")
-
-    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
-        **PaintScreen.commands,
-        "try": lambda screen: screen.try_level(),
-        "undo": lambda screen: screen.restore(screen.work.undo, "undo"),
-        "redo": lambda screen: screen.restore(screen.work.redo, "redo"),
-        "save": lambda screen: screen.save(),
-        "save_as": lambda screen: screen.save_as(),
-        "size": lambda screen: screen.enter_size(),
-        "cell_form": lambda screen: screen.has_map and screen.app.push(cell_form(screen)),
-        "level_form": lambda screen: screen.app.push(level_form(screen)),
-        "level_rules": lambda screen: screen.app.push(RuleListScreen(screen)),
-        "next_fault": lambda screen: screen.show_fault(screen.chosen_fault + 1),
-        "menu": lambda screen: screen._open_menu(),
-    }
-
-    def __init__(self, app: AppContext, work: EditorDocument) -> None:
-        super().__init__(app, work)
-        self.chosen_fault = -1
-        self._next_check = 0.0
-        self._has_warned = self._is_discarded = False
-        self._checker = BackgroundChecker()
-        self._check_state = CheckState()
-        self._checked_scenario: object = None
 
     # ---- what happens --------------------------------------------------------------------
 
@@ -784,12 +762,9 @@ class EditScreen(PaintScreen):
     def draw(self, painter: Painter, now: float) -> None:
         """Draw header, map, palette, report and hints."""
         self._layout = layout = lay_out_editor(painter.area, painter.line_height)
-        label = self.app.bindings.label
-        buttons = [
-            (text, label("edit", name), partial(self.run_command, name)) for text, name in _BUTTONS
-        ]
         header = layout.header.copy()
-        painter.draw_buttons(header, buttons, 9 * painter.line_height)
+        buttons = ((text, "edit", name) for text, name in _BUTTONS.items())
+        self.draw_buttons(painter, header, buttons, 9 * painter.line_height)
         painter.draw_text(header, self.work.title, size=1.3, middle=True)
         drawing = self.drawing
         try:
@@ -809,10 +784,7 @@ class EditScreen(PaintScreen):
         return ("Left button puts, right takes out", *hints)
 
 
-_BUTTONS = (
-    ("Play", "try"),
-    ("Save", "save"),
-    ("Menu", "menu"),
-    ("Rules", "level_rules"),
-    ("Level", "level_form"),
-)
+_BUTTONS = {
+    **{"Play": "try", "Save": "save", "Menu": "menu", "Rules": "level_rules"},
+    "Level": "level_form",
+}
