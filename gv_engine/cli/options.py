@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from gv_engine.rules.errors import TrustError, describe_allowed, escape_unprintable, shorten
 from gv_engine.rules.errors import complain as complain
@@ -27,10 +27,7 @@ from gv_engine.session.video_writer import FORMATS
 
 # ---- arguments -----------------------------------------------------------------------------------
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction["CommandParser"]
-else:
-    Commands = object
+Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
 
 
 INTERRUPTED = 130
@@ -202,6 +199,11 @@ def _setting(text: str) -> tuple[str, Any]:
 def scenario_options(options: argparse.Namespace) -> dict[str, Any]:
     """Return the keyword arguments of `load_scenario` that the options set."""
     return {**consent(options), **dict(options.settings)}
+
+
+def values_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the values of the options called `names`, by option: `--max-steps` for `max_steps`."""
+    return {f"--{name.replace('_', '-')}": getattr(options, name) for name in names}
 
 
 def consent(options: argparse.Namespace) -> Consent:
