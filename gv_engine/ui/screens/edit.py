@@ -7,15 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from gv_engine.editor import map_model
 from gv_engine.editor.document import STARTERS, BackgroundChecker, CheckState, EditorDocument, Fault
-from gv_engine.editor.map_model import (
-    AGENT_KEY,
-    FLOOR_THING,
-    Brushes,
-    CellThing,
-    MapCell,
-    cells_of_box,
-)
 from gv_engine.editor.rules import RULE_PARTS
 from gv_engine.editor.text_buffer import EditError
 from gv_engine.rules.component import to_snake_case
@@ -235,7 +228,7 @@ def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
 
 def _name_in_words(name: str) -> str:
     """Return the name of an object type in lower-case words."""
-    return name if name == AGENT_KEY else to_snake_case(name).replace("_", " ")
+    return name if name == map_model.AGENT_KEY else to_snake_case(name).replace("_", " ")
 
 
 def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
@@ -281,15 +274,15 @@ def _describe_cursor_cell(screen: EditScreen) -> str:
     return f"{y}, {x}: {describe_cell(work.map.thing((y, x)))}"
 
 
-def describe_cell(thing: CellThing) -> str:
+def describe_cell(thing: map_model.CellThing) -> str:
     """Return in words what a cell contains, given its legend entry `thing`."""
     parts = [str(thing[key]).lower() for key in ("state", "color") if key in thing]
     name = _name_in_words(str(thing["object"])) if "object" in thing else ""
     parts_of_text = [" ".join([*parts, name])] if name else []
     if "one_of" in thing:
         parts_of_text.append("one of several things")
-    if AGENT_KEY in thing:
-        parts_of_text.append(f"the agent, looking {str(thing[AGENT_KEY]).lower()}")
+    if map_model.AGENT_KEY in thing:
+        parts_of_text.append(f"the agent, looking {str(thing[map_model.AGENT_KEY]).lower()}")
     for key, words in (("content", "with"), ("holds", "holding"), ("ground", "on")):
         if key in thing:
             inner = thing[key] if isinstance(thing[key], dict) else {"object": thing[key]}
@@ -354,10 +347,10 @@ class EditScreen(Screen):
     def __init__(self, app: AppContext, work: EditorDocument) -> None:
         super().__init__(app)
         self.work = work
-        self.brushes = Brushes(work.vocabulary)
-        self.cursor: MapCell = (0, 0)
+        self.brushes = map_model.Brushes(work.vocabulary)
+        self.cursor: map_model.MapCell = (0, 0)
         self.tool = TOOLS[0]
-        self._corner: MapCell | None = None
+        self._corner: map_model.MapCell | None = None
         self._is_erasing = False
         self._is_pressed = False
         self._stroke = 0
@@ -406,7 +399,7 @@ class EditScreen(Screen):
         """True if the level has a map to paint on."""
         return bool(self.work.map.rows)
 
-    def paint(self, cells: Iterable[MapCell], thing: CellThing) -> None:
+    def paint(self, cells: Iterable[map_model.MapCell], thing: map_model.CellThing) -> None:
         """Put `thing`, a cell's content, into `cells` of the map; cells painted in one stroke of
         the mouse are undone together."""
         if not self.has_map:
@@ -414,10 +407,10 @@ class EditScreen(Screen):
         painted = [(cell, thing) for cell in cells if cell in self.work.map]
         self.edit(lambda _: self.work.map.paint(painted), stroke=self._stroke)
 
-    def _use_tool(self, cell: MapCell, erases: bool) -> None:
+    def _use_tool(self, cell: map_model.MapCell, erases: bool) -> None:
         """Apply the chosen tool to `cell`, with the chosen object or, if `erases`, with bare
         floor."""
-        thing = FLOOR_THING if erases else self.brushes.thing()
+        thing = map_model.FLOOR_THING if erases else self.brushes.thing()
         if self.tool == "fill":
             self.paint(self.work.map.flood_fill(cell), thing)
         elif self.tool == "pen":
@@ -427,7 +420,7 @@ class EditScreen(Screen):
         else:
             self._finish_box(cell)
 
-    def _finish_box(self, cell: MapCell) -> None:
+    def _finish_box(self, cell: map_model.MapCell) -> None:
         """Complete the begun rectangle or room, with `cell` as its second corner."""
         corner, self._corner = self._corner, None
         if corner is None:
@@ -435,8 +428,8 @@ class EditScreen(Screen):
         if self.tool == "room" and not self._is_erasing:
             self.edit(lambda _: self.work.map.draw_room(corner, cell), stroke=self._stroke)
         else:
-            thing = FLOOR_THING if self._is_erasing else self.brushes.thing()
-            self.paint(cells_of_box(corner, cell), thing)
+            thing = map_model.FLOOR_THING if self._is_erasing else self.brushes.thing()
+            self.paint(map_model.cells_of_box(corner, cell), thing)
 
     def _put(self) -> None:
         """Apply the chosen tool to the cell under the cursor."""
@@ -446,7 +439,7 @@ class EditScreen(Screen):
     def _erase(self) -> None:
         """Put bare floor into the cell under the cursor."""
         self._stroke += 1
-        self.paint([self.cursor], FLOOR_THING)
+        self.paint([self.cursor], map_model.FLOOR_THING)
 
     def _pick(self) -> None:
         """Choose the object in the cell under the cursor to paint with."""
@@ -488,7 +481,7 @@ class EditScreen(Screen):
             self._is_pressed = False
             self._finish_box(self.cursor)
 
-    def _press_cell(self, cell: MapCell, button: int) -> None:
+    def _press_cell(self, cell: map_model.MapCell, button: int) -> None:
         """Handle the mouse `button` (1 left, 2 middle, 3 right) pressed on `cell`: apply the tool,
         take up the cell's object, or erase."""
         self._stroke += 1
@@ -525,13 +518,13 @@ class EditScreen(Screen):
         drawing.draw(painter.surface, inner, line, self.work.map, self.cursor)
         drawing.outline_cells(painter.surface, inner, self._outlines())
 
-    def _outlines(self) -> Mapping[MapCell, str]:
+    def _outlines(self) -> Mapping[map_model.MapCell, str]:
         """Return the cells to outline, each with the name of its colour: cells with errors, the
         begun rectangle, the cursor."""
         wrong = [cell for fault in self.faults for cell in self.work.cells_of(fault)]
         marks = dict.fromkeys(wrong, "loss")
         if self._corner is not None:
-            marks |= dict.fromkeys(cells_of_box(self._corner, self.cursor), "accent")
+            marks |= dict.fromkeys(map_model.cells_of_box(self._corner, self.cursor), "accent")
         return {**marks, self.cursor: "select"}
 
     def _draw_without_map(self, painter: Painter, rest: Rect, drawing: MapDrawing) -> None:

@@ -47,7 +47,6 @@ class FormScreen(Menu):
     """
 
     groups = ("list", "menu", "window")
-    title = ""
     free_lines = 6
 
     def __init__(
@@ -375,10 +374,6 @@ class _SentenceList(ListScreen):
         super().__init__(screen.app)
         self._screen = screen
 
-    def rows(self) -> Sequence[_Row]:
-        """Return the current rows."""
-        raise NotImplementedError
-
     def hints(self) -> Sequence[str]:
         """Return short texts on keys for the bottom of the screen."""
         raise NotImplementedError
@@ -530,7 +525,7 @@ class AddRuleScreen(SearchField, _SentenceList):
         self._available_rules = list(screen.work.rules.available_rules(part))
 
     @property
-    def title(self) -> str:
+    def title(self) -> str:  # type: ignore[override]  # it changes with the query
         return f"{self._part.title}: {self.query}|" if self.query else self._part.title
 
     def rows(self) -> Sequence[_Row]:
