@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.replay import load_verified
@@ -19,11 +19,8 @@ from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import SOLVER
+from gv_engine.session.episode import Playable
 from gv_engine.session.watchdog import force_exit_after
-
-if TYPE_CHECKING:
-    from gv_engine.session.episode import Playable
-
 
 # ---- ways ----------------------------------------------------------------------------------------
 
@@ -54,7 +51,7 @@ def find_action_sequences(
             raise cli.UsageError(
                 f"--from-replays determines the episodes: leave {conflicting[0]} out"
             )
-        sequences = tuple(_sequences_of_replays(cast("Playable", loaded), options.replays))
+        sequences = tuple(_sequences_of_replays(cast(Playable, loaded), options.replays))
     else:
         if not isinstance(loaded, Scenario) or loaded.layout.agents > 1:
             raise cli.UsageError(f"{loaded.name}: the solver solves only grids of one agent")
