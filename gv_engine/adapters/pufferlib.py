@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
-from gv_engine.adapters.worlds import check_no_own_options
+from gv_engine.adapters.worlds import ScenarioSource, check_no_own_options
 from gv_engine.envs.arg_checks import check_at_least
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.plugin import PUFFERLIB
-from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import SAME_STEP
 
@@ -25,12 +23,8 @@ if PUFFERLIB.missing_message:
 import pufferlib
 
 _OWN_OPTIONS = {
-    "autoreset_mode": "SameStep",
-    "copy": False,
-    "episode_statistics": True,
-    "flat_info": False,
-    "render_mode": None,
-    "reward_dtype": "float32",
+    **{"autoreset_mode": "SameStep", "copy": False, "episode_statistics": True},
+    **{"flat_info": False, "render_mode": None, "reward_dtype": "float32"},
 }
 """Options of `GridVectorEnv` that the adapter sets itself."""
 
@@ -60,7 +54,7 @@ class GridPufferEnv(pufferlib.PufferEnv):
 
     def __init__(
         self,
-        scenario: Scenario | str | Path | dict[str, Any],
+        scenario: ScenarioSource,
         num_envs: int = 256,
         *,
         max_steps: int | None = None,
@@ -85,15 +79,10 @@ class GridPufferEnv(pufferlib.PufferEnv):
                 f"observation_representation={observation_representation!r}: PufferLib takes one "
                 f"array, such as 'flat' and 'pixels'"
             )
-        self._backend = make_batch(
-            self.scenario,
-            check_at_least(1, num_envs=num_envs),
-            world,
-            check_at_least(1, num_threads=num_threads),
-            action_masks,
-            more=self._encoder.source_arrays,
-            levels=level_rngs,
-        )
+        check_at_least(1, num_envs=num_envs)
+        settings = check_at_least(1, num_threads=num_threads), action_masks
+        more = {"more": self._encoder.source_arrays, "levels": level_rngs}
+        self._backend = make_batch(self.scenario, num_envs, world, *settings, **more)
         self._encoder.bind_backend(self._backend)
         self.single_observation_space = space
         self.single_action_space = Discrete(len(self.scenario.actions))

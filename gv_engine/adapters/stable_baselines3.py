@@ -5,16 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from itertools import repeat
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.adapters.worlds import make_adapter_env
+from gv_engine.adapters.worlds import ScenarioSource, make_adapter_env
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.plugin import STABLE_BASELINES3
-from gv_engine.scenario.scenario import Scenario
 
 if STABLE_BASELINES3.missing_message:
     raise MissingExtraError(STABLE_BASELINES3.missing_message)
@@ -38,18 +36,9 @@ class SB3VecEnv(VecEnv):
         ValueError: observations are no arrays, or an option is set by the adapter itself.
     """
 
-    def __init__(
-        self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
-    ) -> None:
-        self.worlds = make_adapter_env(
-            self,
-            scenario,
-            num_envs,
-            options,
-            autoreset_mode="SameStep",
-            episode_statistics=True,
-            reward_dtype="float32",
-        )
+    def __init__(self, scenario: ScenarioSource, num_envs: int = 1, **options: Any) -> None:
+        own_options = {"autoreset_mode": "SameStep", "episode_statistics": True}
+        self.worlds = make_adapter_env(self, scenario, num_envs, options, **own_options)
         self._start_time = time.perf_counter()
         self.render_mode = self.worlds.render_mode
         self._masks: NDArray[Any] = np.ones((num_envs, self.worlds.num_actions), np.int8)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from itertools import repeat
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Dict, MultiBinary
 from numpy.typing import ArrayLike, NDArray
 
-from gv_engine.adapters.worlds import make_adapter_env
+from gv_engine.adapters.worlds import ScenarioSource, make_adapter_env
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.plugin import TIANSHOU
-from gv_engine.scenario.scenario import Scenario
 
 if TIANSHOU.missing_message:
     raise MissingExtraError(TIANSHOU.missing_message)
@@ -37,17 +35,11 @@ class TianshouVecEnv(BaseVectorEnv):
     """
 
     def __init__(
-        self,
-        scenario: Scenario | str | Path | dict[str, Any],
-        num_envs: int = 1,
-        masks: bool = False,
-        **options: Any,
+        self, scenario: ScenarioSource, num_envs: int = 1, masks: bool = False, **options: Any
     ) -> None:
         # no super().__init__(): it would make a worker for each world
-        own_options = {"autoreset_mode": "Disabled", "reward_dtype": "float32"}
-        self.worlds = make_adapter_env(
-            self, scenario, num_envs, options, **own_options, action_masks=masks
-        )
+        own_options = {"autoreset_mode": "Disabled", "action_masks": masks}
+        self.worlds = make_adapter_env(self, scenario, num_envs, options, **own_options)
         self.env_num, self.is_async, self.is_closed = num_envs, False, False
         self._masks, self._seeds = masks, dict[int, int | None]()
 

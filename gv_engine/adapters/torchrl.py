@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from gymnasium.spaces import Discrete
 
-from gv_engine.adapters.worlds import make_adapter_env
+from gv_engine.adapters.worlds import ScenarioSource, make_adapter_env
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.plugin import TORCHRL
-from gv_engine.scenario.scenario import Scenario
 
 if TORCHRL.missing_message:
     raise MissingExtraError(TORCHRL.missing_message)
@@ -39,13 +37,9 @@ class TorchRLEnv(EnvBase):
 
     batch_locked = True
 
-    def __init__(
-        self, scenario: Scenario | str | Path | dict[str, Any], num_envs: int = 1, **options: Any
-    ) -> None:
+    def __init__(self, scenario: ScenarioSource, num_envs: int = 1, **options: Any) -> None:
         super().__init__(device=torch.device("cpu"), batch_size=torch.Size([num_envs]))
-        self.worlds = make_adapter_env(
-            self, scenario, num_envs, options, autoreset_mode="Disabled", reward_dtype="float32"
-        )
+        self.worlds = make_adapter_env(self, scenario, num_envs, options, autoreset_mode="Disabled")
         self._success_key = "success" if self.worlds.scenario.tells_success else ""
         self._next_seed: int | None = None
         many, actions = (num_envs,), self.worlds.num_actions

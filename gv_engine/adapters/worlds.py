@@ -11,13 +11,12 @@ from gymnasium.spaces import Text
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.scenario.scenario import Scenario
 
+ScenarioSource = Scenario | str | Path | dict[str, Any]
+"""Scenario that an environment takes: loaded, by name, as a file, or as a mapping."""
+
 
 def make_adapter_env(
-    adapter: object,
-    scenario: Scenario | str | Path | dict[str, Any],
-    num_envs: int,
-    options: Mapping[str, Any],
-    **own_options: Any,
+    adapter: object, scenario: ScenarioSource, num_envs: int, options: Any, **own_options: Any
 ) -> GridVectorEnv:
     """Return the vector environment that an adapter to another library uses.
 
@@ -29,7 +28,7 @@ def make_adapter_env(
     Raises:
         ValueError: `options` has one of `own_options`, or observations are no arrays.
     """
-    own_options["copy"] = False  # adapters make their own copies
+    own_options |= {"copy": False, "reward_dtype": "float32"}  # adapters make their own copies
     check_no_own_options(adapter, options, own_options)
     env = GridVectorEnv(scenario, num_envs, **own_options, **options)
     if isinstance(env.single_observation_space, Text):

@@ -23,15 +23,7 @@ import numpy as np
 
 from gv_engine.envs.level_sets import LevelsError, LevelSet, level_set
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
-from gv_engine.scenario.files import (
-    append_line,
-    atomic_write,
-    check_digest,
-    check_line,
-    parse_json,
-    read_bytes,
-    remove_stale_drafts,
-)
+from gv_engine.scenario import files
 from gv_engine.scenario.library import list_built_in_grids
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.simulation import Simulation
@@ -204,7 +196,7 @@ class BenchmarkEntry:
                 f"--policy ppo"
             )
         file = path / ENTRY_FILE
-        values = _parse_mapping(read_bytes(file, _LARGEST, "entries"), file)
+        values = _parse_mapping(files.read_bytes(file, _LARGEST, "entries"), file)
         if (number := values.pop("format", None)) != _FORMAT:
             raise BenchmarkError(
                 f"{file}: found the format {_shorten_json(number)}, expected "
@@ -225,9 +217,9 @@ class BenchmarkEntry:
         entry = cls(path, **values)
         try:
             for name in texts:
-                check_line(getattr(entry, name), name)
+                files.check_line(getattr(entry, name), name)
             for pattern in patterns:
-                check_line(pattern, "name or pattern of a scenario")
+                files.check_line(pattern, "name or pattern of a scenario")
             match_scenarios(patterns)
         except (ValueError, BenchmarkError) as error:
             raise BenchmarkError(f"{file}: {error}") from None
@@ -251,13 +243,13 @@ class BenchmarkEntry:
             FileExistsError: the folder is not empty.
             OSError: the file cannot be written.
         """
-        remove_stale_drafts(self.path)
+        files.remove_stale_drafts(self.path)
         if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
             raise FileExistsError(f"{self.path} is there already, and is no entry: name a new one")
         self.path.mkdir(parents=True, exist_ok=True)
         about = {"format": _FORMAT, **asdict(self)}
         del about["path"]
-        with atomic_write(self.path / ENTRY_FILE, follow_links=False) as draft:
+        with files.atomic_write(self.path / ENTRY_FILE, follow_links=False) as draft:
             draft.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
         return self
 
@@ -274,7 +266,7 @@ class BenchmarkEntry:
             _parse_part(json.loads(line))
         except (TypeError, ValueError, BenchmarkError) as error:
             raise BenchmarkError(f"{self.path}: no such part is added, {error}") from None
-        append_line(self.path / PARTS_FILE, line)
+        files.append_line(self.path / PARTS_FILE, line)
 
     def read_parts(self) -> dict[tuple[str, int], EntryPart]:
         """Return the entry's results by (scenario, seed), in the order of scenario size and seed.
@@ -287,7 +279,7 @@ class BenchmarkEntry:
         if not file.exists():
             return parts
         # what is behind the last end of a line has not been written to its end
-        lines = read_bytes(file, _LARGEST, "parts").split(b"\n")[:-1]
+        lines = files.read_bytes(file, _LARGEST, "parts").split(b"\n")[:-1]
         for number, line in enumerate(lines, 1):
             values = _parse_mapping(line, f"{file}:{number}")
             try:
@@ -306,7 +298,7 @@ def _parse_mapping(data: bytes, place: object) -> dict[str, Any]:
         BenchmarkError: the data is no JSON mapping.
     """
     try:
-        value = parse_json(data)
+        value = files.parse_json(data)
     except (ValueError, RecursionError) as error:
         raise BenchmarkError(f"{place} is no JSON: {shorten(str(error), 100)}") from None
     if not isinstance(value, dict):
@@ -335,7 +327,7 @@ def _parse_part(values: dict[str, Any]) -> EntryPart:
     return EntryPart(
         scenario,
         _parse_integer(values, "seed", SEEDS - 1),
-        check_digest(values["digest"]),
+        files.check_digest(values["digest"]),
         _parse_lengths(values, "lengths"),
         _parse_integer(values, "different", TESTED, TESTED),
         held_out,

@@ -9,13 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gv_engine.benchmark.entry import (
-    TESTED,
-    BenchmarkError,
-    EntryPart,
-    find_scenario,
-    split_levels,
-)
+from gv_engine.benchmark import entry
 from gv_engine.rollout.policy import BUILT_IN, GREEDY, with_absolute_paths
 from gv_engine.rollout.shards import Job
 from gv_engine.rules.errors import shorten
@@ -58,7 +52,7 @@ class PartRunner:
         types = {name: type(value) for name, value in self.settings.items()}
         if types != expected:
             names = ", ".join(f"{name} ({kind.__name__})" for name, kind in expected.items())
-            raise BenchmarkError(
+            raise entry.BenchmarkError(
                 f"settings of an entry of {self.policy} are {names or 'none'}, and not "
                 f"{shorten(str(self.settings), 60)}"
             )
@@ -73,7 +67,7 @@ class PartRunner:
         is_file = self.policy not in RUN_NO_CODE
         return replace(self, policy=with_absolute_paths(self.policy)) if is_file else self
 
-    def run(self, scenario: str, seed: int) -> EntryPart:
+    def run(self, scenario: str, seed: int) -> entry.EntryPart:
         """Train or test the policy on one scenario and seed; return the results.
 
         Raises:
@@ -81,15 +75,10 @@ class PartRunner:
             PolicyError: there is no such policy, or it returned an invalid action.
         """
         results = _RUNNERS.get(self.policy, _run_policy)(self, scenario, seed)
-        levels, digest = split_levels(scenario), find_scenario(scenario).identity.digest
-        return EntryPart(
-            scenario,
-            seed,
-            digest,
-            different=len({*levels.test.seeds}),
-            held_out=levels.apart and self._is_held_out(digest),
-            **results,
-        )
+        levels, digest = entry.split_levels(scenario), entry.find_scenario(scenario).identity.digest
+        results["different"] = len({*levels.test.seeds})
+        results["held_out"] = levels.apart and self._is_held_out(digest)
+        return entry.EntryPart(scenario, seed, digest, **results)
 
     def _is_held_out(self, digest: str) -> bool:
         """Return True unless the policy may have learned from test levels. `digest` is that of the
@@ -118,12 +107,12 @@ def measure_lengths(scenario: str, policy: str, seed: int) -> tuple[int, ...]:
         policy: name of the policy, see `gv_engine.rollout.policy`.
         seed: seed of the policy.
     """
-    test = split_levels(scenario).test
-    job = Job(test.scenario, policy, TESTED * seed, TESTED, options={"levels": test})
-    env = job.make_env(TESTED)
+    test = entry.split_levels(scenario).test
+    job = Job(test.scenario, policy, entry.TESTED * seed, entry.TESTED, options={"levels": test})
+    env = job.make_env(entry.TESTED)
     try:
         # level k is played in episode k, as the seed is a multiple of their number
-        episodes = list(job.play(env, job.make_policy(env), 0, TESTED))
+        episodes = list(job.play(env, job.make_policy(env), 0, entry.TESTED))
     finally:
         env.close()
     return tuple(episode.length if episode.success else 0 for episode in episodes)
@@ -139,7 +128,7 @@ def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
     solver."""
     from gv_engine.validation.solver import Survey  # compiles
 
-    test = split_levels(scenario).test
+    test = entry.split_levels(scenario).test
     solutions = Survey(test.scenario, test.seeds, _SOLVER_SECONDS).solutions
     steps = {seed: len(solution.actions) for seed, solution in solutions.items()}
     return {"lengths": tuple(steps.get(seed, 0) for seed in test.seeds)}
@@ -152,7 +141,7 @@ def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
     from gv_engine.learning.run_folder import Run
     from gv_engine.learning.training import RECURRENT_DEFAULTS, Hyperparameters
 
-    grid, levels = find_scenario(scenario), split_levels(scenario)
+    grid, levels = entry.find_scenario(scenario), entry.split_levels(scenario)
     defaults: dict[str, Any] = RECURRENT_DEFAULTS if runner.settings["memory"] else {}
     settings = Hyperparameters(seed=seed, **defaults)
     max_steps, until = runner.settings["steps"], runner.settings["until"]

@@ -11,55 +11,22 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
 from gv_engine import __version__
-from gv_engine.cli import (
-    bench,
-    benchmark,
-    check,
-    compile,
-    edit,
-    listing,
-    minari,
-    new,
-    play,
-    record,
-    replay,
-    rollout,
-    rules,
-    schema,
-    solve,
-    splits,
-    train,
-    view,
-)
 from gv_engine.cli.options import CommandParser, UsageError, complain, exit_code
 from gv_engine.rollout.policy import PolicyError
 from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError, escape_unprintable
 from gv_engine.scenario.fields import suggestion
 from gv_engine.scenario.rule_modules import find_author_line, make_rule_error
 
-COMMANDS = (
-    play,
-    edit,
-    replay,
-    listing,
-    new,
-    rules,
-    schema,
-    check,
-    solve,
-    compile,
-    splits,
-    train,
-    view,
-    rollout,
-    minari,
-    record,
-    bench,
-    benchmark,
+_NAMES = (
+    *("play", "edit", "replay", "listing", "new", "rules", "schema", "check", "solve", "compile"),
+    *("splits", "train", "view", "rollout", "minari", "record", "bench", "benchmark"),
 )
+COMMANDS = [import_module(f"gv_engine.cli.{name}") for name in _NAMES]
+"""Modules of the commands, in the order of the help."""
 
 _EXAMPLES = """\
 examples:

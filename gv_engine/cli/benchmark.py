@@ -6,15 +6,22 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from gv_engine.benchmark import page
+from gv_engine.benchmark.entry import (
+    SEEDS,
+    BenchmarkEntry,
+    EntryPart,
+    all_scenarios,
+    find_scenario,
+    match_scenarios,
+)
+from gv_engine.benchmark.runner import PPO, RUN_NO_CODE, PartRunner
 from gv_engine.cli import options as cli
+from gv_engine.learning.policy_file import PolicyFile
+from gv_engine.rollout.policy import find_run, load_policy, policy_digest
 from gv_engine.rules.errors import MissingExtraError, escape_unprintable, shorten
 from gv_engine.scenario.plugin import RL, format_command
-
-if TYPE_CHECKING:
-    from gv_engine.benchmark.entry import BenchmarkEntry, EntryPart
-    from gv_engine.benchmark.runner import PartRunner
 
 _STEPS, _UNTIL = 1_000_000, 0.99
 _EXAMPLES = """\
@@ -67,10 +74,6 @@ def add(commands: cli.Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command `benchmark`: compute what is missing in the named benchmark entries, or show
     their results, or write a page of them; return the exit code."""
-    # imported here: these modules compile
-    from gv_engine.benchmark import page
-    from gv_engine.benchmark.entry import BenchmarkEntry
-
     if options.page or options.show:
         entries = [BenchmarkEntry.read(path) for path in options.entries]
         if options.page:
@@ -101,10 +104,6 @@ def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkE
         PolicyError: the policy does not exist.
         RunError: the run is damaged or missing.
     """
-    from gv_engine.benchmark.entry import BenchmarkEntry
-    from gv_engine.benchmark.runner import PPO, RUN_NO_CODE
-    from gv_engine.learning.policy_file import PolicyFile
-    from gv_engine.rollout.policy import find_run, load_policy, policy_digest
 
     def digest(policy: str) -> str:
         """Return the digest of the files of a policy; "" for built-in policies."""
@@ -155,8 +154,6 @@ def _make_parts(
 ) -> int:
     """Compute and save those of `selected_parts`, pairs of scenario and seed, that the benchmark
     entry lacks; with `address` on that Ray cluster. Return the exit code."""
-    from gv_engine.benchmark.runner import PartRunner
-
     making = PartRunner(entry.policy, entry.settings)
     missing = _missing_parts(entry, selected_parts)
     try:
@@ -183,9 +180,6 @@ def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterato
         BenchmarkError: no scenario has the name, or the entry has other settings.
         MissingExtraError: a needed package is not installed.
     """
-    from gv_engine.benchmark.entry import SEEDS, match_scenarios
-    from gv_engine.benchmark.runner import PPO, PartRunner
-
     making = PartRunner(entry.policy, entry.settings)
     if making.policy == PPO and RL.missing_message:
         raise MissingExtraError(RL.missing_message)
@@ -203,8 +197,6 @@ def _missing_parts(
 ) -> list[tuple[str, int]]:
     """Return those of `parts`, (scenario, seed) pairs, for which the benchmark entry has no result
     with the present version of the scenario."""
-    from gv_engine.benchmark.entry import find_scenario
-
     digests = {key: part.digest for key, part in entry.read_parts().items()}
     return [part for part in parts if digests.get(part) != find_scenario(part[0]).identity.digest]
 
@@ -230,10 +222,7 @@ def _iterate_parts(
 
 def _print_results(entries: Sequence[BenchmarkEntry]) -> None:
     """Print a table with the results of the benchmark entries, one line for each scenario."""
-    from gv_engine.benchmark.entry import all_scenarios
-    from gv_engine.benchmark.page import Comparison
-
-    head, rows = Comparison(entries).table(list(all_scenarios()))
+    head, rows = page.Comparison(entries).table(list(all_scenarios()))
     plain = [
         [cell.replace("`", "").replace("**", "") for cell in row]
         for row in rows

@@ -47,14 +47,9 @@ def run(options: argparse.Namespace) -> int:
 
     try:
         if options.source:
-            dataset = to_dataset(
-                options.source,
-                options.name,
-                options.reference,
-                author=options.author,
-                author_email=options.email,
-                code_permalink=options.link,
-            )
+            more = {"author": options.author, "author_email": options.email}
+            more["code_permalink"] = options.link
+            dataset = to_dataset(options.source, options.name, options.reference, **more)
             episodes, steps = dataset.total_episodes, dataset.total_steps
             cli.say(f"{options.name}: {episodes:,} episodes, {steps:,} steps")
             return 0

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from gv_engine.rules.errors import TrustError, describe_allowed, escape_unprintable, shorten
 from gv_engine.rules.errors import complain as complain
@@ -27,10 +27,7 @@ from gv_engine.session.video_writer import FORMATS
 
 # ---- arguments -----------------------------------------------------------------------------------
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction["CommandParser"]
-else:
-    Commands = object
+Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
 
 
 INTERRUPTED = 130
@@ -204,6 +201,11 @@ def scenario_options(options: argparse.Namespace) -> dict[str, Any]:
     return {**consent(options), **dict(options.settings)}
 
 
+def values_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the values of the options called `names`, by option: `--max-steps` for `max_steps`."""
+    return {f"--{name.replace('_', '-')}": getattr(options, name) for name in names}
+
+
 def consent(options: argparse.Namespace) -> Consent:
     """Return which Python scenarios may run, by the options."""
     return Consent(trust=options.trust, allow_modules=options.allow_modules, code=options.code)
@@ -286,31 +288,6 @@ def parse_text(text: str) -> str:
     return text
 
 
-def parse_natural(text: str) -> int:
-    """Return a whole number from 0, or raise an argparse error."""
-    return _parse_at_least(0, text)
-
-
-def parse_positive(text: str) -> int:
-    """Return a whole number from 1, or raise an argparse error."""
-    return _parse_at_least(1, text)
-
-
-def parse_seconds(text: str) -> float:
-    """Return a number of seconds greater than 0, or raise an argparse error."""
-    return _parse_positive_float(text, sys.float_info.max, "seconds, more than 0")
-
-
-def parse_share(text: str) -> float:
-    """Return a share greater than 0 and at most 1, or raise an argparse error."""
-    return _parse_positive_float(text, 1, "a share, as 0.98")
-
-
-def parse_episode_seed(text: str) -> int:
-    """Return the seed of the first of many episodes; all seeds must fit into int64."""
-    return parse_at_most(2**62, parse_natural, text)
-
-
 def parse_at_most(most: int, parse: Callable[[str], int], text: str) -> int:
     """Return `parse(text)`, a whole number; raise an argparse error if it is greater than
     `most`."""
@@ -334,7 +311,7 @@ def _parse_at_least(least: int, text: str) -> int:
     )
 
 
-def _parse_positive_float(text: str, most: float, expected: str) -> float:
+def _parse_positive_float(most: float, expected: str, text: str) -> float:
     """Return `text` as a number greater than 0 and at most `most`; raise an argparse error for
     others, in which `expected` describes the number."""
     try:
@@ -344,6 +321,18 @@ def _parse_positive_float(text: str, most: float, expected: str) -> float:
     if not 0 < value <= most:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected {expected}")
     return value
+
+
+parse_natural = partial(_parse_at_least, 0)
+"""Return a whole number from 0, or raise an argparse error."""
+parse_positive = partial(_parse_at_least, 1)
+"""Return a whole number from 1, or raise an argparse error."""
+parse_seconds = partial(_parse_positive_float, sys.float_info.max, "seconds, more than 0")
+"""Return a number of seconds greater than 0, or raise an argparse error."""
+parse_share = partial(_parse_positive_float, 1, "a share, as 0.98")
+"""Return a share greater than 0 and at most 1, or raise an argparse error."""
+parse_episode_seed = partial(parse_at_most, 2**62, parse_natural)
+"""Return the seed of the first of many episodes; all seeds must fit into int64."""
 
 
 def say(message: str) -> None:

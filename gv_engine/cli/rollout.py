@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.replay import load_verified
@@ -19,11 +19,8 @@ from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import SOLVER
+from gv_engine.session.episode import Playable
 from gv_engine.session.watchdog import force_exit_after
-
-if TYPE_CHECKING:
-    from gv_engine.session.episode import Playable
-
 
 # ---- ways ----------------------------------------------------------------------------------------
 
@@ -48,19 +45,13 @@ def find_action_sequences(
         ReplayError: a replay is damaged, or of another scenario.
     """
     if options.replays:
-        conflicts = {
-            "--policy": options.policy != "random",
-            "--levels": options.levels,
-            "--seed": options.seed,
-            "--episodes": options.episodes,
-            "--first": options.first,
-            "--max-steps": options.max_steps,
-        }
+        names = "levels", "seed", "episodes", "first", "max_steps"
+        conflicts = {"--policy": options.policy != "random", **cli.values_of(options, *names)}
         if conflicting := [name for name, value in conflicts.items() if value]:
             raise cli.UsageError(
                 f"--from-replays determines the episodes: leave {conflicting[0]} out"
             )
-        sequences = tuple(_sequences_of_replays(cast("Playable", loaded), options.replays))
+        sequences = tuple(_sequences_of_replays(cast(Playable, loaded), options.replays))
     else:
         if not isinstance(loaded, Scenario) or loaded.layout.agents > 1:
             raise cli.UsageError(f"{loaded.name}: the solver solves only grids of one agent")
@@ -182,16 +173,10 @@ def add(commands: cli.Commands) -> None:
     parser.add_ray("play the episodes")
 
 
+@cli.handling_sigterm()
 def run(options: argparse.Namespace) -> int:
     """Run the command `rollout`: play the episodes, save their steps, print statistics, and return
     the exit code."""
-    with cli.handling_sigterm():
-        return _run(options)
-
-
-def _run(options: argparse.Namespace) -> int:
-    """Do the work of the command `rollout` with the given options, and return the exit code;
-    SIGTERM acts like Ctrl-C meanwhile."""
     loaded = load_scenario(options.scenario, **cli.scenario_options(options))
     if options.resume and not options.out:
         raise cli.UsageError("--resume continues a folder: name it by --out")
@@ -213,17 +198,8 @@ def _run(options: argparse.Namespace) -> int:
     num_envs, out = min(options.num_envs, episodes), options.out
     if options.representation:
         env_options["observation_representation"] = options.representation
-    job = Job(
-        scenario,
-        options.policy,
-        options.seed,
-        num_envs,
-        options.threads,
-        keep=out is not None,
-        masks=options.masks,
-        options=env_options,
-        sequences=sequences,
-    )
+    played = scenario, options.policy, options.seed, num_envs, options.threads
+    job = Job(*played, out is not None, options.masks, env_options, sequences)
     try:
         env = job.make_env(1 if options.ray else num_envs)
     except ValueError as error:
@@ -231,7 +207,9 @@ def _run(options: argparse.Namespace) -> int:
         raise cli.UsageError(f"{prefix}{error}") from None
     policy = job.make_policy(env)
     if options.ray:
-        _connect(options.ray)
+        from gv_engine.rollout.on_ray import connect  # imported here: Ray takes seconds to import
+
+        connect(options.ray)
     folder: EpisodeFolder | None = None
     if out:
         about = _describe_rollout(options, levels)
@@ -309,13 +287,6 @@ def _describe_rollout(options: argparse.Namespace, levels: LevelSet | None) -> d
     if levels and options.policy != SOLVER:
         description |= {"levels": options.levels, "level_seeds": levels.seeds}
     return description
-
-
-def _connect(address: str) -> None:
-    """Connect to the Ray cluster at `address`; an error is raised before any file is written."""
-    from gv_engine.rollout.on_ray import connect  # imported here: Ray takes seconds to import
-
-    connect(address)
 
 
 def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:

@@ -15,9 +15,9 @@ from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.replay import SUFFIX
+from gv_engine.session.session import Session
 
 if TYPE_CHECKING:
-    from gv_engine.session.session import Session
     from gv_engine.validation.solver import Solution
 
 _EXAMPLES = """\
@@ -107,8 +107,6 @@ def _solutions(
 def _play_solution(scenario: Scenario, seed: int, solution: Solution) -> Session:
     """Return a session of `scenario` in which the actions of `solution` have been taken in the
     level of `seed`, moved back to its beginning."""
-    from gv_engine.session.session import Session
-
     game = Session(scenario, seed)
     for index in solution.actions:
         game.step(game.format_action(index))

@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gv_engine.cli import options as cli
+from gv_engine.envs.level_sets import SETS, LevelsError, LevelSet, level_set
 from gv_engine.scenario.loading import load_scenario
-
-if TYPE_CHECKING:
-    from gv_engine.envs.level_sets import LevelSet
 
 _EXAMPLES = """\
 gv-engine splits keydoor-9x9
@@ -39,9 +36,6 @@ def add(commands: cli.Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command `splits`: print how many levels each set (train, test …) of a scenario has,
     or the seeds of one set; with --solve also the lengths of solutions."""
-    # imported here: this module compiles
-    from gv_engine.envs.level_sets import SETS, LevelsError, level_set
-
     loaded = load_scenario(options.scenario, **cli.scenario_options(options))
     scenario = cli.require_grid(loaded, "only grids have level sets")
     if options.levels is None:

@@ -376,15 +376,8 @@ def _rollout_words(
     """Return the words of the `gv-engine rollout` command that plays the trained policy in folder
     `path` in its scenario, given by `reference`; `options` say what Python may run."""
     load = partial(load_scenario, reference["source"], **reference["settings"])
-    words = cli.scenario_words(reference)
-    return [
-        "gv-engine",
-        "rollout",
-        *words,
-        "--policy",
-        str(path),
-        *cli.consent_words(options, load),
-    ]
+    words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy", str(path)]
+    return words + cli.consent_words(options, load)
 
 
 def _resume_words(
@@ -438,12 +431,8 @@ def _stop_condition(options: argparse.Namespace, default: StopCondition) -> Stop
 
 def _hyperparameters(options: argparse.Namespace) -> dict[str, Any]:
     """Return the training hyperparameters that the command-line options set, by name."""
-    values = {
-        "num_envs": options.num_envs,
-        "num_threads": options.threads,
-        "num_env_threads": options.threads,
-        "seed": options.seed,
-    }
+    values = {"num_envs": options.num_envs, "seed": options.seed}
+    values |= dict.fromkeys(("num_threads", "num_env_threads"), options.threads)
     settings = {name: value for name, value in values.items() if value is not None}
     defaults = RECURRENT_DEFAULTS if options.memory else {}
     return {**defaults, **settings, "mask_actions": options.masks}
@@ -459,19 +448,10 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     """
     from gv_engine.learning.run_folder import find_runs
 
-    new_run_options = {
-        "SCENARIO": options.scenario,
-        "--out": options.out,
-        "--memory": options.memory,
-        "--no-masks": not options.masks,
-        "--num-envs": options.num_envs,
-        "--threads": options.threads,
-        "--max-steps": options.max_steps,
-        "--levels": options.levels,
-        "--seed": options.seed,
-        "--seeds": options.seeds,
-        "--set": options.settings or None,
-    }
+    names = "num_envs", "threads", "max_steps", "levels", "seed", "seeds"
+    new_run_options = {"SCENARIO": options.scenario, **cli.values_of(options, "out", "memory")}
+    new_run_options |= {"--no-masks": not options.masks, **cli.values_of(options, *names)}
+    new_run_options["--set"] = options.settings or None
     if wrong := [name for name, value in new_run_options.items() if value not in (None, False)]:
         raise cli.UsageError(
             f"{wrong[0]} is that of the run, which --resume {options.resume} continues: leave "

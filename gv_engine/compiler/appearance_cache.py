@@ -114,10 +114,8 @@ def _encode_chunk(context: Any, builder: Any, signature: Any, arguments: Any) ->
         above = builder.sub(value, _emit_repeated(builder, low))
         within = builder.icmp_unsigned("<", above, _emit_repeated(builder, count))
         within = builder.sext(within, _CELLS)
-        for accumulator, of_step, join in (
-            (numbers, rise, builder.add),
-            (wrong, is_wrong, builder.or_),
-        ):
+        joined = (numbers, rise, builder.add), (wrong, is_wrong, builder.or_)
+        for accumulator, of_step, join in joined:
             part = builder.and_(within, _emit_repeated(builder, of_step))
             builder.store(join(builder.load(accumulator), part), accumulator)
     goal = builder.bitcast(builder.gep(out.data, [first]), _CELLS.as_pointer())

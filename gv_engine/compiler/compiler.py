@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import cache
 from itertools import chain
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -47,11 +47,8 @@ from gv_engine.rules.errors import (
     complain,
 )
 from gv_engine.rules.world import VERBS
+from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
-
-if TYPE_CHECKING:
-    from gv_engine.scenario.scenario import Scenario
-
 
 _SETTINGS = (
     *("BOUNDSCHECK", "DISABLE_JIT", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
@@ -62,7 +59,7 @@ _SETTINGS = (
 """Numba settings that change the compiled code; most come from variables such as NUMBA_OPT."""
 
 _GENERATORS = (
-    *(intrinsics, method_registry, exceptions, spawn_remove, spawn_remove, appearance_cache),
+    *(intrinsics, method_registry, exceptions, spawn_remove, appearance_cache),
     *(numba_pipeline, records, link_units, observation),
 )
 """Modules whose functions generate code, so that no rule refers to them by name."""
@@ -123,7 +120,7 @@ def compile_linked(linked: LinkedProgram) -> CachedProgram:
         with (
             global_compiler_lock,
             numba_pipeline.widen_integers(),
-            numba_pipeline.bounds_checking(linked.checked),
+            numba_pipeline.setting(numba_pipeline.CHECKED, linked.checked),
             link_units.linking(linked.engine_digest),
         ):
             whole = link_units.compile_program(loop.kernel, str(loop.dtypes), loop.callees)

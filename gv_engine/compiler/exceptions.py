@@ -27,9 +27,8 @@ TO_NOTHING_CODE = message_code(TO_NOTHING)
 
 # ---- raising -------------------------------------------------------------------------------------
 
-rtsys.initialize(
-    registry.cpu_target.target_context
-)  # exceptions in compiled code allocate memory from it
+# exceptions in compiled code allocate memory from it
+rtsys.initialize(registry.cpu_target.target_context)
 
 
 def _raise_at(address: int) -> None:

@@ -8,7 +8,7 @@ compiles the rules that are new.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import cache
 from types import FunctionType
@@ -17,25 +17,10 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from gv_engine.compiler import numba_pipeline, program_cache
-from gv_engine.compiler.intrinsics import (
-    count_agents,
-    emit_agent_pointer,
-    emit_current_agent,
-)
-from gv_engine.compiler.numba_pipeline import (
-    cgutils,
-    compile_to_ir,
-    emit_as,
-    get_module,
-    hide_internals,
-    intrinsic,
-    make_array,
-    make_library,
-    types,
-)
+from gv_engine.compiler.intrinsics import count_agents, emit_agent_pointer, emit_current_agent
+from gv_engine.compiler.numba_pipeline import cgutils, emit_as, intrinsic, make_array, types
 from gv_engine.compiler.object_loader import ENTRY
 from gv_engine.compiler.parameters import rule_id
-from gv_engine.compiler.program_cache import read_unit, write_unit
 
 _INDEX = ir.IntType(64)
 
@@ -136,15 +121,10 @@ class _LinkContext(NamedTuple):
 _link_context: ContextVar[_LinkContext] = ContextVar("_link_context")
 
 
-@contextmanager
-def linking(digest: str) -> Iterator[None]:
-    """Context manager: within the `with` block this thread compiles and links the functions of one
-    program. `digest` becomes part of their keys in the disk cache."""
-    token = _link_context.set(_LinkContext(digest, {}, {}))
-    try:
-        yield
-    finally:
-        _link_context.reset(token)
+def linking(digest: str) -> AbstractContextManager[None]:
+    """Return a context manager: within the `with` block this thread compiles and links the
+    functions of one program. `digest` becomes part of their keys in the disk cache."""
+    return numba_pipeline.setting(_link_context, _LinkContext(digest, {}, {}))
 
 
 @cache
@@ -256,9 +236,8 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
             return context.make_tuple(builder, kind, results)
 
         count = count_agents(w)
-        kinds = [
-            unit.get_code(unit.argument_types(w, p)).returns if unit else None for unit in units
-        ]
+        codes = [unit and unit.get_code(unit.argument_types(w, p)) for unit in units]
+        kinds = [code and code.returns for code in codes]
         many = types.CPointer if count > 1 else lambda kind: kind
         kind = types.Tuple([many(kind) if kind else _NONE for kind in kinds])
         return kind(w, p), generate
@@ -289,10 +268,9 @@ def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
                     own = _emit_agent_value(context, builder, was[k], own, agent)
                     kinds = w, p, _agent_value_type(was[k])
                     term = unit.emit(context, builder, kinds, (*arguments[:2], own))
-                    row = builder.mul(
-                        builder.sub(agent, _INDEX(1)),
-                        builder.udiv(builder.extract_value(rows.shape, 0), _INDEX(count_agents(w))),
-                    )
+                    size = builder.extract_value(rows.shape, 0)
+                    size = builder.udiv(size, _INDEX(count_agents(w)))
+                    row = builder.mul(builder.sub(agent, _INDEX(1)), size)
                     builder.store(term, builder.gep(rows.data, [builder.add(row, _INDEX(slot))]))
                     reward = emit_agent_pointer(context, builder, w, world, "reward", agent)
                     builder.store(builder.fadd(builder.load(reward), term), reward)
@@ -435,7 +413,7 @@ def _get_or_compile(
     key = program_cache.program_digest([function], types_text, finish.__name__, digest)
     if key not in _CODES:
         name = f"unit_{key}"
-        cached = read_unit(key)
+        cached = program_cache.read_unit(key)
         if cached:
             returns, bitcode = _type_from_json(cached[0]), cached[1]
         else:
@@ -443,7 +421,7 @@ def _get_or_compile(
         library = numba_pipeline.load_part(name, bitcode)
         if not cached and not library.has_dynamic_globals:  # these are addresses in this process
             with suppress(KeyError):  # a type without a JSON form
-                write_unit(key, _type_to_json(returns), bitcode)
+                program_cache.write_unit(key, _type_to_json(returns), bitcode)
         _CODES[key] = UnitCode(name, returns, library)
     return _CODES[key]
 
@@ -474,8 +452,8 @@ def _compile_to_bitcode(
 ) -> tuple[Any, bytes]:
     """Compile `function` for these Numba types, let `finish(library, entry)` optimise it, and
     return the type of its result and its LLVM bitcode under `name`."""
-    part, entry, returns = compile_to_ir(function, arg_types)
-    module = finish(make_library(name, part), entry)
+    part, entry, returns = numba_pipeline.compile_to_ir(function, arg_types)
+    module = finish(numba_pipeline.make_library(name, part), entry)
     module.get_function(entry).name = name
     return returns, module.as_bitcode()
 
@@ -486,7 +464,7 @@ def compile_program(
     """Compile a program and return (object code, external symbols, names of Numba environments).
 
     The program's entry is `ENTRY`. If the kernel raises, `ENTRY` returns the negative address of
-    the exception's description; see `object_loader.LoadedProgram`.
+    the exception's description; see `object_loader.Loaded`.
 
     Args:
         kernel: loop over the worlds, a function of four integers.
@@ -495,21 +473,21 @@ def compile_program(
     """
     rare = _link_context.get().rare
     digest = f"{dtypes_text} {_link_context.get().digest}"
-    code = _get_or_compile(kernel, _INTS, hide_internals, digest)
-    library = make_library(ENTRY)
+    code = _get_or_compile(kernel, _INTS, numba_pipeline.hide_internals, digest)
+    library = numba_pipeline.make_library(ENTRY)
     library.add_ir_module(_build_entry_module(code))
-    module = get_module(library)
-    module.link_in(get_module(code.library), preserve=True)
+    module = numba_pipeline.get_module(library)
+    module.link_in(numba_pipeline.get_module(code.library), preserve=True)
     for function in callees:
         kinds = (types.int64,) * function.__code__.co_argcount
-        part, name, _ = compile_to_ir(function, kinds)
+        part, name, _ = numba_pipeline.compile_to_ir(function, kinds)
         part.get_function(name).name = f"{ENTRY}_{function.__name__}"
         module.link_in(part, preserve=True)
     module = numba_pipeline.optimize(library, ENTRY)
     # rare units are already optimised, and not inlined
     for unit in rare.values():
-        module.link_in(get_module(unit), preserve=True)
-    hide_internals(library, ENTRY)
+        module.link_in(numba_pipeline.get_module(unit), preserve=True)
+    numba_pipeline.hide_internals(library, ENTRY)
     declared = [part.name for part in module.functions if part.is_declaration]
     variables = [part.name for part in module.global_variables]
     return (

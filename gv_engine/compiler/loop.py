@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -29,6 +29,7 @@ from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.layout import LEADING_FIELDS, RNG
+from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.rng import copy_generator, sample_member
 from gv_engine.world.simulation import (
     BEGIN,
@@ -41,9 +42,6 @@ from gv_engine.world.simulation import (
     starts_episode,
     write_outputs,
 )
-
-if TYPE_CHECKING:
-    from gv_engine.scenario.scenario import Scenario
 
 AHEAD = 4
 """Worlds between the current one and the one whose row is prefetched; half of it for the cells of
@@ -232,14 +230,9 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
             if is_multi_agent:
                 w.turn = agent
             grid = b.grid[seat].row if shown else b.final_grid[seat].row
-            reveal_(
-                w,
-                p,
-                b.views[0],
-                grid,
-                b.item[seat].row if shown else b.final_item[seat].row,
-                b.mask[seat].row if shown else b.final_mask[seat].row,
-            )
+            item = b.item[seat].row if shown else b.final_item[seat].row
+            mask = b.mask[seat].row if shown else b.final_mask[seat].row
+            reveal_(w, p, b.views[0], grid, item, mask)
             if has_ground:
                 ground = b.ground[seat].row if shown else b.final_ground[seat].row
                 write_ground(w, agent, b.views[0], grid, ground)

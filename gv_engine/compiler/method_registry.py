@@ -203,10 +203,10 @@ def _register_view_method(name: str) -> None:
 
     def choose(view: Any) -> Callable[..., Any]:
         """Return the implementation for the Numba type `view`."""
-        by = (
-            observation.CELL_VIEW_METHODS if "seen" in view.fields else observation.BIT_VIEW_METHODS
-        )
-        return (observation.ENTITY_VIEW_METHODS if "entity" in view.fields else by)[name]
+        if "entity" in view.fields:
+            return observation.ENTITY_VIEW_METHODS[name]
+        by_cells, by_bits = observation.CELL_VIEW_METHODS, observation.BIT_VIEW_METHODS
+        return (by_cells if "seen" in view.fields else by_bits)[name]
 
     _register_choice(name, observation.BIT_VIEW_METHODS[name], choose, ViewRecord)
 

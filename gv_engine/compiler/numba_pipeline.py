@@ -7,7 +7,7 @@ into, which saves a third of the time.
 
 Bounds checks raise an error with the index, axis and size. Numba's own check omits these numbers
 and is set per function. Here it is set for a whole program: all code compiled inside
-`bounds_checking()`, including Numba's own functions, whatever NUMBA_BOUNDSCHECK says.
+`setting(CHECKED, True)`, including Numba's own functions, whatever NUMBA_BOUNDSCHECK says.
 """
 
 from __future__ import annotations
@@ -96,17 +96,10 @@ def emit_array(context: Any, builder: Any, array_type: Any, pointer: Any, length
     """Emit LLVM IR that builds a one-dimensional Numba array of `length` elements over the memory
     at `pointer`, and return the array. It has no reference count."""
     array = make_array(array_type)(context, builder)
-    size = context.get_constant(
-        types.intp, context.get_abi_sizeof(context.get_data_type(array_type.dtype))
-    )
-    _populate_array(
-        array,
-        data=builder.bitcast(pointer, array.data.type),
-        shape=[length],
-        strides=[size],
-        itemsize=size,
-        meminfo=None,
-    )
+    num_bytes = context.get_abi_sizeof(context.get_data_type(array_type.dtype))
+    size = context.get_constant(types.intp, num_bytes)
+    data = builder.bitcast(pointer, array.data.type)
+    _populate_array(array, data, shape=[length], strides=[size], itemsize=size, meminfo=None)
     return array._getvalue()
 
 
@@ -186,11 +179,8 @@ class _PartCompiler(Compiler):
         return [pipeline]
 
 
-_NUMBA_OPTIONS = {
-    "no_cfunc_wrapper": True,
-    "no_cpython_wrapper": True,
-    "pipeline_class": _PartCompiler,
-}
+_NUMBA_OPTIONS = dict[str, Any](no_cfunc_wrapper=True, no_cpython_wrapper=True)
+_NUMBA_OPTIONS["pipeline_class"] = _PartCompiler
 """Options of Numba's own functions within compiled code."""
 
 PART_OPTIONS: dict[str, Any] = {"forceinline": True, **_NUMBA_OPTIONS}
@@ -333,42 +323,42 @@ def get_generator(value: Any) -> Any:
 
 # ---- bounds checks -------------------------------------------------------------------------------
 
-_CHECKED = ContextVar("_CHECKED", default=False)
+CHECKED = ContextVar("CHECKED", default=False)
+"""True while functions are compiled with bounds checks."""
 
 
 @contextmanager
-def bounds_checking(checked: bool) -> Iterator[None]:
-    """Context manager: if `checked` is True, code that this thread compiles within the `with` block
-    checks array indices."""
-    token = _CHECKED.set(checked)
+def setting(variable: ContextVar[Any], value: Any) -> Iterator[None]:
+    """Give the context variable `variable` the value `value` during the `with` block."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _CHECKED.reset(token)
+        variable.reset(token)
 
 
 class _BoundsCheckOptions(cpu.CPUTargetOptions):
-    """Numba target options that switch bounds checks on inside `bounds_checking()`."""
+    """Numba target options that switch bounds checks on inside `setting(CHECKED, True)`."""
 
     def finalize(self, flags: Any, options: Any) -> None:
         """Set Numba's compiler flag `boundscheck` if compilation runs within
-        `bounds_checking(True)`."""
-        if _CHECKED.get():
+        `setting(CHECKED, True)`."""
+        if CHECKED.get():
             flags.boundscheck = True
         super().finalize(flags, options)  # type: ignore[no-untyped-call]  # numba is
 
 
 def _is_bounds_check_enabled(context: Any) -> Any:
-    """Return True inside `bounds_checking()`, else Numba's own setting."""
-    return _CHECKED.get() or _numba_enable_boundscheck.__get__(context)
+    """Return True inside `setting(CHECKED, True)`, else Numba's own setting."""
+    return CHECKED.get() or _numba_enable_boundscheck.__get__(context)
 
 
 def _emit_array_bounds_check(
     context: Any, builder: Any, index: Any, size: Any, axis: Any = None
 ) -> None:
     """Emit LLVM IR that checks an array index: with the engine's error within
-    `bounds_checking(True)`, else with Numba's own."""
-    if _CHECKED.get():
+    `setting(CHECKED, True)`, else with Numba's own."""
+    if CHECKED.get():
         axis = axis if isinstance(axis, int) else 0
         emit_bounds_check(context, builder, index, size, axis, wrapped=True)
     else:
@@ -462,19 +452,14 @@ _numba_rebuild_env: Any = environment._rebuild_env
 environment._rebuild_env = _rebuild_env
 
 
-def jit_cached(
-    function: FunctionType,
-    key: str,
-    on_miss: Callable[[], None],
-    on_failure: Callable[[OSError], None],
-) -> Any:
+def jit_cached(function: FunctionType, *options: Any) -> Any:
     """Return the Numba-compiled version of `function`. On its first call it is loaded from the
     cache folder named `key`, or compiled.
 
     Args, Raises: as for `CompiledFunctionCache`.
     """
     compiled = njit(nogil=True)(function)
-    compiled._cache = CompiledFunctionCache(function, key, on_miss, on_failure)
+    compiled._cache = CompiledFunctionCache(function, *options)
     return compiled
 
 

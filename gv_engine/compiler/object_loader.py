@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple
 
 from llvmlite import binding
 
@@ -35,17 +34,10 @@ _new_function = ctypes.PYFUNCTYPE(
 )(("PyCFunction_NewEx", ctypes.pythonapi))
 
 
-class LoadedProgram(NamedTuple):
-    """Object code in memory.
-
-    Attributes:
-        run: function (address, start, stop, mode) that returns the number of failed worlds of start
-            to stop - 1, or a negative number if an exception ended it. The GIL is released.
-        exception: function that returns the exception for a negative result of `run`.
-    """
-
-    run: Callable[[int, int, int, int], int]
-    exception: Callable[[int], Exception]
+Loaded = tuple[Callable[[int, int, int, int], int], Callable[[int], Exception]]
+"""Functions of object code in memory. The first takes (address, start, stop, mode) and returns the
+number of failed worlds of start to stop - 1, or a negative number if an exception ended it; the GIL
+is released. The second returns the exception for a negative number."""
 
 
 def describe_processor() -> str:
@@ -56,7 +48,7 @@ def describe_processor() -> str:
     return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {features}"
 
 
-def load_program(program: CachedProgram) -> LoadedProgram | None:
+def load_program(program: CachedProgram) -> Loaded | None:
     """Load a compiled program's object code into memory and return its functions; None if a symbol
     that the code needs is missing."""
     _initialize_llvm()
@@ -75,7 +67,7 @@ def load_program(program: CachedProgram) -> LoadedProgram | None:
 
         return read_exception(-returned, map(engine.get_global_value_address, program.environments))
 
-    return LoadedProgram(_new_function(method, (engine, method), None), exception)
+    return _new_function(method, (engine, method), None), exception
 
 
 def _has_symbol(symbol: str) -> bool:

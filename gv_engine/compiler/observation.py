@@ -573,24 +573,15 @@ def write_seen_cells(view: Any, grid: Any) -> None:
     write_seen_looks(view, grid)
 
 
-BIT_VIEW_METHODS: dict[str, Callable[..., Any]] = {
-    "cut": cut_bits,
-    "cover": cover_bits,
-    "clear_row": get_clear_bits,
-    "clear_row_from_right": get_clear_bits_from_right,
-    "see_row": set_seen_bits,
-    "show": write_seen_cells,
-}
-CELL_VIEW_METHODS: dict[str, Callable[..., Any]] = {
-    "cut": cut_cells,
-    "cover": cover_cells,
-    "clear_row": compute_clear_bits,
-    "clear_row_from_right": compute_clear_bits_from_right,
-    "see_row": set_seen_cells,
-    "show": write_seen_cells,
-}
-ENTITY_VIEW_METHODS = CELL_VIEW_METHODS | {"cut": cut_entities, "cover": cover_entities}
+Methods = dict[str, Callable[..., Any]]
 """Functions of a compiled view, by method name."""
+_NAMES = "cut", "cover", "clear_row", "clear_row_from_right", "see_row", "show"
+_BY_BITS = cut_bits, cover_bits, get_clear_bits, get_clear_bits_from_right, set_seen_bits
+_CLEAR_BITS = compute_clear_bits, compute_clear_bits_from_right
+_BY_CELLS = cut_cells, cover_cells, *_CLEAR_BITS, set_seen_cells
+BIT_VIEW_METHODS: Methods = dict(zip(_NAMES, (*_BY_BITS, write_seen_cells), strict=True))
+CELL_VIEW_METHODS: Methods = dict(zip(_NAMES, (*_BY_CELLS, write_seen_cells), strict=True))
+ENTITY_VIEW_METHODS = CELL_VIEW_METHODS | {"cut": cut_entities, "cover": cover_entities}
 
 
 # ---- tiles ---------------------------------------------------------------------------------------
@@ -603,13 +594,8 @@ def _make_byte_copy(count: int) -> Callable[[Any, int, Any, int], None]:
     @emit_as(lambda source, start, goal, place: types.none(source, types.intp, goal, types.intp))
     def move(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         """Emit LLVM IR that copies the bytes by memcpy."""
-        at, to = (
-            builder.gep(
-                make_array(signature.args[k])(context, builder, arguments[k]).data,
-                [arguments[k + 1]],
-            )
-            for k in (0, 2)
-        )
+        arrays = (make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2))
+        at, to = (builder.gep(a.data, [i]) for a, i in zip(arrays, arguments[1::2], strict=True))
         cgutils.raw_memcpy(builder, to, at, _WORD(count), 1)
         return context.get_dummy_value()
 

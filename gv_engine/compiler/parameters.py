@@ -9,7 +9,7 @@ record with the address and length of each array; `intrinsics` has the Numba typ
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -19,10 +19,7 @@ from gv_engine.rules.geometry import USUAL_ACTIONS, Action
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import RENDERING, Call, Phase, is_nested_call
 from gv_engine.rules.turns import ANY, LEAVE, TURNS
-
-if TYPE_CHECKING:
-    from gv_engine.scenario.scenario import Scenario
-
+from gv_engine.scenario.scenario import Scenario
 
 Dtypes = Mapping[str, np.dtype[Any]]
 """Dtypes of the elements of a batch's arrays, by array name."""

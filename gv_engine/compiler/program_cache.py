@@ -49,13 +49,8 @@ def find_functions(roots: Iterable[Any]) -> dict[FunctionType, list[tuple[str, A
 
 def find_strings(functions: Iterable[FunctionType]) -> set[str]:
     """Return all string constants that occur in the code of these functions."""
-    return {
-        constant
-        for function in functions
-        for code in iter_code(function.__code__)
-        for constant in code.co_consts
-        if isinstance(constant, str)
-    }
+    codes = (code for function in functions for code in iter_code(function.__code__))
+    return {constant for code in codes for constant in code.co_consts if isinstance(constant, str)}
 
 
 def uses_name(function: Any, name: str) -> bool:
@@ -104,10 +99,8 @@ def _iter_used_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
             if name in function.__globals__:
                 value = function.__globals__[name]
                 yield name, value
-                if (
-                    isinstance(value, ModuleType)
-                    and value.__name__.partition(".")[0] not in _FOREIGN_PACKAGES
-                ):
+                is_module = isinstance(value, ModuleType)
+                if is_module and value.__name__.partition(".")[0] not in _FOREIGN_PACKAGES:
                     modules.append(value)
         for module in modules:
             for name in code.co_names:
@@ -286,12 +279,11 @@ def _list_oldest(folder: Path, count: int) -> list[Path]:
 def warn_not_cached(error: OSError) -> None:
     """Warn that compiled programs cannot be stored, with the reason `error`, so that every process
     compiles them again."""
-    warnings.warn(
+    message = (
         f"compiled programs cannot be kept ({error}); every process compiles them again. "
-        f"Set GV_ENGINE_CACHE_DIR to a folder that only you can write",
-        RuntimeWarning,
-        stacklevel=3,
+        f"Set GV_ENGINE_CACHE_DIR to a folder that only you can write"
     )
+    warnings.warn(message, RuntimeWarning, stacklevel=3)
 
 
 @contextmanager

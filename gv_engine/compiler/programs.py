@@ -22,14 +22,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from gv_engine.compiler import parameters
 from gv_engine.compiler.object_loader import describe_processor, load_program
-from gv_engine.compiler.parameters import (
-    Dtypes,
-    is_data,
-    iter_calls,
-    list_call_fields,
-    list_mask_actions,
-)
 from gv_engine.compiler.program_cache import (
     CachedProgram,
     constant_text,
@@ -63,7 +57,7 @@ class Program:
 
     Attributes:
         key: cache key, a digest of all inputs; equal in every process.
-        run, exception: see `LoadedProgram`; `run` takes the address that `make_address_record`
+        run, exception: see `Loaded`; `run` takes the address that `make_address_record`
             gives. None before `load` or `prepare`.
         errors: errors that the codes in `row["error"]` stand for.
         failure: reason why the program does not compile; "" if none is known.
@@ -161,13 +155,8 @@ def check_compilable(scenario: Scenario) -> None:
     Raises:
         DoesNotCompileError: a system is arbitrary Python; the message names it.
     """
-    for system in (
-        part.system
-        for member in scenario.members
-        for phase in Phase
-        for call in member.calls(phase)
-        for part in call.walk()
-    ):
+    calls = (c for member in scenario.members for phase in Phase for c in member.calls(phase))
+    for system in (part.system for call in calls for part in call.walk()):
         if system.is_processor:
             raise DoesNotCompileError(
                 f"{system.name} is an esper.Processor and runs in object worlds only"
@@ -179,7 +168,7 @@ def check_compilable(scenario: Scenario) -> None:
             )
 
 
-def get_program(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Program:
+def get_program(scenario: Scenario, slots: Sequence[int], dtypes: parameters.Dtypes) -> Program:
     """Return the compiled program of a scenario, which is loaded or compiled by `Program.prepare`.
 
     Args:
@@ -191,7 +180,7 @@ def get_program(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Pro
         DoesNotCompileError: the view is too wide for its visibility function, or a checked rule
             uses `.flat`. `Program.prepare` finds all other problems.
     """
-    calls = [call for _, whole in list_call_fields(scenario) for call in whole.walk()]
+    calls = [call for _, whole in parameters.list_call_fields(scenario) for call in whole.walk()]
     functions = find_functions(part for call in calls for part in _iter_call_functions(call))
     checked = "running" in (dtypes["parameters"].names or ())
     _check_limits(scenario, functions, checked)
@@ -256,17 +245,17 @@ def _check_limits(scenario: Scenario, functions: Mapping[FunctionType, Any], che
 def _iter_scenario_texts(scenario: Scenario) -> Iterator[str]:
     """Yield texts that describe a scenario's rule calls and layout, for the cache key. They are the
     same in every process."""
-    for field, whole in list_call_fields(scenario):
-        for prefix, call in iter_calls(whole.name, whole):
+    for field, whole in parameters.list_call_fields(scenario):
+        for prefix, call in parameters.iter_calls(whole.name, whole):
             system = call.system
             helpers = [getattr(each, "__qualname__", "") for each in _iter_call_functions(call)]
             constants = [
                 (name, constant_text(value))
                 for name, value in call.arguments.items()
-                if not (is_data(value) or is_nested_call(value))
+                if not (parameters.is_data(value) or is_nested_call(value))
             ]
             yield str((field, prefix, system.phase.name, system.is_spontaneous, helpers, constants))
-    yield str(list_mask_actions(scenario))
+    yield str(parameters.list_mask_actions(scenario))
     layout = scenario.layout
     yield str(
         (layout.signature, layout.states, layout.type_table_length, layout.height, layout.width)

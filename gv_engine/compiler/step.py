@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from components.core import HIDDEN, NONE_GRID_OBJECT
+from gv_engine.compiler import parameters
 from gv_engine.compiler.intrinsics import allocate_like, current_agent, make_field_getter
 from gv_engine.compiler.link_units import (
     Unit,
@@ -27,22 +28,13 @@ from gv_engine.compiler.link_units import (
     make_sequence,
 )
 from gv_engine.compiler.observation import cover_other_agents, cut_view, make_write_view
-from gv_engine.compiler.parameters import (
-    is_data,
-    iter_calls,
-    iter_nested_calls,
-    list_call_fields,
-    list_mask_actions,
-)
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.system import Call, Phase, has_parameter, is_nested_call, to_measurement
 from gv_engine.rules.turns import begin_step, clear_step_results, is_episode_over, set_turn_order
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.missions import list_observed_fields
-
-if TYPE_CHECKING:
-    from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.scenario import Scenario
 
 
 def number_end_tests(call: Call) -> dict[str, int]:
@@ -51,7 +43,7 @@ def number_end_tests(call: Call) -> dict[str, int]:
     return {
         prefix: number
         for number, ((prefix, _), path) in enumerate(
-            zip(iter_calls(call.name, call), call.walk_paths(), strict=True), 1
+            zip(parameters.iter_calls(call.name, call), call.walk_paths(), strict=True), 1
         )
         if all(part.system.phase is Phase.TERMINATING for part in path)
     }
@@ -259,7 +251,7 @@ def make_argument_getter(
         number = 0
     names = list(call.argument_names(helper))
     while names or values is None:
-        data = list(takewhile(lambda name: is_data(call.arguments[name]), names))
+        data = list(takewhile(lambda name: parameters.is_data(call.arguments[name]), names))
         picked = make_field_getter([f"{prefix}_{name}" for name in data], number, prefix, agent)
         number, agent = None, False
         if values is None:
@@ -283,9 +275,8 @@ def _make_tuple(prefix: str, calls: tuple[Call, ...], past: PreStepMeasurements)
     returns the tuple of their results."""
     values: Any = make_field_getter([])
     for number, call in enumerate(calls):
-        values = _add_result(
-            values, make_call_runner(f"{prefix}_{number}", call, past), make_field_getter([])
-        )
+        run = make_call_runner(f"{prefix}_{number}", call, past)
+        values = _add_result(values, run, make_field_getter([]))
     return values
 
 
@@ -320,7 +311,7 @@ def _phase_units(scenario: Scenario, phase: Phase) -> list[tuple[Unit, Unit | No
     """Return a pair for each system call of `phase`: its function to compile, and the function that
     measures the world before the transitions, or None if nothing is measured."""
     units = []
-    for field, call in list_call_fields(scenario, phase):
+    for field, call in parameters.list_call_fields(scenario, phase):
         past = PreStepMeasurements(number_end_tests(call) if phase is Phase.TERMINATING else None)
         runs_once = phase in (Phase.RESET, Phase.TRANSITION) and not call.is_per_agent
         unit = Unit(make_call_runner(call.name, call, past), field, runs_once)
@@ -413,7 +404,7 @@ def _add_transition_tests(before: Any, prefix: str, call: Call) -> Any:
     when, inside = call.system.when, _always_answers
     if call.system.is_spontaneous:
         inside = before if when is None else _never_answers
-        for field, part in iter_nested_calls(prefix, call):
+        for field, part in parameters.iter_nested_calls(prefix, call):
             if part.system.phase is Phase.TRANSITION:
                 inside = _add_transition_tests(inside, field, part)
     if when is None:
@@ -436,7 +427,7 @@ def _add_answer_tests(before: Any, prefix: str, call: Call) -> Any:
     if (answers := call.system.answers) is not None:
         getter = make_argument_getter(prefix, call, PreStepMeasurements(), answers)
         before = _add_action_test(before, answers, getter, _always_answers)
-    for field, part in iter_nested_calls(prefix, call):
+    for field, part in parameters.iter_nested_calls(prefix, call):
         before = _add_answer_tests(before, field, part)
     return before
 
@@ -477,36 +468,30 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
     answers = [
         Unit(answer, field)
         for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
-        for field, call in list_call_fields(scenario, phase)
+        for field, call in parameters.list_call_fields(scenario, phase)
         if (answer := adders.get(phase, _add_answer_tests)(_never_answers, call.name, call))
         is not _never_answers
     ]
-    ((field, visibility),) = list_call_fields(scenario, Phase.VISIBILITY)
+    ((field, visibility),) = parameters.list_call_fields(scenario, Phase.VISIBILITY)
     values = make_argument_getter(visibility.name, visibility, PreStepMeasurements())
     multi = scenario.layout.agents > 1
     first_look = cut_view_with_agents if multi else cut_view
     writer = make_write_view(scenario.layout)
     looks = [Unit(_make_view_writer(first_look, visibility.system.function, values, writer), field)]
-    for field, observation in list_call_fields(scenario, Phase.OBSERVATION):
+    for field, observation in parameters.list_call_fields(scenario, Phase.OBSERVATION):
         values = make_argument_getter(observation.name, observation, PreStepMeasurements())
         looks.append(Unit(_make_observation_runner(observation.system.function, values), field))
     acting, showing = (_make_multi_act, _make_multi_reveal) if multi else (_make_act, _make_reveal)
     sources = rewards, [ending], [success]
     measures = [make_measurement([before for _, before in tests]) for tests in sources]
-    write_mask = make_mask_writer(answers, list_mask_actions(scenario))
+    write_mask = make_mask_writer(answers, parameters.list_mask_actions(scenario))
+    clear, reset = make_call(_CLEAR_UNIT), make_sequence(resets, acting=False)
+    transition = make_sequence(moves, acting=True)
+    reward = make_reward_sum([unit for unit, _ in rewards], slots)
+    end, succeed = make_call(ending[0]), make_call(success[0])
     systems = BoundSystems(
-        _make_begin(
-            scenario.layout.has_smaller_members,
-            make_call(_CLEAR_UNIT),
-            make_sequence(resets, acting=False),
-        ),
-        acting(
-            *measures,
-            transition=make_sequence(moves, acting=True),
-            reward=make_reward_sum([unit for unit, _ in rewards], slots),
-            end=make_call(ending[0]),
-            success=make_call(success[0]),
-        ),
+        _make_begin(scenario.layout.has_smaller_members, clear, reset),
+        acting(*measures, transition=transition, reward=reward, end=end, success=succeed),
         showing(reduce(_run_both, map(make_call, looks)), write_mask),
     )
     tests = [unit for each in (*rewards, ending, success) for unit in each if unit]

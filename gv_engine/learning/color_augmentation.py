@@ -76,11 +76,7 @@ class ColorAugmentation:
     """
 
     def __init__(
-        self,
-        colors: tuple[int, ...],
-        cells: NDArray[np.uint8],
-        agents: int,
-        rng: torch.Generator,
+        self, colors: tuple[int, ...], cells: NDArray[np.uint8], agents: int, rng: torch.Generator
     ) -> None:
         codes = {(kind, state, color): k for k, (kind, state, color) in enumerate(cells.tolist())}
         code_lists = []

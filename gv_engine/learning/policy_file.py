@@ -52,14 +52,9 @@ class ScenarioSpec(NamedTuple):
     def of_scenario(cls, scenario: Scenario) -> ScenarioSpec:
         """Return what a policy must know about a scenario: actions, view, agents, object types and
         missions."""
-        spec = cls(
-            scenario.action_names,
-            scenario.area.shape,
-            scenario.layout.agents,
-            {kind.index: (kind.name, *kind.states) for kind in scenario.types},
-            mission_fields=(),
-            mission_texts=(),
-        )
+        types = {kind.index: (kind.name, *kind.states) for kind in scenario.types}
+        agents = scenario.layout.agents
+        spec = cls(scenario.action_names, scenario.area.shape, agents, types, (), ())
         if not (missions := scenario.missions):
             return spec
         sizes = missions.high.astype(np.int64) - missions.low + 1
@@ -74,17 +69,12 @@ class ScenarioSpec(NamedTuple):
             Exception: of any kind, if the document is something else.
         """
         height, width = document["view"]
-        return cls(
-            tuple(map(str, document["actions"])),
-            (int(height), int(width)),
-            int(document["agents"]),
-            {
-                int(index): (str(name), *map(str, states))
-                for index, (name, *states) in document["types"].items()
-            },
-            tuple((str(name), int(size)) for name, size in document["mission_fields"]),
-            tuple(map(str, document["mission_texts"])),
-        )
+        view, agents = (int(height), int(width)), int(document["agents"])
+        actions, texts = (tuple(map(str, document[key])) for key in ("actions", "mission_texts"))
+        items = document["types"].items()
+        types = {int(index): (str(name), *map(str, states)) for index, (name, *states) in items}
+        fields = tuple((str(name), int(size)) for name, size in document["mission_fields"])
+        return cls(actions, view, agents, types, fields, texts)
 
     def describe_cell(self, kind: int, state: int, color: int) -> str:
         """Return a text for type, state and colour of a cell, such as "Door LOCKED in RED"."""
@@ -392,10 +382,7 @@ class PolicyFile(NamedTuple):
         }
         arrays: dict[str, Any] = {"about": np.array(json.dumps(about)), "cells": self.cells}
         arrays |= {f"{_NET}{name}": each for name, each in self.weights.items()}
-        with (
-            atomic_write(run / POLICY_FILE, follow_links=False) as draft,
-            draft.open("wb") as file,
-        ):
+        with atomic_write(run / POLICY_FILE, follow_links=False) as draft, draft.open("wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
 
     @classmethod

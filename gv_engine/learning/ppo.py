@@ -161,21 +161,10 @@ class Adam:
         (first_moments, second_moments), steps = self.state
         gradient.mul_(torch.clamp(self._max_grad_norm / (gradient.norm() + 1e-6), max=1.0))
         steps += 1
-        torch._fused_adam_(
-            [self._weights],
-            [gradient],
-            [first_moments],
-            [second_moments],
-            [],
-            [steps[0]],
-            lr=self._learning_rate,
-            beta1=0.9,
-            beta2=0.999,
-            weight_decay=0.0,
-            eps=1e-5,
-            amsgrad=False,
-            maximize=False,
-        )
+        moments: Any = [first_moments], [second_moments], []
+        options = {"beta1": 0.9, "beta2": 0.999, "weight_decay": 0.0, "eps": 1e-5}
+        options |= {"lr": self._learning_rate, "amsgrad": False, "maximize": False}
+        torch._fused_adam_([self._weights], [gradient], *moments, [steps[0]], **options)
 
     def restore(self, state: tuple[Tensor, Tensor]) -> None:
         """Copy a saved `state`."""
@@ -312,17 +301,6 @@ def _init_thread() -> None:
     torch.set_flush_denormal(True)
 
 
-@contextmanager
-def _flush_denormals() -> Iterator[None]:
-    """Context manager: round denormal floats (almost 0) to 0 in this thread, as processors take ten
-    times as long to calculate with them."""
-    torch.set_flush_denormal(True)
-    try:
-        yield
-    finally:
-        torch.set_flush_denormal(False)
-
-
 class Learner:
     """PPO learner of a vector environment.
 
@@ -382,10 +360,13 @@ class Learner:
     def update(self) -> TrainingMetrics:
         """Run one PPO update: step all worlds `num_steps` times, optimise the network on these
         steps, and return the metrics."""
-        with _flush_denormals():
+        torch.set_flush_denormal(True)  # calculating with numbers near 0 takes ten times as long
+        try:
             batch = self._collect()
             with self._timed("learning"):
                 self._optimise(batch)
+        finally:
+            torch.set_flush_denormal(False)
         with self._timed("copies"):
             self._buffer.carry_over()
         return self.metrics
@@ -641,14 +622,6 @@ def make_training_env(scenario: Any, settings: Hyperparameters, **options: Any) 
     further arguments of its constructor."""
     grid = resolve_grid_scenario(scenario, None)
     env_class = EachAgentVectorEnv if grid.layout.agents > 1 else GridVectorEnv
-    return env_class(
-        grid,
-        settings.num_envs,
-        observation_representation="cells",
-        autoreset_mode="SameStep",
-        copy=False,
-        episode_statistics=True,
-        num_threads=settings.num_env_threads,
-        reward_dtype="float32",
-        **options,
-    )
+    options |= {"observation_representation": "cells", "autoreset_mode": "SameStep", "copy": False}
+    options |= {"episode_statistics": True, "reward_dtype": "float32"}
+    return env_class(grid, settings.num_envs, num_threads=settings.num_env_threads, **options)

@@ -133,15 +133,11 @@ class Run:
         if levels is not None and loaded_levels is None:
             loaded_levels = level_set(scenario, levels)
         path.mkdir(parents=True, exist_ok=True)
-        about = {
-            "format": _FORMAT,
-            "scenario": make_reference(loaded_levels.scenario if loaded_levels else scenario),
-            "settings": asdict(settings),
-            "levels": levels,
-            "level_seeds": loaded_levels and loaded_levels.seeds,
-            **stop_condition._asdict(),
-        }
-        _write_run_file(path, about)
+        played = loaded_levels.scenario if loaded_levels else scenario
+        about: dict[str, Any] = {"format": _FORMAT, "scenario": make_reference(played)}
+        about |= {"settings": asdict(settings), "levels": levels}
+        about["level_seeds"] = loaded_levels and loaded_levels.seeds
+        _write_run_file(path, about | stop_condition._asdict())
         return cls(path)
 
     def set_stop_condition(self, stop_condition: StopCondition) -> None:
@@ -215,11 +211,8 @@ class Run:
         """
         if not self._has_checkpoint():
             if (self.path / _PROGRESS).exists():
-                warnings.warn(
-                    f"{self.path} was killed before anything was kept: it begins again",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                note = f"{self.path} was killed before anything was kept: it begins again"
+                warnings.warn(note, UserWarning, stacklevel=2)
                 (self.path / _PROGRESS).unlink()
             return 0.0
         checkpoint = self.load_checkpoint()

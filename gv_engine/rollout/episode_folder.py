@@ -52,18 +52,7 @@ from gv_engine.envs.vector_environment import ScenarioVectorEnv
 from gv_engine.rollout.policy import without_files
 from gv_engine.rollout.rollout import FinishedEpisode, RowKind, find_ended, rows_of_steps
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
-from gv_engine.scenario.files import (
-    ArrayError,
-    atomic_write,
-    check_file_size,
-    check_own_file,
-    is_file_name,
-    open_own_file,
-    parse_json,
-    read_bytes,
-    read_npy_header,
-    remove_stale_drafts,
-)
+from gv_engine.scenario import files
 from gv_engine.scenario.loading import check_reference, make_reference
 from gv_engine.scenario.plugin import AnyScenario
 
@@ -97,7 +86,7 @@ class GrowingArray:
         about, number = state or ({"crc32": 0}, 0)
         self._sums = {number: int(about["crc32"])}  # by number of rows
         mode = "r+b" if state else "xb"
-        self._file = open(path, mode, opener=open_own_file)  # noqa: SIM115  # closed by `close`
+        self._file = open(path, mode, opener=files.open_own_file)  # noqa: SIM115  # closed by `close`
         self.set_count(number)
         self._begin = self._file.tell()
         self._file.truncate(self._begin + number * self._row)
@@ -114,11 +103,8 @@ class GrowingArray:
         """Write into the file's header that the array has `number` rows."""
         self._file.flush()
         self._file.seek(0)
-        head = {
-            "descr": np.lib.format.dtype_to_descr(self._dtype),
-            "fortran_order": False,
-            "shape": (number, *self._shape),
-        }
+        kind, shape = np.lib.format.dtype_to_descr(self._dtype), (number, *self._shape)
+        head = {"descr": kind, "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(self._file, head)
         self._file.flush()
 
@@ -184,7 +170,7 @@ class EpisodeFolder:
         go_on: bool = False,
         masks: bool = False,
     ) -> None:
-        remove_stale_drafts(path)
+        files.remove_stale_drafts(path)
         if not go_on and path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise FileExistsError(
                 f"{path} is there already{_unfinished_note(path)}; give the name of a new folder"
@@ -206,20 +192,15 @@ class EpisodeFolder:
         if scenario.tells_success:
             episode_kinds["episode_success"] = np.bool_, ()
         episode_kinds |= {f"last_{name}": step_kinds[name] for name in env.recorded}
-        about = {
-            "format": 1,
-            "scenario": make_reference(scenario),
-            **env.labels,
-            "reward_names": list(scenario.reward_names),
-            **more,
-        }
+        about = {"format": 1, "scenario": make_reference(scenario), **env.labels}
+        about |= {"reward_names": list(scenario.reward_names), **more}
         if go_on:
             kinds = {n: describe_row(*kind) for n, kind in {**step_kinds, **episode_kinds}.items()}
             _check_same_rollout(path, {**about, "arrays": kinds}, state)
-            check_own_file(path / LISTING)
+            files.check_own_file(path / LISTING)
             for name in kinds:  # all of them before the first one is written
                 _map_array(path, name, state)
-                os.close(open_own_file(path / f"{name}.npy", os.O_RDWR))
+                os.close(files.open_own_file(path / f"{name}.npy", os.O_RDWR))
         self._fixed = _json_lines(about)
 
         def open_array(name: str, kind: RowKind, rows: int) -> GrowingArray:
@@ -367,7 +348,7 @@ class EpisodeFolder:
         # by hand, as an indented json.dumps is slower than the steps of a chunk
         lines = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
         parts = _json_lines(counts), self._fixed, '  "arrays": {\n' + ",\n".join(lines) + "\n  }"
-        with atomic_write(self._path / LISTING, follow_links=False) as draft:
+        with files.atomic_write(self._path / LISTING, follow_links=False) as draft:
             draft.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
 
 
@@ -471,12 +452,13 @@ def _read_listing(path: Path) -> dict[str, Any]:
         RolloutError: the file is missing or damaged.
     """
     try:
-        about = parse_json(read_bytes(path / LISTING, _MAX_LISTING, "descriptions of rollouts"))
+        data = files.read_bytes(path / LISTING, _MAX_LISTING, "descriptions of rollouts")
+        about = files.parse_json(data)
         for name in ("steps", "episodes"):
             if type(about[name]) is not int or not 0 <= about[name] < 2**62:
                 raise ValueError(f"{name} is {about[name]!r}")
         for name, kind in about["arrays"].items():
-            if not is_file_name(name) or len(name) > _MAX_NAME:
+            if not files.is_file_name(name) or len(name) > _MAX_NAME:
                 raise ValueError(f"{shorten(name, 100)!r} is no name of an array")
             if type(kind.get("crc32")) is not int:
                 raise ValueError(f"the crc32 of {name} is {kind.get('crc32')!r}")
@@ -531,13 +513,13 @@ def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
     number = about["episodes" if name.startswith(("episode_", "last_")) else "steps"]
     row = np.dtype((about["arrays"][name]["dtype"], tuple(about["arrays"][name]["shape"])))
     try:
-        size = check_file_size(file, sys.maxsize, "arrays")
+        size = files.check_file_size(file, sys.maxsize, "arrays")
         with file.open("rb") as opened:
-            head = read_npy_header(opened)
+            head = files.read_npy_header(opened)
             begin = opened.tell()
     except OSError as error:
         raise RolloutError(error_text(error)) from None
-    except ArrayError as error:
+    except files.ArrayError as error:
         raise RolloutError(f"{file} is damaged: {error}") from None
     if (head.dtype, head.shape[1:]) != (row.base, row.shape) or not head.shape:
         raise RolloutError(f"{file} is no array of {row}, as {LISTING} says")

@@ -8,16 +8,8 @@ from functools import cached_property
 from time import process_time
 from typing import Any, NamedTuple
 
+from gv_engine.rollout import policy as policies
 from gv_engine.rollout.episode_folder import EpisodeStats, episode_rows
-from gv_engine.rollout.policy import (
-    SOLVER,
-    ActionSequence,
-    Policy,
-    PolicyError,
-    ScriptedPolicy,
-    find_policy_runs,
-    load_policies,
-)
 from gv_engine.rollout.rollout import FinishedEpisode, rollout, rows_of_steps
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.scenario.plugin import AnyScenario, get_plugin
@@ -46,7 +38,7 @@ class Job:
     keep: bool = False
     masks: bool = False
     options: dict[str, Any] = field(default_factory=dict)
-    sequences: tuple[ActionSequence, ...] = ()
+    sequences: tuple[policies.ActionSequence, ...] = ()
 
     def make_env(self, num_envs: int) -> Any:
         """Return the vector environment in which the rollout is played, with `num_envs` worlds.
@@ -59,7 +51,7 @@ class Job:
         rows_of_steps(env, self.masks)
         return env
 
-    def make_policy(self, env: Any) -> Policy:
+    def make_policy(self, env: Any) -> policies.Policy:
         """Return the policy that plays the rollout in the vector environment `env`.
 
         Raises:
@@ -68,18 +60,18 @@ class Job:
             RunError: the run is damaged, or of another kind of worlds.
         """
         if self.sequences:
-            return ScriptedPolicy(self.sequences, env.num_envs)
+            return policies.ScriptedPolicy(self.sequences, env.num_envs)
         representation = self.options.get("observation_representation", "default")
-        if representation != "default" and (runs := find_policy_runs(self.policy)):
-            raise PolicyError(
+        if representation != "default" and (runs := policies.find_policy_runs(self.policy)):
+            raise policies.PolicyError(
                 f"{runs[0]} acts by what the representation default shows, and not by "
                 f"{representation}; keep default, and turn what was kept into another one"
             )
         sizes = env.num_envs, env.num_actions, env.world == "compiled"
-        return load_policies(self.policy, self.scenario, *sizes, [SOLVER])
+        return policies.load_policies(self.policy, self.scenario, *sizes, [policies.SOLVER])
 
     def play(
-        self, env: Any, policy: Policy, first: int, episodes: int
+        self, env: Any, policy: policies.Policy, first: int, episodes: int
     ) -> Iterator[FinishedEpisode]:
         """Play `episodes` episodes of the rollout in `env` with `policy`, from episode number
         `first` on, and yield each when it is finished."""
@@ -122,7 +114,7 @@ class ShardPlayer:
         return Shard(stats, episode_rows(kept) if kept else {}, process_time() - began)
 
     @cached_property
-    def _env_and_policy(self) -> tuple[Any, Policy]:
+    def _env_and_policy(self) -> tuple[Any, policies.Policy]:
         """Environment and policy of this process, made on first use after the scenario has been
         compiled."""
         job = self.job

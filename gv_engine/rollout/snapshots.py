@@ -54,12 +54,9 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
             f"at most {format_bytes(_LARGEST)}; write several"
         )
     with atomic_write(path) as draft, draft.open("wb") as file:
-        np.savez_compressed(
-            file,
-            allow_pickle=False,
-            rows=np.atleast_1d(rows),
-            scenario=np.array(json.dumps(make_reference(scenario))),
-        )
+        arrays = {"rows": np.atleast_1d(rows)}
+        arrays["scenario"] = np.array(json.dumps(make_reference(scenario)))
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load(

@@ -336,16 +336,8 @@ def object_type(
             state do not fit.
     """
     module = module or sys._getframe(1).f_globals["__name__"]
-    return declare_type(
-        name,
-        *components,
-        states=states,
-        state=state,
-        sprite=sprite,
-        in_grid=in_grid,
-        module=module,
-        layer=layer,
-    ).index
+    options = {"states": states, "state": state, "sprite": sprite, "in_grid": in_grid}
+    return declare_type(name, *components, module=module, layer=layer, **options).index
 
 
 def declare_type(name: str, *components: object, module: str, **rest: Any) -> ObjectType:
@@ -388,27 +380,17 @@ def build_type(
         raise ValueError(f"object type {name}: give both states and state=(Component, 'field')")
     if state is not None:
         owner, field = state
-        if owner not in [cls for cls, _ in parts] or field not in [
-            f.name for f in fields_of(owner)
-        ]:
+        if owner not in dict(parts) or field not in [f.name for f in fields_of(owner)]:
             raise TypeError(
                 f"object type {name}: state {owner.__name__}.{field} is not among its parts"
             )
         if next(f.default for f in fields_of(owner) if f.name == field) != 0:
             raise TypeError(f"object type {name}: {owner.__name__}.{field} must default to state 0")
-    return ObjectType(
-        name=name,
-        index=index,
-        components=(*parts, *(state_components[0] if state_components else ())),
-        colored=any(column_name(cls) == "color" for cls, _ in parts),
-        states=states,
-        state=None if state is None else (column_name(state[0]), state[1]),
-        sprite=sprite or to_snake_case(name),
-        in_grid=in_grid,
-        module=module,
-        state_components=state_components,
-        layer=layer,
-    )
+    all_parts = (*parts, *(state_components[0] if state_components else ()))
+    colored = any(column_name(cls) == "color" for cls, _ in parts)
+    state_column = None if state is None else (column_name(state[0]), state[1])
+    rest = sprite or to_snake_case(name), in_grid, module, state_components
+    return ObjectType(name, index, all_parts, colored, states, state_column, *rest, layer=layer)
 
 
 def _parts(name: str, components: Iterable[object]) -> Parts:

@@ -104,35 +104,20 @@ class Theme(NamedTuple):
     """Palette of the objects, a key of `PALETTES`."""
 
 
-DARK = Theme(
-    background="#211d25",
-    card="#302a35",
-    well="#231f27",
-    text="#f4ecdc",
-    muted="#b0a49b",
-    accent="#f2b84b",
-    on_accent="#231f27",
-    gain="#7fd8b8",
-    loss="#ff9d6e",
-    outline="#544a5b",
-    select="#fffdf8",
-    on_select="#231f27",
+_DARK_AND_LIGHT = (
+    ("#211d25", "#efe7da"),  # background
+    ("#302a35", "#fdf8ee"),  # card
+    ("#231f27", "#e6dccb"),  # well
+    ("#f4ecdc", "#2b2630"),  # text
+    ("#b0a49b", "#62564f"),  # muted
+    ("#f2b84b", "#8a4f00"),  # accent
+    ("#231f27", "#fffaf0"),  # on_accent
+    ("#7fd8b8", "#045e46"),  # gain
+    ("#ff9d6e", "#9c3206"),  # loss
+    ("#544a5b", "#c3b6a2"),  # outline
+    ("#fffdf8", "#fffdf8"),  # select
+    ("#231f27", "#231f27"),  # on_select
 )
-
-LIGHT = Theme(
-    background="#efe7da",
-    card="#fdf8ee",
-    well="#e6dccb",
-    text="#2b2630",
-    muted="#62564f",
-    accent="#8a4f00",
-    on_accent="#fffaf0",
-    gain="#045e46",
-    loss="#9c3206",
-    outline="#c3b6a2",
-    select="#fffdf8",
-    on_select="#231f27",
-)
-
+DARK, LIGHT = (Theme(*colors) for colors in zip(*_DARK_AND_LIGHT, strict=True))
 THEMES = {"dark": DARK, "light": LIGHT}
 """Themes by their name in the settings."""

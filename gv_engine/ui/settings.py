@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
@@ -227,17 +227,8 @@ class Settings:
             file with `.bad` after its name.
         """
         file = file or settings_file()
-        values, _, parse_error = read_toml(file, "settings")
-        settings, invalid = cls._from_values(values, file)
-        message = parse_error or invalid
-        return settings, message + backup_broken_file(file) if message else ""
-
-    @classmethod
-    def _from_values(cls, values: Mapping[str, Any], file: Path) -> tuple[Settings, str]:
-        """Return settings with the valid ones of the parsed `values`, and a message about the
-        invalid ones, or ""; `file` is named in the message."""
-        settings = cls()
-        invalid: list[str] = []
+        values, _, message = read_toml(file, "settings")
+        settings, invalid = cls(), list[str]()
         for setting in fields(cls):
             default = getattr(settings, setting.name)
             value = values.get(setting.name, default)
@@ -246,8 +237,9 @@ class Settings:
                 setattr(settings, setting.name, value)
             else:
                 invalid.append(shorten(f"{setting.name} = {value!r}", 100))
-        message = f"{file}: {', '.join(invalid)} cannot be used and is left out"
-        return settings, message if invalid else ""
+        if invalid:
+            message = f"{file}: {', '.join(invalid)} cannot be used and is left out"
+        return settings, message + backup_broken_file(file) if message else ""
 
     def save(self, file: Path | None = None) -> None:
         """Write the settings into `file`, by default `settings.toml`, completely or not at all.
@@ -308,11 +300,9 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "palette": PALETTES.__contains__,
     "scale": lambda value: value == 0 or _is_scale(value),
     "window": _is_size,
-    "speed": SPEEDS.__contains__,
-    "time_speed": SPEEDS.__contains__,
+    **dict.fromkeys(("speed", "time_speed", "export_speed"), SPEEDS.__contains__),
     "export_as": EXPORTS.__contains__,
     "export_cell": CELLS.__contains__,
-    "export_speed": SPEEDS.__contains__,
     "recording": (".mp4", ".gif").__contains__,
     "recent": lambda value: all(isinstance(item, str) for item in value),
 }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import prod
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,6 @@ from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.world import simulation
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART, WorldIndex
-
-if TYPE_CHECKING:
-    from gv_engine.scenario.scenario import Scenario
-
 
 _OBSERVATION_ARRAYS = "grid", "item", "ground", "whole", "mission"
 
@@ -158,7 +154,7 @@ def _drop_empty(arrays: Iterable[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
     return tuple(array for array in arrays if array.shape[1])
 
 
-class Backend(Protocol):
+class Backend:
     """N worlds of a scenario; a copy or unpickled backend continues in the same way.
 
     Base class of all backends. A subclass makes, steps, sets and reads worlds; this class derives
@@ -189,14 +185,6 @@ class Backend(Protocol):
 
     world: str
     uses_compiled_code: bool = False
-    scenario: Scenario
-    outputs: StepArrays
-    num_threads: int
-    masks: bool
-    checked: bool
-    more: tuple[str, ...]
-    levels: NDArray[Any]
-    requested_levels: NDArray[np.int64]
 
     def __init__(
         self,
@@ -229,7 +217,6 @@ class Backend(Protocol):
         Raises:
             DoesNotCompileError: the backend cannot run a rule of the scenario.
         """
-        return  # without a body mypy takes this for an abstract method
 
     @property
     def settings(self) -> tuple[Any, ...]:
@@ -242,7 +229,8 @@ class Backend(Protocol):
         change."""
         return self
 
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        raise NotImplementedError
 
     def set_generator(self, i: int, generator: np.random.Generator) -> None:
         """Give world number `i` the state of a random number generator, which then makes its next
@@ -282,6 +270,7 @@ class Backend(Protocol):
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
         """Return copies of these worlds as rows, shape () or (K,) like `worlds`."""
+        raise NotImplementedError
 
     def restore(self, worlds: WorldIndex, rows: NDArray[Any], trusted: bool = False) -> None:
         """Set `worlds`, different world numbers, to the states in `rows` (or all to a single row),
@@ -511,14 +500,10 @@ def depends_on_steps(scenario: Scenario) -> bool:
     """
     if any(member.sharing.turns == ROTATING for member in scenario.members):
         return True
-    calls = (
-        part
-        for member in scenario.members
-        for phase in (TRANSITION, TERMINATING, SUCCESS)
-        for call in member.calls(phase)
-        for part in call.walk()
-    )
-    return any(uses_name(function, "steps") for call in calls for function in call.system.functions)
+    phases = TRANSITION, TERMINATING, SUCCESS
+    calls = (c for member in scenario.members for phase in phases for c in member.calls(phase))
+    functions = (f for call in calls for part in call.walk() for f in part.system.functions)
+    return any(uses_name(function, "steps") for function in functions)
 
 
 def hash_states(
@@ -544,11 +529,7 @@ def hash_states(
     return keys
 
 
-_SHIFT, _FACTOR, _OTHER = (
-    np.uint64(32),
-    np.uint64(0x9E3779B97F4A7C15),
-    np.uint64(0xD6E8FEB86659FD93),
-)
+_SHIFT, _FACTOR, _OTHER = map(np.uint64, (32, 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93))
 
 
 def hash_words(words: Any, salts: Any, masks: Any) -> Any:

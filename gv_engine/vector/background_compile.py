@@ -91,17 +91,11 @@ class Compilation:
             path, worlds = self._request
             file.write(path + pickle.dumps(os.getpid()) + worlds)
             file.seek(0)
-            return subprocess.Popen(
-                [sys.executable, "-P", "-c", _CODE],
-                stdin=file,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={
-                    **os.environ,
-                    "GV_ENGINE_CACHE_DIR": str(cache_folder().parent),
-                    "PYTHONOPTIMIZE": str(sys.flags.optimize or ""),
-                },
-            )
+            command = [sys.executable, "-P", "-c", _CODE]
+            env = {**os.environ, "PYTHONOPTIMIZE": str(sys.flags.optimize or "")}
+            env["GV_ENGINE_CACHE_DIR"] = str(cache_folder().parent)
+            pipe, null = subprocess.PIPE, subprocess.DEVNULL
+            return subprocess.Popen(command, stdin=file, stdout=pipe, stderr=null, env=env)
 
     def detach(self) -> None:
         """Forget the subprocess without ending it: in a forked process, since it belongs to the

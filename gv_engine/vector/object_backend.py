@@ -123,11 +123,7 @@ class ObjectBatch(Backend):
         return level if level != RANDOM_LEVEL else int(rng.random() * len(self.levels))
 
     def _write_shown(
-        self,
-        i: int,
-        shown: list[tuple[NDArray[Any], ...]],
-        member: NDArray[Any],
-        facing: NDArray[Any],
+        self, i: int, shown: list[Any], member: NDArray[Any], facing: NDArray[Any]
     ) -> None:
         """Write what the agents of world number `i` observe, and their valid actions, into the
         arrays `shown`; write into `member` the mixture member, into `facing` the directions.

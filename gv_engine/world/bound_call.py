@@ -114,11 +114,8 @@ class BoundCall:
     def can_act(self) -> bool:
         """True if this call, or a nested one, may have an effect for some actions only, so that the
         action mask must ask it."""
-        own = (
-            not self._by_itself
-            if self._system.phase is Phase.TRANSITION
-            else self._answers is not None
-        )
+        is_transition = self._system.phase is Phase.TRANSITION
+        own = not self._by_itself if is_transition else self._answers is not None
         return own or any(call.can_act for call in self._inner)
 
     def _make_action_test(self) -> Callable[[Any, int, int], bool]:
@@ -133,10 +130,8 @@ class BoundCall:
     def _test_answers(self, w: Any, agent: int, action: int) -> bool:
         """Return True if the result of this reward or terminating function, or of a nested one,
         depends on the action itself."""
-        if self._condition is not None and not self._condition(
-            w, agent, action
-        ):  # the turn of another agent
-            return False
+        if self._condition is not None and not self._condition(w, agent, action):
+            return False  # the turn of another agent
         own = self._answers is not None and self._answers(w, agent, action)
         return own or answers_action(self._inner, w, agent, action)
 

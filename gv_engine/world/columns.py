@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import chain
 from operator import attrgetter
-from types import FunctionType, TracebackType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import esper
@@ -150,12 +150,7 @@ class EsperContext:
         if current != self.name:
             esper.switch_world(self.name)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Make the previous world current in the library esper again, and unlock it."""
         outer = self._outer.pop()
         if outer != self.name:
@@ -586,32 +581,20 @@ def make_view_dtype(area: Area, by_rows: bool, with_entities: bool) -> np.dtype[
     tile = get_tile_size(area.shape)
     whole = [-(-size // tile) * tile for size in area.shape]
     height, width = area.shape
-    cells = np.uint8, area.shape
-    return np.dtype(
-        [
-            ("height", np.int64),
-            ("width", np.int64),
-            ("y", np.int64),
-            ("x", np.int64),
-            # constants of compiled code are part of the type
-            (_AREA.format(*area.shape, *area.observer), np.uint8),
-            ("looks", np.uint32, whole),
-            *(
-                [(name, np.int64, whole[:1]) for name in ("clear_rows", "clear_from_right")]
-                + [(name, np.int64, area.shape[:1]) for name in ("seen_rows", "seen_from_right")]
-                if by_rows
-                else [
-                    *([("entity", np.int32, area.shape)] if with_entities else ()),
-                    ("lit", np.int32, height * width),
-                    ("opaque", *cells),
-                    ("seen", *cells),
-                    # spare bytes: rows are read and written in whole tiles
-                    ("spare", np.uint8, (whole[0] - height + 1) * width + tile),
-                ]
-            ),
-        ],
-        align=True,
-    )
+    fields: list[Any] = [(name, np.int64) for name in ("height", "width", "y", "x")]
+    # constants of compiled code are part of the type
+    fields.append((_AREA.format(*area.shape, *area.observer), np.uint8))
+    fields.append(("looks", np.uint32, whole))
+    if by_rows:
+        fields += [(name, np.int64, whole[:1]) for name in ("clear_rows", "clear_from_right")]
+        fields += [(name, np.int64, area.shape[:1]) for name in ("seen_rows", "seen_from_right")]
+    else:
+        fields += [("entity", np.int32, area.shape)] * with_entities
+        fields += [("lit", np.int32, height * width)]
+        fields += [(name, np.uint8, area.shape) for name in ("opaque", "seen")]
+        # spare bytes: rows are read and written in whole tiles
+        fields += [("spare", np.uint8, (whole[0] - height + 1) * width + tile)]
+    return np.dtype(fields, align=True)
 
 
 def make_view_record(area: Area, by_rows: bool, with_entities: bool) -> np.ndarray[Any, Any]:

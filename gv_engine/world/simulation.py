@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import esper
 import numpy as np
@@ -18,14 +18,11 @@ from gv_engine.rules.objects import Frame
 from gv_engine.rules.system import Call, Phase
 from gv_engine.rules.turns import TurnPolicy
 from gv_engine.rules.world import check_agent_placed
+from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.bound_call import BoundCall, FunctionWrapper, write_action_mask
 from gv_engine.world.columns import ObjectView
 from gv_engine.world.rng import sample_member
 from gv_engine.world.world import ObjectWorld
-
-if TYPE_CHECKING:
-    from gv_engine.scenario.scenario import Scenario
-
 
 # ---- processors ----------------------------------------------------------------------------------
 
@@ -340,11 +337,8 @@ class Simulation:
                     world.success[agent] = bool(playing.success.run(world, agent))
                 world.total[agent] += world.reward[agent]
         scenario = playing.scenario
-        world.terminated = (
-            world.done[1]
-            if single
-            else turns.is_episode_over(world, scenario.sharing.ends == turns.ANY)
-        )
+        one_suffices = scenario.sharing.ends == turns.ANY
+        world.terminated = world.done[1] if single else turns.is_episode_over(world, one_suffices)
         world.steps += 1
         limit = scenario.max_steps
         goes_on = not world.terminated or scenario.always_truncates
@@ -360,9 +354,8 @@ class Simulation:
         turns.set_turn_order(world, turns.TURNS.index(sharing.turns))
         present_agents = world.agents()
         world.playing[:] = [agent for agent in present_agents if world.live[agent]]
-        world.acting[:] = [
-            agent for agent in world.order[: len(present_agents)].tolist() if world.live[agent]
-        ]
+        order = world.order[: len(present_agents)].tolist()
+        world.acting[:] = [agent for agent in order if world.live[agent]]
         self._clear_terms()
 
     def terms_of(self, agent: int) -> tuple[float, ...]:

@@ -33,6 +33,8 @@ from gv_engine.scenario.layout import (
 from gv_engine.world.columns import ComponentColumns, EsperContext, ObjectColumn
 from gv_engine.world.rng import generator_from_row, generator_to_row
 
+_UNSET: Any = None
+
 
 class ObjectWorld(Verbs, World):
     """State of one world; `World` describes the part that rules use.
@@ -51,21 +53,8 @@ class ObjectWorld(Verbs, World):
     """
 
     # `World` declares these as read-only for rules; the engine writes them.
-    at: Any = None
-    ground: Any = None
-    who: Any = None
-    next: Any = None
-    spot: Any = None
-    rng: Any = None
-    placed: Any = None
-    recent: Any = None
-    drawn: Any = None
-    action: Any = None
-    reward: Any = None
-    total: Any = None
-    done: Any = None
-    success: Any = None
-    ended_by: Any = None
+    at = ground = who = next = spot = rng = placed = recent = drawn = _UNSET
+    action = reward = total = done = success = ended_by = _UNSET
     capacity = member = steps = 0
     terminated = truncated = False
 

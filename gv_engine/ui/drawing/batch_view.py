@@ -75,11 +75,8 @@ class TileTable:
         """Return the pictures of the cells with these codes, (n, cell, cell) uint32 pixels;
         pictures of new codes are drawn first."""
         indices = np.searchsorted(self._codes, codes)
-        is_cached = (
-            self._codes.take(indices, mode="clip") == codes
-            if len(self._codes)
-            else indices > indices
-        )
+        found = self._codes.take(indices, mode="clip") if len(self._codes) else ~codes
+        is_cached = found == codes
         if not is_cached.all():
             new_codes = np.unique(codes[~is_cached])
             tiles = np.stack([self._draw_tile(int(code)) for code in new_codes])

@@ -32,14 +32,7 @@ from components.core import FLOOR
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.sprite_paths import (
-    SpriteError,
-    find_sprite,
-    read_svg,
-    sprite_folders,
-    tile_letters,
-    with_builtin_folders,
-)
+from gv_engine.session import sprite_paths
 from gv_engine.ui.colors import PALETTES, Shades
 
 os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on import
@@ -85,7 +78,7 @@ class SpriteSheet:
     ) -> None:
         self._palette = PALETTES[palette]
         self._types = types
-        self._folders = with_builtin_folders(folders)
+        self._folders = sprite_paths.with_builtin_folders(folders)
         self._texts: dict[tuple[str, bool], tuple[Path, str]] = {}
         self._sizes: dict[int, dict[SpriteKey, pygame.Surface]] = {}
 
@@ -163,21 +156,23 @@ class SpriteSheet:
         try:
             sprite = load_svg(sized)
         except pygame.error as error:
-            raise SpriteError(f"{file}: SDL cannot read this drawing ({error})") from error
+            raise sprite_paths.SpriteError(
+                f"{file}: SDL cannot read this drawing ({error})"
+            ) from error
         if color and "{{fill}}" in text and not SIGN.search(text):
             sprite.blit(self.get("mark", color, size), (0, 0))
         if text is TILE:
-            _draw_letters(sprite, tile_letters(self._types, name), shades.ink)
+            _draw_letters(sprite, sprite_paths.tile_letters(self._types, name), shades.ink)
         return sprite
 
     def _load_source(self, name: str, small: bool) -> tuple[Path, str]:
         """Return the file and the SVG text of the sprite `name`; `small` prefers the simpler one
         for small cells."""
         if (name, small) not in self._texts:
-            file = find_sprite(name, self._folders, small)
+            file = sprite_paths.find_sprite(name, self._folders, small)
             if file:
-                self._texts[name, small] = file, read_svg(file)
-            elif tile_letters(self._types, name):
+                self._texts[name, small] = file, sprite_paths.read_svg(file)
+            elif sprite_paths.tile_letters(self._types, name):
                 self._texts[name, small] = Path(name), TILE
             else:
                 self._texts[name, small] = self._load_source("unknown", small)
@@ -579,7 +574,7 @@ def render_cells(
         (2 n, side, side, 3) uint8 pictures, first without an agent, then with an agent that faces
         up; and (n, side // 2, side // 2, 3) uint8 pictures without an agent.
     """
-    sheet = SpriteSheet(sprite_folders(scenario), types=scenario.types)
+    sheet = SpriteSheet(sprite_paths.sprite_folders(scenario), types=scenario.types)
     shown = encode_looks(looks[None])[0]
     without_agent, small = (TileCache(sheet, size, rgb=True)[shown] for size in (side, side // 2))
     with_agent = without_agent.copy()

@@ -37,9 +37,8 @@ class Camera:
         `default_cell_size`, which has the same arguments `grid`, `room` and `readable`."""
         if self.cell is None:
             return default_cell_size(grid, room, readable)
-        return max(
-            self.cell, min(room[0] // grid[0], room[1] // grid[1])
-        )  # at least large enough to fill the room
+        # at least large enough to fill the room
+        return max(self.cell, min(room[0] // grid[0], room[1] // grid[1]))
 
     def zoom(self, notches: int, size: int, min_size: int) -> None:
         """Make cells larger by `notches` turns of the mouse wheel, or smaller if it is negative.

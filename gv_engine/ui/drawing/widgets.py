@@ -3,7 +3,7 @@ presses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gv_engine.ui.colors import Theme
@@ -270,25 +270,6 @@ class Painter:
             key_width = self.draw_text(inner, key, "on_accent" if chosen else "muted", "right", 0.9)
             inner.w -= key_width + self.line_height // 2
         self.draw_text(inner, label, "on_accent" if chosen else "text", "left" if key else "center")
-
-    def draw_buttons(
-        self, rect: Rect, buttons: Iterable[tuple[str, str, Callable[[], None]]], min_rest: int
-    ) -> None:
-        """Draw buttons, given as (label, key, function), from the right end of `rect`; `rect`
-        shrinks to the rest, which keeps at least `min_rest` pixels.
-
-        Args:
-            rect: rectangle to draw in.
-            buttons: label, key and function of each button, from right to left.
-            min_rest: smallest width of the rest in pixels; from the first button without room on,
-                buttons are left out.
-        """
-        for label, key, press in buttons:
-            width = self.text_width(label) + self.text_width(key) + 2 * self.line_height
-            if rect.w - width < min_rest:
-                break
-            slot = cut(rect, "right", width, self.line_height // 2)
-            self.draw_button(slot, label, press, key, ground="card")
 
     def draw_bar(
         self, rect: Rect, share: float, move: Callable[[float], None] | None = None

@@ -7,15 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.session.autoplay import (
-    ActionChoice,
-    Autoplayer,
-    Opponent,
-    PolicyAutoplayer,
-    describe_standing,
-    describe_winner,
-    make_autoplayer,
-)
+from gv_engine.session import autoplay
 from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, BatchViewer, CurvePoint
 from gv_engine.session.episode import ACTION_SEPARATOR
 from gv_engine.session.session import Session
@@ -49,13 +41,13 @@ class AutoplayScreen(PlayScreen):
     controls = 7.25
     tight_controls = 3.0
 
-    def __init__(self, app: AppContext, game: Session, autoplayer: Autoplayer) -> None:
+    def __init__(self, app: AppContext, game: Session, autoplayer: autoplay.Autoplayer) -> None:
         super().__init__(app, game)
         self.extra_groups = (*self.extra_groups, "agent")
         self.autoplayer = autoplayer
         self._is_acting = True
         self._due = 0.0
-        self._choice: ActionChoice | None = None
+        self._choice: autoplay.ActionChoice | None = None
 
     # ---- what happens ----------------------------------------------------------------
 
@@ -81,7 +73,7 @@ class AutoplayScreen(PlayScreen):
             self._choice = self.autoplayer.choose(self.game)
         except GVEngineError:
             self._pause()
-            self._choice = ActionChoice("", {})
+            self._choice = autoplay.ActionChoice("", {})
             raise
         self.app.needs_redraw |= self._choice is not None
         return self._choice is not None
@@ -136,7 +128,7 @@ class AutoplayScreen(PlayScreen):
         """Create the drawing of the world again, and also the agent if the scenario has changed."""
         if self._stage_scenario is not self.game.scenario:  # the agent belongs to a scenario
             self.autoplayer.close()
-            self.autoplayer = make_autoplayer(self.game, self.autoplayer.name)
+            self.autoplayer = autoplay.make_autoplayer(self.game, self.autoplayer.name)
         super()._rebuild_stage()
 
     def on_close(self) -> None:
@@ -145,7 +137,7 @@ class AutoplayScreen(PlayScreen):
 
     def _race(self) -> None:
         """Open a race of the player against the agent on this level."""
-        self.app.start_race(Opponent.load(self.autoplayer.name, self.game))
+        self.app.start_race(autoplay.Opponent.load(self.autoplayer.name, self.game))
 
     def _pause(self) -> None:
         """Pause the agent."""
@@ -164,9 +156,8 @@ class AutoplayScreen(PlayScreen):
         """Return short texts on the keys that steer the agent, for the bottom of the screen."""
         toggle = "pause, or take over by any move" if self._is_acting else "let it act"
         texts = {"agent": toggle, "agent_step": "one step of it"}
-        hints = self.hints_of(
-            "agent", {**texts, "agent_slower": "slower", "agent_faster": "faster"}
-        )
+        texts |= {"agent_slower": "slower", "agent_faster": "faster"}
+        hints = self.hints_of("agent", texts)
         race = {"race": "race it"} if self.has_command("race") else {}
         hints += self.hints_of("play", {"undo": "undo", **race})
         return (*hints, self.hint("view", "help", "all keys"))
@@ -195,7 +186,9 @@ class AutoplayScreen(PlayScreen):
         action = self._choice.action
         return action and f"{self.autoplayer.name}: {_describe_action(action)}"
 
-    def _draw_probabilities(self, painter: Painter, rect: Rect, choice: ActionChoice) -> None:
+    def _draw_probabilities(
+        self, painter: Painter, rect: Rect, choice: autoplay.ActionChoice
+    ) -> None:
         """Draw into `rect` a bar with its probability for each action that `choice` lists; only the
         most likely ones if there are many."""
         line = painter.line_height
@@ -216,7 +209,7 @@ class AutoplayScreen(PlayScreen):
             painter.draw_card(bar, "accent" if action == choice.action else "outline")
 
 
-def likely_actions(choice: ActionChoice) -> list[tuple[str, float]]:
+def likely_actions(choice: autoplay.ActionChoice) -> list[tuple[str, float]]:
     """Return (action, probability) pairs of `choice` in the order of the level's actions; only the
     `MAX_BARS` most likely ones."""
     by_probability = sorted(
@@ -247,7 +240,7 @@ class RaceScreen(PlayScreen):
         opponent: opponent with a session of the same level.
     """
 
-    def __init__(self, app: AppContext, game: Session, opponent: Opponent) -> None:
+    def __init__(self, app: AppContext, game: Session, opponent: autoplay.Opponent) -> None:
         super().__init__(app, game)
         self.opponent = opponent
         self._extra_steps = 0  # steps of the opponent after the end of the player's game
@@ -329,8 +322,8 @@ class RaceScreen(PlayScreen):
         self._opponent_stage.line = line
         opponent = self.opponent
         text = self._end_reason or (f"{opponent.name} thinks" if self._is_waiting else "")
-        text = text or describe_standing(opponent.name, opponent.session)
-        player_text = describe_standing("You", self.game)
+        text = text or autoplay.describe_standing(opponent.name, opponent.session)
+        player_text = autoplay.describe_standing("You", self.game)
         for room, standing in ((player_rect, player_text), (opponent_rect, text)):
             painter.draw_text(cut(room, "top", line, line // 4), standing, "muted", "center")
         super().draw_stage(painter, player_rect, progress)
@@ -344,7 +337,7 @@ class RaceScreen(PlayScreen):
         """Return short texts for the status panel: those of the play screen, and the winner at the
         end."""
         is_over = self.frame.outcome and self.opponent.is_over and not self._end_reason
-        winner = (describe_winner(self.game, self.opponent),) if is_over else ()
+        winner = (autoplay.describe_winner(self.game, self.opponent),) if is_over else ()
         return (*super().facts(), *winner)
 
 
@@ -600,9 +593,9 @@ class WorldScreen(AutoplayScreen):
 
     def __init__(self, app: AppContext, worlds: BatchViewer, number: int) -> None:
         game = worlds.take_over(number)
-        super().__init__(app, game, PolicyAutoplayer(game, worlds.policy))
+        super().__init__(app, game, autoplay.PolicyAutoplayer(game, worlds.policy))
         self._worlds, self._number = worlds, number
-        self._acts = False
+        self._is_acting = False
 
     def has_command(self, name: str) -> bool:
         """Return whether the command called `name` works here; those that would leave the batch of

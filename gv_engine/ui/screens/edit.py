@@ -7,15 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
+from gv_engine.editor import map_model
 from gv_engine.editor.document import STARTERS, BackgroundChecker, CheckState, EditorDocument, Fault
-from gv_engine.editor.map_model import (
-    AGENT_KEY,
-    FLOOR_THING,
-    Brushes,
-    CellThing,
-    MapCell,
-    cells_of_box,
-)
 from gv_engine.editor.rules import RULE_PARTS
 from gv_engine.editor.text_buffer import EditError
 from gv_engine.rules.component import to_snake_case
@@ -235,7 +228,7 @@ def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
 
 def _name_in_words(name: str) -> str:
     """Return the name of an object type in lower-case words."""
-    return name if name == AGENT_KEY else to_snake_case(name).replace("_", " ")
+    return name if name == map_model.AGENT_KEY else to_snake_case(name).replace("_", " ")
 
 
 def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
@@ -281,15 +274,15 @@ def _describe_cursor_cell(screen: EditScreen) -> str:
     return f"{y}, {x}: {describe_cell(work.map.thing((y, x)))}"
 
 
-def describe_cell(thing: CellThing) -> str:
+def describe_cell(thing: map_model.CellThing) -> str:
     """Return in words what a cell contains, given its legend entry `thing`."""
     parts = [str(thing[key]).lower() for key in ("state", "color") if key in thing]
     name = _name_in_words(str(thing["object"])) if "object" in thing else ""
     parts_of_text = [" ".join([*parts, name])] if name else []
     if "one_of" in thing:
         parts_of_text.append("one of several things")
-    if AGENT_KEY in thing:
-        parts_of_text.append(f"the agent, looking {str(thing[AGENT_KEY]).lower()}")
+    if map_model.AGENT_KEY in thing:
+        parts_of_text.append(f"the agent, looking {str(thing[map_model.AGENT_KEY]).lower()}")
     for key, words in (("content", "with"), ("holds", "holding"), ("ground", "on")):
         if key in thing:
             inner = thing[key] if isinstance(thing[key], dict) else {"object": thing[key]}
@@ -300,10 +293,12 @@ def describe_cell(thing: CellThing) -> str:
 
 
 TOOLS = ("pen", "rectangle", "room", "fill")
+FILE_POLL_INTERVAL = 0.5  # s
+CHECKER_POLL_INTERVAL = 0.1  # s
 
 
-class PaintScreen(Screen):
-    """Screen with a map to paint on.
+class EditScreen(Screen):
+    """Screen that edits one scenario, with a map to paint on.
 
     Args:
         app: app of the screen.
@@ -314,8 +309,10 @@ class PaintScreen(Screen):
         brushes: objects that can be painted.
         cursor: cell of the keyboard commands.
         tool: painting tool, one of `TOOLS`.
+        chosen_fault: number of the error that is shown; -1 for none.
     """
 
+    groups = ("edit", "window")
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
         **Screen.commands,
         "up": lambda screen: screen._move(-1, 0),
@@ -334,15 +331,26 @@ class PaintScreen(Screen):
         "zoom_in": lambda screen: screen.drawing.zoom(1),
         "zoom_out": lambda screen: screen.drawing.zoom(-1),
         "zoom_reset": lambda screen: screen.drawing.zoom(0),
+        "try": lambda screen: screen.try_level(),
+        "undo": lambda screen: screen.restore(screen.work.undo, "undo"),
+        "redo": lambda screen: screen.restore(screen.work.redo, "redo"),
+        "save": lambda screen: screen.save(),
+        "save_as": lambda screen: screen.save_as(),
+        "size": lambda screen: screen.enter_size(),
+        "cell_form": lambda screen: screen.has_map and screen.app.push(cell_form(screen)),
+        "level_form": lambda screen: screen.app.push(level_form(screen)),
+        "level_rules": lambda screen: screen.app.push(RuleListScreen(screen)),
+        "next_fault": lambda screen: screen.show_fault(screen.chosen_fault + 1),
+        "menu": lambda screen: screen._open_menu(),
     }
 
     def __init__(self, app: AppContext, work: EditorDocument) -> None:
         super().__init__(app)
         self.work = work
-        self.brushes = Brushes(work.vocabulary)
-        self.cursor: MapCell = (0, 0)
+        self.brushes = map_model.Brushes(work.vocabulary)
+        self.cursor: map_model.MapCell = (0, 0)
         self.tool = TOOLS[0]
-        self._corner: MapCell | None = None
+        self._corner: map_model.MapCell | None = None
         self._is_erasing = False
         self._is_pressed = False
         self._stroke = 0
@@ -350,11 +358,12 @@ class PaintScreen(Screen):
         self._drawing_key: object = None
         self._layout: EditLayout | None = None
         self._preview: EditorDocument | None = None
-
-    @property
-    def faults(self) -> Sequence[Fault]:
-        """All known errors of the level."""
-        return self.work.faults
+        self.chosen_fault = -1
+        self._next_check = 0.0
+        self._has_warned = self._is_discarded = False
+        self._checker = BackgroundChecker()
+        self._check_state = CheckState()
+        self._checked_scenario: object = None
 
     def refresh(self) -> None:
         """Parse the changed text of the file again, and adapt brushes and cursor to the level."""
@@ -390,7 +399,7 @@ class PaintScreen(Screen):
         """True if the level has a map to paint on."""
         return bool(self.work.map.rows)
 
-    def paint(self, cells: Iterable[MapCell], thing: CellThing) -> None:
+    def paint(self, cells: Iterable[map_model.MapCell], thing: map_model.CellThing) -> None:
         """Put `thing`, a cell's content, into `cells` of the map; cells painted in one stroke of
         the mouse are undone together."""
         if not self.has_map:
@@ -398,10 +407,10 @@ class PaintScreen(Screen):
         painted = [(cell, thing) for cell in cells if cell in self.work.map]
         self.edit(lambda _: self.work.map.paint(painted), stroke=self._stroke)
 
-    def _use_tool(self, cell: MapCell, erases: bool) -> None:
+    def _use_tool(self, cell: map_model.MapCell, erases: bool) -> None:
         """Apply the chosen tool to `cell`, with the chosen object or, if `erases`, with bare
         floor."""
-        thing = FLOOR_THING if erases else self.brushes.thing()
+        thing = map_model.FLOOR_THING if erases else self.brushes.thing()
         if self.tool == "fill":
             self.paint(self.work.map.flood_fill(cell), thing)
         elif self.tool == "pen":
@@ -411,7 +420,7 @@ class PaintScreen(Screen):
         else:
             self._finish_box(cell)
 
-    def _finish_box(self, cell: MapCell) -> None:
+    def _finish_box(self, cell: map_model.MapCell) -> None:
         """Complete the begun rectangle or room, with `cell` as its second corner."""
         corner, self._corner = self._corner, None
         if corner is None:
@@ -419,8 +428,8 @@ class PaintScreen(Screen):
         if self.tool == "room" and not self._is_erasing:
             self.edit(lambda _: self.work.map.draw_room(corner, cell), stroke=self._stroke)
         else:
-            thing = FLOOR_THING if self._is_erasing else self.brushes.thing()
-            self.paint(cells_of_box(corner, cell), thing)
+            thing = map_model.FLOOR_THING if self._is_erasing else self.brushes.thing()
+            self.paint(map_model.cells_of_box(corner, cell), thing)
 
     def _put(self) -> None:
         """Apply the chosen tool to the cell under the cursor."""
@@ -430,7 +439,7 @@ class PaintScreen(Screen):
     def _erase(self) -> None:
         """Put bare floor into the cell under the cursor."""
         self._stroke += 1
-        self.paint([self.cursor], FLOOR_THING)
+        self.paint([self.cursor], map_model.FLOOR_THING)
 
     def _pick(self) -> None:
         """Choose the object in the cell under the cursor to paint with."""
@@ -472,7 +481,7 @@ class PaintScreen(Screen):
             self._is_pressed = False
             self._finish_box(self.cursor)
 
-    def _press_cell(self, cell: MapCell, button: int) -> None:
+    def _press_cell(self, cell: map_model.MapCell, button: int) -> None:
         """Handle the mouse `button` (1 left, 2 middle, 3 right) pressed on `cell`: apply the tool,
         take up the cell's object, or erase."""
         self._stroke += 1
@@ -509,13 +518,13 @@ class PaintScreen(Screen):
         drawing.draw(painter.surface, inner, line, self.work.map, self.cursor)
         drawing.outline_cells(painter.surface, inner, self._outlines())
 
-    def _outlines(self) -> Mapping[MapCell, str]:
+    def _outlines(self) -> Mapping[map_model.MapCell, str]:
         """Return the cells to outline, each with the name of its colour: cells with errors, the
         begun rectangle, the cursor."""
         wrong = [cell for fault in self.faults for cell in self.work.cells_of(fault)]
         marks = dict.fromkeys(wrong, "loss")
         if self._corner is not None:
-            marks |= dict.fromkeys(cells_of_box(self._corner, self.cursor), "accent")
+            marks |= dict.fromkeys(map_model.cells_of_box(self._corner, self.cursor), "accent")
         return {**marks, self.cursor: "select"}
 
     def _draw_without_map(self, painter: Painter, rest: Rect, drawing: MapDrawing) -> None:
@@ -539,44 +548,6 @@ class PaintScreen(Screen):
         self._preview = self._preview or self.work.copy_with_level(0)
         if rest.h > 4 * line and self._preview.map.rows:
             drawing.draw(painter.surface, rest, line, self._preview.map, (0, 0))
-
-
-FILE_POLL_INTERVAL = 0.5  # s
-CHECKER_POLL_INTERVAL = 0.1  # s
-
-
-class EditScreen(PaintScreen):
-    """Screen that edits one scenario. See `PaintScreen` for the arguments.
-
-    Attributes:
-        chosen_fault: number of the error that is shown; -1 for none.
-    """
-
-    groups = ("edit", "window")
-
-    commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
-        **PaintScreen.commands,
-        "try": lambda screen: screen.try_level(),
-        "undo": lambda screen: screen.restore(screen.work.undo, "undo"),
-        "redo": lambda screen: screen.restore(screen.work.redo, "redo"),
-        "save": lambda screen: screen.save(),
-        "save_as": lambda screen: screen.save_as(),
-        "size": lambda screen: screen.enter_size(),
-        "cell_form": lambda screen: screen.has_map and screen.app.push(cell_form(screen)),
-        "level_form": lambda screen: screen.app.push(level_form(screen)),
-        "level_rules": lambda screen: screen.app.push(RuleListScreen(screen)),
-        "next_fault": lambda screen: screen.show_fault(screen.chosen_fault + 1),
-        "menu": lambda screen: screen._open_menu(),
-    }
-
-    def __init__(self, app: AppContext, work: EditorDocument) -> None:
-        super().__init__(app, work)
-        self.chosen_fault = -1
-        self._next_check = 0.0
-        self._has_warned = self._is_discarded = False
-        self._checker = BackgroundChecker()
-        self._check_state = CheckState()
-        self._checked_scenario: object = None
 
     # ---- what happens --------------------------------------------------------------------
 
@@ -784,12 +755,9 @@ class EditScreen(PaintScreen):
     def draw(self, painter: Painter, now: float) -> None:
         """Draw header, map, palette, report and hints."""
         self._layout = layout = lay_out_editor(painter.area, painter.line_height)
-        label = self.app.bindings.label
-        buttons = [
-            (text, label("edit", name), partial(self.run_command, name)) for text, name in _BUTTONS
-        ]
         header = layout.header.copy()
-        painter.draw_buttons(header, buttons, 9 * painter.line_height)
+        buttons = ((text, "edit", name) for text, name in _BUTTONS.items())
+        self.draw_buttons(painter, header, buttons, 9 * painter.line_height)
         painter.draw_text(header, self.work.title, size=1.3, middle=True)
         drawing = self.drawing
         try:
@@ -809,10 +777,7 @@ class EditScreen(PaintScreen):
         return ("Left button puts, right takes out", *hints)
 
 
-_BUTTONS = (
-    ("Play", "try"),
-    ("Save", "save"),
-    ("Menu", "menu"),
-    ("Rules", "level_rules"),
-    ("Level", "level_form"),
-)
+_BUTTONS = {
+    **{"Play": "try", "Save": "save", "Menu": "menu", "Rules": "level_rules"},
+    "Level": "level_form",
+}

@@ -26,7 +26,7 @@ from gv_engine.ui.screens.menu import ListScreen, Menu, MenuRow, SearchField
 from gv_engine.ui.screens.replay import Prompt
 
 if TYPE_CHECKING:
-    from gv_engine.ui.screens.edit import PaintScreen
+    from gv_engine.ui.screens.edit import EditScreen
 
 
 _EXCLUDED_KEYS = ("domain", "map", "legend", *(part.key for part in RULE_PARTS))
@@ -47,12 +47,11 @@ class FormScreen(Menu):
     """
 
     groups = ("list", "menu", "window")
-    title = ""
     free_lines = 6
 
     def __init__(
         self,
-        screen: PaintScreen,
+        screen: EditScreen,
         title: str,
         make_fields: Callable[[], Sequence[FormField]],
         put: Callable[[str, Any], None],
@@ -254,7 +253,7 @@ def _join_path(path: str, name: str) -> str:
     return ".".join(filter(None, (path, name)))
 
 
-def level_form(screen: PaintScreen) -> FormScreen:
+def level_form(screen: EditScreen) -> FormScreen:
     """Return the form for the properties of the level in the editor `screen`: its parameters and
     all keys of the file, except the map and the rules."""
     work = screen.work
@@ -278,7 +277,7 @@ def level_form(screen: PaintScreen) -> FormScreen:
     return FormScreen(screen, "Level", make_fields, put_value)
 
 
-def _parameter_fields(screen: PaintScreen) -> list[FormField]:
+def _parameter_fields(screen: EditScreen) -> list[FormField]:
     """Return a form field for each parameter of the level in the editor `screen`, with the
     parameter's default value."""
     document = screen.work.document
@@ -293,7 +292,7 @@ def _parameter_fields(screen: PaintScreen) -> list[FormField]:
     return fields
 
 
-def cell_form(screen: PaintScreen) -> FormScreen:
+def cell_form(screen: EditScreen) -> FormScreen:
     """Return the form for what is in the map cell under the cursor of the editor `screen`."""
     work, cell = screen.work, screen.cursor
 
@@ -318,7 +317,7 @@ def cell_form(screen: PaintScreen) -> FormScreen:
     return FormScreen(screen, title, make_fields, put_value, f"legend.{work.map.rows[y][x]}")
 
 
-def rule_form(screen: PaintScreen, path: KeyPath) -> FormScreen:
+def rule_form(screen: EditScreen, path: KeyPath) -> FormScreen:
     """Return the form for the parameters of the rule at the key path `path` of the file in the
     editor `screen`."""
     work = screen.work
@@ -371,13 +370,9 @@ class _SentenceList(ListScreen):
         screen: editor screen.
     """
 
-    def __init__(self, screen: PaintScreen) -> None:
+    def __init__(self, screen: EditScreen) -> None:
         super().__init__(screen.app)
         self._screen = screen
-
-    def rows(self) -> Sequence[_Row]:
-        """Return the current rows."""
-        raise NotImplementedError
 
     def hints(self) -> Sequence[str]:
         """Return short texts on keys for the bottom of the screen."""
@@ -523,14 +518,14 @@ class AddRuleScreen(SearchField, _SentenceList):
     """
 
     def __init__(
-        self, screen: PaintScreen, part: RulePart, add: Callable[[AvailableRule], None]
+        self, screen: EditScreen, part: RulePart, add: Callable[[AvailableRule], None]
     ) -> None:
         super().__init__(screen)
         self._part, self._add_rule = part, add
         self._available_rules = list(screen.work.rules.available_rules(part))
 
     @property
-    def title(self) -> str:
+    def title(self) -> str:  # type: ignore[override]  # it changes with the query
         return f"{self._part.title}: {self.query}|" if self.query else self._part.title
 
     def rows(self) -> Sequence[_Row]:

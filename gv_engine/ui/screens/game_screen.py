@@ -183,21 +183,14 @@ class GameScreen(Screen):
         step and the game before."""
         line, difference = painter.line_height, self._watched_session.difference
         step = difference.step if difference else 0
-        labels = {"compare": self._compare_label, "first_change": f"Step {step}"}
-        label, room = self.app.bindings.label, rect.inflate(-line, -line // 2)
+        room, text = rect.inflate(-line, -line // 2), self._difference_text()
         row = Rect(room.x, 0, room.w, min(room.h, line * 7 // 4))
         row.centery = room.centery
-        buttons = [
-            (text, label("view", name), partial(self.run_command, name))
-            for name, text in labels.items()
-            if text
-        ]
-        painter.draw_buttons(row, buttons, 16 * line + 1)
-        text_height = (
-            len(wrap_text(self._difference_text(), line * 9 // 10, row.w, 2)) * line * 9 // 10
-        )
+        buttons = (self._compare_label, "view", "compare"), (f"Step {step}", "view", "first_change")
+        self.draw_buttons(painter, row, (each for each in buttons if each[0]), 16 * line + 1)
+        text_height = len(wrap_text(text, line * 9 // 10, row.w, 2)) * line * 9 // 10
         text_rect = Rect(row.x, room.y + (room.h - text_height) // 2, row.w, room.h)
-        painter.draw_lines(text_rect, self._difference_text(), "loss", 0.9)
+        painter.draw_lines(text_rect, text, "loss", 0.9)
 
     @property
     def _compare_label(self) -> str:
@@ -388,11 +381,8 @@ class GameScreen(Screen):
 
     def _draw_header(self, painter: Painter, rect: Rect) -> None:
         """Draw the title of the game and the buttons into `rect`."""
-        label, level = self.app.bindings.label, self.game.pack_level
-        buttons = [
-            (text, label(*key), partial(self.run_command, key[1])) for text, *key in self.buttons()
-        ]
-        painter.draw_buttons(rect, buttons, 9 * painter.line_height)
+        level = self.game.pack_level
+        self.draw_buttons(painter, rect, self.buttons(), 9 * painter.line_height)
         title = f"{self.game.title} {level.title}" if level else self.game.title
         painter.draw_text(rect, self.heading + title, size=1.3)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.input.bindings import PAD, SCANCODES
@@ -156,8 +157,6 @@ class Keyboard:
 
     def _open_gamepad(self, index: int) -> None:
         """Begin to listen to the gamepad number `index`, which was plugged in."""
-        try:
+        with suppress(pygame.error):  # unplugged again before it could be opened
             pad = controller.Controller(index)
             self._pads[pad.as_joystick().get_instance_id()] = pad
-        except pygame.error:
-            pass  # unplugged again before it could be opened

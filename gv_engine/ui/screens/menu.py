@@ -21,21 +21,18 @@ class ListScreen(Screen):
     Attributes:
         chosen: number of the chosen row.
         wraps: True if `down` leads from the last row to the first.
+        title: text above the rows.
     """
 
     over = True
     wraps: ClassVar[bool] = False
+    title: str = ""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self.chosen = 0
         self._first = 0
         self._page = 1
-
-    @property
-    def title(self) -> str:
-        """Title above the rows."""
-        raise NotImplementedError
 
     def rows(self) -> Sequence[Any]:
         """Return the current rows."""
@@ -151,10 +148,6 @@ class Menu(ListScreen):
     def text_above(self) -> str:
         """Text between title and rows."""
         return ""
-
-    def rows(self) -> Sequence[MenuRow]:
-        """Return the current rows."""
-        raise NotImplementedError
 
     def close_row(self, label: str) -> MenuRow:
         """Return a menu row called `label` that closes the menu."""
@@ -390,7 +383,6 @@ class RulesScreen(TextScreen):
         sections: headings and rules.
     """
 
-    title = ""
     lines_per_notch = 3
 
     def __init__(

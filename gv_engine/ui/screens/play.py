@@ -294,13 +294,12 @@ class PlayScreen(GameScreen):
         descriptions = {c.name: c.description for c in self.app.bindings.commands(domain)}
         names = self.stage.hinted_commands
         moves = [self.hint(domain, name, descriptions[name]) for name in names]
+        has_others = self.has_command("next_agent")
         return (
             *moves[:5],
             self.hint("play", "undo", "undo"),
             self.hint("play", "hint", "hint") if self.game.pack_level else "",
-            self.hint(domain, "next_agent", "another agent")
-            if self.has_command("next_agent")
-            else "",
+            self.hint(domain, "next_agent", "another agent") if has_others else "",
             *moves[5:],
             self.hint("view", "help", "all keys"),
         )

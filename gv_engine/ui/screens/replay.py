@@ -26,6 +26,8 @@ from gv_engine.ui.settings import CELLS, EXPORTS, SPEEDS, new_file, recording_fo
 
 MAX_LENGTH = 400  # letters
 """Maximum number of letters."""
+Accept = Callable[[str], None]
+"""Function that takes the text that was entered."""
 
 
 class Prompt(Screen):
@@ -43,13 +45,7 @@ class Prompt(Screen):
     over = True
 
     def __init__(
-        self,
-        app: AppContext,
-        title: str,
-        words: str,
-        text: str,
-        accept: Callable[[str], None],
-        letters: str = "",
+        self, app: AppContext, title: str, words: str, text: str, accept: Accept, letters: str = ""
     ) -> None:
         super().__init__(app)
         self._title, self._words, self._text = title, words, text
@@ -437,10 +433,8 @@ class ReplayScreen(GameScreen):
         width = min(8 * line, (row.w - 2 * line) // len(labels))
         row.x = row.centerx - len(labels) * width // 2
         for name, label in labels.items():
-            slot, press = (
-                cut(row, "left", width - line // 2, line // 2),
-                partial(self.run_command, name),
-            )
+            slot = cut(row, "left", width - line // 2, line // 2)
+            press = partial(self.run_command, name)
             painter.draw_button(slot, label, press, chosen=name == "play", ground="card")
         if rect.h >= 4 * line:
             below = Rect(rect.x, row.bottom + line // 4, rect.w, line * 5 // 4)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, Unpack
@@ -18,8 +19,8 @@ from gv_engine.session.episode import Playable
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES, Theme
-from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.drawing.widgets import Painter
+from gv_engine.ui.drawing.sprites import Rect, pygame
+from gv_engine.ui.drawing.widgets import Painter, cut
 from gv_engine.ui.input.bindings import Bindings, BindingsError, describe_lost_keys, rebind
 from gv_engine.ui.screens import sounds
 from gv_engine.ui.screens.keyboard import Keyboard
@@ -334,6 +335,25 @@ class Screen:
         """Return texts with keys for those commands of `group` that are in `descriptions` and have
         a key."""
         return [*filter(None, (self.hint(group, *command) for command in descriptions.items()))]
+
+    def draw_buttons(
+        self, painter: Painter, rect: Rect, buttons: Iterable[tuple[str, str, str]], min_rest: int
+    ) -> None:
+        """Draw buttons at the right of `rect`, and reduce `rect` to what is left of them.
+
+        Args:
+            painter: painter of the screen.
+            rect: rectangle; it is made narrower.
+            buttons: (label, group, command) of each button, the rightmost first.
+            min_rest: minimum width to leave; buttons that do not fit are left out.
+        """
+        for text, group, name in buttons:
+            key, line = self.app.bindings.label(group, name), painter.line_height
+            width = painter.text_width(text) + painter.text_width(key) + 2 * line
+            if rect.w - width < min_rest:
+                break
+            slot = cut(rect, "right", width, line // 2)
+            painter.draw_button(slot, text, partial(self.run_command, name), key, ground="card")
 
     def on_text(self, text: str) -> None:
         """Handle `text`, which the user has typed."""
