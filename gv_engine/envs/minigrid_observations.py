@@ -13,17 +13,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from components.core import (
-    BLUE,
-    FLOOR,
-    GREEN,
-    GREY,
-    HIDDEN,
-    NONE_GRID_OBJECT,
-    PURPLE,
-    RED,
-    YELLOW,
-)
+from components.core import BLUE, FLOOR, GREEN, GREY, HIDDEN, NONE_GRID_OBJECT, PURPLE, RED, YELLOW
 from components.minigrid import BALL, LAVA, PARCEL
 from components.objects import BOX, DOOR, EXIT, KEY, WALL
 from gv_engine.envs.representations import (

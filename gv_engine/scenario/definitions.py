@@ -41,8 +41,7 @@ OBJECT_TYPE_KEYS: KeyTable = {
         COMPONENTS,
     ),
     "states": Key(
-        "States, the initial one first; as a mapping, each with its components.",
-        COMPONENTS,
+        "States, the initial one first; as a mapping, each with its components.", COMPONENTS
     ),
     "color": Key("Initial colour.", schema.COLOR),
     "colored": Key("True for a type with colours.", schema.BOOLEAN),
@@ -229,22 +228,14 @@ AGENT_KEYS: KeyTable = {
         "Agents block `movement`, the default, or `sight`, or nothing.",
         schema.list_of(schema.enum_schema(_BLOCKS, "obstacle")),
     ),
-    "components": Key(
-        "Further components, as for objects.",
-        COMPONENTS,
-    ),
+    "components": Key("Further components, as for objects.", COMPONENTS),
     "turns": Key(
-        "Order in each step: fixed, random, or rotating.",
-        schema.enum_schema(TURNS, "turns"),
+        "Order in each step: fixed, random, or rotating.", schema.enum_schema(TURNS, "turns")
     ),
     "done": Key(
-        "If done, an agent stays, or leaves before the next step.",
-        schema.enum_schema(DONE, "done"),
+        "If done, an agent stays, or leaves before the next step.", schema.enum_schema(DONE, "done")
     ),
-    "ends": Key(
-        "The episode ends when all are done, or any.",
-        schema.enum_schema(ENDS, "ends"),
-    ),
+    "ends": Key("The episode ends when all are done, or any.", schema.enum_schema(ENDS, "ends")),
 }
 AGENTS_FORM = schema.any_of(
     schema.integer_schema(1, _MAX),

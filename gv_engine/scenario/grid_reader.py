@@ -77,8 +77,7 @@ _SHOWN: tuple[JsonSchema, ...] = tuple(
 SPACE: KeyTable = {
     "objects": Key("Object types; by default all.", schema.unique_list(schema.OBJECT)),
     "colors": Key(
-        "Colours; by default NONE, RED, GREEN, BLUE and YELLOW.",
-        schema.unique_list(schema.COLOR),
+        "Colours; by default NONE, RED, GREEN, BLUE and YELLOW.", schema.unique_list(schema.COLOR)
     ),
 }
 VIEW: KeyTable = {
@@ -102,14 +101,10 @@ GRID_KEYS: KeyTable = {
         "MiniGrid; default false.",
         schema.BOOLEAN,
     ),
-    "domain": Key(
-        "Domain: `grid`, the default, or `algebra`.",
-        schema.enum_schema(["grid"]),
-    ),
+    "domain": Key("Domain: `grid`, the default, or `algebra`.", schema.enum_schema(["grid"])),
     **SHARED_KEYS,
     "capacity": Key(
-        "Maximum number of entities; by default computed.",
-        schema.integer_schema(2, MAX_ENTITIES),
+        "Maximum number of entities; by default computed.", schema.integer_schema(2, MAX_ENTITIES)
     ),
     "max_shape": Key("[height, width] of the largest grid; by default computed.", schema.PAIR),
     "objects": Key(
@@ -121,10 +116,7 @@ GRID_KEYS: KeyTable = {
     "observation_space": Key(
         "Contents of observations.", schema.object_schema(SPACE), nested=SPACE
     ),
-    "map": Key(
-        "Level, a character per cell, in place of a `reset_function`.",
-        schema.TEXT,
-    ),
+    "map": Key("Level, a character per cell, in place of a `reset_function`.", schema.TEXT),
     "legend": Key(
         "Objects by character of the map: `C: Coin`, `K: {object: Key, color: RED}`, "
         "`a: {agent: LEFT}`.",
@@ -149,8 +141,7 @@ GRID_KEYS: KeyTable = {
         nested=missions.MISSION_KEYS,
     ),
     "reset_function": Key(
-        "Rule that builds a level, in place of a `map`.",
-        schema.function_schema(Phase.RESET),
+        "Rule that builds a level, in place of a `map`.", schema.function_schema(Phase.RESET)
     ),
     "transition_functions": Key(
         "Rules of a step, in order.",

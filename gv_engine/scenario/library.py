@@ -170,8 +170,7 @@ def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Itera
 
 VARIANTS = "variants"
 VARIANTS_KEY = Key(
-    "Changes of this file, by name of the variant.",
-    map_of(VARIANT, minProperties=1),
+    "Changes of this file, by name of the variant.", map_of(VARIANT, minProperties=1)
 )
 _RESET = "reset_function"
 _LEVEL_SOURCES = {"map", "maps", "room", _RESET}

@@ -101,8 +101,7 @@ LEGEND_KEYS: KeyTable = {
     **SYMBOL_KEYS,
     "room": Key("Room of the cell.", schema.TEXT),
     "ground": Key(
-        "Object on the ground layer of the cell.",
-        schema.any_of(schema.OBJECT, {"type": "object"}),
+        "Object on the ground layer of the cell.", schema.any_of(schema.OBJECT, {"type": "object"})
     ),
 }
 

@@ -189,8 +189,7 @@ _PLACES: KeyTable = {
         {"type": ["string", "array", "object"]},
     ),
     "not_next_to": Key(
-        "`agent` or objects that must not be in a neighbouring cell.",
-        {"type": ["string", "array"]},
+        "`agent` or objects that must not be in a neighbouring cell.", {"type": ["string", "array"]}
     ),
 }
 _REACHED: KeyTable = {

@@ -39,10 +39,7 @@ from gv_engine.scenario.layout import Layout, repair_rows, round_up_size
 from gv_engine.scenario.library import find_ref
 from gv_engine.scenario.missions import Missions
 from gv_engine.scenario.mixture import is_mixture, read_mixture
-from gv_engine.scenario.plugin import (
-    KeyCommand,
-    list_playable_scenarios,
-)
+from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
 from gv_engine.scenario.resolver import TypeIds
 from gv_engine.scenario.rule_modules import SourceFile, split_options
 

@@ -17,13 +17,7 @@ from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session.catalogue import level_beside, size_variants
-from gv_engine.session.episode import (
-    ACTION_SEPARATOR,
-    Episode,
-    Playable,
-    PolicyInput,
-    make_episode,
-)
+from gv_engine.session.episode import ACTION_SEPARATOR, Episode, Playable, PolicyInput, make_episode
 from gv_engine.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.session.timeline import (

@@ -278,12 +278,7 @@ class Board:
         surface.blit(sprite, sprite.get_rect(center=place.center))
 
     def _draw_object(
-        self,
-        surface: pygame.Surface,
-        obj: CellObject,
-        place: Point,
-        alpha: float,
-        shown: CellCodes,
+        self, surface: pygame.Surface, obj: CellObject, place: Point, alpha: float, shown: CellCodes
     ) -> None:
         """Draw an object (type, state, colour) at a place (y, x), which may be between cells, with
         an opacity `alpha` from 0 to 1."""
