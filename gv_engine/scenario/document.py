@@ -12,28 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
-from gv_engine.scenario import fields, library, packs, parameters
-from gv_engine.scenario.fields import (
-    TEXT,
-    ErrorCollector,
-    FieldError,
-    Key,
-    KeyTable,
-    NodeBuilder,
-    YamlNode,
-)
+from gv_engine.scenario import fields, library, packs, parameters, rule_modules
+from gv_engine.scenario.fields import TEXT, ErrorCollector, FieldError, Key, KeyTable, YamlNode
 from gv_engine.scenario.files import format_bytes, read_bytes
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings
 from gv_engine.scenario.plugin import list_playable_scenarios
-from gv_engine.scenario.rule_modules import (
-    DEFAULT_TRUST,
-    SourceFile,
-    Trust,
-    hash_text,
-    is_file_reference,
-)
+from gv_engine.scenario.rule_modules import DEFAULT_TRUST, SourceFile, Trust, hash_text
 
 # ---- identity ------------------------------------------------------------------------------------
 
@@ -288,7 +274,7 @@ def read_mapping(
     problems = ErrorCollector("<mapping>")
     document = Document(YamlNode(None), "<mapping>", folder.absolute(), None, problems, trust=trust)
     try:
-        root = NodeBuilder(problems).from_python(data, YamlNode(None))
+        root = fields.NodeBuilder(problems).from_python(data, YamlNode(None))
         problems.raise_if_any()
         text = json.dumps(root.plain, indent=2)
         return _finish_document(
@@ -434,7 +420,7 @@ def _rebase_text(text: str, home: Path, folder: Path) -> str:
     """Return `text` unchanged unless it refers to a Python file relative to the folder `home`; then
     return it relative to `folder`."""
     match = _CODE_REFERENCE.fullmatch(text) if home != folder else None
-    if not (match and is_file_reference(match[1])):
+    if not (match and rule_modules.is_file_reference(match[1])):
         return text
     path = Path(os.path.relpath(home / match[1], folder)).as_posix()
     return f"{path if path.startswith('.') else f'./{path}'}{text[match.end(1) :]}"

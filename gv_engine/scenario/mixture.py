@@ -19,7 +19,6 @@ from components.core import Color
 from gv_engine.rules.errors import ScenarioError, TrustError, shorten
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.scenario import fields
-from gv_engine.scenario import fields as schema
 from gv_engine.scenario.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.document import FILE_KEYS, MAX_SCENARIO_BYTES, Document
 from gv_engine.scenario.fields import FieldError, Key, KeyTable, UntrustedCodeError, YamlNode
@@ -52,22 +51,22 @@ def _read_weight(node: YamlNode) -> float:
 _MEMBER: KeyTable = {
     "scenario": Key(
         "Name, file or folder beside this one, or a scenario in place.",
-        schema.any_of(schema.TEXT, schema.SCENARIO),
+        fields.any_of(fields.TEXT, fields.SCENARIO),
         required=True,
     ),
     "weight": Key(
         "Relative frequency; by default 1.",
-        schema.ValueSchema({"type": "number", "exclusiveMinimum": 0}, _read_weight),
+        fields.ValueSchema({"type": "number", "exclusiveMinimum": 0}, _read_weight),
     ),
-    "set": Key("Values of parameters, by name.", schema.map_of({})),
+    "set": Key("Values of parameters, by name.", fields.map_of({})),
 }
 MIXTURE_KEYS: KeyTable = {
     **SHARED_KEYS,
     "action_space": SHARED_KEYS["action_space"]._replace(schema=ACTIONS_OF_ALL),
     MIXTURE: Key(
         "Scenarios, one of which each reset samples.",
-        schema.list_of(
-            schema.any_of(schema.TEXT, schema.object_schema(_MEMBER)),
+        fields.list_of(
+            fields.any_of(fields.TEXT, fields.object_schema(_MEMBER)),
             minItems=1,
             maxItems=_MAX_MEMBERS,
         ),

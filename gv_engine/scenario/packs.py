@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from gv_engine.rules.errors import shorten
 from gv_engine.rules.objects import VIEWS
 from gv_engine.scenario import fields
-from gv_engine.scenario import fields as schema
 from gv_engine.scenario.fields import ErrorCollector, Key, KeyTable, NodeBuilder, YamlNode
 from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
 from gv_engine.scenario.library import VARIANTS
@@ -272,31 +271,31 @@ _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 _MAX_LEVELS = 1000
 
 _LEVEL_KEYS: KeyTable = {
-    "map": Key("Level, a character per cell.", schema.TEXT, required=True),
-    "title": Key("Name.", schema.TEXT),
-    "author": Key("Author.", schema.TEXT),
+    "map": Key("Level, a character per cell.", fields.TEXT, required=True),
+    "title": Key("Name.", fields.TEXT),
+    "author": Key("Author.", fields.TEXT),
     "solution": Key(
         "A way to win it: u, d, l and r for steps up, down, left and right, of an agent that looks "
         "up; capitals for pushes.",
-        schema.TEXT,
+        fields.TEXT,
     ),
     "says": Key(
         "What players are told while they play it; `{TURN_LEFT}` is the key of that action.",
-        schema.TEXT,
+        fields.TEXT,
     ),
-    "par": Key("Fewest steps to win.", schema.integer_schema(1, fields.INT32_MAX)),
+    "par": Key("Fewest steps to win.", fields.integer_schema(1, fields.INT32_MAX)),
     "view": Key(
         "First view in the window; `explored` shows the cells that the agent has seen.",
-        schema.enum_schema(VIEWS),
+        fields.enum_schema(VIEWS),
     ),
 }
 _TEXTS = ("title", "author", "solution", "says")
-_LEVEL = schema.any_of(schema.TEXT, schema.object_schema(_LEVEL_KEYS))
+_LEVEL = fields.any_of(fields.TEXT, fields.object_schema(_LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Pack, in place of a map: a Sokoban (.xsb, .sok, .txt) or Tiled (.tmx) file, a "
     "folder of them, or a list of these and of levels; each reset samples one, and "
     "`file.yaml#3` is the third.",
-    schema.any_of(schema.TEXT, schema.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
+    fields.any_of(fields.TEXT, fields.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
 )
 
 

@@ -24,15 +24,9 @@ from urllib.parse import unquote
 
 import esper
 
-from gv_engine.rules import errors
+from gv_engine.rules import errors, objects
 from gv_engine.rules.component import fields_of, is_component
-from gv_engine.rules.objects import (
-    OBJECT_TYPES,
-    RULE_MODULE_PREFIX,
-    SEPARATOR,
-    is_engine_module,
-    is_rule_module,
-)
+from gv_engine.rules.objects import RULE_MODULE_PREFIX, SEPARATOR, is_engine_module, is_rule_module
 from gv_engine.rules.system import Parameter, Phase, System, system_of
 from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.layout import Layout
@@ -392,7 +386,7 @@ def forget_changed_package(package: str) -> None:
         del _loaded[name]
     below = [name for name in sys.modules if name == package or name.startswith(f"{package}.")]
     _replaced_modules[package] = {name: sys.modules.pop(name) for name in below}
-    OBJECT_TYPES.remove_package(package)
+    objects.OBJECT_TYPES.remove_package(package)
 
 
 def resolve_rule_file(file: Path) -> Path:

@@ -14,17 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from gv_engine.domains.algebra import library
 from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.environments import ENVIRONMENTS
-from gv_engine.domains.algebra.library import (
-    DEFAULT_ORDER,
-    SUCCESS_SYSTEMS,
-    SYSTEMS,
-    BaseRule,
-    Order,
-    bind_order,
-    code_location,
-)
+from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS, SYSTEMS, BaseRule, code_location
 from gv_engine.domains.algebra.library import rules as lib_rules
 from gv_engine.domains.algebra.rule_set import ExpressionError, parse
 from gv_engine.domains.algebra.state import (
@@ -42,17 +35,9 @@ from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, Call, Phase, System, is_nested_call
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario import fields
-from gv_engine.scenario import fields as schema
 from gv_engine.scenario.calls import ENDING_KEYS, CallReader
 from gv_engine.scenario.document import FILE_KEYS, Document, ScenarioIdentity, list_watched_files
-from gv_engine.scenario.fields import (
-    FieldError,
-    FunctionSchema,
-    Key,
-    KeyTable,
-    ScenarioFormat,
-    YamlNode,
-)
+from gv_engine.scenario.fields import FieldError, FunctionSchema, Key, KeyTable, YamlNode
 from gv_engine.scenario.grid_reader import SHARED_KEYS
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.resolver import NameResolver, TypeIds
@@ -158,7 +143,7 @@ class AlgebraReader:
             "max_steps": self.read_key("max_steps", _read_moves, None),
             "rules": self.read_key("rules", self.read_rules, None),
             "options": options,
-            "order": {**DEFAULT_ORDER, **order},
+            "order": {**library.DEFAULT_ORDER, **order},
             "success": self.read_key("success_function", self.read_success, None),
             "source": self.document.source,
             "code": tuple(list_source_files(self.names.modules.values())),
@@ -357,12 +342,12 @@ _OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
 _RULE: KeyTable = {
     "name": Key(
         "Name of the rule.",
-        schema.any_of(schema.enum_schema(RULES), schema.REFERENCE),
+        fields.any_of(fields.enum_schema(RULES), fields.REFERENCE),
         required=True,
     )
 }
 _REWARDS: KeyTable = {
-    field.name: Key(f"{field.default} if left out.", schema.NUMBER)
+    field.name: Key(f"{field.default} if left out.", fields.NUMBER)
     for field in dataclasses.fields(EnvRewards)
 }
 _SYSTEMS = {
@@ -371,60 +356,60 @@ _SYSTEMS = {
     "reward_functions": "Systems that may reward a move; the first that does decides.",
 }
 ALGEBRA_KEYS: KeyTable = {
-    "domain": Key("Always `algebra`.", schema.enum_schema(["algebra"]), required=True),
+    "domain": Key("Always `algebra`.", fields.enum_schema(["algebra"]), required=True),
     "name": SHARED_KEYS["name"],
     "description": SHARED_KEYS["description"],
     "environment": Key(
         "Environment that samples problems and defines the goal: a name, or a class.",
-        schema.any_of(schema.enum_schema(ENVIRONMENTS), schema.REFERENCE),
+        fields.any_of(fields.enum_schema(ENVIRONMENTS), fields.REFERENCE),
         required=True,
     ),
     "difficulty": Key(
-        "Difficulty of the problems.", schema.enum_schema(MathyEnvDifficulty.__members__)
+        "Difficulty of the problems.", fields.enum_schema(MathyEnvDifficulty.__members__)
     ),
-    "problem": Key("Problem of every episode; sampled if left out.", schema.TEXT),
-    "problem_function": Key("User-defined function that samples the problems.", schema.REFERENCE),
+    "problem": Key("Problem of every episode; sampled if left out.", fields.TEXT),
+    "problem_function": Key("User-defined function that samples the problems.", fields.REFERENCE),
     "max_moves": Key(
         "Moves allowed in an episode, instead of the problem's.",
-        schema.integer_schema(1, MAX_MOVES),
+        fields.integer_schema(1, MAX_MOVES),
     ),
-    "max_steps": Key("Step limit of an episode.", schema.integer_schema(1, MAX_MOVES)),
+    "max_steps": Key("Step limit of an episode.", fields.integer_schema(1, MAX_MOVES)),
     "rules": Key(
         "Rules; their order numbers the actions.",
-        schema.list_of(
-            schema.any_of(
+        fields.list_of(
+            fields.any_of(
                 *_RULE["name"].schema["anyOf"],
-                {**schema.object_schema(_RULE), "additionalProperties": True},
+                {**fields.object_schema(_RULE), "additionalProperties": True},
             ),
             minItems=1,
         ),
     ),
-    "rewards": Key("Rewards of moves.", schema.object_schema(_REWARDS), nested=_REWARDS),
+    "rewards": Key("Rewards of moves.", fields.object_schema(_REWARDS), nested=_REWARDS),
     "success_function": Key(
         "Condition of success at the end: `solve`, or a user-defined one.",
-        schema.definition_ref("mathy_success"),
+        fields.definition_ref("mathy_success"),
     ),
     **{
         key: Key(
-            _SYSTEMS[key], schema.list_of(schema.definition_ref(f"mathy_{phase.name.lower()}"))
+            _SYSTEMS[key], fields.list_of(fields.definition_ref(f"mathy_{phase.name.lower()}"))
         )
         for key, phase in _PHASES.items()
     },
     "max_seq_len": Key(
-        "Greatest number of nodes of an expression.", schema.integer_schema(1, _MAX_NODES)
+        "Greatest number of nodes of an expression.", fields.integer_schema(1, _MAX_NODES)
     ),
     "invalid_action_response": Key(
-        "Response to an invalid move.", schema.enum_schema(INVALID_ACTION_RESPONSES)
+        "Response to an invalid move.", fields.enum_schema(INVALID_ACTION_RESPONSES)
     ),
     "previous_state_penalty": Key(
-        "True if returning to an earlier expression is penalised.", schema.BOOLEAN
+        "True if returning to an earlier expression is penalised.", fields.BOOLEAN
     ),
-    "preferred_term_commute": Key("True if 4x may become x * 4.", schema.BOOLEAN),
-    "reward_discount": Key("Discount that is reported while the episode goes on.", schema.NUMBER),
+    "preferred_term_commute": Key("True if 4x may become x * 4.", fields.BOOLEAN),
+    "reward_discount": Key("Discount that is reported while the episode goes on.", fields.NUMBER),
 }
 """Keys of algebra scenarios."""
 
-FORMAT = ScenarioFormat(
+FORMAT = fields.ScenarioFormat(
     ALGEBRA_KEYS,
     {
         **{
@@ -475,7 +460,7 @@ class AlgebraScenario:
     max_steps: int | None
     rules: tuple[BaseRule, ...] | None
     options: Mapping[str, Any]
-    order: Order
+    order: library.Order
     success: Call | None
     source: Path | None
     document: Document = field(repr=False)
@@ -531,7 +516,7 @@ class AlgebraScenario:
         if self.rules is not None:
             options["rules"] = self.rules
         env = self.environment(**options)
-        env.order = bind_order(self.order)
+        env.order = library.bind_order(self.order)
         function, moves = self.problem_function, self.max_moves
         if function is not None:
             env.problem_fn = lambda params: _sample(function, params, env)  # type: ignore[method-assign]  # for this one

@@ -20,13 +20,9 @@ from gv_engine.rules.objects import Frame
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand, get_plugin
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.session import episode
 from gv_engine.session.autoplay import SolverAutoplayer
-from gv_engine.session.episode import (
-    ACTION_SEPARATOR,
-    PolicyInput,
-    SingleAgentEpisode,
-    add_world_axis,
-)
+from gv_engine.session.episode import ACTION_SEPARATOR, PolicyInput, SingleAgentEpisode
 from gv_engine.session.inspection import world_differences
 from gv_engine.session.replay import row_digest
 from gv_engine.world.rng import generator_from_row
@@ -308,7 +304,7 @@ class GridEpisode(SingleAgentEpisode):
             info["success"] = info["is_success"] = bool(world.success[agent])
         if scenario.mixture:
             info["member"] = world.member
-        return add_world_axis(observation, info)
+        return episode.add_world_axis(observation, info)
 
     def frame(self, message: str) -> Frame:
         """Return what the rendering systems show of the current state, with `message` as a text for
