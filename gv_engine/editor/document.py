@@ -113,9 +113,8 @@ class EditorDocument:
             return False
         self._read = now
         self.scenario, self.faults = None, ()
-        settings = dict(self._settings)
         try:
-            document = read_text(self.buffer.text.encode(), self.level, self.trust, settings)
+            document = read_text(self.buffer.text.encode(), self.level, self.trust, self._settings)
             self.document, self.vocabulary = document, read_vocabulary(document)
         except ScenarioError as error:
             self.faults = self._faults(error)

@@ -10,8 +10,6 @@ from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.text_buffer import EditError
 from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import System
-from gv_engine.scenario.calls import find_value_kind
 from gv_engine.scenario.fields import (
     BOOLEAN,
     COLOR,
@@ -25,7 +23,7 @@ from gv_engine.scenario.fields import (
     enum_schema,
     parse_value,
 )
-from gv_engine.scenario.reference_docs import first_sentence, load_formats
+from gv_engine.scenario.reference_docs import argument_keys, first_sentence, load_formats
 
 
 class FormField(NamedTuple):
@@ -173,16 +171,6 @@ def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
     return {**keys, **argument_keys(systems[name])} if name in systems else keys
 
 
-def argument_keys(system: System) -> KeyTable:
-    """Return the keys with which a scenario file can set parameters of the rule `system`."""
-    return {
-        parameter.name: Key(kind.words, kind.form, parameter.required)
-        for parameter in system.parameters
-        if parameter.name not in system.tables
-        for kind in [find_value_kind(parameter)]
-    }
-
-
 # ---- lists, and mappings with free keys -------------------------------------------------------
 
 
@@ -289,8 +277,7 @@ def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | 
 
 def _resolve(schema: JsonSchema) -> JsonSchema:
     """Return the definition that a schema refers to, or the schema itself."""
-    reference = str(schema.get("$ref", "")).rpartition("/")[2]
-    return DEFINITIONS.get(reference, schema)
+    return DEFINITIONS.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
 
 
 def _object_names(vocab: Vocabulary) -> tuple[str, ...]:

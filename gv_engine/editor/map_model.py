@@ -194,10 +194,8 @@ class Brushes:
 
     def __init__(self, vocab: Vocabulary) -> None:
         self.chosen, self.all_things = "Wall", False
-        self._vocab = vocab
         self._colors: dict[str, int] = {}
         self._states: dict[str, int] = {}
-        self.names: list[str] = []
         self.set_vocabulary(vocab)
 
     def set_vocabulary(self, vocab: Vocabulary) -> None:
@@ -557,8 +555,7 @@ class MapModel:
                 symbol = Symbol(FLOOR, 0, NONE)
             symbol = replace(symbol, facing=facing_by_cell.get((y, x)), ground=below)
             things.append(((y, x), vocab.thing_of_symbol(symbol)))
-        model = MapModel(text, None, replace(vocab, agents=0))
-        return model.paint(things, over=False)
+        return MapModel(text, None, replace(vocab, agents=0)).paint(things, over=False)
 
 
 def cells_of_box(corner: MapCell, opposite: MapCell) -> list[MapCell]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from gv_engine.editor.form_fields import argument_keys
 from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, insert, move, put, remove
 from gv_engine.rules.objects import is_engine_module
@@ -23,7 +22,7 @@ from gv_engine.rules.system import (
 from gv_engine.scenario.calls import NESTED, TYPES, find_value_kind
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import FieldError, FunctionSchema, KeyTable, YamlNode, parse_value
-from gv_engine.scenario.reference_docs import first_sentence
+from gv_engine.scenario.reference_docs import argument_keys, first_sentence
 from gv_engine.scenario.rule_modules import list_defined_names
 
 _SEVERAL = {"reduce_any": "any of these", "reduce_all": "all of these"}

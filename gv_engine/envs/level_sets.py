@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from gv_engine.compiler.program_cache import find_functions, iter_code
 from gv_engine.rules import errors
 from gv_engine.rules.component import column_name, fields_of
-from gv_engine.rules.system import RENDERING, RESET, Call, Phase
+from gv_engine.rules.system import RENDERING, RESET, Phase
 from gv_engine.scenario.document import read_file
 from gv_engine.scenario.files import atomic_write, parse_json, read_bytes
 from gv_engine.scenario.layout import Layout
@@ -45,7 +45,7 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
     if not is_read.size:
         return is_read
     for row, member in zip(is_read, scenario.members, strict=True):
-        for part in _runtime_calls(member):
+        for part in member.walk_calls(*(p for p in Phase if p not in (RESET, RENDERING))):
             system = part.system
             if system.is_processor:  # its code may read all values
                 row[:] = True
@@ -53,15 +53,6 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
             for k in (k for f in find_functions(roots) for k in _find_read_indices(f)):
                 row[k if -len(row) <= k < len(row) else slice(None)] = True
     return is_read
-
-
-def _runtime_calls(member: Scenario) -> Iterator[Call]:
-    """Yield the rule calls of the scenario `member` that run after a reset, with nested calls,
-    except those for rendering."""
-    for phase in Phase:
-        if phase not in (RESET, RENDERING):
-            for call in member.calls(phase):
-                yield from call.walk()
 
 
 def _find_read_indices(function: FunctionType) -> Iterator[int]:

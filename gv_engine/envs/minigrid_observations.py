@@ -151,10 +151,6 @@ class MiniGridEncoder(representations.ObservationEncoder):
             agents = np.nonzero(image[..., 0] == _AGENT)
             image[..., 2][agents] = out["direction"][agents[:-2]]
 
-    def to_observation(self, arrays: representations.Arrays) -> representations.Arrays:
-        """Return the arrays of many worlds as their observation."""
-        return arrays.copy()
-
     def encode(self, *observed: NDArray[Any]) -> dict[str, Any]:
         """Return MiniGrid's observation of one world from the `observed` arrays, with the mission
         as text."""

@@ -60,7 +60,8 @@ class IndexGrid(ObservationEncoder):
         self._agent_id_grid = agent_id_grid(
             scenario.area.shape, representations.observer_pose(scenario)
         )
-        self._fresh = self._representation.fresh
+        # a copy of the cells, which a representation may return themselves
+        self._fresh = np.ndarray.copy if name == "default" else self._representation.codes
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
         """Return new arrays `grid` and `item` with zeros, and the constant `agent_id_grid`, for one
@@ -88,10 +89,6 @@ class IndexGrid(ObservationEncoder):
         arrays = self.make_arrays(len(observed[0]))
         same = self._representation.name == "default"
         return {**arrays, "grid": observed[0], "item": observed[1]} if same else arrays
-
-    def to_observation(self, arrays: Arrays) -> Arrays:
-        """Return the arrays as the observation."""
-        return arrays.copy()
 
     def encode(self, *observed: NDArray[Any]) -> Arrays:
         """Return the encoded observation of one world from the `observed` arrays, its cells and the

@@ -263,8 +263,7 @@ def to_function_arg(name: str, value: Any, fn: Callable[[Call], Any], types: Obj
         types: object types of the scenario.
     """
     if is_nested_call(value):
-        several = isinstance(value, tuple)
-        return [fn(part) for part in value] if several else fn(value)
+        return [fn(part) for part in value] if isinstance(value, tuple) else fn(value)
     if name in TYPES and value is not None:
         return class_of(types[value])
     return _CONVERTERS[name][1](value) if name in _CONVERTERS and value is not None else value

@@ -43,9 +43,7 @@ class Value:
         return self.copy()
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Value):
-            return NotImplemented
-        return self._key() == other._key()
+        return self._key() == other._key() if isinstance(other, Value) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._key())

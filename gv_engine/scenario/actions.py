@@ -80,10 +80,8 @@ def _read_entry(
         raise entries["name"].error(f"{name} is built in; write its name alone")
     if name in declared:
         raise entries["name"].error(f"{name} stands here a second time")
-    try:
+    with entries["name"].report(ValueError):
         action = named_action(name)
-    except ValueError as error:
-        raise entries["name"].error(str(error)) from None
     declared[name] = entries.get("key", node)
     says = name.replace("_", " ").lower()
     if "says" in entries:
@@ -108,11 +106,6 @@ def _read_key(node: YamlNode, name: str, other_commands: Iterable[KeyCommand]) -
     `other_commands` uses the key."""
     if isinstance(node.value, dict):  # the node of an action without a key
         return ()
-    try:
-        return (
-            resolve_name(KEY_READER)(
-                DOMAINS["grid"].title, name, fields.text(node), other_commands
-            ),
-        )
-    except ValueError as error:
-        raise node.error(str(error)) from None
+    arguments = DOMAINS["grid"].title, name, fields.text(node), other_commands
+    with node.report(ValueError):
+        return (resolve_name(KEY_READER)(*arguments),)

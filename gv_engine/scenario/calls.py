@@ -250,10 +250,8 @@ class CallReader:
     def _make_tables(self, node: YamlNode, system: System) -> dict[str, Any]:
         """Return those arguments of a system that it computes from the agents' view area; an error
         is raised for `node`."""
-        try:
+        with node.report(ValueError):
             return system.make_tables(self.area) if self.area is not None else {}
-        except ValueError as error:
-            raise node.error(str(error)) from None
 
     def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
         """Report that the parameter `key` at `node` is none of `allowed`; if `system` is built in

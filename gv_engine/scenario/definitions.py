@@ -104,13 +104,11 @@ def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: st
     states: dict[str, list[Any]] = read("states", lambda entry: _read_states(names, entry), {})
     sprite = read("sprite", _read_sprite, to_snake_case(name))
     layer = read("layer", OBJECT_TYPE_KEYS["layer"].read, ABOVE)
-    try:
+    with node.report(ValueError):
         index = objects.check_type_index(names.numbering.text_types[module, name], name)
         return build_type(
             name, *components, states=states, sprite=sprite, module=module, layer=layer, index=index
         )
-    except ValueError as error:
-        raise node.error(str(error)) from None
 
 
 def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:

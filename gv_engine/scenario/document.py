@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
 from gv_engine.scenario import fields, library, packs, parameters, rule_modules
@@ -63,6 +63,21 @@ class ScenarioIdentity(NamedTuple):
         parts = [name, document.root.plain, dict(changes), files, members]
         content = json.dumps(parts, sort_keys=True, default=str)
         return cls(domain, name, hash_text(content.encode()), document.text)
+
+
+class ImmutableScenario:
+    """Base class of scenarios: copies are the scenario itself."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
 
 def _portable_name(path: Path, folder: Path) -> str:
@@ -337,8 +352,7 @@ def _merge_base(
     entries = dict(fields.mapping(document.root))
     if EXTENDS not in entries:
         return document
-    node = entries.pop(EXTENDS)
-    base = _read_base(node, document, above, problems, bytes_left)
+    base = _read_base(entries.pop(EXTENDS), document, above, problems, bytes_left)
     derived = replace(document.root, value=entries)
     below = {key: part for key, part in fields.mapping(base.root).items() if key != "name"}
     whole = library.merge_over(replace(base.root, value=below), derived)
@@ -367,11 +381,9 @@ def _read_base(
     built_in = list_playable_scenarios()
     if name not in built_in and not document.trust.can_name_files(document.folder):
         raise node.error(packs.no_file_message(name))
-    try:
+    with node.report(ScenarioError):
         ref = built_in[name] if name in built_in else library.find_ref(beside, built_in)
         raw = _read_bytes(ref)
-    except ScenarioError as error:
-        raise node.error(str(error)) from None
     if (bytes_left := bytes_left - len(raw)) < 0:
         limit = format_bytes(MAX_SCENARIO_BYTES)
         raise node.error(f"the files that a scenario extends are at most {limit} together")

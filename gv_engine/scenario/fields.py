@@ -74,6 +74,15 @@ class YamlNode:
         """Return the error about this value; an empty message if it has been reported before."""
         return FieldError(self, message)
 
+    @contextmanager
+    def report(self, *kinds: type[Exception]) -> Iterator[None]:
+        """Context manager: raise an exception of these `kinds` again as an error about this
+        value."""
+        try:
+            yield
+        except kinds as error:
+            raise self.error(str(error)) from None
+
     @property
     def plain(self) -> Any:
         """The value as Python objects without source positions: a dict, a list or a scalar."""
@@ -275,10 +284,8 @@ def text(node: YamlNode) -> str:
 def read_name(node: YamlNode) -> str:
     """Return the name in `node`; raise `FieldError` unless it is one line of text without control
     characters."""
-    try:
+    with node.report(ValueError):
         return check_line(text(node), "name")
-    except ValueError as error:
-        raise node.error(str(error)) from None
 
 
 def integer(node: YamlNode, minimum: int, maximum: int) -> int:

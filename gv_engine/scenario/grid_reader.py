@@ -172,19 +172,6 @@ _T = TypeVar("_T")
 _D = TypeVar("_D")
 
 
-def read_document(document: Document, numbering: TypeIds) -> dict[str, Any]:
-    """Return the keyword arguments with which a `Scenario` is made from `document`, a scenario file
-    that has been parsed.
-
-    Args:
-        numbering: numbering of the object types of all scenarios that are played together.
-
-    Raises:
-        ScenarioError: with all problems.
-    """
-    return _Reader(document, numbering).read_fields()
-
-
 class TopLevel:
     """Base of readers of a document's top-level keys; collects all errors.
 
@@ -232,7 +219,7 @@ class TopLevel:
             )
 
 
-class _Reader(TopLevel):
+class GridReader(TopLevel):
     """Reader of a grid scenario's document."""
 
     def __init__(self, document: Document, numbering: TypeIds) -> None:
@@ -282,22 +269,17 @@ class _Reader(TopLevel):
         all_seen = Call(REGISTRIES[Phase.VISIBILITY]["fully_transparent"], {})
         visibility = (all_seen,) if own else sight
         levels = self.read_reset(objects, colors)
-        self.mission = self.key(
-            "mission", lambda node: missions.read_mission(self.draws, node, objects, colors), None
-        )
+        read_mission = missions.MissionReader(self.draws, objects, colors).read
+        self.mission = self.key("mission", read_mission, None)
         resets = map(self.mission.wrap_reset, levels) if self.mission else levels
         # agents without a cell in the level get one
         settling = [Call(get_system(settle), {})] if self.agents.kinds else []
         calls: dict[Phase, tuple[Call, ...]] = {
             Phase.RESET: (*resets, *settling),
-            Phase.TRANSITION: self.key(
-                "transition_functions", self.make_list_reader(Phase.TRANSITION), ()
-            ),
-            Phase.REWARD: self.key("reward_functions", self.make_list_reader(Phase.REWARD), ()),
-            Phase.TERMINATING: self.key(
-                "terminating_function", lambda n: (self.read_test(n, True),), ()
-            ),
-            Phase.SUCCESS: self.key("success_function", lambda n: (self.read_test(n, False),), ()),
+            Phase.TRANSITION: self.read_rules("transition_functions", Phase.TRANSITION),
+            Phase.REWARD: self.read_rules("reward_functions", Phase.REWARD),
+            Phase.TERMINATING: self.key("terminating_function", self.read_test, ()),
+            Phase.SUCCESS: self.key("success_function", lambda n: self.read_test(n, False), ()),
             Phase.VISIBILITY: visibility,
             Phase.OBSERVATION: own,
             Phase.RENDERING: (Call(REGISTRIES[Phase.RENDERING]["draw_state_and_observation"], {}),),
@@ -382,11 +364,11 @@ class _Reader(TopLevel):
             raise node.error(f"{node.text} belongs to every space; leave it out")
         return index
 
-    def make_list_reader(self, phase: Phase) -> Callable[[YamlNode], tuple[Call, ...]]:
-        """Return a function that reads the list of a phase's functions."""
-        return lambda node: self.read.read_calls(node, phase, processors=True)
+    def read_rules(self, key: str, phase: Phase) -> tuple[Call, ...]:
+        """Return the calls of the functions of a phase that the list under `key` names."""
+        return self.key(key, partial(self.read.read_calls, phase=phase, processors=True), ())
 
-    def read_test(self, node: YamlNode, processors: bool) -> Call:
+    def read_test(self, node: YamlNode, processors: bool = True) -> tuple[Call, ...]:
         """Read the one terminating function that `node` names and return its call; with
         `processors`, an esper.Processor is allowed, too."""
         if isinstance(node.value, list):
@@ -394,7 +376,7 @@ class _Reader(TopLevel):
                 "found a list, expected one function; several go into "
                 "{name: reduce_any, terminating_functions: […]}"
             )
-        return self.read.read_call(node, Phase.TERMINATING, processors=processors)
+        return (self.read.read_call(node, Phase.TERMINATING, processors=processors),)
 
     def read_observation(self, node: YamlNode) -> tuple[Call, ...]:
         """Read the area that agents see and the function that decides which cells are visible, or
@@ -476,7 +458,10 @@ class _Reader(TopLevel):
                     f"found {list(size)}, smaller than the level of {list(shape)}",
                 )
         height, width = round_up_size(size[0]), round_up_size(size[1])
-        types = self.find_types((*objects, *seen))
+        spawned = {*objects, *seen, *self.names.list_grid_types()}
+        # rules may create objects of all built-in types and all types of the scenario
+        known = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
+        types = tuple(kind for kind in known if kind.index in spawned)
         in_cell = max(self.depth, 2 if BOX in objects else 1)
         in_cell += any(kind.layer == GROUND for kind in types)
         capacity = self.key(
@@ -487,13 +472,6 @@ class _Reader(TopLevel):
         capacity += len(self.agents.bodies) - 1
         components = self.find_components(types)
         return Layout(height, width, capacity, components, types, drawn, self.agents.bodies)
-
-    def find_types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
-        """Return all types of which rules may create objects: those numbered in `objects`, all
-        built-in types and all of the scenario."""
-        spawned = {*objects, *self.names.list_grid_types()}
-        types = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
-        return tuple(kind for kind in types if kind.index in spawned)
 
     def find_components(self, types: tuple[ObjectType, ...]) -> tuple[type, ...]:
         """Return the component classes of the worlds: the built-in ones, then those of the scenario

@@ -206,19 +206,7 @@ class MissionSpec:
         return Call(get_system(set_mission), {"reset_function": reset, **self.arguments})
 
 
-def read_mission(
-    draws: RandomValues, node: YamlNode, objects: Sequence[int], colors: Sequence[int]
-) -> MissionSpec:
-    """Read the mission that a scenario file gives its agents under `mission`.
-
-    Args:
-        draws: random values of the level.
-        objects, colors: indices that may occur.
-    """
-    return _Reader(draws, objects, colors).read(node)
-
-
-class _Reader:
+class MissionReader:
     """Reader of the key `mission`; collects all errors."""
 
     def __init__(self, draws: RandomValues, objects: Sequence[int], colors: Sequence[int]) -> None:

@@ -85,26 +85,15 @@ def is_mixture(document: Document) -> bool:
     return isinstance(document.root.value, dict) and MIXTURE in document.root.value
 
 
-def read_mixture(
-    document: Document, members: tuple[Scenario, ...], find: FindDocument, read: ReadScenario
-) -> dict[str, Any]:
-    """Return the keyword arguments with which the `Scenario` of a mixture of several scenarios is
-    made from its parsed file.
+class MixtureReader(TopLevel):
+    """Reader of a mixture's document; collects all errors.
 
     Args:
-        members: scenarios of the mixture if they were read before, else ().
+        document: document of the mixture.
         find: function that returns the document of a member, from a document or from an
             argument of `gv_engine.scenario.library.find_ref`.
         read: function that reads a scenario from its document and the shared numbering.
-
-    Raises:
-        ScenarioError: with all problems.
     """
-    return _Reader(document, find, read).read_fields(members)
-
-
-class _Reader(TopLevel):
-    """Reader of a mixture's document; collects all errors."""
 
     def __init__(self, document: Document, find: FindDocument, read: ReadScenario) -> None:
         super().__init__(document)
@@ -115,7 +104,7 @@ class _Reader(TopLevel):
 
     def read_fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
         """Return the keyword arguments with which the mixture's `Scenario` is made; `members` are
-        its scenarios if they are known, else ()."""
+        its scenarios if they were read before, else (). Raise a ScenarioError with all problems."""
         self.entries = fields.read_fields(
             self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS
         )

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from gv_engine.rules.errors import shorten
 from gv_engine.rules.objects import VIEWS
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import ErrorCollector, Key, KeyTable, NodeBuilder, YamlNode
+from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, Key, KeyTable, NodeBuilder, YamlNode
 from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
 from gv_engine.scenario.library import VARIANTS
 
@@ -36,8 +36,6 @@ _ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
 _RUN = re.compile(r"(?<!\d)(\d+)(\D)")
 _METADATA = re.compile(r"\s*(title|author|solution)\s*:\s*(.*)", re.IGNORECASE)
 _MOVES = re.compile(r"[udlrUDLR\s]+")
-_MAX_SIDE = 512
-"""Maximum number of cells of a row, and of rows of a level."""
 
 
 @dataclass
@@ -81,8 +79,8 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
                     yield last
                 last, ahead = SokobanLevel(number, ahead, author), ""
             last.rows.extend(_expand_row(line, number))
-            if len(last.rows) > _MAX_SIDE:
-                raise ValueError(f"line {number} belongs to a level of more than {_MAX_SIDE} rows")
+            if len(last.rows) > MAX_SIDE:
+                raise ValueError(f"line {number} belongs to a level of more than {MAX_SIDE} rows")
             drawing, solving = True, False
             continue
         drawing = False
@@ -122,11 +120,11 @@ def _expand_row(line: str, line_number: int) -> list[str]:
     rows = [line.rstrip()]
     if _ENCODED.fullmatch(line):
         runs = [times for times, _ in _RUN.findall(line)]
-        if sum(int(times) if len(times) < 7 else _MAX_SIDE**2 + 1 for times in runs) > _MAX_SIDE**2:
+        if sum(int(times) if len(times) < 7 else MAX_SIDE**2 + 1 for times in runs) > MAX_SIDE**2:
             raise ValueError(f"line {line_number} is longer than any level")
         rows = _RUN.sub(lambda run: int(run[1]) * run[2], line.rstrip()).split("|")
-    if max(map(len, rows)) > _MAX_SIDE:
-        raise ValueError(f"line {line_number} is longer than {_MAX_SIDE} cells")
+    if max(map(len, rows)) > MAX_SIDE:
+        raise ValueError(f"line {line_number} is longer than {MAX_SIDE} cells")
     return rows
 
 
@@ -191,8 +189,8 @@ def _read_side(root: Element, name: str) -> int:
     """Return the height or width of a map in cells, from the XML attribute `name` of its root
     element."""
     text = root.get(name, "")
-    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= fields.MAX_SIDE):
-        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {fields.MAX_SIDE}")
+    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= MAX_SIDE):
+        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {MAX_SIDE}")
     return int(text)
 
 
@@ -409,8 +407,7 @@ def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iter
         for item in node.value:
             yield from _read_levels(item, folder, files)
     elif isinstance(node.value, dict):
-        problems = ErrorCollector("")
-        entries = fields.read_fields(problems, node, _LEVEL_KEYS)
+        entries = fields.read_fields(ErrorCollector(""), node, _LEVEL_KEYS)
         for key in node.value.keys() - entries.keys():
             raise node.value[key].error(f"unknown key {key!r}{fields.suggestion(key, _LEVEL_KEYS)}")
         if "map" not in entries:

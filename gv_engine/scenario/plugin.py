@@ -113,10 +113,6 @@ class AnyScenario(Protocol):
     def with_(self, **changes: Any) -> AnyScenario: ...
 
 
-SystemTable = list[tuple[str, list[tuple[str, str, str]]]]
-"""(scenario name, [(phase, system, place), ...]) in order."""
-
-
 class DomainPlugin(Protocol):
     """Interface of a domain's plugin module."""
 
@@ -148,9 +144,6 @@ class DomainPlugin(Protocol):
     def list_schedules(self, scenario: Any) -> Schedules:
         """Return the scenario's name, or the name of each member of a mixture, with its calls by
         phase."""
-
-    def list_systems(self, scenario: Any) -> SystemTable:
-        """Return a table of the systems of the scenario, or of each member of a mixture."""
 
     def check_scenario(
         self,

@@ -159,15 +159,20 @@ def _function_entry(functions: fields.FunctionSchema) -> JsonSchema:
     return any_of(*bare, entry, *functions.other_entries)
 
 
-def _parameters_schema(system: System, extra_keys: fields.KeyTable) -> JsonSchema:
-    """Return a JSON schema condition: if the entry's `name` is this built-in system, only its
-    parameters and `extra_keys` are allowed."""
-    parameters: fields.KeyTable = {
+def argument_keys(system: System) -> fields.KeyTable:
+    """Return the keys of a system's arguments in a scenario file, by name."""
+    return {
         parameter.name: Key(kind.words, kind.form, parameter.required)
         for parameter in system.parameters
         if parameter.name not in system.tables
         for kind in [find_value_kind(parameter)]
     }
+
+
+def _parameters_schema(system: System, extra_keys: fields.KeyTable) -> JsonSchema:
+    """Return a JSON schema condition: if the entry's `name` is this built-in system, only its
+    parameters and `extra_keys` are allowed."""
+    parameters = argument_keys(system)
     condition = {"properties": {"name": {"const": system.name}}, "required": ["name"]}
     names = ["name", *extra_keys, *parameters]
     then = {**object_schema(parameters), "propertyNames": {"enum": names}}

@@ -398,10 +398,8 @@ class NameResolver:
                 )
             if not self._is_allowed(thing):
                 raise self._foreign_error(node, thing)
-            try:
+            with node.report(TypeError):
                 return rule_modules.make_processor_system(thing, phase)
-            except TypeError as error:
-                raise node.error(str(error)) from None
         system = system_of(thing)
         if system is None:
             return self._adapt_state_function(node, thing, phase)

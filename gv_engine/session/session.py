@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,6 +41,11 @@ _TRIES = 2  # reloads that let the player step meanwhile, before one blocks
 _INEXACT = "This is not how it was: a rule remembers something outside of the world"
 
 
+def _delegate(path: str) -> Any:
+    """Return a property that reads the attribute at `path`."""
+    return property(attrgetter(path))
+
+
 class Session:
     """Interactive session of one scenario, without a window.
 
@@ -54,9 +60,32 @@ class Session:
 
     Attributes:
         message: text for the player, shown with the frame.
+        scenario: current scenario; `reload` and `change_scenario` replace it.
+        title: name of the scenario.
+        seed: seed of the current episode.
+        position: number of steps from the beginning of the episode to the current state.
+        length: number of steps of the episode, undone steps included.
+        outcome: end of the episode at the current state: `terminated`, `truncated`, or empty.
+        actions: texts of the actions.
+        agents: names of the agents.
+        commands: key commands of this level only.
+        wait: action that lets time pass in real-time play; empty if the level has none.
+        pack_level: current level of a pack; None outside of packs.
     """
 
     message: str
+    scenario: Playable = _delegate("_timeline.scenario")
+    title: str = _delegate("scenario.name")
+    seed: int = _delegate("_timeline.seed")
+    position: int = _delegate("_timeline.position")
+    length: int = _delegate("_timeline.length")
+    _episode: Episode = _delegate("_timeline.episode")
+    outcome: str = _delegate("_episode.outcome")
+    actions: Sequence[str] = _delegate("_episode.actions")
+    agents: Sequence[str] = _delegate("_episode.agents")
+    commands: tuple[KeyCommand, ...] = _delegate("_episode.commands")
+    wait: str = _delegate("_episode.wait")
+    pack_level: PackLevel | None = _delegate("scenario.document.pack_level")
 
     def __init__(self, scenario: Playable, seed: int | None = None) -> None:
         seed = int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed
@@ -113,49 +142,14 @@ class Session:
     # ---- current state -------------------------------------------------------------------
 
     @property
-    def scenario(self) -> Playable:
-        """Current scenario; `reload` and `change_scenario` replace it."""
-        return self._timeline.scenario
-
-    @property
-    def title(self) -> str:
-        """Name of the scenario."""
-        return self.scenario.name
-
-    @property
     def sprite_folders(self) -> tuple[Path, ...]:
         """Folders with the scenario's own sprites."""
         return sprite_folders(self.scenario)
 
     @property
-    def seed(self) -> int:
-        """Seed of the current episode."""
-        return self._timeline.seed
-
-    @property
-    def position(self) -> int:
-        """Number of steps from the beginning of the episode to the current state."""
-        return self._timeline.position
-
-    @property
-    def length(self) -> int:
-        """Number of steps of the episode, undone steps included."""
-        return self._timeline.length
-
-    @property
-    def outcome(self) -> str:
-        """End of the episode at the current state: `terminated`, `truncated`, or empty."""
-        return self._episode.outcome
-
-    @property
     def past_steps(self) -> Sequence[TimelineStep]:
         """Steps from the beginning of the episode to the current state."""
         return self._timeline.steps[: self.position]
-
-    @property
-    def _episode(self) -> Episode:
-        """Episode of the current timeline."""
-        return self._timeline.episode
 
     def frame(self) -> Any:
         """Return what is drawn of the current state; in a grid a `gv_engine.rules.objects.Frame`.
@@ -217,29 +211,9 @@ class Session:
     # ---- agents and actions --------------------------------------------------------------
 
     @property
-    def actions(self) -> Sequence[str]:
-        """Names of the level's actions."""
-        return self._episode.actions
-
-    @property
-    def agents(self) -> Sequence[str]:
-        """Names of the agents."""
-        return self._episode.agents
-
-    @property
     def controlled(self) -> str:
         """Name of the agent that the player controls."""
         return self._episode.agents[self._episode.controlled]
-
-    @property
-    def commands(self) -> tuple[KeyCommand, ...]:
-        """Key commands of this level only."""
-        return self._episode.commands
-
-    @property
-    def wait(self) -> str:
-        """Action that lets time pass in real-time play; empty if the level has none."""
-        return self._episode.wait
 
     def supports_command(self, name: str) -> bool:
         """Return whether the key command called `name` can do something in the current level."""
@@ -395,11 +369,6 @@ class Session:
             self.message = "There is no game after this"
 
     # ---- episodes and levels -------------------------------------------------------------
-
-    @property
-    def pack_level(self) -> PackLevel | None:
-        """Current level of a pack; None outside of packs."""
-        return self.scenario.document.pack_level
 
     @property
     def is_lost(self) -> bool:

@@ -482,8 +482,7 @@ class MathyEnv:
         """Return the error message for an invalid `action`, which stands for the `pair` of a rule
         and a node: what is wrong, and what is allowed."""
         rule, node = pair
-        text = state.agent.problem
-        start = f"action {action!r} is invalid in {text!r}: "
+        start = f"action {action!r} is invalid in {state.agent.problem!r}: "
         if not 0 <= rule < len(self.rules):
             return f"{start}rule {rule}, allowed are 0 to {len(self.rules) - 1}"
         if not 0 <= node < state.root.size:

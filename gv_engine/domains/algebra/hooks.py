@@ -14,7 +14,7 @@ from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.rollout.policy import Policy, PolicyError, load_policy
 from gv_engine.rules.objects import ExpressionFrame
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.plugin import CheckReport, Schedules, SystemTable, list_schedule_systems
+from gv_engine.scenario.plugin import CheckReport, Schedules
 
 _MAX_STEPS = 200  # of an episode; most faults show early
 
@@ -161,11 +161,6 @@ def describe_size(scenario: AlgebraScenario) -> str:
 def list_schedules(scenario: AlgebraScenario) -> Schedules:
     """Return the name of the scenario with its calls in order."""
     return [(scenario.name, scenario.order)]
-
-
-def list_systems(scenario: AlgebraScenario) -> SystemTable:
-    """Return the name of the scenario with its systems in order."""
-    return [(name, list_schedule_systems(schedule)) for name, schedule in list_schedules(scenario)]
 
 
 def check_scenario(
