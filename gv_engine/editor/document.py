@@ -274,7 +274,6 @@ class EditorDocument:
 
 # ---- opening -------------------------------------------------------------------------------------
 
-_STARTERS = Path(__file__).parent / "starters"
 STARTERS = {
     "blank": "An empty level",
     "room": "A room with an exit",
@@ -326,7 +325,7 @@ def new_document(starter: str, file: Path | None = None, **options: Any) -> Edit
         options: as for `open_document`.
     """
     trust, settings = split_options(options)
-    text = (_STARTERS / f"{starter}.yaml").read_text("utf-8")
+    text = (Path(__file__).parent / "starters" / f"{starter}.yaml").read_text("utf-8")
     return EditorDocument(TextBuffer(text, file), trust=trust, settings=settings)
 
 

@@ -315,7 +315,6 @@ _BUILDS_LEVELS = (
     *("reset_function", "maps", "symmetries", "room", "rooms", "place", "reachable", "tries"),
 )
 """Keys of levels that are generated at reset."""
-_SPACES = ("state_space", "observation_space")
 
 
 class MapModel:
@@ -475,7 +474,7 @@ class MapModel:
             "objects": dict.fromkeys(str(thing["object"]) for thing in parts if "object" in thing),
             "colors": dict.fromkeys(str(thing["color"]) for thing in parts if "color" in thing),
         }
-        for space in _SPACES:
+        for space in ("state_space", "observation_space"):
             for key, names in names_by_key.items():
                 path: KeyPath = (space, key)
                 count = list_length(text, path)

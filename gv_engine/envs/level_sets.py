@@ -332,8 +332,8 @@ def compute_content_keys(
     mixed = _mix_bits(own_keys + inner_keys) * rows["alive"]
     keys: NDArray[np.uint64] = mixed.sum(1, dtype=np.uint64)
     scalars = [rows[name] for name in ("member", "height", "width")]
-    for k in np.flatnonzero(is_read.any(axis=0)):
-        scalars.append(np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0))
+    read = np.flatnonzero(is_read.any(axis=0))
+    scalars += [np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0) for k in read]
     for values in scalars:
         keys += _mix_bits(_to_words(values) ^ next(salts))
     return keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -717,13 +717,10 @@ def _resolve_scalar(text: str) -> str | bool | int | float | None:
     if text.lower() in _NAMED_SCALARS:
         return _NAMED_SCALARS[text.lower()]
     if len(text) <= _MAX_NUMBER_LENGTH and any(character.isdigit() for character in text):
-        try:
+        with suppress(ValueError):
             return int(text, 0)
-        except ValueError:
-            try:
-                return float(text)
-            except ValueError:
-                pass
+        with suppress(ValueError):
+            return float(text)
     return text
 
 

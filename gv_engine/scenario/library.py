@@ -38,8 +38,6 @@ _MAP_OPTIONS = {"legend", "symmetries"}
 
 _NAME_KEYS = "name", "object", "scenario"
 """Keys that name an entry of a list."""
-_NOT_NAMED_BY_OBJECT = {"mission"}
-"""Keys of entries that are not named by their `object`."""
 
 
 def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
@@ -87,7 +85,8 @@ def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
         below = _as_mapping(below, "name")
     if not isinstance(below.value, dict):
         return above
-    if key not in _NOT_NAMED_BY_OBJECT and _has_other_name(below.value, above.value):
+    # a mission is not named by its `object`
+    if key != "mission" and _has_other_name(below.value, above.value):
         return above
     return replace(below, value=_merge_entries(below.value, above.value))
 

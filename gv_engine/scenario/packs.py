@@ -261,7 +261,6 @@ SOKOBAN = (".xsb", ".sok")
 """Suffixes of files that are scenarios by themselves."""
 _BOARD = re.compile(rb"(?:[ \t]*(?:;.*)?\r?\n)*[ \t]*#[#@$.*+_ -]*\r?(?:\n|$)")
 """Pattern of a file that begins with a row of a board, maybe after comments."""
-_SOKOBAN_RULES = "sokoban"
 _MAX_FILE_BYTES = 2**20
 """Maximum size of a file of levels, or of a tileset."""
 _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
@@ -344,7 +343,7 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
 def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
     """Return the scenario for a file that holds only levels: it extends the built-in scenario
     `sokoban`."""
-    text = {"extends": _SOKOBAN_RULES, LEVELS: file.name}
+    text = {"extends": "sokoban", LEVELS: file.name}
     return NodeBuilder(problems).from_python(text, YamlNode(None, line=1))
 
 

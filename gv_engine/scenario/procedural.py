@@ -23,7 +23,7 @@ from components.core import FLOOR
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import JsonSchema, Key, KeyTable, YamlNode
+from gv_engine.scenario.fields import Key, KeyTable, YamlNode
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.map import SYMBOL_KEYS, LevelSource, MapReader, Symbol, read_symbol
 from gv_engine.scenario.random_values import make_row, make_table
@@ -195,7 +195,6 @@ _REACHED: KeyTable = {
     "things": Key("Start and ends of the paths: [agent, Exit].", _LIST),
     "through": Key("Objects that paths may cross.", _LIST),
 }
-_REGIONS: JsonSchema = fields.map_of({"type": ["string", "array", "object"]})
 
 PROCEDURAL_KEYS: KeyTable = {
     "draw": Key(
@@ -209,7 +208,7 @@ PROCEDURAL_KEYS: KeyTable = {
         fields.unique_list(fields.enum_schema(["turn", "mirror"])),
     ),
     "room": Key("[height, width] of a walled room, in place of a map.", fields.PAIR),
-    "rooms": Key("Regions by name.", _REGIONS),
+    "rooms": Key("Regions by name.", fields.map_of({"type": ["string", "array", "object"]})),
     "place": Key(
         "Objects for random free cells, in order.",
         fields.list_of(

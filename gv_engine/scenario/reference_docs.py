@@ -37,7 +37,6 @@ from gv_engine.scenario.resources import HOME
 from systems import building, queries
 
 _ANY_OBJECT: JsonSchema = {"type": "object"}
-_NULL: JsonSchema = {"type": "null"}
 _PARAMETER_VALUE: JsonSchema = {
     "description": "The value of a parameter, or what is worked out from some.",
     "type": "string",
@@ -85,7 +84,7 @@ def make_schema() -> dict[str, Any]:
         "allOf": [fields.SCENARIO],
         "definitions": {
             "value": _PARAMETER_VALUE,
-            "changed": any_of(_PARAMETER_VALUE, _NULL),
+            "changed": any_of(_PARAMETER_VALUE, {"type": "null"}),
             **definitions,
         },
     }
@@ -293,10 +292,10 @@ def list_chapters() -> list[Chapter]:
         chapters.append((title, _list_key_topics(file_format.keys)))
         if mixture_keys := file_format.mixture_keys:
             chapters.append(("Scenario files: mixtures", _list_key_topics(mixture_keys)))
-    for phase in _KEYS:
-        chapters.append(
-            (f"{phase.name}: {phase.label}s", [*map(_system_topic, list_built_in(phase))])
-        )
+    chapters += [
+        (f"{phase.name}: {phase.label}s", [*map(_system_topic, list_built_in(phase))])
+        for phase in _KEYS
+    ]
     grid_types = (kind for kind in built_in_types() if kind.in_grid)
     return [
         *chapters,

@@ -30,12 +30,10 @@ from gv_engine.rules.objects import RULE_MODULE_PREFIX, SEPARATOR, is_engine_mod
 from gv_engine.rules.system import Parameter, Phase, System, system_of
 from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.resources import PACKAGE, SCENARIOS
+from gv_engine.scenario.resources import PACKAGE, SCENARIOS, SIBLINGS
 
 ENTRY_POINT_GROUP = "gv_engine.rules"
 """Entry point group by which installed packages declare modules that scenarios may name."""
-
-_ENGINE_PACKAGES = ("components", "systems")
 
 
 class Consent(TypedDict, total=False):
@@ -134,7 +132,7 @@ class Trust:
             source: the file or module as the scenario names it.
         """
         is_file = is_file_reference(source)
-        if not is_file and _is_below(source, _ENGINE_PACKAGES):
+        if not is_file and _is_below(source, SIBLINGS):
             return ""
         if not self.code:
             return "Python code is switched off (--no-code, code=False)"
