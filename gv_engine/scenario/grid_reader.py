@@ -12,14 +12,7 @@ from components.core import NONE, Mission
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.geometry import USUAL_ACTIONS
-from gv_engine.rules.objects import (
-    GROUND,
-    OBJECT_TYPES,
-    USUAL_COLORS,
-    VIEWS,
-    ObjectType,
-    ObjectTypes,
-)
+from gv_engine.rules.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, VIEWS, ObjectTypes
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario import definitions, fields, missions
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
@@ -320,7 +313,9 @@ class GridReader(TopLevel):
         parts = (part for call in listed for part in call.walk())
         asking = dict.fromkeys(part.name for part in parts if missions.reads_mission(part.system))
         # an author's own component of that name is no mission
-        if asking and column_name(Mission) not in map(column_name, self.find_components(())):
+        if asking and column_name(Mission) not in map(
+            column_name, self.find_components(ObjectTypes(()))
+        ):
             self.problems.add(
                 self.missing_node("mission"),
                 f"missing, and needed by {', '.join(asking)}; write one: "
@@ -470,10 +465,10 @@ class GridReader(TopLevel):
         draws = is_procedural(reset) or (self.mission is not None and self.mission.arguments)
         drawn = self.draws.capacity if draws else 0
         capacity += len(self.agents.bodies) - 1
-        components = self.find_components(types)
+        components = self.find_components(ObjectTypes(types))
         return Layout(height, width, capacity, components, types, drawn, self.agents.bodies)
 
-    def find_components(self, types: tuple[ObjectType, ...]) -> tuple[type, ...]:
+    def find_components(self, types: ObjectTypes) -> tuple[type, ...]:
         """Return the component classes of the worlds: the built-in ones, then those of the scenario
         and of `types`, sorted by column name."""
         built_in = built_in_components()

@@ -342,8 +342,7 @@ def _find_closing(node: YamlNode, text: str, start: int) -> int:
     raise node.error(f"found {node.summary}, in which a parenthesis is not closed{hint}")
 
 
-_Operators = Mapping[type[ast.AST], Callable[..., Any]]
-_OPERATORS: _Operators = {
+_OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,

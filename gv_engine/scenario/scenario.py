@@ -27,14 +27,8 @@ from gv_engine.rules.geometry import Area, action_name
 from gv_engine.rules.objects import OBJECT_TYPES, Canvas, Frame, ObjectTypes
 from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy, describe_ending
-from gv_engine.scenario.document import (
-    Document,
-    ImmutableScenario,
-    ScenarioIdentity,
-    list_watched_files,
-    read_file,
-    read_mapping,
-)
+from gv_engine.scenario import document
+from gv_engine.scenario.document import Document, ImmutableScenario, ScenarioIdentity, read_file
 from gv_engine.scenario.grid_reader import GridReader, find_shapes
 from gv_engine.scenario.layout import Layout, repair_rows, round_up_size
 from gv_engine.scenario.library import find_ref
@@ -137,7 +131,7 @@ class Scenario(ImmutableScenario):
         """
         trust, settings = split_options(options)
         if isinstance(source, Mapping):
-            return cls.read(read_mapping(source, Path(folder or "."), trust, settings))
+            return cls.read(document.read_mapping(source, Path(folder or "."), trust, settings))
         return cls.read(read_file(find_ref(source, list_playable_scenarios()), trust, settings))
 
     @classmethod
@@ -373,7 +367,7 @@ class Scenario(ImmutableScenario):
     def watched_files(self) -> tuple[Path, ...]:
         """Return the files that the scenario was read from, and all Python files that it may
         import; a change of one of them calls for `reload`."""
-        own = list_watched_files(self.document, self.code)
+        own = document.list_watched_files(self.document, self.code)
         return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched_files())}))
 
     def reload(self) -> Scenario:

@@ -17,19 +17,12 @@ from gv_engine.rules.errors import RuleError, ScenarioError, Stopped, StoppedErr
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import make_rule_error
+from gv_engine.session import timeline
 from gv_engine.session.catalogue import level_beside, size_variants
 from gv_engine.session.episode import ACTION_SEPARATOR, Episode, Playable, PolicyInput, make_episode
 from gv_engine.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.session.sprite_paths import sprite_folders
-from gv_engine.session.timeline import (
-    EpisodeSummary,
-    SessionHistory,
-    Timeline,
-    Watch,
-    replay_timeline,
-    run_generator,
-    timeline_differences,
-)
+from gv_engine.session.timeline import EpisodeSummary, SessionHistory, Timeline, run_generator
 
 if TYPE_CHECKING:
     from gv_engine.rollout.policy import Policy
@@ -90,7 +83,7 @@ class Session:
     def __init__(self, scenario: Playable, seed: int | None = None) -> None:
         seed = int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed
         try:
-            watch = Watch(scenario.watched_files())
+            watch = timeline.Watch(scenario.watched_files())
             self._open(Timeline(scenario, make_episode(scenario), seed, watch))
         except (Exception, Stopped) as error:  # any error of a custom rule
             raise make_rule_error(error) from error
@@ -549,7 +542,7 @@ class Session:
         old = self.before_reload()
         if old is None or old.position != self.position:
             return []
-        return timeline_differences(old._timeline, self._timeline)
+        return timeline.timeline_differences(old._timeline, self._timeline)
 
     def seek_first_difference(self) -> None:
         """Go to the first step that differs from the episode before the last reload, or from the
@@ -590,7 +583,7 @@ class Session:
         """
         for attempt in count():
             old, steps = self._timeline, [*self._timeline.steps]
-            watch = Watch(old.scenario.watched_files())
+            watch = timeline.Watch(old.scenario.watched_files())
             try:
                 work = self._replay_reloaded(old, watch)
                 # the last attempt blocks, so that further steps cannot delay the end
@@ -612,7 +605,9 @@ class Session:
         difference = self.difference
         return "Reloaded" if difference is None else f"Reloaded: {difference.message}"
 
-    def _replay_reloaded(self, old: Timeline, watch: Watch) -> Generator[None, None, Timeline]:
+    def _replay_reloaded(
+        self, old: Timeline, watch: timeline.Watch
+    ) -> Generator[None, None, Timeline]:
         """Read the scenario of the timeline `old` again, take its steps again with the new rules,
         and return the new timeline; `watch` has the state of the files that are read.
 
@@ -624,7 +619,7 @@ class Session:
         if len(old.episode.agents) > 1:
             episode.controlled, episode.partners = old.episode.controlled, old.episode.partners
         base = old if old.has_new_steps or not old.comparison else old.comparison.timeline
-        new = yield from replay_timeline(base, scenario, episode, watch)
+        new = yield from timeline.replay_timeline(base, scenario, episode, watch)
         episode.frame("")
         return new
 

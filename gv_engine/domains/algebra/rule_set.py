@@ -18,20 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.domains.algebra import expression, library
-from gv_engine.domains.algebra.expression import (
-    ADD,
-    CONSTANT,
-    DIVIDE,
-    EQUAL,
-    FACTORIAL,
-    MULTIPLY,
-    SUBTRACT,
-    SYMBOLS,
-    VARIABLE,
-    Node,
-    NodeKind,
-    is_equivalent,
-)
+from gv_engine.domains.algebra.expression import CONSTANT, MULTIPLY, SYMBOLS, Node, NodeKind
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as mathy_rules
 from gv_engine.rules.errors import GVEngineError
@@ -73,9 +60,9 @@ _UNEXPLAINED = (RecursionError, IndexError, KeyError, AttributeError, TypeError,
 _TERM = re.compile(r"-?[\da-zA-Z.^!]{1,16}")
 _OPERATOR = re.compile(r"[()]| [-+*/=] ")
 _OPERATORS: tuple[dict[str, NodeKind], ...] = (
-    {" = ": EQUAL},
-    {" + ": ADD, " - ": SUBTRACT},
-    {" * ": MULTIPLY, " / ": DIVIDE},
+    {" = ": expression.EQUAL},
+    {" + ": expression.ADD, " - ": expression.SUBTRACT},
+    {" * ": MULTIPLY, " / ": expression.DIVIDE},
 )
 """Operators by precedence, the lowest first. Parentheses never contain an equation."""
 
@@ -233,7 +220,7 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
             own.right.parent = own
         if kind is CONSTANT:
             own.value = node.value
-        elif kind is VARIABLE:
+        elif kind is expression.VARIABLE:
             own.identifier = node.value
         elif own.left is None or own.right is None:
             own.child, own.child_on_left = own.left or own.right, own.left is not None
@@ -242,15 +229,11 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
     return LibraryTree(convert(node, -1 if depth is None else depth), nodes, sources)
 
 
-_DEFAULT_ATTRIBUTES: dict[NodeKind, dict[str, Any]] = {}
-
-
+@functools.cache
 def _default_attributes(kind: NodeKind) -> dict[str, Any]:
     """Return the attributes of a new mathy_core node of class `kind`. Copying them is four times as
     fast as calling the constructor."""
-    if kind not in _DEFAULT_ATTRIBUTES:
-        _DEFAULT_ATTRIBUTES[kind] = vars(kind())
-    return _DEFAULT_ATTRIBUTES[kind]
+    return vars(kind())
 
 
 # ---- node spans ----------------------------------------------------------------------------------
@@ -316,7 +299,9 @@ class _SpanFinder:
         place = len(self._node_spans)
         self._node_spans.append((0, 0))
         self._subtree_spans.append((0, 0))
-        if node.kind is FACTORIAL and node.right is not None:  # its sign follows the operand
+        if (
+            node.kind is expression.FACTORIAL and node.right is not None
+        ):  # its sign follows the operand
             parts.append(self._find_subtree(node.right))
             own = self._match_node(node)
         else:
@@ -558,7 +543,7 @@ class RuleSet(Sequence[library.BaseRule]):
         except RewriteError as error:
             self._record_failure(number, root, node, error)
             return False
-        if is_equivalent(root, result):
+        if expression.is_equivalent(root, result):
             return True
         self._record_failure(number, root, node, f"it changes the value: {text}")
         return False
