@@ -61,7 +61,7 @@ class IndexGrid(ObservationEncoder):
             scenario.area.shape, representations.observer_pose(scenario)
         )
         # a copy of the cells, which a representation may return themselves
-        self._fresh = np.ndarray.copy if name == "default" else self._representation.codes
+        self._fresh: Any = np.ndarray.copy if name == "default" else self._representation.codes
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
         """Return new arrays `grid` and `item` with zeros, and the constant `agent_id_grid`, for one

@@ -313,9 +313,8 @@ class GridReader(TopLevel):
         parts = (part for call in listed for part in call.walk())
         asking = dict.fromkeys(part.name for part in parts if missions.reads_mission(part.system))
         # an author's own component of that name is no mission
-        if asking and column_name(Mission) not in map(
-            column_name, self.find_components(ObjectTypes(()))
-        ):
+        no_types = ObjectTypes()
+        if asking and column_name(Mission) not in map(column_name, self.find_components(no_types)):
             self.problems.add(
                 self.missing_node("mission"),
                 f"missing, and needed by {', '.join(asking)}; write one: "

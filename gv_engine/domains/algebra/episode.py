@@ -128,7 +128,7 @@ class AlgebraEpisode(Episode):
 
     def __init__(self, scenario: AlgebraScenario) -> None:
         self.world: ExpressionWorld = scenario.make_world()
-        self._scenario = scenario
+        self._scenario, self.partners = scenario, {}
         self._names = action_names(self.world.env.rules)
 
     @property
@@ -219,7 +219,11 @@ class AlgebraEpisode(Episode):
         """Restore the episode from a snapshot, which may come from another process."""
         self.world.restore(snapshot)
 
-    row, load_row = snapshot, restore
+    row = snapshot
+
+    def load_row(self, row: WorldSnapshot) -> None:
+        """Start the episode from a snapshot."""
+        self.restore(row)
 
     def state(self) -> str:
         """Return a digest of the whole world as 16 hexadecimal digits, the same in every
