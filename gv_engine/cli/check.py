@@ -12,7 +12,7 @@ from gv_engine.scenario.document import read_file
 from gv_engine.scenario.files import path_exists
 from gv_engine.scenario.library import find_ref, list_built_in_grids
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import AnyScenario, get_plugin
+from gv_engine.scenario.plugin import AnyScenario, CheckPlan, get_plugin, list_schedule_systems
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import Watchdog
@@ -115,13 +115,13 @@ def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: 
         ]
         titles = "parameter", "is", "may be", ""
         cli.print_table(titles, parameters, f"{scenario.name}: what may be set")
-    for title, systems in hooks.list_systems(scenario):
+    for title, schedule in hooks.list_schedules(scenario):
+        systems = list_schedule_systems(schedule)
         cli.print_table(
             ("phase", "system", "where"), systems, f"{title}: its systems in their order"
         )
-    report = hooks.check_scenario(
-        scenario, options.episodes, options.seed, options.limit, options.quick, options.policy
-    )
+    how = options.episodes, options.seed, options.limit, options.quick, options.policy
+    report = hooks.check_scenario(scenario, CheckPlan(*how))
     working, faults = _try_parameter_values(scenario, options, source)
     begun = [("begun", ", ".join(working))] if working else []
     cli.print_table(("", ""), [*report.facts, *begun])

@@ -15,19 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gv_engine.editor import text_buffer
 from gv_engine.editor.map_model import MapCell, MapModel, Vocabulary, read_vocabulary
 from gv_engine.editor.rules import RuleList
-from gv_engine.editor.text_buffer import (
-    EditError,
-    KeyPath,
-    TextBuffer,
-    compose_yaml,
-    has_value,
-    put,
-    put_rows,
-    read_scalar,
-    remove,
-)
+from gv_engine.editor.text_buffer import EditError, KeyPath, TextBuffer, compose_yaml, has_value
 from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
 from gv_engine.scenario.document import Document, read_text
 from gv_engine.scenario.fields import ScenarioFormat
@@ -122,9 +113,8 @@ class EditorDocument:
             return False
         self._read = now
         self.scenario, self.faults = None, ()
-        settings = dict(self._settings)
         try:
-            document = read_text(self.buffer.text.encode(), self.level, self.trust, settings)
+            document = read_text(self.buffer.text.encode(), self.level, self.trust, self._settings)
             self.document, self.vocabulary = document, read_vocabulary(document)
         except ScenarioError as error:
             self.faults = self._faults(error)
@@ -222,9 +212,9 @@ class EditorDocument:
     def set_value(self, path: KeyPath, value: Any) -> None:
         """Set the value at the key path `path` of the file to `value`; None removes the key."""
         if value is not None:
-            self.edit(lambda text: put(text, path, value))
+            self.edit(lambda text: text_buffer.put(text, path, value))
         elif has_value(self.buffer.text, path):
-            self.edit(lambda text: remove(text, path))
+            self.edit(lambda text: text_buffer.remove(text, path))
 
     # ---- changes -------------------------------------------------------------------------
 
@@ -284,7 +274,6 @@ class EditorDocument:
 
 # ---- opening -------------------------------------------------------------------------------------
 
-_STARTERS = Path(__file__).parent / "starters"
 STARTERS = {
     "blank": "An empty level",
     "room": "A room with an exit",
@@ -336,7 +325,7 @@ def new_document(starter: str, file: Path | None = None, **options: Any) -> Edit
         options: as for `open_document`.
     """
     trust, settings = split_options(options)
-    text = (_STARTERS / f"{starter}.yaml").read_text("utf-8")
+    text = (Path(__file__).parent / "starters" / f"{starter}.yaml").read_text("utf-8")
     return EditorDocument(TextBuffer(text, file), trust=trust, settings=settings)
 
 
@@ -350,7 +339,7 @@ def _extending_text(source: str) -> str:
     level = levels[int(number or 1) - 1]
     text = f"extends: {name}  # {level.credit}\n"
     text += f"view: {level.view.text}\n" if level.view else ""
-    return put_rows(text, ("map",), level.map.text.rstrip("\n").split("\n"))
+    return text_buffer.put_rows(text, ("map",), level.map.text.rstrip("\n").split("\n"))
 
 
 def _check_domain(text: str, level: ScenarioRef) -> None:
@@ -361,7 +350,7 @@ def _check_domain(text: str, level: ScenarioRef) -> None:
         EditError: the text is no YAML, or of another domain.
     """
     compose_yaml(text)  # broken YAML must be fixed as text
-    name = read_scalar(text, ("domain",)) or next(iter(DOMAINS))
+    name = text_buffer.read_scalar(text, ("domain",)) or next(iter(DOMAINS))
     if name in DOMAINS and not DOMAINS[name].sketch:
         raise EditError(f"{level} is of the domain {name}; levels of grids are edited here")
 

@@ -10,22 +10,9 @@ from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.text_buffer import EditError
 from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import System
-from gv_engine.scenario.calls import find_value_kind
-from gv_engine.scenario.fields import (
-    BOOLEAN,
-    COLOR,
-    DEFINITIONS,
-    OBJECT,
-    TEXT,
-    FunctionSchema,
-    JsonSchema,
-    Key,
-    KeyTable,
-    enum_schema,
-    parse_value,
-)
-from gv_engine.scenario.reference_docs import first_sentence, load_formats
+from gv_engine.scenario import fields
+from gv_engine.scenario.fields import TEXT, FunctionSchema, JsonSchema, Key, KeyTable, parse_value
+from gv_engine.scenario.reference_docs import argument_keys, first_sentence, load_formats
 
 
 class FormField(NamedTuple):
@@ -169,18 +156,11 @@ def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
         return {}
     systems = {system.name: system for system in functions.systems}
     description = first_sentence(systems[name].function) if name in systems else "Which rule it is."
-    keys = {"name": Key(description, enum_schema(systems), required=True), **functions.extra_keys}
-    return {**keys, **argument_keys(systems[name])} if name in systems else keys
-
-
-def argument_keys(system: System) -> KeyTable:
-    """Return the keys with which a scenario file can set parameters of the rule `system`."""
-    return {
-        parameter.name: Key(kind.words, kind.form, parameter.required)
-        for parameter in system.parameters
-        if parameter.name not in system.tables
-        for kind in [find_value_kind(parameter)]
+    keys = {
+        "name": Key(description, fields.enum_schema(systems), required=True),
+        **functions.extra_keys,
     }
+    return {**keys, **argument_keys(systems[name])} if name in systems else keys
 
 
 # ---- lists, and mappings with free keys -------------------------------------------------------
@@ -206,7 +186,7 @@ class FormParts(NamedTuple):
     def fields(self, value: Any) -> list[FormField]:
         """Return the form fields that edit `value`, a list or mapping: a yes-or-no field for each
         possible item, and a field for each other part."""
-        option_key = Key("Whether it is one of them.", BOOLEAN, required=True)
+        option_key = Key("Whether it is one of them.", fields.BOOLEAN, required=True)
         selected = self.usual if value is None else value
         options = ((option, option in selected) for option in self.options)
         option_fields = [make_field(str(o), option_key, has, self.vocab) for o, has in options]
@@ -289,8 +269,7 @@ def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | 
 
 def _resolve(schema: JsonSchema) -> JsonSchema:
     """Return the definition that a schema refers to, or the schema itself."""
-    reference = str(schema.get("$ref", "")).rpartition("/")[2]
-    return DEFINITIONS.get(reference, schema)
+    return fields.DEFINITIONS.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
 
 
 def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
@@ -301,9 +280,9 @@ def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
 def _choices(schema: JsonSchema, vocab: Vocabulary) -> Sequence[Any]:
     """Return all values that the JSON `schema` allows, if they are names from `vocab` or the
     schema, or true and false; [] if the value is typed freely."""
-    if schema == OBJECT:
+    if schema == fields.OBJECT:
         return _object_names(vocab)
-    if schema == COLOR:
+    if schema == fields.COLOR:
         return list(COLORS)
     resolved = _resolve(schema)
     if "enum" in resolved:

@@ -13,18 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR, NONE
-from gv_engine.editor.text_buffer import (
-    EditError,
-    KeyPath,
-    has_comment,
-    has_value,
-    insert,
-    list_length,
-    put,
-    put_rows,
-    read_scalar,
-    remove,
-)
+from gv_engine.editor import text_buffer
+from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, list_length, put, put_rows
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS, GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
@@ -204,10 +194,8 @@ class Brushes:
 
     def __init__(self, vocab: Vocabulary) -> None:
         self.chosen, self.all_things = "Wall", False
-        self._vocab = vocab
         self._colors: dict[str, int] = {}
         self._states: dict[str, int] = {}
-        self.names: list[str] = []
         self.set_vocabulary(vocab)
 
     def set_vocabulary(self, vocab: Vocabulary) -> None:
@@ -327,7 +315,6 @@ _BUILDS_LEVELS = (
     *("reset_function", "maps", "symmetries", "room", "rooms", "place", "reachable", "tries"),
 )
 """Keys of levels that are generated at reset."""
-_SPACES = ("state_space", "observation_space")
 
 
 class MapModel:
@@ -349,7 +336,7 @@ class MapModel:
     ) -> None:
         self._text, self._vocab = text, vocab
         self.path = _map_path(text, variant)
-        drawn = read_scalar(text, self.path)
+        drawn = text_buffer.read_scalar(text, self.path)
         if drawn is None and document is not None and isinstance(document.root.value, dict):
             below = document.root.value.get("map")  # the map of the extended file
             drawn = below.text if below else None
@@ -487,14 +474,14 @@ class MapModel:
             "objects": dict.fromkeys(str(thing["object"]) for thing in parts if "object" in thing),
             "colors": dict.fromkeys(str(thing["color"]) for thing in parts if "color" in thing),
         }
-        for space in _SPACES:
+        for space in ("state_space", "observation_space"):
             for key, names in names_by_key.items():
                 path: KeyPath = (space, key)
                 count = list_length(text, path)
-                listed = [read_scalar(text, (*path, number)) for number in range(count)]
+                listed = [text_buffer.read_scalar(text, (*path, number)) for number in range(count)]
                 for name in names:
                     if count and name not in listed and not name.startswith("$"):
-                        text = insert(text, path, list_length(text, path), name)
+                        text = text_buffer.insert(text, path, list_length(text, path), name)
         return text
 
     def _without_unused(self, text: str, rows: list[list[str]]) -> str:
@@ -506,8 +493,8 @@ class MapModel:
         old_characters = {character for row in self.rows for character in row}
         for character in old_characters - {character for row in rows for character in row}:
             path: KeyPath = ("legend", character)
-            if has_value(text, path) and not has_comment(text, path):
-                text = remove(text, path)
+            if has_value(text, path) and not text_buffer.has_comment(text, path):
+                text = text_buffer.remove(text, path)
         return text
 
     def draw_room(self, corner: MapCell, opposite: MapCell) -> str:
@@ -555,7 +542,7 @@ class MapModel:
         vocab, text = self._vocab, self._text
         for key in _BUILDS_LEVELS:
             if has_value(text, (key,)):
-                text = remove(text, (key,))
+                text = text_buffer.remove(text, (key,))
         text = put_rows(text, ("map",), ["." * grid.shape[1]] * grid.shape[0])
         facing_by_cell = {(y, x): facing for y, x, facing in agents}
         things = []
@@ -567,8 +554,7 @@ class MapModel:
                 symbol = Symbol(FLOOR, 0, NONE)
             symbol = replace(symbol, facing=facing_by_cell.get((y, x)), ground=below)
             things.append(((y, x), vocab.thing_of_symbol(symbol)))
-        model = MapModel(text, None, replace(vocab, agents=0))
-        return model.paint(things, over=False)
+        return MapModel(text, None, replace(vocab, agents=0)).paint(things, over=False)
 
 
 def cells_of_box(corner: MapCell, opposite: MapCell) -> list[MapCell]:

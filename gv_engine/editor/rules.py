@@ -7,23 +7,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from gv_engine.editor.form_fields import argument_keys
 from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, insert, move, put, remove
+from gv_engine.rules import system
 from gv_engine.rules.objects import is_engine_module
-from gv_engine.rules.system import (
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    Parameter,
-    Phase,
-    System,
-    system_of,
-)
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System, system_of
 from gv_engine.scenario.calls import NESTED, TYPES, find_value_kind
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import FieldError, FunctionSchema, KeyTable, YamlNode, parse_value
-from gv_engine.scenario.reference_docs import first_sentence
+from gv_engine.scenario.reference_docs import argument_keys, first_sentence
 from gv_engine.scenario.rule_modules import list_defined_names
 
 _SEVERAL = {"reduce_any": "any of these", "reduce_all": "all of these"}
@@ -210,7 +202,7 @@ class RuleList:
         combined = {"name": "reduce_any", _NESTED: [self._top[part.key].plain, entry]}
         return put(text, (part.key,), combined)
 
-    def _example(self, parameter: Parameter) -> Any:
+    def _example(self, parameter: system.Parameter) -> Any:
         """Return a value for `parameter` of a rule with which the rule works in this level."""
         name, example = parameter.name, find_value_kind(parameter).example
         if phase := NESTED.get(name.removesuffix("s")):

@@ -143,8 +143,7 @@ def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
         return f"{text}{newline}{_format_entry(last, value, 0)}"
     behind = next((n for n, (key, _) in enumerate(within.value) if key.value == after), -1)
     first, end = within.value[0][0], _line_end(text, _end(text, within.value[behind][1]))
-    indent = first.start_mark.column
-    line = _format_entry(last, value, indent)
+    line = _format_entry(last, value, first.start_mark.column)
     if end == len(text) and not text.endswith("\n"):
         return f"{text}\n{line}"
     return _splice(text, end, end, line)
@@ -267,8 +266,7 @@ def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
 def has_comment(text: str, path: KeyPath) -> bool:
     """Return whether the value at the key path `path` in the YAML `text` is followed by a comment
     on the same line."""
-    entry = _require_entry(text, path)
-    end = _end(text, entry.node)
+    end = _end(text, _require_entry(text, path).node)
     return text[end : _line_end(text, end)].lstrip(" ,}]").startswith("#")
 
 

@@ -211,8 +211,7 @@ class GridEnv(ScenarioEnv[Any]):
 
     @spec.setter
     def spec(self, spec: EnvSpec | None) -> None:
-        limit = self.scenario.max_steps
-        self._spec = spec and replace(spec, max_episode_steps=limit)
+        self._spec = spec and replace(spec, max_episode_steps=self.scenario.max_steps)
 
     @property
     def mission(self) -> str:

@@ -21,15 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.compiler.program_cache import find_functions, iter_code
+from gv_engine.rules import errors
 from gv_engine.rules.component import column_name, fields_of
-from gv_engine.rules.errors import (
-    BuiltInDoesNotCompileError,
-    DoesNotCompileError,
-    GVEngineError,
-    describe_allowed,
-    shorten,
-)
-from gv_engine.rules.system import RENDERING, RESET, Call, Phase
+from gv_engine.rules.system import RENDERING, RESET, Phase
 from gv_engine.scenario.document import read_file
 from gv_engine.scenario.files import atomic_write, parse_json, read_bytes
 from gv_engine.scenario.layout import Layout
@@ -51,7 +45,7 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
     if not is_read.size:
         return is_read
     for row, member in zip(is_read, scenario.members, strict=True):
-        for part in _runtime_calls(member):
+        for part in member.walk_calls(*(p for p in Phase if p not in (RESET, RENDERING))):
             system = part.system
             if system.is_processor:  # its code may read all values
                 row[:] = True
@@ -59,15 +53,6 @@ def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
             for k in (k for f in find_functions(roots) for k in _find_read_indices(f)):
                 row[k if -len(row) <= k < len(row) else slice(None)] = True
     return is_read
-
-
-def _runtime_calls(member: Scenario) -> Iterator[Call]:
-    """Yield the rule calls of the scenario `member` that run after a reset, with nested calls,
-    except those for rendering."""
-    for phase in Phase:
-        if phase not in (RESET, RENDERING):
-            for call in member.calls(phase):
-                yield from call.walk()
 
 
 def _find_read_indices(function: FunctionType) -> Iterator[int]:
@@ -104,7 +89,7 @@ _MAX_BYTES = 2**22
 """Size limit of a file."""
 
 
-class LevelsError(GVEngineError):
+class LevelsError(errors.GVEngineError):
     """A level set does not exist or cannot be used."""
 
 
@@ -247,7 +232,7 @@ def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
     seeds = [*islice(levels, _MAX_LEVELS + 1)] if is_list else []
     if not 0 < len(seeds) <= _MAX_LEVELS or not all(map(_is_seed, seeds)):
         raise LevelsError(
-            f"levels={shorten(str(levels), 60)}: expected 1 to {_MAX_LEVELS:,} seeds, whole "
+            f"levels={errors.shorten(str(levels), 60)}: expected 1 to {_MAX_LEVELS:,} seeds, whole "
             f"numbers from 0 on, as range(100) or [3, 5, 8] has them; {', '.join(SETS)}; or a file "
             f"{FILE_SUFFIX}"
         )
@@ -269,7 +254,7 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
     """
     if path.suffix != FILE_SUFFIX:
         allowed = (*SETS, "0:100", f"a file {FILE_SUFFIX} of `gv-engine splits --out`")
-        raise LevelsError(f"no levels {str(path)!r}: {describe_allowed(str(path), allowed)}")
+        raise LevelsError(f"no levels {str(path)!r}: {errors.describe_allowed(str(path), allowed)}")
     try:
         about = parse_json(read_bytes(path, _MAX_BYTES, "sets of levels"))
         if about["format"] != _FORMAT:
@@ -278,7 +263,7 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
     except OSError as error:
         raise LevelsError(str(error)) from None
     except Exception as error:  # contents of a file may be anything
-        cause = shorten(f"{type(error).__name__}: {error}", 200)
+        cause = errors.shorten(f"{type(error).__name__}: {error}", 200)
         raise LevelsError(f"{path} is no level set, or is damaged: {cause}") from None
     if reference["source"] != make_reference(scenario)["source"]:
         raise LevelsError(f"{path} has levels of {reference['name']}, not of {scenario.name}")
@@ -347,8 +332,8 @@ def compute_content_keys(
     mixed = _mix_bits(own_keys + inner_keys) * rows["alive"]
     keys: NDArray[np.uint64] = mixed.sum(1, dtype=np.uint64)
     scalars = [rows[name] for name in ("member", "height", "width")]
-    for k in np.flatnonzero(is_read.any(axis=0)):
-        scalars.append(np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0))
+    read = np.flatnonzero(is_read.any(axis=0))
+    scalars += [np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0) for k in read]
     for values in scalars:
         keys += _mix_bits(_to_words(values) ^ next(salts))
     return keys
@@ -374,7 +359,7 @@ def _make_sampling_backend(scenario: Scenario, world: str) -> Backend:
         return make_batch(scenario, 1, world)
     try:
         return make_batch(scenario, get_expansion_size(scenario), "compiled")
-    except BuiltInDoesNotCompileError:
+    except errors.BuiltInDoesNotCompileError:
         raise
-    except DoesNotCompileError:
+    except errors.DoesNotCompileError:
         return make_batch(scenario, 1, "object")

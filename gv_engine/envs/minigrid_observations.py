@@ -13,26 +13,10 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from components.core import (
-    BLUE,
-    FLOOR,
-    GREEN,
-    GREY,
-    HIDDEN,
-    NONE_GRID_OBJECT,
-    PURPLE,
-    RED,
-    YELLOW,
-)
+from components.core import BLUE, FLOOR, GREEN, GREY, HIDDEN, NONE_GRID_OBJECT, PURPLE, RED, YELLOW
 from components.minigrid import BALL, LAVA, PARCEL
 from components.objects import BOX, DOOR, EXIT, KEY, WALL
-from gv_engine.envs.representations import (
-    MISSION,
-    Arrays,
-    ObservationEncoder,
-    Representation,
-    get_compiled,
-)
+from gv_engine.envs import representations
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT
 from gv_engine.rules.objects import COLORS, MOST_TYPES
 
@@ -69,7 +53,7 @@ def encode_minigrid(looks: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> N
     return codes
 
 
-class MiniGridEncoder(ObservationEncoder):
+class MiniGridEncoder(representations.ObservationEncoder):
     """Encoder of MiniGrid's observation: `image` (w, h, 3) uint8, `direction` and `mission`.
 
     The image has type, colour and state of the visible cells: columns from left to right, cells
@@ -83,8 +67,8 @@ class MiniGridEncoder(ObservationEncoder):
             to bottom; the agent's cell has type 10 and the direction as state.
     """
 
-    source_arrays: tuple[str, ...] = ("grid", "item", "facing", MISSION)
-    buffer_names = "image", "direction", MISSION
+    source_arrays: tuple[str, ...] = ("grid", "item", "facing", representations.MISSION)
+    buffer_names = "image", "direction", representations.MISSION
     recorded = "image", "direction"
     shares_memory = False  # a single direction is an int
     has_mission = True
@@ -93,13 +77,13 @@ class MiniGridEncoder(ObservationEncoder):
     def __init__(self, scenario: Scenario, fully_observable: bool = False) -> None:
         """Make the encoder and the observation space: of the agent's view, or of the whole level if
         `fully_observable`."""
-        super().__init__(Representation.of_observation(scenario))
+        super().__init__(representations.Representation.of_observation(scenario))
         self._fully_observable = bool(fully_observable)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer
         self._agent_cell = (x, y) if 0 <= y < height and 0 <= x < width else None
         self._types = _TYPES.copy()
         if self._fully_observable:
-            self.source_arrays = "whole", "item", "facing", MISSION
+            self.source_arrays = "whole", "item", "facing", representations.MISSION
             height, width = scenario.largest_shape
             self._agent_cell = None
             self._types[NONE_GRID_OBJECT, 0] = _AGENT
@@ -113,7 +97,7 @@ class MiniGridEncoder(ObservationEncoder):
             {
                 "image": spaces.Box(0, 255, self._image, np.uint8),
                 "direction": spaces.Discrete(len(MINIGRID_DIRECTIONS)),
-                MISSION: spaces.Text(
+                representations.MISSION: spaces.Text(
                     min_length=0,
                     max_length=missions.max_text_length if missions else 1,
                     charset=missions.characters if missions else " ",
@@ -130,34 +114,34 @@ class MiniGridEncoder(ObservationEncoder):
     def single_observation_space(self) -> spaces.Dict:
         """Space of one world's observation in a vector environment, where missions are numbers."""
         numbers = spaces.Box(self._low, self._high, dtype=np.int32)
-        return spaces.Dict({**self.space.spaces, MISSION: numbers})
+        return spaces.Dict({**self.space.spaces, representations.MISSION: numbers})
 
-    def make_arrays(self, *batch_shape: int) -> Arrays:
+    def make_arrays(self, *batch_shape: int) -> representations.Arrays:
         """Return new arrays `image`, `direction` and `mission` with zeros, for one observation or
         for a batch of this shape."""
         return {
             "image": np.zeros((*batch_shape, *self._image), np.uint8),
             "direction": np.zeros(batch_shape, np.int64),
-            MISSION: np.zeros((*batch_shape, len(self._low)), np.int32),
+            representations.MISSION: np.zeros((*batch_shape, len(self._low)), np.int32),
         }
 
-    def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
+    def make_shared_arrays(self, *observed: NDArray[Any]) -> representations.Arrays:
         """Return arrays for N observations; the observed mission array is used itself."""
         *_, mission = observed
-        return {**self.make_arrays(len(mission)), MISSION: mission}
+        return {**self.make_arrays(len(mission)), representations.MISSION: mission}
 
-    def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
+    def write(self, out: representations.Arrays, *observed: NDArray[Any]) -> None:
         """Write MiniGrid's image, direction and mission for the `observed` arrays into the arrays
         `out`."""
         grid, item, facing, mission = observed
         MINIGRID_DIRECTIONS.take(facing, out=out["direction"], mode="clip")
-        if out[MISSION] is not mission:
-            np.copyto(out[MISSION], mission)
+        if out[representations.MISSION] is not mission:
+            np.copyto(out[representations.MISSION], mission)
         image = out["image"]
         if self._representation.is_compiled:
             shape = -1, self._cells.size, 3
             where = self._cells, self._agent_cell_index, image.reshape(shape)
-            paint_all = get_compiled(paint_images)
+            paint_all = representations.get_compiled(paint_images)
             paint_all(grid.reshape(shape), item.reshape(-1, 3), *self._codes, *where)
         else:
             np.copyto(image, encode_minigrid(np.swapaxes(grid, -3, -2), self._types))
@@ -167,17 +151,13 @@ class MiniGridEncoder(ObservationEncoder):
             agents = np.nonzero(image[..., 0] == _AGENT)
             image[..., 2][agents] = out["direction"][agents[:-2]]
 
-    def to_observation(self, arrays: Arrays) -> Arrays:
-        """Return the arrays of many worlds as their observation."""
-        return arrays.copy()
-
     def encode(self, *observed: NDArray[Any]) -> dict[str, Any]:
         """Return MiniGrid's observation of one world from the `observed` arrays, with the mission
         as text."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
-        mission = self._missions.to_text(arrays[MISSION]) if self._missions else ""
-        return {**arrays, "direction": arrays["direction"].item(), MISSION: mission}
+        mission = self._missions.to_text(arrays[representations.MISSION]) if self._missions else ""
+        return {**arrays, "direction": arrays["direction"].item(), representations.MISSION: mission}
 
 
 def paint_images(

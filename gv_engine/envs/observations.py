@@ -20,18 +20,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from components.core import NONE_GRID_OBJECT
+from gv_engine.envs import representations
 from gv_engine.envs.arg_checks import check_at_least
 from gv_engine.envs.minigrid_observations import MiniGridEncoder
-from gv_engine.envs.representations import (
-    MISSION,
-    REPRESENTATIONS,
-    Arrays,
-    ObservationEncoder,
-    Representation,
-    agent_id_grid,
-    get_compiled,
-    observer_pose,
-)
+from gv_engine.envs.representations import MISSION, Arrays, ObservationEncoder, agent_id_grid
 from gv_engine.late_imports import CELL_RENDERER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.map import describe_object, format_mission, view_to_text
@@ -63,10 +55,13 @@ class IndexGrid(ObservationEncoder):
     def __init__(self, scenario: Scenario, name: str) -> None:
         """Make the encoder for the representation called `name`, such as "compact", and the
         observation space."""
-        super().__init__(Representation.of_observation(scenario, name))
+        super().__init__(representations.Representation.of_observation(scenario, name))
         self.space = self._representation.gymnasium_space
-        self._agent_id_grid = agent_id_grid(scenario.area.shape, observer_pose(scenario))
-        self._fresh = self._representation.fresh
+        self._agent_id_grid = agent_id_grid(
+            scenario.area.shape, representations.observer_pose(scenario)
+        )
+        # a copy of the cells, which a representation may return themselves
+        self._fresh: Any = np.ndarray.copy if name == "default" else self._representation.codes
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
         """Return new arrays `grid` and `item` with zeros, and the constant `agent_id_grid`, for one
@@ -94,10 +89,6 @@ class IndexGrid(ObservationEncoder):
         arrays = self.make_arrays(len(observed[0]))
         same = self._representation.name == "default"
         return {**arrays, "grid": observed[0], "item": observed[1]} if same else arrays
-
-    def to_observation(self, arrays: Arrays) -> Arrays:
-        """Return the arrays as the observation."""
-        return arrays.copy()
 
     def encode(self, *observed: NDArray[Any]) -> Arrays:
         """Return the encoded observation of one world from the `observed` arrays, its cells and the
@@ -177,7 +168,7 @@ class OneHotGrid(IndexGrid):
             numbers = numbers.reshape(-1, cells.shape[-3] * cells.shape[-2], 3)
             planes = planes.reshape(len(numbers), self._representation.size, -1)
             if self._representation.is_compiled:
-                get_compiled(mark_channels)(numbers, planes)
+                representations.get_compiled(mark_channels)(numbers, planes)
                 continue
             planes[...] = 0
             for channel in range(3):
@@ -216,7 +207,7 @@ class PixelView(ObservationEncoder):
     def __init__(self, scenario: Scenario, cell: int = 8, channels_first: bool = False) -> None:
         """Make the encoder of pictures, with `cell` pixels for a cell's side, and the observation
         space; `channels_first` puts the colour axis first."""
-        super().__init__(Representation.of_observation(scenario, "cells"))
+        super().__init__(representations.Representation.of_observation(scenario, "cells"))
         cell = check_at_least(_LEAST_SIDE, cell=cell)
         self._planar = bool(channels_first)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer
@@ -250,7 +241,7 @@ class PixelView(ObservationEncoder):
         if self._representation.is_compiled:
             from gv_engine.compiler.observation import make_tile_blit
 
-            get_compiled(make_tile_blit(run))(codes, self._cell_pictures, lines)
+            representations.get_compiled(make_tile_blit(run))(codes, self._cell_pictures, lines)
         else:
             cells[...] = self._cell_pictures[codes].transpose(0, 3, 1, 4, 2, 5)
         if self._agent_cell:
@@ -282,7 +273,7 @@ class TextView(ObservationEncoder):
 
     def __init__(self, scenario: Scenario) -> None:
         """Make the encoder and the observation space; the class says what each argument means."""
-        super().__init__(Representation.of_observation(scenario))
+        super().__init__(representations.Representation.of_observation(scenario))
         self._shape, self._scenario = scenario.area.shape, scenario
         self._observer = scenario.area.observer
         (height, width), listed = self._shape, self._representation.listed
@@ -444,7 +435,7 @@ class MissionEncoder(ObservationEncoder):
 
 
 _ENCODERS: dict[str, Callable[..., ObservationEncoder]] = {
-    **{name: partial(IndexGrid, name=name) for name in (*REPRESENTATIONS, "cells")},
+    **{name: partial(IndexGrid, name=name) for name in (*representations.REPRESENTATIONS, "cells")},
     "flat": FlatEncoder,
     "layers": LayeredGrid,
     "minigrid": MiniGridEncoder,

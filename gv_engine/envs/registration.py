@@ -13,9 +13,6 @@ from gv_engine.scenario.loading import as_scenario, pop_settings
 from gv_engine.scenario.plugin import DOMAINS, get_plugin
 from gv_engine.scenario.rule_modules import pop_consent
 
-_PARALLEL = "gv_engine.envs.parallel:ParallelGridEnv"
-"""Imported when needed, because PettingZoo is optional."""
-
 
 def parallel_env(scenario: Any, **options: Any) -> Any:
     """Return a PettingZoo environment (`ParallelGridEnv`) for a scenario with several agents.
@@ -26,7 +23,8 @@ def parallel_env(scenario: Any, **options: Any) -> Any:
     Raises:
         MissingExtraError: PettingZoo is not installed.
     """
-    return resolve_name(_PARALLEL)(scenario, **options)
+    # imported when needed, because PettingZoo is optional
+    return resolve_name("gv_engine.envs.parallel:ParallelGridEnv")(scenario, **options)
 
 
 def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:

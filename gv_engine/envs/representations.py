@@ -289,11 +289,6 @@ class Representation:
         tables = self._types, self._first_states, self._colors, self._unlisted, self._stride
         return compile_function(look_up_codes)(cells, *tables, out) or has_unlisted
 
-    @property
-    def fresh(self) -> Callable[[NDArray[np.uint8]], NDArray[Any]]:
-        """Function that returns `codes` in a new array, also for `default`."""
-        return np.ndarray.copy if self.name == "default" else self.codes
-
     def _look_up(self, table: NDArray[Any], indices: NDArray[np.uint8], noun: str) -> NDArray[Any]:
         """Return the code numbers in `table` for `indices`, type or colour numbers; `noun` names
         what they are, for the error message.
@@ -446,8 +441,8 @@ class ObservationEncoder:
         raise NotImplementedError
 
     def to_observation(self, arrays: Arrays) -> Any:
-        """Return the observation, or those of many worlds, for the user."""
-        raise NotImplementedError
+        """Return the observation, or those of many worlds, for the user; by default the arrays."""
+        return arrays.copy()
 
     def space_with_mission(self, missions: Missions) -> spaces.Space[Any]:
         """Return the Gymnasium space of observations to which the agent's mission has been

@@ -16,17 +16,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from gv_engine.envs.arg_checks import (
-    ArraySpecs,
-    Seeds,
-    as_output_arrays,
-    check_at_least,
-    check_options,
-    check_reward_dtype,
-    copy_to_output,
-    parse_autoreset_mode,
-    resolve_seeds,
-)
+from gv_engine.envs import arg_checks
 from gv_engine.envs.environment import GridEnv, flatten_reward_terms, resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
@@ -34,15 +24,7 @@ from gv_engine.envs.render_modes import Renderer
 from gv_engine.envs.representations import MISSION, Arrays
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.backend import (
-    Backend,
-    Expansion,
-    depends_on_steps,
-    expand_states,
-    get_expansion_size,
-    hash_states,
-    make_batch,
-)
+from gv_engine.vector import backend
 from gv_engine.world import simulation
 
 _Observation = TypeVar("_Observation")
@@ -87,13 +69,13 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     ) -> None:
         """Check the arguments of the environment and store them; the class says what each of them
         means."""
-        self.num_envs = check_at_least(1, num_envs=num_envs)
-        self.autoreset_mode = parse_autoreset_mode(autoreset_mode)
+        self.num_envs = arg_checks.check_at_least(1, num_envs=num_envs)
+        self.autoreset_mode = arg_checks.parse_autoreset_mode(autoreset_mode)
         if render_mode not in (None, "rgb_array", "ansi"):
             raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self._reward_dtype = check_reward_dtype(reward_dtype)
+        self._reward_dtype = arg_checks.check_reward_dtype(reward_dtype)
         self._all = np.ones(self.num_envs, np.bool_)
         self._all.flags.writeable = False
         self._started = False
@@ -127,7 +109,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         worlds = f"{self.num_envs:,} {self.world_noun}s"
         return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
 
-    def _step_output_specs(self, observation: ArraySpecs) -> ArraySpecs:
+    def _step_output_specs(self, observation: arg_checks.ArraySpecs) -> arg_checks.ArraySpecs:
         """Return (shape, dtype) of each array that a caller of `step` may pass in `out`: those of
         `observation`, and rewards and flags."""
         flags = (self.num_envs,), np.dtype(np.bool_)
@@ -135,7 +117,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
 
     def _check_reset_arguments(
-        self, seed: Seeds, options: dict[str, Any] | None
+        self, seed: arg_checks.Seeds, options: dict[str, Any] | None
     ) -> tuple[list[int | None], NDArray[np.bool_]]:
         """Check the arguments of `reset`, and return the seed of each world and an (N,) mask of the
         worlds to reset.
@@ -144,8 +126,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
             ValueError: seeds or mask have another length or kind, or an option is unknown.
         """
         count = self.num_worlds
-        seeds = resolve_seeds(seed, count, self.world_noun)
-        mask = check_options(options, "reset_mask").get("reset_mask")
+        seeds = arg_checks.resolve_seeds(seed, count, self.world_noun)
+        mask = arg_checks.check_options(options, "reset_mask").get("reset_mask")
         mask = self._all[:count] if mask is None else np.asarray(mask)
         if mask.shape != (count,) or mask.dtype != np.bool_:
             raise ValueError(
@@ -270,7 +252,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     _arrays: Arrays | None = None
     _observed: Sequence[NDArray[Any]] = ()
     _final_arrays: tuple[Arrays, NDArray[np.object_]] | None = None
-    _planner: Backend | None = None
+    _planner: backend.Backend | None = None
 
     def __init__(
         self,
@@ -293,8 +275,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     ) -> None:
         """Make the worlds and the observation and action spaces; the class says what each argument
         means."""
-        num_threads = check_at_least(1, num_threads=num_threads)
-        num_worlds = check_at_least(1, num_envs=num_envs)
+        num_threads = arg_checks.check_at_least(1, num_threads=num_threads)
+        num_worlds = arg_checks.check_at_least(1, num_envs=num_envs)
         self.scenario: Scenario
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
         self.scenario, level_rngs = limit_to_levels(loaded, levels, world)
@@ -307,7 +289,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._encoder = make_encoder(self.scenario, observation_representation)
         self.single_observation_space = self._encoder.single_observation_space
         extra = self._encoder.source_arrays
-        self._batch = make_batch(
+        self._batch = backend.make_batch(
             self.scenario,
             num_worlds,
             world,
@@ -336,7 +318,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         return self._batch.world
 
     @property
-    def batch(self) -> Backend:
+    def batch(self) -> backend.Backend:
         """Backend with the worlds, for read access."""
         return self._batch
 
@@ -348,7 +330,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     def reset(
         self,
         *,
-        seed: Seeds = None,
+        seed: arg_checks.Seeds = None,
         options: dict[str, Any] | None = None,
         out: Mapping[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
@@ -424,10 +406,10 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     def _output_arrays(self, out: Mapping[str, Any] | None) -> Arrays:
         """Return arrays over the caller's memory, by name."""
-        return {} if out is None else as_output_arrays(out, self._output_specs)
+        return {} if out is None else arg_checks.as_output_arrays(out, self._output_specs)
 
     @cached_property
-    def _output_specs(self) -> ArraySpecs:
+    def _output_specs(self) -> arg_checks.ArraySpecs:
         """(shape, dtype) of each array that a caller of `step` may pass in `out`, by name."""
         arrays: Arrays = {name: self._all_arrays[name] for name in self._encoder.buffer_names}
         if self._has_action_masks:
@@ -440,7 +422,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         copied = {}
         for name, array in results.items():
             if name in outputs:
-                copied[name] = copy_to_output(outputs[name], array)
+                copied[name] = arg_checks.copy_to_output(outputs[name], array)
             else:
                 copied[name] = array.copy() if self._copy else array
         return copied
@@ -576,7 +558,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     def expand(
         self, rows: NDArray[Any], actions: ArrayLike | None = None, *, trusted: bool = False
-    ) -> Expansion:
+    ) -> backend.Expansion:
         """Apply each of many actions to each of many world states (`rows`) and return the results;
         the worlds of the environment do not change.
 
@@ -613,8 +595,10 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         if rows.ndim != 1:
             raise ValueError(f"rows have shape {rows.shape}: expected (n,)")
         if self._planner is None:
-            self._planner = self._batch.make_planning_backend(get_expansion_size(self.scenario))
-        return expand_states(self._planner, rows, table.astype(np.int64))
+            self._planner = self._batch.make_planning_backend(
+                backend.get_expansion_size(self.scenario)
+            )
+        return backend.expand_states(self._planner, rows, table.astype(np.int64))
 
     def state_key(self, rows: NDArray[Any], *, generator: bool = True) -> NDArray[np.uint64]:
         """Return a 64-bit hash for each world state in `rows`, equal for states with the same
@@ -636,12 +620,12 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         """
         self._batch.check_rows(rows, trusted=True)
         options = generator, self._depends_on_steps, self._batch.uses_compiled_code
-        return hash_states(rows.reshape(-1), *options).reshape(rows.shape)
+        return backend.hash_states(rows.reshape(-1), *options).reshape(rows.shape)
 
     @cached_property
     def _depends_on_steps(self) -> bool:
         """True if a transition or terminating rule reads the number of steps."""
-        return depends_on_steps(self.scenario)
+        return backend.depends_on_steps(self.scenario)
 
     def fork(self) -> GridVectorEnv:
         """Return an independent copy of the environment; its worlds have the same states and, for

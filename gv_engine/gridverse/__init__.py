@@ -35,20 +35,6 @@ from gv_engine.gridverse.grid_object import Wall as Wall
 from gv_engine.gridverse.observation import Observation as Observation
 from gv_engine.gridverse.outer_env import OuterEnv as OuterEnv
 from gv_engine.gridverse.registry import FunctionRegistry as FunctionRegistry
-from gv_engine.gridverse.registry import (
-    observation_function_registry as observation_function_registry,
-)
-from gv_engine.gridverse.registry import reset_function_registry as reset_function_registry
-from gv_engine.gridverse.registry import reward_function_registry as reward_function_registry
-from gv_engine.gridverse.registry import (
-    terminating_function_registry as terminating_function_registry,
-)
-from gv_engine.gridverse.registry import (
-    transition_function_registry as transition_function_registry,
-)
-from gv_engine.gridverse.registry import (
-    visibility_function_registry as visibility_function_registry,
-)
 from gv_engine.gridverse.rng import choice as choice
 from gv_engine.gridverse.rng import choices as choices
 from gv_engine.gridverse.rng import get_gv_rng_if_none as get_gv_rng_if_none
@@ -59,6 +45,13 @@ from gv_engine.gridverse.spaces import ObservationSpace as ObservationSpace
 from gv_engine.gridverse.spaces import StateSpace as StateSpace
 from gv_engine.gridverse.spaces import debugging as debugging
 from gv_engine.gridverse.state import State as State
+
+observation_function_registry = registry.observation_function_registry
+reset_function_registry = registry.reset_function_registry
+reward_function_registry = registry.reward_function_registry
+terminating_function_registry = registry.terminating_function_registry
+transition_function_registry = registry.transition_function_registry
+visibility_function_registry = registry.visibility_function_registry
 
 _PATHS = {
     "actions": action,

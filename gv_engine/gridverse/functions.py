@@ -23,20 +23,12 @@ from gv_engine.gridverse.grid_object import Color, GridObject, Hidden, class_of,
 from gv_engine.gridverse.object_store import get_store, new_world, use_object_types
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.state import State, load_state, state_of
+from gv_engine.rules import system
 from gv_engine.rules.component import AGENT, NOTHING, OUTSIDE
 from gv_engine.rules.errors import RuleError, describe_allowed
 from gv_engine.rules.geometry import Area
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
-from gv_engine.rules.system import (
-    Call,
-    Parameter,
-    Phase,
-    System,
-    has_parameter,
-    is_nested_call,
-    system_of,
-    unwrap_partials,
-)
+from gv_engine.rules.system import Call, Parameter, Phase, System, has_parameter, system_of
 from gv_engine.scenario.calls import NESTED, TYPES
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.resolver import DISTANCES
@@ -167,14 +159,14 @@ def _get_type_hints(function: Any) -> dict[str, Any]:
     """Return the type hints of a function by parameter; an empty dictionary if they cannot be
     resolved."""
     try:
-        return get_type_hints(unwrap_partials(function), include_extras=True)
+        return get_type_hints(system.unwrap_partials(function), include_extras=True)
     except (NameError, TypeError):  # a name that only type checkers import, or no plain function
         return {}
 
 
 def function_name(function: Any) -> str:
     """Return the name of a function, or of its class for a callable object."""
-    plain = unwrap_partials(function)
+    plain = system.unwrap_partials(function)
     return getattr(plain, "__name__", type(plain).__name__)
 
 
@@ -262,9 +254,8 @@ def to_function_arg(name: str, value: Any, fn: Callable[[Call], Any], types: Obj
         fn: function that converts a nested call to a function of states.
         types: object types of the scenario.
     """
-    if is_nested_call(value):
-        several = isinstance(value, tuple)
-        return [fn(part) for part in value] if several else fn(value)
+    if system.is_nested_call(value):
+        return [fn(part) for part in value] if isinstance(value, tuple) else fn(value)
     if name in TYPES and value is not None:
         return class_of(types[value])
     return _CONVERTERS[name][1](value) if name in _CONVERTERS and value is not None else value

@@ -51,7 +51,7 @@ class Grid(Value):
 
     def _attach(self, world: ObjectWorld) -> None:
         """Make this grid read and write the cells of `world`."""
-        self._world = world
+        self.world = world
         self._store = get_store(world)
         self._in_state = False
 
@@ -69,14 +69,9 @@ class Grid(Value):
         return cls([[factory() for _ in range(width)] for _ in range(height)])
 
     @property
-    def world(self) -> ObjectWorld:
-        """Return the world of the grid."""
-        return self._world
-
-    @property
     def shape(self) -> Shape:
         """Return (height, width)."""
-        return Shape(self._world.height, self._world.width)
+        return Shape(self.world.height, self.world.width)
 
     @property
     def area(self) -> Area:
@@ -91,7 +86,7 @@ class Grid(Value):
             y, x = position
         except TypeError:
             raise TypeError(f"grid[{position!r}]: expected grid[y, x] or a Position") from None
-        if not (0 <= y < self._world.height and 0 <= x < self._world.width):
+        if not (0 <= y < self.world.height and 0 <= x < self.world.width):
             raise IndexError(
                 f"({y}, {x}) is outside the grid of {self.shape.height}×{self.shape.width} cells; "
                 f"ask `position in grid`, or take grid.get(position, Hidden)"
@@ -109,7 +104,7 @@ class Grid(Value):
             IndexError: the position is outside the grid.
         """
         cell = self._check_position(position)
-        return self._store.get_object(self._world.at[cell] or self._world.ground[cell])
+        return self._store.get_object(self.world.at[cell] or self.world.ground[cell])
 
     @property
     def ground(self) -> Ground:
@@ -128,14 +123,14 @@ class Grid(Value):
         """
         cell = self._check_position(position)
         self._check_object(cell, obj)
-        world = self._world
+        world = self.world
         before = (world.ground if obj.kind.layer == GROUND else world.at)[cell]
         if obj is self._store.get_object(before):
             return
         e = self._store.add(obj)
         self._store.remove(before)
         if e != NOTHING:
-            self._world.place(e, *cell)
+            self.world.place(e, *cell)
 
     def _check_object(self, cell: tuple[int, int], obj: object) -> None:
         """Raise an error unless `obj` is a grid object that a cell may contain."""
@@ -155,12 +150,12 @@ class Grid(Value):
             IndexError: a cell is outside the grid.
         """
         cells = self._check_position(first), self._check_position(second)
-        entities = [self._world.at[cell] for cell in cells]
+        entities = [self.world.at[cell] for cell in cells]
         for e in entities:
-            self._world.lift(e)
+            self.world.lift(e)
         for e, cell in zip(entities, reversed(cells), strict=True):
-            if e != NOTHING and self._world.at[cell] == NOTHING:
-                self._world.place(e, *cell)
+            if e != NOTHING and self.world.at[cell] == NOTHING:
+                self.world.place(e, *cell)
 
     def positions(self, object_type: type[GridObject] = GridObject) -> Iterator[Position]:
         """Yield the positions of all cells with a visible object of class `object_type`, row by
@@ -193,7 +188,7 @@ class Grid(Value):
     @property
     def has_ground(self) -> bool:
         """Return True if any object lies on the ground."""
-        return bool(self._world.ground.any())
+        return bool(self.world.ground.any())
 
     def subgrid(self, area: Any) -> Grid:
         """Return the cells of an area as a new grid, with copies of the objects; Hidden for cells
@@ -231,11 +226,11 @@ class Grid(Value):
     def to_array(self) -> NDArray[np.uint8]:
         """Return (H, W, 3) uint8: type, state and colour index of the visible object of each
         cell."""
-        return self._world.cells()
+        return self.world.cells()
 
     def _key(self) -> tuple[Any, ...]:
         """Return the content of the grid in a form that can be compared and hashed."""
-        below = self._world.beneath()
+        below = self.world.beneath()
         ground = b"" if below is None or not self.has_ground else below.tobytes()
         return Grid, self.shape, self.to_array().tobytes(), ground
 

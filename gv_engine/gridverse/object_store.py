@@ -17,16 +17,10 @@ import components
 from components.core import FLOOR, NONE, Kind
 from components.items import Opaque, Portable, Solid
 from components.objects import built_in_components
+from gv_engine.rules import objects
 from gv_engine.rules.component import NOTHING, Int8, column_name, component, fields_of
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.objects import (
-    ABOVE,
-    OBJECT_TYPES,
-    Color,
-    ObjectType,
-    ObjectTypes,
-    declare_type,
-)
+from gv_engine.rules.objects import ABOVE, OBJECT_TYPES, Color, ObjectType, ObjectTypes
 from gv_engine.scenario.layout import Layout, make_prefab, round_up_size
 from gv_engine.world.world import ObjectWorld
 
@@ -49,9 +43,7 @@ class Value:
         return self.copy()
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Value):
-            return NotImplemented
-        return self._key() == other._key()
+        return self._key() == other._key() if isinstance(other, Value) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._key())
@@ -189,7 +181,7 @@ def register_class(cls: Any) -> None:
     if status is not None:
         states = tuple(member.name for member in status)
         state = ComponentNumber(own, "status", status)
-    kind = declare_type(
+    kind = objects.declare_type(
         cls.__name__,
         *(part(*values) for part, values in parts.items()),
         states=states,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ class ObservationRepresentation(Protocol):
     def convert(self, observation: Observation, /) -> dict[str, NDArray[Any]]: ...
 
 
+@dataclass(eq=False, repr=False)
 class OuterEnv:
     """Inner environment whose state and observation are converted to dictionaries of arrays.
 
@@ -34,15 +36,9 @@ class OuterEnv:
             the state or the observation raises an error.
     """
 
-    def __init__(
-        self,
-        inner_env: InnerEnv,
-        state_representation: StateRepresentation | None = None,
-        observation_representation: ObservationRepresentation | None = None,
-    ) -> None:
-        self.inner_env = inner_env
-        self.state_representation = state_representation
-        self.observation_representation = observation_representation
+    inner_env: InnerEnv
+    state_representation: StateRepresentation | None = None
+    observation_representation: ObservationRepresentation | None = None
 
     @property
     def action_space(self) -> ActionSpace:

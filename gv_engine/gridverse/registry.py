@@ -21,15 +21,8 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 import systems  # noqa: F401  # fills the registries of systems
-from gv_engine.gridverse.functions import (
-    PROTOCOLS,
-    BuiltInFunction,
-    Rng,
-    VisibilityFunction,
-    apply_visibility,
-    arg_names,
-    make_system,
-)
+from gv_engine.gridverse import functions
+from gv_engine.gridverse.functions import PROTOCOLS, BuiltInFunction, Rng, VisibilityFunction
 from gv_engine.gridverse.geometry import as_area
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.state import State
@@ -56,7 +49,7 @@ def from_visibility(
     part = as_area(area)
     view = ObjectView(part)
     view.look(state.world, AGENT)
-    apply_visibility(visibility_function, state.world, view, rng)
+    functions.apply_visibility(visibility_function, state.world, view, rng)
     cells, item = np.zeros((*part.shape, 3), np.uint8), np.zeros(3, np.uint8)
     view.show(state.world, AGENT, cells, item)
     agent = np.array([view.y, view.x, FORWARD])
@@ -146,7 +139,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             return functools.partial(self.register, name=name)
         system = system_of(function)
         if system is None:
-            system = make_system(function, self.phase, name or "")
+            system = functions.make_system(function, self.phase, name or "")
         elif system.phase is not self.phase:
             raise TypeError(
                 f"{system.name} is a {system.phase.name} system, registered among the "
@@ -164,7 +157,9 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             TypeError: a parameter is missing or unknown.
         """
         function = self[name]
-        signature = [*inspect.signature(function).parameters.values()][len(arg_names(self.phase)) :]
+        signature = [*inspect.signature(function).parameters.values()][
+            len(functions.arg_names(self.phase)) :
+        ]
         allowed = {parameter.name: parameter for parameter in signature if parameter.name != "rng"}
         for key in parameters:
             if key not in allowed:

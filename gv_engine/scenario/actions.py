@@ -13,19 +13,18 @@ from gv_engine.late_imports import KEY_READER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
 from gv_engine.scenario import fields
-from gv_engine.scenario import fields as schema
 from gv_engine.scenario.fields import ErrorCollector, Key, KeyTable, YamlNode
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 
 OWN_ACTION_KEYS: KeyTable = {
-    "name": Key("Name in capitals.", schema.TEXT, required=True),
-    "key": Key("Key of the keyboard.", schema.TEXT),
-    "says": Key("Description for the help; by default the name.", schema.TEXT),
+    "name": Key("Name in capitals.", fields.TEXT, required=True),
+    "key": Key("Key of the keyboard.", fields.TEXT),
+    "says": Key("Description for the help; by default the name.", fields.TEXT),
 }
 """Keys of a custom action."""
 ACTION_SPACE, ACTIONS_OF_ALL = (
-    schema.unique_list(schema.any_of(known, schema.object_schema(OWN_ACTION_KEYS)))
-    for known in (schema.enum_schema(ACTIONS), schema.ACTION)
+    fields.unique_list(fields.any_of(known, fields.object_schema(OWN_ACTION_KEYS)))
+    for known in (fields.enum_schema(ACTIONS), fields.ACTION)
 )
 """JSON schemas of `action_space`: of a scenario, and of a mixture, which may name members'
 actions."""
@@ -81,10 +80,8 @@ def _read_entry(
         raise entries["name"].error(f"{name} is built in; write its name alone")
     if name in declared:
         raise entries["name"].error(f"{name} stands here a second time")
-    try:
+    with entries["name"].report(ValueError):
         action = named_action(name)
-    except ValueError as error:
-        raise entries["name"].error(str(error)) from None
     declared[name] = entries.get("key", node)
     says = name.replace("_", " ").lower()
     if "says" in entries:
@@ -109,11 +106,6 @@ def _read_key(node: YamlNode, name: str, other_commands: Iterable[KeyCommand]) -
     `other_commands` uses the key."""
     if isinstance(node.value, dict):  # the node of an action without a key
         return ()
-    try:
-        return (
-            resolve_name(KEY_READER)(
-                DOMAINS["grid"].title, name, fields.text(node), other_commands
-            ),
-        )
-    except ValueError as error:
-        raise node.error(str(error)) from None
+    arguments = DOMAINS["grid"].title, name, fields.text(node), other_commands
+    with node.report(ValueError):
+        return (resolve_name(KEY_READER)(*arguments),)

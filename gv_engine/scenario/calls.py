@@ -15,7 +15,6 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from gv_engine.rules.geometry import Action, Area
 from gv_engine.rules.system import REGISTRIES, Call, Parameter, Phase, System, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario import fields as schema
 from gv_engine.scenario.definitions import AgentSpecs
 from gv_engine.scenario.fields import JsonSchema, Key, KeyTable, YamlNode
 from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, NameResolver
@@ -34,12 +33,12 @@ TYPES = "object_type", "other_type", "ground_type"
 TURN_KEYS: KeyTable = {
     "for": Key(
         "Agents or teams in whose turns the rule runs; by default all.",
-        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT)),
+        fields.any_of(fields.TEXT, fields.list_of(fields.TEXT)),
     )
 }
 """Extra keys of functions that run in agents' turns."""
 ENDING_KEYS: KeyTable = {
-    "says": Key("Message for the player if this rule ends the episode.", schema.TEXT)
+    "says": Key("Message for the player if this rule ends the episode.", fields.TEXT)
 }
 """Extra keys of terminating functions."""
 
@@ -65,41 +64,41 @@ class ValueKind(NamedTuple):
         and systems in it."""
         if self.make_reader:
             return self.make_reader(calls)(node)
-        return schema.read_value(self.form, node)
+        return fields.read_value(self.form, node)
 
 
-_OTHER = ValueKind("a number, true, false, or a list of them", "1", schema.PLAIN)
+_OTHER = ValueKind("a number, true, false, or a list of them", "1", fields.PLAIN)
 
 _BY_NAME: dict[str, ValueKind] = {
-    "shape": ValueKind("[height, width]", "[9, 9]", schema.PAIR),
-    "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", schema.PAIR),
-    "area": ValueKind("[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", schema.AREA),
+    "shape": ValueKind("[height, width]", "[9, 9]", fields.PAIR),
+    "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", fields.PAIR),
+    "area": ValueKind("[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", fields.AREA),
     **dict.fromkeys(
         TYPES,
         ValueKind(
             "the name of an object",
             "Door",
-            schema.OBJECT,
+            fields.OBJECT,
             lambda calls: calls.names.resolve_object_type,
         ),
     ),
-    "color": ValueKind("the name of a colour", "RED", schema.COLOR),
+    "color": ValueKind("the name of a colour", "RED", fields.COLOR),
     "colors": ValueKind(
         "a list of colours",
         "[RED, BLUE]",
-        schema.unique_list(schema.COLOR),
+        fields.unique_list(fields.COLOR),
         lambda calls: partial(fields.read_colors, calls.names.problems),
     ),
     "distance_function": ValueKind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
-        schema.any_of(schema.enum_schema(DISTANCES), schema.REFERENCE),
+        fields.any_of(fields.enum_schema(DISTANCES), fields.REFERENCE),
         lambda calls: calls.names.resolve_distance,
     ),
     "reduction": ValueKind(
         "a function of several numbers",
         "builtins:max",
-        schema.any_of(schema.enum_schema(REDUCTIONS), schema.REFERENCE),
+        fields.any_of(fields.enum_schema(REDUCTIONS), fields.REFERENCE),
         lambda calls: calls.names.resolve_reduction,
     ),
 }
@@ -107,12 +106,12 @@ _BY_NAME: dict[str, ValueKind] = {
 
 _BY_TYPE: dict[Any, ValueKind] = {
     Action: ValueKind(
-        "the name of an action", "ACTUATE", schema.ACTION, lambda calls: calls.names.resolve_action
+        "the name of an action", "ACTUATE", fields.ACTION, lambda calls: calls.names.resolve_action
     ),
-    int: ValueKind("a whole number", "2", schema.INTEGER),
-    float: ValueKind("a number", "1.0", schema.NUMBER),
-    bool: ValueKind("true or false", "true", schema.BOOLEAN),
-    str: ValueKind("a text", "text", schema.TEXT),
+    int: ValueKind("a whole number", "2", fields.INTEGER),
+    float: ValueKind("a number", "1.0", fields.NUMBER),
+    bool: ValueKind("true or false", "true", fields.BOOLEAN),
+    str: ValueKind("a text", "text", fields.TEXT),
 }
 """Kinds of values by annotated type."""
 
@@ -136,7 +135,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             f"a {phase.label}",
             "{name: …}",
-            schema.function_schema(phase),
+            fields.function_schema(phase),
             lambda calls: lambda node: calls.read_call(node, phase),
         )
     if singular in NESTED:
@@ -145,7 +144,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             words,
             "[…]",
-            schema.list_of(schema.function_schema(phase)),
+            fields.list_of(fields.function_schema(phase)),
             lambda calls: lambda node: calls.read_calls(node, phase),
         )
     kind = parameter.type
@@ -157,7 +156,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             "a function",
             "./rules.py:name",
-            schema.any_of(schema.enum_schema([*DISTANCES, *REDUCTIONS]), schema.REFERENCE),
+            fields.any_of(fields.enum_schema([*DISTANCES, *REDUCTIONS]), fields.REFERENCE),
             lambda calls: calls.names.resolve_parameter,
         )
     return _BY_TYPE.get(kind, _OTHER)
@@ -251,10 +250,8 @@ class CallReader:
     def _make_tables(self, node: YamlNode, system: System) -> dict[str, Any]:
         """Return those arguments of a system that it computes from the agents' view area; an error
         is raised for `node`."""
-        try:
+        with node.report(ValueError):
             return system.make_tables(self.area) if self.area is not None else {}
-        except ValueError as error:
-            raise node.error(str(error)) from None
 
     def _report_unknown(self, system: System, key: str, node: YamlNode, allowed: list[str]) -> None:
         """Report that the parameter `key` at `node` is none of `allowed`; if `system` is built in

@@ -9,31 +9,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
-from gv_engine.scenario import fields, library, packs, parameters
-from gv_engine.scenario.fields import (
-    TEXT,
-    ErrorCollector,
-    FieldError,
-    Key,
-    KeyTable,
-    NodeBuilder,
-    YamlNode,
-)
+from gv_engine.scenario import fields, library, packs, parameters, rule_modules
+from gv_engine.scenario.fields import TEXT, ErrorCollector, FieldError, Key, KeyTable, YamlNode
 from gv_engine.scenario.files import format_bytes, read_bytes
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings
 from gv_engine.scenario.plugin import list_playable_scenarios
-from gv_engine.scenario.rule_modules import (
-    DEFAULT_TRUST,
-    SourceFile,
-    Trust,
-    hash_text,
-    is_file_reference,
-)
+from gv_engine.scenario.rule_modules import DEFAULT_TRUST, SourceFile, Trust, hash_text
 
 # ---- identity ------------------------------------------------------------------------------------
 
@@ -77,6 +63,21 @@ class ScenarioIdentity(NamedTuple):
         parts = [name, document.root.plain, dict(changes), files, members]
         content = json.dumps(parts, sort_keys=True, default=str)
         return cls(domain, name, hash_text(content.encode()), document.text)
+
+
+class ImmutableScenario:
+    """Base class of scenarios: copies are the scenario itself."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
 
 def _portable_name(path: Path, folder: Path) -> str:
@@ -288,7 +289,7 @@ def read_mapping(
     problems = ErrorCollector("<mapping>")
     document = Document(YamlNode(None), "<mapping>", folder.absolute(), None, problems, trust=trust)
     try:
-        root = NodeBuilder(problems).from_python(data, YamlNode(None))
+        root = fields.NodeBuilder(problems).from_python(data, YamlNode(None))
         problems.raise_if_any()
         text = json.dumps(root.plain, indent=2)
         return _finish_document(
@@ -351,8 +352,7 @@ def _merge_base(
     entries = dict(fields.mapping(document.root))
     if EXTENDS not in entries:
         return document
-    node = entries.pop(EXTENDS)
-    base = _read_base(node, document, above, problems, bytes_left)
+    base = _read_base(entries.pop(EXTENDS), document, above, problems, bytes_left)
     derived = replace(document.root, value=entries)
     below = {key: part for key, part in fields.mapping(base.root).items() if key != "name"}
     whole = library.merge_over(replace(base.root, value=below), derived)
@@ -381,11 +381,9 @@ def _read_base(
     built_in = list_playable_scenarios()
     if name not in built_in and not document.trust.can_name_files(document.folder):
         raise node.error(packs.no_file_message(name))
-    try:
+    with node.report(ScenarioError):
         ref = built_in[name] if name in built_in else library.find_ref(beside, built_in)
         raw = _read_bytes(ref)
-    except ScenarioError as error:
-        raise node.error(str(error)) from None
     if (bytes_left := bytes_left - len(raw)) < 0:
         limit = format_bytes(MAX_SCENARIO_BYTES)
         raise node.error(f"the files that a scenario extends are at most {limit} together")
@@ -434,7 +432,7 @@ def _rebase_text(text: str, home: Path, folder: Path) -> str:
     """Return `text` unchanged unless it refers to a Python file relative to the folder `home`; then
     return it relative to `folder`."""
     match = _CODE_REFERENCE.fullmatch(text) if home != folder else None
-    if not (match and is_file_reference(match[1])):
+    if not (match and rule_modules.is_file_reference(match[1])):
         return text
     path = Path(os.path.relpath(home / match[1], folder)).as_posix()
     return f"{path if path.startswith('.') else f'./{path}'}{text[match.end(1) :]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -73,6 +73,15 @@ class YamlNode:
     def error(self, message: str) -> FieldError:
         """Return the error about this value; an empty message if it has been reported before."""
         return FieldError(self, message)
+
+    @contextmanager
+    def report(self, *kinds: type[Exception]) -> Iterator[None]:
+        """Context manager: raise an exception of these `kinds` again as an error about this
+        value."""
+        try:
+            yield
+        except kinds as error:
+            raise self.error(str(error)) from None
 
     @property
     def plain(self) -> Any:
@@ -275,10 +284,8 @@ def text(node: YamlNode) -> str:
 def read_name(node: YamlNode) -> str:
     """Return the name in `node`; raise `FieldError` unless it is one line of text without control
     characters."""
-    try:
+    with node.report(ValueError):
         return check_line(text(node), "name")
-    except ValueError as error:
-        raise node.error(str(error)) from None
 
 
 def integer(node: YamlNode, minimum: int, maximum: int) -> int:
@@ -710,13 +717,10 @@ def _resolve_scalar(text: str) -> str | bool | int | float | None:
     if text.lower() in _NAMED_SCALARS:
         return _NAMED_SCALARS[text.lower()]
     if len(text) <= _MAX_NUMBER_LENGTH and any(character.isdigit() for character in text):
-        try:
+        with suppress(ValueError):
             return int(text, 0)
-        except ValueError:
-            try:
-                return float(text)
-            except ValueError:
-                pass
+        with suppress(ValueError):
+            return float(text)
     return text
 
 

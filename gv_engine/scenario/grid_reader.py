@@ -12,34 +12,16 @@ from components.core import NONE, Mission
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.geometry import USUAL_ACTIONS
-from gv_engine.rules.objects import (
-    GROUND,
-    OBJECT_TYPES,
-    USUAL_COLORS,
-    VIEWS,
-    ObjectType,
-    ObjectTypes,
-)
+from gv_engine.rules.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, VIEWS, ObjectTypes
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
-from gv_engine.scenario import fields, missions
-from gv_engine.scenario import fields as schema
+from gv_engine.scenario import definitions, fields, missions
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
 from gv_engine.scenario.calls import CallReader, is_complete
-from gv_engine.scenario.definitions import (
-    AGENT_KEYS,
-    AGENTS_FORM,
-    ANY_AGENTS,
-    OBJECT_TYPE_KEYS,
-    AgentSpecs,
-    read_agents,
-    read_object_types,
-)
 from gv_engine.scenario.document import FILE_KEYS, Document
 from gv_engine.scenario.fields import ErrorCollector, JsonSchema, Key, KeyTable, YamlNode
 from gv_engine.scenario.layout import Layout, round_up_size
 from gv_engine.scenario.map import (
     LEGEND_KEYS,
-    Legend,
     LevelSource,
     make_symbol_check,
     read_legend,
@@ -54,15 +36,15 @@ from systems.procedural import settle
 
 MAX_ENTITIES = 2**22
 
-STEP_LIMIT = schema.integer_schema(1, fields.INT32_MAX)
+STEP_LIMIT = fields.integer_schema(1, fields.INT32_MAX)
 SHARED_KEYS: KeyTable = {
-    "name": Key("Name; by default that of the file or folder.", schema.TEXT),
-    "description": Key("Description for players.", schema.TEXT),
+    "name": Key("Name; by default that of the file or folder.", fields.TEXT),
+    "description": Key("Description for players.", fields.TEXT),
     "view": Key(
         "First view in the window; `explored` shows the cells that the agent has seen.",
-        schema.enum_schema(VIEWS, "view"),
+        fields.enum_schema(VIEWS, "view"),
     ),
-    "max_steps": Key("Step limit of an episode; by default none.", schema.optional(STEP_LIMIT)),
+    "max_steps": Key("Step limit of an episode; by default none.", fields.optional(STEP_LIMIT)),
     "action_space": Key(
         "Names of actions, or `{name: KICK, key: K}` for new ones; by default the eight"
         " built-in ones.",
@@ -75,24 +57,23 @@ _SHOWN: tuple[JsonSchema, ...] = tuple(
     {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
 )
 SPACE: KeyTable = {
-    "objects": Key("Object types; by default all.", schema.unique_list(schema.OBJECT)),
+    "objects": Key("Object types; by default all.", fields.unique_list(fields.OBJECT)),
     "colors": Key(
-        "Colours; by default NONE, RED, GREEN, BLUE and YELLOW.",
-        schema.unique_list(schema.COLOR),
+        "Colours; by default NONE, RED, GREEN, BLUE and YELLOW.", fields.unique_list(fields.COLOR)
     ),
 }
 VIEW: KeyTable = {
     "area": Key(
         "[[ymin, ymax], [xmin, xmax]] around an agent that looks up; -6 is six cells ahead.",
-        schema.AREA,
+        fields.AREA,
         required=True,
     )
 }
 FROM_VISIBILITY: KeyTable = {
-    "name": Key("It is `from_visibility`.", schema.enum_schema(["from_visibility"]), required=True),
+    "name": Key("It is `from_visibility`.", fields.enum_schema(["from_visibility"]), required=True),
     **VIEW,
     "visibility_function": Key(
-        "Which of the cells are seen.", schema.function_schema(Phase.VISIBILITY), required=True
+        "Which of the cells are seen.", fields.function_schema(Phase.VISIBILITY), required=True
     ),
 }
 
@@ -100,37 +81,30 @@ GRID_KEYS: KeyTable = {
     "always_truncates": Key(
         "If true, an episode that terminates at `max_steps` is also truncated, as in "
         "MiniGrid; default false.",
-        schema.BOOLEAN,
+        fields.BOOLEAN,
     ),
-    "domain": Key(
-        "Domain: `grid`, the default, or `algebra`.",
-        schema.enum_schema(["grid"]),
-    ),
+    "domain": Key("Domain: `grid`, the default, or `algebra`.", fields.enum_schema(["grid"])),
     **SHARED_KEYS,
     "capacity": Key(
-        "Maximum number of entities; by default computed.",
-        schema.integer_schema(2, MAX_ENTITIES),
+        "Maximum number of entities; by default computed.", fields.integer_schema(2, MAX_ENTITIES)
     ),
-    "max_shape": Key("[height, width] of the largest grid; by default computed.", schema.PAIR),
+    "max_shape": Key("[height, width] of the largest grid; by default computed.", fields.PAIR),
     "objects": Key(
         "New object types by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
-        schema.map_of(schema.object_schema(OBJECT_TYPE_KEYS)),
-        nested=OBJECT_TYPE_KEYS,
+        fields.map_of(fields.object_schema(definitions.OBJECT_TYPE_KEYS)),
+        nested=definitions.OBJECT_TYPE_KEYS,
     ),
-    "state_space": Key("Contents of the grid.", schema.object_schema(SPACE), nested=SPACE),
+    "state_space": Key("Contents of the grid.", fields.object_schema(SPACE), nested=SPACE),
     "observation_space": Key(
-        "Contents of observations.", schema.object_schema(SPACE), nested=SPACE
+        "Contents of observations.", fields.object_schema(SPACE), nested=SPACE
     ),
-    "map": Key(
-        "Level, a character per cell, in place of a `reset_function`.",
-        schema.TEXT,
-    ),
+    "map": Key("Level, a character per cell, in place of a `reset_function`.", fields.TEXT),
     "legend": Key(
         "Objects by character of the map: `C: Coin`, `K: {object: Key, color: RED}`, "
         "`a: {agent: LEFT}`.",
-        schema.map_of(
-            schema.any_of(
-                schema.OBJECT, {**schema.object_schema(LEGEND_KEYS), **schema.any_of(*_SHOWN)}
+        fields.map_of(
+            fields.any_of(
+                fields.OBJECT, {**fields.object_schema(LEGEND_KEYS), **fields.any_of(*_SHOWN)}
             ),
             propertyNames={"minLength": 1, "maxLength": 1},
         ),
@@ -140,8 +114,8 @@ GRID_KEYS: KeyTable = {
     "agents": Key(
         "Number or names of agents, or `{number: 4, turns: shuffled, done: leave}`; by "
         "default one.",
-        AGENTS_FORM,
-        nested=AGENT_KEYS,
+        definitions.AGENTS_FORM,
+        nested=definitions.AGENT_KEYS,
     ),
     "mission": Key(
         'Task of the agent: `{text: "fetch the {color} {object}", object: Key, color: RED}`.',
@@ -149,34 +123,33 @@ GRID_KEYS: KeyTable = {
         nested=missions.MISSION_KEYS,
     ),
     "reset_function": Key(
-        "Rule that builds a level, in place of a `map`.",
-        schema.function_schema(Phase.RESET),
+        "Rule that builds a level, in place of a `map`.", fields.function_schema(Phase.RESET)
     ),
     "transition_functions": Key(
         "Rules of a step, in order.",
-        schema.list_of(schema.function_schema(Phase.TRANSITION)),
+        fields.list_of(fields.function_schema(Phase.TRANSITION)),
         required=True,
     ),
     "reward_functions": Key(
         'Rules whose sum is the reward; `info["reward_terms"]` calls a second one of '
         "the same name `name_2`.",
-        schema.list_of(schema.function_schema(Phase.REWARD)),
+        fields.list_of(fields.function_schema(Phase.REWARD)),
         required=True,
     ),
     "observation_function": Key(
         "Area of cells around the agent, and visibility.",
-        schema.function_schema(Phase.OBSERVATION),
+        fields.function_schema(Phase.OBSERVATION),
         required=True,
         nested=VIEW,
     ),
     "terminating_function": Key(
         "Rule that ends the episode; `reduce_any` joins several.",
-        schema.function_schema(Phase.TERMINATING),
+        fields.function_schema(Phase.TERMINATING),
         required=True,
     ),
     "success_function": Key(
         "Condition of success at the end; without it, success is undefined.",
-        schema.function_schema(Phase.TERMINATING),
+        fields.function_schema(Phase.TERMINATING),
     ),
 }
 """Keys of scenarios of grids."""
@@ -190,19 +163,6 @@ grid."""
 
 _T = TypeVar("_T")
 _D = TypeVar("_D")
-
-
-def read_document(document: Document, numbering: TypeIds) -> dict[str, Any]:
-    """Return the keyword arguments with which a `Scenario` is made from `document`, a scenario file
-    that has been parsed.
-
-    Args:
-        numbering: numbering of the object types of all scenarios that are played together.
-
-    Raises:
-        ScenarioError: with all problems.
-    """
-    return _Reader(document, numbering).read_fields()
 
 
 class TopLevel:
@@ -252,7 +212,7 @@ class TopLevel:
             )
 
 
-class _Reader(TopLevel):
+class GridReader(TopLevel):
     """Reader of a grid scenario's document."""
 
     def __init__(self, document: Document, numbering: TypeIds) -> None:
@@ -263,7 +223,7 @@ class _Reader(TopLevel):
         self.draws = RandomValues(self.names)
         self.depth = 1  # of objects in each other
         self.mission: missions.MissionSpec | None = None
-        self.agents = AgentSpecs()
+        self.agents = definitions.AgentSpecs()
 
     def read_fields(self) -> dict[str, Any]:
         """Return the keyword arguments with which a `Scenario` is made; raise a ScenarioError that
@@ -282,11 +242,13 @@ class _Reader(TopLevel):
         for node in list_referring_nodes(self.root):
             self.names.import_references(node)
         self.names.declared_types = self.key(
-            "objects", lambda node: read_object_types(self.names, node, self.document.folder), ()
+            "objects",
+            lambda node: definitions.read_object_types(self.names, node, self.document.folder),
+            (),
         )
         actions, own_actions = self.read_actions(USUAL_ACTIONS)
-        default = ANY_AGENTS if "agents" in self.entries else self.agents
-        self.agents = self.key("agents", partial(read_agents, self.names), default)
+        default = definitions.ANY_AGENTS if "agents" in self.entries else self.agents
+        self.agents = self.key("agents", partial(definitions.read_agents, self.names), default)
         self.read.agents = self.agents
         self.names.own_actions = tuple(command.name for command in own_actions)
         objects, colors = self.read_space("state_space", self.names.list_grid_types(), USUAL_COLORS)
@@ -300,22 +262,17 @@ class _Reader(TopLevel):
         all_seen = Call(REGISTRIES[Phase.VISIBILITY]["fully_transparent"], {})
         visibility = (all_seen,) if own else sight
         levels = self.read_reset(objects, colors)
-        self.mission = self.key(
-            "mission", lambda node: missions.read_mission(self.draws, node, objects, colors), None
-        )
+        read_mission = missions.MissionReader(self.draws, objects, colors).read
+        self.mission = self.key("mission", read_mission, None)
         resets = map(self.mission.wrap_reset, levels) if self.mission else levels
         # agents without a cell in the level get one
         settling = [Call(get_system(settle), {})] if self.agents.kinds else []
         calls: dict[Phase, tuple[Call, ...]] = {
             Phase.RESET: (*resets, *settling),
-            Phase.TRANSITION: self.key(
-                "transition_functions", self.make_list_reader(Phase.TRANSITION), ()
-            ),
-            Phase.REWARD: self.key("reward_functions", self.make_list_reader(Phase.REWARD), ()),
-            Phase.TERMINATING: self.key(
-                "terminating_function", lambda n: (self.read_test(n, True),), ()
-            ),
-            Phase.SUCCESS: self.key("success_function", lambda n: (self.read_test(n, False),), ()),
+            Phase.TRANSITION: self.read_rules("transition_functions", Phase.TRANSITION),
+            Phase.REWARD: self.read_rules("reward_functions", Phase.REWARD),
+            Phase.TERMINATING: self.key("terminating_function", self.read_test, ()),
+            Phase.SUCCESS: self.key("success_function", lambda n: self.read_test(n, False), ()),
             Phase.VISIBILITY: visibility,
             Phase.OBSERVATION: own,
             Phase.RENDERING: (Call(REGISTRIES[Phase.RENDERING]["draw_state_and_observation"], {}),),
@@ -356,7 +313,8 @@ class _Reader(TopLevel):
         parts = (part for call in listed for part in call.walk())
         asking = dict.fromkeys(part.name for part in parts if missions.reads_mission(part.system))
         # an author's own component of that name is no mission
-        if asking and column_name(Mission) not in map(column_name, self.find_components(())):
+        no_types = ObjectTypes()
+        if asking and column_name(Mission) not in map(column_name, self.find_components(no_types)):
             self.problems.add(
                 self.missing_node("mission"),
                 f"missing, and needed by {', '.join(asking)}; write one: "
@@ -400,11 +358,11 @@ class _Reader(TopLevel):
             raise node.error(f"{node.text} belongs to every space; leave it out")
         return index
 
-    def make_list_reader(self, phase: Phase) -> Callable[[YamlNode], tuple[Call, ...]]:
-        """Return a function that reads the list of a phase's functions."""
-        return lambda node: self.read.read_calls(node, phase, processors=True)
+    def read_rules(self, key: str, phase: Phase) -> tuple[Call, ...]:
+        """Return the calls of the functions of a phase that the list under `key` names."""
+        return self.key(key, partial(self.read.read_calls, phase=phase, processors=True), ())
 
-    def read_test(self, node: YamlNode, processors: bool) -> Call:
+    def read_test(self, node: YamlNode, processors: bool = True) -> tuple[Call, ...]:
         """Read the one terminating function that `node` names and return its call; with
         `processors`, an esper.Processor is allowed, too."""
         if isinstance(node.value, list):
@@ -412,7 +370,7 @@ class _Reader(TopLevel):
                 "found a list, expected one function; several go into "
                 "{name: reduce_any, terminating_functions: […]}"
             )
-        return self.read.read_call(node, Phase.TERMINATING, processors=processors)
+        return (self.read.read_call(node, Phase.TERMINATING, processors=processors),)
 
     def read_observation(self, node: YamlNode) -> tuple[Call, ...]:
         """Read the area that agents see and the function that decides which cells are visible, or
@@ -450,9 +408,8 @@ class _Reader(TopLevel):
             if key in self.entries and not has_map:
                 self.problems.add(self.entries[key], f"{what} without a map")
         self.key("draw", self.draws.read, None)
-        legend: Legend = {}
-        if has_map:
-            legend = self.key("legend", partial(read_legend, self.draws), legend)
+        no_legend = dict[str, Any]()
+        legend = self.key("legend", partial(read_legend, self.draws), no_legend) if has_map else {}
         find_fault = make_symbol_check(self.draws, objects, colors)
         source = LevelSource(self.entries, self.draws, legend, find_fault, len(self.agents.bodies))
         is_fixed = all(symbol is None or symbol.is_fixed for symbol in legend.values())
@@ -495,7 +452,10 @@ class _Reader(TopLevel):
                     f"found {list(size)}, smaller than the level of {list(shape)}",
                 )
         height, width = round_up_size(size[0]), round_up_size(size[1])
-        types = self.find_types((*objects, *seen))
+        spawned = {*objects, *seen, *self.names.list_grid_types()}
+        # rules may create objects of all built-in types and all types of the scenario
+        known = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
+        types = tuple(kind for kind in known if kind.index in spawned)
         in_cell = max(self.depth, 2 if BOX in objects else 1)
         in_cell += any(kind.layer == GROUND for kind in types)
         capacity = self.key(
@@ -504,17 +464,10 @@ class _Reader(TopLevel):
         draws = is_procedural(reset) or (self.mission is not None and self.mission.arguments)
         drawn = self.draws.capacity if draws else 0
         capacity += len(self.agents.bodies) - 1
-        components = self.find_components(types)
+        components = self.find_components(ObjectTypes(types))
         return Layout(height, width, capacity, components, types, drawn, self.agents.bodies)
 
-    def find_types(self, objects: tuple[int, ...]) -> tuple[ObjectType, ...]:
-        """Return all types of which rules may create objects: those numbered in `objects`, all
-        built-in types and all of the scenario."""
-        spawned = {*objects, *self.names.list_grid_types()}
-        types = ObjectTypes((*self.names.types, *OBJECT_TYPES.built_in))
-        return tuple(kind for kind in types if kind.index in spawned)
-
-    def find_components(self, types: tuple[ObjectType, ...]) -> tuple[type, ...]:
+    def find_components(self, types: ObjectTypes) -> tuple[type, ...]:
         """Return the component classes of the worlds: the built-in ones, then those of the scenario
         and of `types`, sorted by column name."""
         built_in = built_in_components()

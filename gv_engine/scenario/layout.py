@@ -401,7 +401,9 @@ _CHUNK_BYTES = 2**22
 _MAX_STEPS = int(np.iinfo(np.int32).max) - 1
 """Maximum accepted number of steps: after one more, the column is full."""
 
-_Errors = tuple[NDArray[np.bool_], str]
+_Bounds = Iterator[tuple[str, Any, Any, Any]]
+_Mask = NDArray[np.bool_]
+_Errors = Iterator[tuple[_Mask, str]]
 """(n, E) mask of wrong entities, and a template of the problem for `_format_problem`."""
 
 
@@ -491,10 +493,10 @@ def _format_problem(layout: Layout, row: Any, e: int, template: str) -> str:
     )
 
 
-def _object_mask(layout: Layout, rows: NDArray[Any]) -> NDArray[np.bool_]:
+def _object_mask(layout: Layout, rows: NDArray[Any]) -> _Mask:
     """Return an (n, E) mask over the n worlds in `rows`: True for each entity that is in use and is
     no agent."""
-    things: NDArray[np.bool_] = rows["alive"] != 0
+    things: _Mask = rows["alive"] != 0
     things[:, : layout.agents + 1] = False
     return things
 
@@ -506,7 +508,7 @@ def _agent_cell_numbers(layout: Layout, rows: NDArray[Any]) -> NDArray[np.int64]
     return np.where(y >= 0, y * (layout.width + 1) + x + 1, 0)
 
 
-def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, Any, Any, Any]]:
+def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> _Bounds:
     """Yield (name, values, least, greatest) for each column of `rows` whose values have bounds,
     each bound a number or an array."""
     last = layout.capacity - 1
@@ -547,9 +549,7 @@ def _iterate_bounds(layout: Layout, rows: NDArray[Any]) -> Iterator[tuple[str, A
     yield "position.x", rows["position"]["x"], -1, layout.width
 
 
-def _iterate_agent_bounds(
-    layout: Layout, rows: NDArray[Any]
-) -> Iterator[tuple[str, Any, Any, Any]]:
+def _iterate_agent_bounds(layout: Layout, rows: NDArray[Any]) -> _Bounds:
     """Yield (name, values, least, greatest) for each value in `rows` that belongs to an agent:
     cell, facing, flags and components."""
     begun = rows["height"] > 0  # rows with a level
@@ -570,7 +570,7 @@ def _iterate_agent_bounds(
         yield "next", rows["next"], 0, layout.agents
 
 
-def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> Iterator[_Errors]:
+def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> _Errors:
     """Yield (mask, message template) for each way in which two columns of `rows` may contradict
     each other; the (n, E) mask marks the wrong entities."""
     alive, things = rows["alive"] != 0, _object_mask(layout, rows)
@@ -601,9 +601,7 @@ def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> Iterator[_Errors
     yield from _find_cell_errors(layout, rows, things)
 
 
-def _find_type_errors(
-    layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
-) -> Iterator[_Errors]:
+def _find_type_errors(layout: Layout, rows: NDArray[Any], things: _Mask) -> _Errors:
     """Yield (mask, message template) for the entities in the mask `things` whose components or
     state contradict their object type."""
     kinds = rows["kind"]["value"]
@@ -632,9 +630,7 @@ def _find_type_errors(
                 yield (states == state) & wrong, f"{says}; change states by w.set_state alone"
 
 
-def _find_cell_errors(
-    layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
-) -> Iterator[_Errors]:
+def _find_cell_errors(layout: Layout, rows: NDArray[Any], things: _Mask) -> _Errors:
     """Yield (mask, message template) for the entities in the mask `things` whose position
     contradicts the grid, or which are on the grid and held at once."""
     y, x = (rows["position"][axis].astype(np.int64) for axis in ("y", "x"))
@@ -675,9 +671,7 @@ def _find_cell_errors(
     yield from _find_holder_errors(layout, rows, things)
 
 
-def _find_holder_errors(
-    layout: Layout, rows: NDArray[Any], things: NDArray[np.bool_]
-) -> Iterator[_Errors]:
+def _find_holder_errors(layout: Layout, rows: NDArray[Any], things: _Mask) -> _Errors:
     """Yield (mask, message template) for entities that a box wrongly holds or that are held twice;
     the (n, E) mask `things` marks the objects."""
     holders = np.zeros(things.shape, np.int64)  # number of hands and boxes with each entity

@@ -22,16 +22,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario.fields import (
-    VARIANT,
-    Key,
-    YamlNode,
-    make_unique,
-    map_of,
-    mapping,
-    suggestion,
-    text,
-)
+from gv_engine.scenario import fields
+from gv_engine.scenario.fields import VARIANT, Key, YamlNode, make_unique, mapping, suggestion, text
 from gv_engine.scenario.files import path_exists
 from gv_engine.scenario.resources import SCENARIOS
 
@@ -46,8 +38,6 @@ _MAP_OPTIONS = {"legend", "symmetries"}
 
 _NAME_KEYS = "name", "object", "scenario"
 """Keys that name an entry of a list."""
-_NOT_NAMED_BY_OBJECT = {"mission"}
-"""Keys of entries that are not named by their `object`."""
 
 
 def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
@@ -95,7 +85,8 @@ def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
         below = _as_mapping(below, "name")
     if not isinstance(below.value, dict):
         return above
-    if key not in _NOT_NAMED_BY_OBJECT and _has_other_name(below.value, above.value):
+    # a mission is not named by its `object`
+    if key != "mission" and _has_other_name(below.value, above.value):
         return above
     return replace(below, value=_merge_entries(below.value, above.value))
 
@@ -170,8 +161,7 @@ def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Itera
 
 VARIANTS = "variants"
 VARIANTS_KEY = Key(
-    "Changes of this file, by name of the variant.",
-    map_of(VARIANT, minProperties=1),
+    "Changes of this file, by name of the variant.", fields.map_of(VARIANT, minProperties=1)
 )
 _RESET = "reset_function"
 _LEVEL_SOURCES = {"map", "maps", "room", _RESET}

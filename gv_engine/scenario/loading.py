@@ -222,10 +222,6 @@ def _is_line(value: Any) -> bool:
     return False
 
 
-def _is_step_limit(value: Any) -> bool:
-    return value is None or (type(value) is int and 1 <= value < 2**31)
-
-
 def _are_actions(value: Any) -> bool:
     """Return True if `value` is a list of at least one action number, all different."""
     is_list = isinstance(value, list) and all(type(number) is int for number in value)
@@ -242,6 +238,6 @@ _CHANGE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "name": _is_line,
     "description": lambda value: isinstance(value, str),
     "difficulty": lambda value: isinstance(value, str),
-    "max_steps": _is_step_limit,
+    "max_steps": lambda value: value is None or (type(value) is int and 1 <= value < 2**31),
     "actions": _are_actions,
 }

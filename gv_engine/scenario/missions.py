@@ -25,7 +25,6 @@ from gv_engine.rules.component import Field, column_name, fields_of, is_componen
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario import fields as schema
 from gv_engine.scenario.fields import JsonSchema, Key, KeyTable, YamlNode
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_row
@@ -159,29 +158,29 @@ _MAX_TEXT_LENGTH = 1000
 MISSION_KEYS: KeyTable = {
     "text": Key(
         "Text with `{color}` and `{object}`, or a list of texts.",
-        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT, minItems=1)),
+        fields.any_of(fields.TEXT, fields.list_of(fields.TEXT, minItems=1)),
         required=True,
     ),
     "wording": Key(
         "Choice of the text: `any`, a number from 0 on, a drawn value, or `by_rule`, "
         "set by a reset function.",
-        schema.TEXT,
+        fields.TEXT,
     ),
     "among": Key(
         "Object types; one on the grid is sampled, with its colour.",
-        schema.any_of(schema.OBJECT, schema.unique_list(schema.OBJECT)),
+        fields.any_of(fields.OBJECT, fields.unique_list(fields.OBJECT)),
     ),
-    "object": Key("Object type; by default any.", schema.OBJECT),
-    "color": Key("Colour; by default any.", schema.TEXT),
+    "object": Key("Object type; by default any.", fields.OBJECT),
+    "color": Key("Colour; by default any.", fields.TEXT),
     "component": Key(
         "Subclass of `Mission` of that name, with further fields: `./rules.py:Mission`.",
-        schema.REFERENCE,
+        fields.REFERENCE,
     ),
 }
 """Keys of `mission`."""
 MISSION_FORM: JsonSchema = {
-    **schema.object_schema(MISSION_KEYS),
-    "additionalProperties": schema.any_of(schema.TEXT, schema.INTEGER),
+    **fields.object_schema(MISSION_KEYS),
+    "additionalProperties": fields.any_of(fields.TEXT, fields.INTEGER),
 }
 
 
@@ -207,19 +206,7 @@ class MissionSpec:
         return Call(get_system(set_mission), {"reset_function": reset, **self.arguments})
 
 
-def read_mission(
-    draws: RandomValues, node: YamlNode, objects: Sequence[int], colors: Sequence[int]
-) -> MissionSpec:
-    """Read the mission that a scenario file gives its agents under `mission`.
-
-    Args:
-        draws: random values of the level.
-        objects, colors: indices that may occur.
-    """
-    return _Reader(draws, objects, colors).read(node)
-
-
-class _Reader:
+class MissionReader:
     """Reader of the key `mission`; collects all errors."""
 
     def __init__(self, draws: RandomValues, objects: Sequence[int], colors: Sequence[int]) -> None:

@@ -19,7 +19,6 @@ from components.core import Color
 from gv_engine.rules.errors import ScenarioError, TrustError, shorten
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.scenario import fields
-from gv_engine.scenario import fields as schema
 from gv_engine.scenario.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.document import FILE_KEYS, MAX_SCENARIO_BYTES, Document
 from gv_engine.scenario.fields import FieldError, Key, KeyTable, UntrustedCodeError, YamlNode
@@ -52,22 +51,22 @@ def _read_weight(node: YamlNode) -> float:
 _MEMBER: KeyTable = {
     "scenario": Key(
         "Name, file or folder beside this one, or a scenario in place.",
-        schema.any_of(schema.TEXT, schema.SCENARIO),
+        fields.any_of(fields.TEXT, fields.SCENARIO),
         required=True,
     ),
     "weight": Key(
         "Relative frequency; by default 1.",
-        schema.ValueSchema({"type": "number", "exclusiveMinimum": 0}, _read_weight),
+        fields.ValueSchema({"type": "number", "exclusiveMinimum": 0}, _read_weight),
     ),
-    "set": Key("Values of parameters, by name.", schema.map_of({})),
+    "set": Key("Values of parameters, by name.", fields.map_of({})),
 }
 MIXTURE_KEYS: KeyTable = {
     **SHARED_KEYS,
     "action_space": SHARED_KEYS["action_space"]._replace(schema=ACTIONS_OF_ALL),
     MIXTURE: Key(
         "Scenarios, one of which each reset samples.",
-        schema.list_of(
-            schema.any_of(schema.TEXT, schema.object_schema(_MEMBER)),
+        fields.list_of(
+            fields.any_of(fields.TEXT, fields.object_schema(_MEMBER)),
             minItems=1,
             maxItems=_MAX_MEMBERS,
         ),
@@ -86,26 +85,15 @@ def is_mixture(document: Document) -> bool:
     return isinstance(document.root.value, dict) and MIXTURE in document.root.value
 
 
-def read_mixture(
-    document: Document, members: tuple[Scenario, ...], find: FindDocument, read: ReadScenario
-) -> dict[str, Any]:
-    """Return the keyword arguments with which the `Scenario` of a mixture of several scenarios is
-    made from its parsed file.
+class MixtureReader(TopLevel):
+    """Reader of a mixture's document; collects all errors.
 
     Args:
-        members: scenarios of the mixture if they were read before, else ().
+        document: document of the mixture.
         find: function that returns the document of a member, from a document or from an
             argument of `gv_engine.scenario.library.find_ref`.
         read: function that reads a scenario from its document and the shared numbering.
-
-    Raises:
-        ScenarioError: with all problems.
     """
-    return _Reader(document, find, read).read_fields(members)
-
-
-class _Reader(TopLevel):
-    """Reader of a mixture's document; collects all errors."""
 
     def __init__(self, document: Document, find: FindDocument, read: ReadScenario) -> None:
         super().__init__(document)
@@ -116,7 +104,7 @@ class _Reader(TopLevel):
 
     def read_fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
         """Return the keyword arguments with which the mixture's `Scenario` is made; `members` are
-        its scenarios if they are known, else ()."""
+        its scenarios if they were read before, else (). Raise a ScenarioError with all problems."""
         self.entries = fields.read_fields(
             self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS
         )

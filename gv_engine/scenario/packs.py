@@ -28,8 +28,7 @@ from numpy.typing import NDArray
 from gv_engine.rules.errors import shorten
 from gv_engine.rules.objects import VIEWS
 from gv_engine.scenario import fields
-from gv_engine.scenario import fields as schema
-from gv_engine.scenario.fields import ErrorCollector, Key, KeyTable, NodeBuilder, YamlNode
+from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, Key, KeyTable, NodeBuilder, YamlNode
 from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
 from gv_engine.scenario.library import VARIANTS
 
@@ -37,8 +36,6 @@ _ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
 _RUN = re.compile(r"(?<!\d)(\d+)(\D)")
 _METADATA = re.compile(r"\s*(title|author|solution)\s*:\s*(.*)", re.IGNORECASE)
 _MOVES = re.compile(r"[udlrUDLR\s]+")
-_MAX_SIDE = 512
-"""Maximum number of cells of a row, and of rows of a level."""
 
 
 @dataclass
@@ -82,8 +79,8 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
                     yield last
                 last, ahead = SokobanLevel(number, ahead, author), ""
             last.rows.extend(_expand_row(line, number))
-            if len(last.rows) > _MAX_SIDE:
-                raise ValueError(f"line {number} belongs to a level of more than {_MAX_SIDE} rows")
+            if len(last.rows) > MAX_SIDE:
+                raise ValueError(f"line {number} belongs to a level of more than {MAX_SIDE} rows")
             drawing, solving = True, False
             continue
         drawing = False
@@ -123,11 +120,11 @@ def _expand_row(line: str, line_number: int) -> list[str]:
     rows = [line.rstrip()]
     if _ENCODED.fullmatch(line):
         runs = [times for times, _ in _RUN.findall(line)]
-        if sum(int(times) if len(times) < 7 else _MAX_SIDE**2 + 1 for times in runs) > _MAX_SIDE**2:
+        if sum(int(times) if len(times) < 7 else MAX_SIDE**2 + 1 for times in runs) > MAX_SIDE**2:
             raise ValueError(f"line {line_number} is longer than any level")
         rows = _RUN.sub(lambda run: int(run[1]) * run[2], line.rstrip()).split("|")
-    if max(map(len, rows)) > _MAX_SIDE:
-        raise ValueError(f"line {line_number} is longer than {_MAX_SIDE} cells")
+    if max(map(len, rows)) > MAX_SIDE:
+        raise ValueError(f"line {line_number} is longer than {MAX_SIDE} cells")
     return rows
 
 
@@ -192,8 +189,8 @@ def _read_side(root: Element, name: str) -> int:
     """Return the height or width of a map in cells, from the XML attribute `name` of its root
     element."""
     text = root.get(name, "")
-    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= fields.MAX_SIDE):
-        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {fields.MAX_SIDE}")
+    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= MAX_SIDE):
+        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {MAX_SIDE}")
     return int(text)
 
 
@@ -264,7 +261,6 @@ SOKOBAN = (".xsb", ".sok")
 """Suffixes of files that are scenarios by themselves."""
 _BOARD = re.compile(rb"(?:[ \t]*(?:;.*)?\r?\n)*[ \t]*#[#@$.*+_ -]*\r?(?:\n|$)")
 """Pattern of a file that begins with a row of a board, maybe after comments."""
-_SOKOBAN_RULES = "sokoban"
 _MAX_FILE_BYTES = 2**20
 """Maximum size of a file of levels, or of a tileset."""
 _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
@@ -272,31 +268,31 @@ _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 _MAX_LEVELS = 1000
 
 _LEVEL_KEYS: KeyTable = {
-    "map": Key("Level, a character per cell.", schema.TEXT, required=True),
-    "title": Key("Name.", schema.TEXT),
-    "author": Key("Author.", schema.TEXT),
+    "map": Key("Level, a character per cell.", fields.TEXT, required=True),
+    "title": Key("Name.", fields.TEXT),
+    "author": Key("Author.", fields.TEXT),
     "solution": Key(
         "A way to win it: u, d, l and r for steps up, down, left and right, of an agent that looks "
         "up; capitals for pushes.",
-        schema.TEXT,
+        fields.TEXT,
     ),
     "says": Key(
         "What players are told while they play it; `{TURN_LEFT}` is the key of that action.",
-        schema.TEXT,
+        fields.TEXT,
     ),
-    "par": Key("Fewest steps to win.", schema.integer_schema(1, fields.INT32_MAX)),
+    "par": Key("Fewest steps to win.", fields.integer_schema(1, fields.INT32_MAX)),
     "view": Key(
         "First view in the window; `explored` shows the cells that the agent has seen.",
-        schema.enum_schema(VIEWS),
+        fields.enum_schema(VIEWS),
     ),
 }
 _TEXTS = ("title", "author", "solution", "says")
-_LEVEL = schema.any_of(schema.TEXT, schema.object_schema(_LEVEL_KEYS))
+_LEVEL = fields.any_of(fields.TEXT, fields.object_schema(_LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Pack, in place of a map: a Sokoban (.xsb, .sok, .txt) or Tiled (.tmx) file, a "
     "folder of them, or a list of these and of levels; each reset samples one, and "
     "`file.yaml#3` is the third.",
-    schema.any_of(schema.TEXT, schema.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
+    fields.any_of(fields.TEXT, fields.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
 )
 
 
@@ -347,7 +343,7 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
 def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
     """Return the scenario for a file that holds only levels: it extends the built-in scenario
     `sokoban`."""
-    text = {"extends": _SOKOBAN_RULES, LEVELS: file.name}
+    text = {"extends": "sokoban", LEVELS: file.name}
     return NodeBuilder(problems).from_python(text, YamlNode(None, line=1))
 
 
@@ -410,8 +406,7 @@ def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iter
         for item in node.value:
             yield from _read_levels(item, folder, files)
     elif isinstance(node.value, dict):
-        problems = ErrorCollector("")
-        entries = fields.read_fields(problems, node, _LEVEL_KEYS)
+        entries = fields.read_fields(ErrorCollector(""), node, _LEVEL_KEYS)
         for key in node.value.keys() - entries.keys():
             raise node.value[key].error(f"unknown key {key!r}{fields.suggestion(key, _LEVEL_KEYS)}")
         if "map" not in entries:

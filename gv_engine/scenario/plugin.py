@@ -113,10 +113,6 @@ class AnyScenario(Protocol):
     def with_(self, **changes: Any) -> AnyScenario: ...
 
 
-SystemTable = list[tuple[str, list[tuple[str, str, str]]]]
-"""(scenario name, [(phase, system, place), ...]) in order."""
-
-
 class DomainPlugin(Protocol):
     """Interface of a domain's plugin module."""
 
@@ -149,31 +145,9 @@ class DomainPlugin(Protocol):
         """Return the scenario's name, or the name of each member of a mixture, with its calls by
         phase."""
 
-    def list_systems(self, scenario: Any) -> SystemTable:
-        """Return a table of the systems of the scenario, or of each member of a mixture."""
-
-    def check_scenario(
-        self,
-        scenario: Any,
-        episodes: int,
-        seed: int,
-        limit: float,
-        quick: bool = False,
-        policy: str = "",
-    ) -> CheckReport:
-        """Play episodes of a scenario to test it, and return a report of the faults that were
-        found.
-
-        Args:
-            scenario: the scenario.
-            episodes: number of episodes.
-            seed: seed of the first episode.
-            limit: seconds after which a compiled step, which cannot be interrupted, ends the
-                process.
-            quick: True to skip what takes long: the compilation, and the search for winning
-                actions.
-            policy: name of the policy that plays, see `gv_engine.rollout.policy`; random actions if
-                "".
+    def check_scenario(self, scenario: Any, plan: CheckPlan) -> CheckReport:
+        """Play episodes of a scenario to test it as `plan` says, and return a report of the faults
+        that were found.
 
         Raises:
             PolicyError: there is no such policy, or the domain supports none.
@@ -215,8 +189,25 @@ class DomainPlugin(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class CheckReport:
+class CheckPlan(NamedTuple):
+    """Extent of the test of a scenario.
+
+    Attributes:
+        episodes: number of episodes.
+        seed: seed of the first episode.
+        limit: seconds after which a compiled step, which cannot be interrupted, ends the process.
+        quick: True to skip what takes long: the compilation, and the search for winning actions.
+        policy: name of the policy that plays, see `gv_engine.rollout.policy`; random actions if "".
+    """
+
+    episodes: int
+    seed: int
+    limit: float
+    quick: bool = False
+    policy: str = ""
+
+
+class CheckReport(NamedTuple):
     """Findings that `gv-engine check` prints.
 
     Attributes:

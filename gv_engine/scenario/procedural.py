@@ -23,8 +23,7 @@ from components.core import FLOOR
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario import fields as schema
-from gv_engine.scenario.fields import JsonSchema, Key, KeyTable, YamlNode
+from gv_engine.scenario.fields import Key, KeyTable, YamlNode
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.map import SYMBOL_KEYS, LevelSource, MapReader, Symbol, read_symbol
 from gv_engine.scenario.random_values import make_row, make_table
@@ -115,7 +114,7 @@ class RandomMaps:
     def _read_symmetries(self) -> tuple[int, ...]:
         """Return the symmetries by which maps may be changed, as numbers: 0 to 3 quarter turns,
         plus 4 if also mirrored."""
-        read = schema.enum_schema(_SYMMETRIES, "symmetry").read
+        read = fields.enum_schema(_SYMMETRIES, "symmetry").read
         named: tuple[str, ...] = self._problems.read_key(
             self._entries,
             "symmetries",
@@ -181,7 +180,7 @@ class RandomMaps:
 _DEFAULT_TRIES = 100
 _MAX_TRIES = 10_000
 _MAX_PLACES = _MAX_BOXES = 100
-_LIST = schema.list_of(schema.TEXT)
+_LIST = fields.list_of(fields.TEXT)
 _PLACES: KeyTable = {
     "count": Key("Number, or [minimum, maximum].", {"type": ["integer", "array"]}),
     "in": Key(
@@ -189,44 +188,42 @@ _PLACES: KeyTable = {
         {"type": ["string", "array", "object"]},
     ),
     "not_next_to": Key(
-        "`agent` or objects that must not be in a neighbouring cell.",
-        {"type": ["string", "array"]},
+        "`agent` or objects that must not be in a neighbouring cell.", {"type": ["string", "array"]}
     ),
 }
 _REACHED: KeyTable = {
     "things": Key("Start and ends of the paths: [agent, Exit].", _LIST),
     "through": Key("Objects that paths may cross.", _LIST),
 }
-_REGIONS: JsonSchema = schema.map_of({"type": ["string", "array", "object"]})
 
 PROCEDURAL_KEYS: KeyTable = {
     "draw": Key(
         "Values that each level samples, for `$name` in legend and places: a list of "
         "options, `{one_of: …, weights: …, not: $name}` or `{from: 2, to: 4}`.",
-        schema.map_of({"type": ["array", "object"]}),
+        fields.map_of({"type": ["array", "object"]}),
     ),
-    "maps": Key("Maps, one of which is sampled.", schema.list_of(schema.TEXT, minItems=1)),
+    "maps": Key("Maps, one of which is sampled.", fields.list_of(fields.TEXT, minItems=1)),
     "symmetries": Key(
         "If true, maps are rotated and mirrored at random.",
-        schema.unique_list(schema.enum_schema(["turn", "mirror"])),
+        fields.unique_list(fields.enum_schema(["turn", "mirror"])),
     ),
-    "room": Key("[height, width] of a walled room, in place of a map.", schema.PAIR),
-    "rooms": Key("Regions by name.", _REGIONS),
+    "room": Key("[height, width] of a walled room, in place of a map.", fields.PAIR),
+    "rooms": Key("Regions by name.", fields.map_of({"type": ["string", "array", "object"]})),
     "place": Key(
         "Objects for random free cells, in order.",
-        schema.list_of(
-            schema.any_of(schema.OBJECT, schema.object_schema({**SYMBOL_KEYS, **_PLACES}))
+        fields.list_of(
+            fields.any_of(fields.OBJECT, fields.object_schema({**SYMBOL_KEYS, **_PLACES}))
         ),
         nested={**SYMBOL_KEYS, **_PLACES},
     ),
     "reachable": Key(
         "Objects to which paths must lead from the first: [agent, Exit].",
-        schema.any_of(_LIST, schema.object_schema(_REACHED)),
+        fields.any_of(_LIST, fields.object_schema(_REACHED)),
         nested=_REACHED,
     ),
     "tries": Key(
         "Number of sampled levels after which an error is raised.",
-        schema.integer_schema(1, _MAX_TRIES),
+        fields.integer_schema(1, _MAX_TRIES),
     ),
 }
 """Keys of procedural levels."""

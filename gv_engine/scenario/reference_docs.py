@@ -24,23 +24,10 @@ from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, Parameter, Phase, System, source_location
 from gv_engine.rules.world import View, World
+from gv_engine.scenario import fields
 from gv_engine.scenario.calls import TYPES, find_value_kind, list_built_in
 from gv_engine.scenario.document import EXTENDS, FILE_KEYS
-from gv_engine.scenario.fields import (
-    DEFINITIONS,
-    REFERENCE,
-    SCENARIO,
-    VARIANT,
-    FunctionSchema,
-    JsonSchema,
-    Key,
-    KeyTable,
-    ScenarioFormat,
-    any_of,
-    definition_ref,
-    function_schema,
-    object_schema,
-)
+from gv_engine.scenario.fields import JsonSchema, Key, any_of, definition_ref, object_schema
 from gv_engine.scenario.library import VARIANTS
 from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.missions import reads_mission
@@ -50,7 +37,6 @@ from gv_engine.scenario.resources import HOME
 from systems import building, queries
 
 _ANY_OBJECT: JsonSchema = {"type": "object"}
-_NULL: JsonSchema = {"type": "null"}
 _PARAMETER_VALUE: JsonSchema = {
     "description": "The value of a parameter, or what is worked out from some.",
     "type": "string",
@@ -58,7 +44,7 @@ _PARAMETER_VALUE: JsonSchema = {
 }
 
 
-def load_formats() -> dict[str, ScenarioFormat]:
+def load_formats() -> dict[str, fields.ScenarioFormat]:
     """Return the format of the scenario files of each domain whose library is installed, by name of
     the domain."""
     present = [domain for domain in DOMAINS.values() if not domain.missing_message]
@@ -75,16 +61,16 @@ def make_schema() -> dict[str, Any]:
         "scenario": _scenario_schema(formats),
         _changed_name("scenario"): any_changed,
     }
-    for name, common in DEFINITIONS.items():
+    for name, common in fields.DEFINITIONS.items():
         definitions[name] = _Expander().expand_value(common)
         definitions[_changed_name(name)] = _Expander(is_changed=True).expand_value(common)
     for name, file_format in formats.items():
         for own, functions in file_format.functions.items():
-            same = {_definition_name(function_schema(functions.phase)): own}
+            same = {_definition_name(fields.function_schema(functions.phase)): own}
             entry = _function_entry(functions)
             definitions[own] = _Expander(same).expand_value(entry)
             definitions[_changed_name(own)] = _Expander(same, True).expand_value(entry)
-        expander = _Expander({_definition_name(VARIANT): _changed_name(name)})
+        expander = _Expander({_definition_name(fields.VARIANT): _changed_name(name)})
         whole = object_schema({**FILE_KEYS, **file_format.keys})
         mixed = object_schema({**FILE_KEYS, **file_format.mixture_keys})
         every = object_schema({**FILE_KEYS, **file_format.mixture_keys, **file_format.keys})
@@ -95,16 +81,16 @@ def make_schema() -> dict[str, Any]:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A scenario of GV Engine",
-        "allOf": [SCENARIO],
+        "allOf": [fields.SCENARIO],
         "definitions": {
             "value": _PARAMETER_VALUE,
-            "changed": any_of(_PARAMETER_VALUE, _NULL),
+            "changed": any_of(_PARAMETER_VALUE, {"type": "null"}),
             **definitions,
         },
     }
 
 
-def _scenario_schema(formats: Mapping[str, ScenarioFormat]) -> JsonSchema:
+def _scenario_schema(formats: Mapping[str, fields.ScenarioFormat]) -> JsonSchema:
     """Return the JSON schema of a scenario file: it picks the definition by the domain that the
     file declares. `formats` has the format of each domain."""
     default, *others = DOMAINS
@@ -119,7 +105,7 @@ def _scenario_schema(formats: Mapping[str, ScenarioFormat]) -> JsonSchema:
     }
 
 
-def _domain_schema(name: str, formats: Mapping[str, ScenarioFormat]) -> JsonSchema:
+def _domain_schema(name: str, formats: Mapping[str, fields.ScenarioFormat]) -> JsonSchema:
     """Return the JSON schema of the scenarios of the domain `name`: complete ones, mixtures, or
     files with variants. `formats` has the format of each domain."""
     if name not in formats:
@@ -155,14 +141,14 @@ def _definition_name(reference: JsonSchema) -> str:
 # ---- functions -----------------------------------------------------------------------------------
 
 
-def _function_entry(functions: FunctionSchema) -> JsonSchema:
+def _function_entry(functions: fields.FunctionSchema) -> JsonSchema:
     """Return the JSON schema of a list entry that names one of `functions`: the name alone, or a
     mapping with the name and parameters."""
     names = {
         "enum": [system.name for system in functions.systems],
         "enumDescriptions": [first_sentence(system.function) for system in functions.systems],
     }
-    name = Key(f"Of the {functions.phase.label}.", any_of(names, REFERENCE), required=True)
+    name = Key(f"Of the {functions.phase.label}.", any_of(names, fields.REFERENCE), required=True)
     entry = {
         **object_schema({"name": name, **functions.extra_keys}),
         "additionalProperties": True,
@@ -172,15 +158,20 @@ def _function_entry(functions: FunctionSchema) -> JsonSchema:
     return any_of(*bare, entry, *functions.other_entries)
 
 
-def _parameters_schema(system: System, extra_keys: KeyTable) -> JsonSchema:
-    """Return a JSON schema condition: if the entry's `name` is this built-in system, only its
-    parameters and `extra_keys` are allowed."""
-    parameters: KeyTable = {
+def argument_keys(system: System) -> fields.KeyTable:
+    """Return the keys of a system's arguments in a scenario file, by name."""
+    return {
         parameter.name: Key(kind.words, kind.form, parameter.required)
         for parameter in system.parameters
         if parameter.name not in system.tables
         for kind in [find_value_kind(parameter)]
     }
+
+
+def _parameters_schema(system: System, extra_keys: fields.KeyTable) -> JsonSchema:
+    """Return a JSON schema condition: if the entry's `name` is this built-in system, only its
+    parameters and `extra_keys` are allowed."""
+    parameters = argument_keys(system)
     condition = {"properties": {"name": {"const": system.name}}, "required": ["name"]}
     names = ["name", *extra_keys, *parameters]
     then = {**object_schema(parameters), "propertyNames": {"enum": names}}
@@ -301,10 +292,10 @@ def list_chapters() -> list[Chapter]:
         chapters.append((title, _list_key_topics(file_format.keys)))
         if mixture_keys := file_format.mixture_keys:
             chapters.append(("Scenario files: mixtures", _list_key_topics(mixture_keys)))
-    for phase in _KEYS:
-        chapters.append(
-            (f"{phase.name}: {phase.label}s", [*map(_system_topic, list_built_in(phase))])
-        )
+    chapters += [
+        (f"{phase.name}: {phase.label}s", [*map(_system_topic, list_built_in(phase))])
+        for phase in _KEYS
+    ]
     grid_types = (kind for kind in built_in_types() if kind.in_grid)
     return [
         *chapters,
@@ -318,7 +309,7 @@ def list_chapters() -> list[Chapter]:
     ]
 
 
-def _list_key_topics(keys: KeyTable) -> list[Topic]:
+def _list_key_topics(keys: fields.KeyTable) -> list[Topic]:
     """Return one topic (entry of the reference) for each key in the table `keys`."""
     topics = []
     for name, key in keys.items():

@@ -29,18 +29,10 @@ import esper
 import systems  # noqa: F401  # fills the registries
 from components.objects import built_in_components, built_in_types
 from gv_engine.late_imports import STATE_FUNCTION_ADAPTER
-from gv_engine.rules import geometry
+from gv_engine.rules import geometry, objects
 from gv_engine.rules.component import is_component
 from gv_engine.rules.geometry import Action
-from gv_engine.rules.objects import (
-    INLINE_TYPES_PREFIX,
-    OBJECT_TYPES,
-    ObjectType,
-    ObjectTypes,
-    is_engine_module,
-    is_rule_module,
-    package_of,
-)
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectType, ObjectTypes, is_engine_module
 from gv_engine.rules.system import REGISTRIES, Phase, System, get_system, system_of, unwrap_partials
 from gv_engine.scenario import fields, rule_modules
 from gv_engine.scenario.actions import read_action
@@ -125,7 +117,7 @@ def make_text_module(node: YamlNode, folder: Path) -> str:
     """
     content = json.dumps(node.plain, default=str)
     home = str(folder.resolve()) if ".py:" in content else ""
-    return INLINE_TYPES_PREFIX + rule_modules.hash_text(f"{home} {content}".encode())[:16]
+    return objects.INLINE_TYPES_PREFIX + rule_modules.hash_text(f"{home} {content}".encode())[:16]
 
 
 def _iter_text_types(document: Document) -> Iterator[tuple[str, str]]:
@@ -285,7 +277,7 @@ class NameResolver:
         """Return True if the Python object `definition` comes from the scenario's folder, or from a
         module that the scenario is trusted to use."""
         module = _get_module_name(definition)
-        if is_rule_module(module):
+        if objects.is_rule_module(module):
             folders = self._folder.resolve(), *self._trust.base_folders
             return any(map(rule_modules.get_rule_folder(module).is_relative_to, folders))
         return bool(module) and not self._trust.explain_refusal(self._folder, module)
@@ -406,10 +398,8 @@ class NameResolver:
                 )
             if not self._is_allowed(thing):
                 raise self._foreign_error(node, thing)
-            try:
+            with node.report(TypeError):
                 return rule_modules.make_processor_system(thing, phase)
-            except TypeError as error:
-                raise node.error(str(error)) from None
         system = system_of(thing)
         if system is None:
             return self._adapt_state_function(node, thing, phase)
@@ -470,7 +460,9 @@ class NameResolver:
         modules = self._list_type_modules()
         # types of other scenarios are left out: they depend on what was loaded before
         shared = (t for t in OBJECT_TYPES if t.module in modules or _is_foreign_module(t.module))
-        packages = dict.fromkeys(package_of(module.__name__) for module in self.modules.values())
+        packages = dict.fromkeys(
+            objects.package_of(module.__name__) for module in self.modules.values()
+        )
         declared = chain.from_iterable(map(OBJECT_TYPES.of_package, packages))
         own = (t for t in declared if t.module in modules)
         return ObjectTypes((*self.declared_types, *own, *shared))
@@ -527,7 +519,7 @@ class NameResolver:
 
 def _is_foreign_module(module: str) -> bool:
     """Return True if a module belongs neither to a scenario nor to the engine."""
-    return not (is_rule_module(module) or is_engine_module(module))
+    return not (objects.is_rule_module(module) or is_engine_module(module))
 
 
 def _get_module_name(definition: Any) -> str:

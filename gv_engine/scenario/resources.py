@@ -16,7 +16,8 @@ PACKAGE = Path(__file__).absolute().parent.parent
 HOME: Path = PACKAGE.parent
 """Folder that holds gv_engine and its sibling packages."""
 
-_SIBLINGS = ("components", "systems")
+SIBLINGS = ("components", "systems")
+"""Packages of the engine beside gv_engine."""
 
 
 def _find_data_folder(name: str) -> Path:
@@ -57,7 +58,7 @@ def check_sibling_packages() -> None:
     Raises:
         ImportError: Python would import, or has imported, another package under one of the names.
     """
-    for name in _SIBLINGS:
+    for name in SIBLINGS:
         package = _find_package(name)
         # compare the parents: each of the packages may itself be a link
         if package is None or package.parent.resolve() == HOME.resolve():

@@ -24,24 +24,16 @@ from urllib.parse import unquote
 
 import esper
 
-from gv_engine.rules import errors
+from gv_engine.rules import errors, objects
 from gv_engine.rules.component import fields_of, is_component
-from gv_engine.rules.objects import (
-    OBJECT_TYPES,
-    RULE_MODULE_PREFIX,
-    SEPARATOR,
-    is_engine_module,
-    is_rule_module,
-)
+from gv_engine.rules.objects import RULE_MODULE_PREFIX, SEPARATOR, is_engine_module, is_rule_module
 from gv_engine.rules.system import Parameter, Phase, System, system_of
 from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.resources import PACKAGE, SCENARIOS
+from gv_engine.scenario.resources import PACKAGE, SCENARIOS, SIBLINGS
 
 ENTRY_POINT_GROUP = "gv_engine.rules"
 """Entry point group by which installed packages declare modules that scenarios may name."""
-
-_ENGINE_PACKAGES = ("components", "systems")
 
 
 class Consent(TypedDict, total=False):
@@ -140,7 +132,7 @@ class Trust:
             source: the file or module as the scenario names it.
         """
         is_file = is_file_reference(source)
-        if not is_file and _is_below(source, _ENGINE_PACKAGES):
+        if not is_file and _is_below(source, SIBLINGS):
             return ""
         if not self.code:
             return "Python code is switched off (--no-code, code=False)"
@@ -392,7 +384,7 @@ def forget_changed_package(package: str) -> None:
         del _loaded[name]
     below = [name for name in sys.modules if name == package or name.startswith(f"{package}.")]
     _replaced_modules[package] = {name: sys.modules.pop(name) for name in below}
-    OBJECT_TYPES.remove_package(package)
+    objects.OBJECT_TYPES.remove_package(package)
 
 
 def resolve_rule_file(file: Path) -> Path:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, product
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, ClassVar
@@ -27,28 +27,20 @@ from gv_engine.rules.geometry import Area, action_name
 from gv_engine.rules.objects import OBJECT_TYPES, Canvas, Frame, ObjectTypes
 from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy, describe_ending
-from gv_engine.scenario.document import (
-    Document,
-    ScenarioIdentity,
-    list_watched_files,
-    read_file,
-    read_mapping,
-)
-from gv_engine.scenario.grid_reader import find_shapes, read_document
+from gv_engine.scenario import document
+from gv_engine.scenario.document import Document, ImmutableScenario, ScenarioIdentity, read_file
+from gv_engine.scenario.grid_reader import GridReader, find_shapes
 from gv_engine.scenario.layout import Layout, repair_rows, round_up_size
 from gv_engine.scenario.library import find_ref
 from gv_engine.scenario.missions import Missions
-from gv_engine.scenario.mixture import is_mixture, read_mixture
-from gv_engine.scenario.plugin import (
-    KeyCommand,
-    list_playable_scenarios,
-)
+from gv_engine.scenario.mixture import MixtureReader, is_mixture
+from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
 from gv_engine.scenario.resolver import TypeIds
 from gv_engine.scenario.rule_modules import SourceFile, split_options
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scenario:
+class Scenario(ImmutableScenario):
     """Game: its level, its rules in order, the agent's observations and actions.
 
     Immutable: copies share everything. Pickles hold the text of the files, so that rule files are
@@ -139,7 +131,7 @@ class Scenario:
         """
         trust, settings = split_options(options)
         if isinstance(source, Mapping):
-            return cls.read(read_mapping(source, Path(folder or "."), trust, settings))
+            return cls.read(document.read_mapping(source, Path(folder or "."), trust, settings))
         return cls.read(read_file(find_ref(source, list_playable_scenarios()), trust, settings))
 
     @classmethod
@@ -163,6 +155,13 @@ class Scenario:
         A mixture has none of its own; see its `members`.
         """
         return self.schedule.get(phase, ())
+
+    def walk_calls(self, *phases: Phase) -> Iterator[Call]:
+        """Yield the calls of the systems that run in `phases`, each before those nested in it; of
+        all members, one after the other."""
+        for member, phase in product(self.members, phases):
+            for call in member.calls(phase):
+                yield from call.walk()
 
     @property
     def action_names(self) -> tuple[str, ...]:
@@ -368,7 +367,7 @@ class Scenario:
     def watched_files(self) -> tuple[Path, ...]:
         """Return the files that the scenario was read from, and all Python files that it may
         import; a change of one of them calls for `reload`."""
-        own = list_watched_files(self.document, self.code)
+        own = document.list_watched_files(self.document, self.code)
         return tuple(sorted({*own, *(path for m in self.mixture for path in m.watched_files())}))
 
     def reload(self) -> Scenario:
@@ -406,15 +405,6 @@ class Scenario:
             **changes,
         )
 
-    def __repr__(self) -> str:
-        return f"<Scenario {self.name!r}>"
-
-    def __copy__(self) -> Scenario:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Scenario:
-        return self
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _build_scenario, (self.document, self.changes, self.mixture, self.numbering)
 
@@ -428,12 +418,13 @@ def _build_scenario(
     """Return the scenario of a parsed file, with the attributes in `changes` replaced. `members`
     (of a mixture) and `numbering` (of object types) are read if not given."""
     if is_mixture(document):
-        fields = read_mixture(
-            document, members, _load_member_document, lambda d, n: _build_scenario(d, {}, (), n)
+        reader = MixtureReader(
+            document, _load_member_document, lambda d, n: _build_scenario(d, {}, (), n)
         )
+        fields = reader.read_fields(members)
     else:
         numbering = numbering or TypeIds.assign([document])
-        fields = {**read_document(document, numbering), "numbering": numbering}
+        fields = {**GridReader(document, numbering).read_fields(), "numbering": numbering}
     scenario = Scenario(document=document, **fields)
     return scenario.with_(**changes) if changes else scenario
 

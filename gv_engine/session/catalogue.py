@@ -14,20 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast
 
 from gv_engine.rules.errors import ScenarioError
+from gv_engine.scenario import library
 from gv_engine.scenario.document import MAX_SCENARIO_BYTES, read_file
 from gv_engine.scenario.fields import mapping
 from gv_engine.scenario.files import read_bytes
-from gv_engine.scenario.library import (
-    COURSE,
-    FOLDER_FILE,
-    GALLERY,
-    MINIGRID,
-    MULTI_AGENT,
-    PUZZLES,
-    ScenarioRef,
-    find_ref,
-    find_variant_names,
-)
+from gv_engine.scenario.library import COURSE, FOLDER_FILE, GALLERY, PUZZLES, ScenarioRef, find_ref
 from gv_engine.scenario.loading import read_scenario
 from gv_engine.scenario.packs import PackLevel, is_pack
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names, list_playable_scenarios
@@ -87,7 +78,12 @@ def _is_like(word: str, parts: Sequence[str]) -> bool:
 
 _SIZE = re.compile(r"-(\d+x\d+|easy|normal|hard)(?=$|-v\d+$)")
 # Group of all scenarios in a folder
-_GROUPS = {PUZZLES: "Puzzles", GALLERY: "Gallery", MINIGRID: "MiniGrid", MULTI_AGENT: "Together"}
+_GROUPS = {
+    PUZZLES: "Puzzles",
+    GALLERY: "Gallery",
+    library.MINIGRID: "MiniGrid",
+    library.MULTI_AGENT: "Together",
+}
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|domain):", re.MULTILINE)
 _PACK = re.compile(rb"^levels:", re.MULTILINE)
 _MAX_FILES = 200  # files of each kind in a folder that are looked into
@@ -327,4 +323,4 @@ def _scenario_refs(file: Path) -> list[ScenarioRef]:
     is_scenario = is_pack(file) or (file.suffix in (".yaml", ".yml") and _SCENARIO.search(text))
     if not is_scenario and file.name != FOLDER_FILE:
         return []
-    return [ScenarioRef(file, variant) for variant in find_variant_names(text) or [""]]
+    return [ScenarioRef(file, variant) for variant in library.find_variant_names(text) or [""]]

@@ -23,27 +23,30 @@ PolicyInput = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 class Episode(Protocol):
-    """One scenario, played one episode at a time, without a window.
+    """One scenario, played one episode at a time, without a window; base class for one agent.
 
     Actions are texts. In a grid they are names, for several agents `ann MOVE_FORWARD | bob TOGGLE`,
     and agents without an action wait. In algebra they name a rule and a node. Snapshots are opaque
     and stay within the process.
 
     Attributes:
+        world: the world, with rewards and ends.
+        actions: all actions of the current state, in order.
+        wait: action that only lets time pass; empty if the level has none.
         controlled: index of the agent that the player controls; the frame shows its view.
         partners: policies of other agents, by agent name.
     """
 
-    @property
-    def actions(self) -> Sequence[str]:
-        """All actions of the current state, in order."""
+    world: Any
+    actions: Any
+    controlled: int = 0
+    partners: dict[str, Policy]
+    wait: Any = ""
 
     @property
     def agents(self) -> Sequence[str]:
         """Names of the agents."""
-
-    controlled: int
-    partners: dict[str, Policy]
+        return ("agent",)
 
     def joint_action(self, action: str) -> str:
         """Return the text with the actions of all agents, given `action` of the player; other
@@ -52,6 +55,7 @@ class Episode(Protocol):
         Raises:
             PolicyError: a policy returned an invalid action.
         """
+        return action
 
     def action_indices(self, action: str) -> Any:
         """Return the indices into `actions` for the text `action`: one index, or (A,) in domains
@@ -60,34 +64,37 @@ class Episode(Protocol):
         Raises:
             ValueError: an agent waits, which has no index.
         """
+        return [*self.actions].index(action)
 
     def merge_actions(self, action: str, others: str) -> str:
         """Return the text with the actions of all agents: `action` for the agents that it names and
         the player's, and those in `others` for the rest."""
+        return action
 
     @property
     def commands(self) -> tuple[KeyCommand, ...]:
         """Key commands of this level only."""
-
-    @property
-    def wait(self) -> str:
-        """Action that only lets time pass; empty if the level has none."""
+        return ()
 
     @property
     def steps(self) -> int:
         """Number of steps since the reset."""
+        return int(self.world.steps)
 
     @property
     def reward(self) -> float:
         """Reward of the last step."""
+        return float(self.world.reward)
 
     @property
     def total(self) -> float:
         """Sum of the rewards since the reset."""
+        return float(self.world.total)
 
     @property
     def outcome(self) -> str:
         """`terminated`, `truncated`, or empty before the end."""
+        return "terminated" if self.world.terminated else "truncated" * bool(self.world.truncated)
 
     @property
     def ending(self) -> str:
@@ -133,6 +140,7 @@ class Episode(Protocol):
     @property
     def view_hash(self) -> int:
         """Hash of what agents see beyond the state."""
+        return 0
 
     def differences(self, was: Any) -> list[str]:
         """Return sentences about the differences from `was`, an episode of the same domain and
@@ -143,62 +151,6 @@ class Episode(Protocol):
 
     def restore(self, snapshot: Any) -> None:
         """Return to the state of a snapshot, the RNG included."""
-
-
-class SingleAgentEpisode:
-    """Base class of episodes with one agent and a `world` with rewards and ends."""
-
-    world: Any
-    actions: Any
-    controlled = 0
-    partners: dict[str, Policy]
-
-    @property
-    def agents(self) -> Sequence[str]:
-        """Name of the only agent."""
-        return ("agent",)
-
-    @property
-    def view_hash(self) -> int:
-        """Constant: the state is all there is to see."""
-        return 0
-
-    @property
-    def commands(self) -> tuple[KeyCommand, ...]:
-        """No commands: keys do the same in all levels."""
-        return ()
-
-    def joint_action(self, action: str) -> str:
-        """Return the action itself."""
-        return action
-
-    def action_indices(self, action: str) -> Any:
-        """Return the index of the action."""
-        return [*self.actions].index(action)
-
-    def merge_actions(self, action: str, others: str) -> str:
-        """Return the action itself."""
-        return action
-
-    @property
-    def steps(self) -> int:
-        """Number of steps since the reset."""
-        return int(self.world.steps)
-
-    @property
-    def reward(self) -> float:
-        """Reward of the last step."""
-        return float(self.world.reward)
-
-    @property
-    def total(self) -> float:
-        """Sum of the rewards since the reset."""
-        return float(self.world.total)
-
-    @property
-    def outcome(self) -> str:
-        """`terminated`, `truncated`, or empty before the end."""
-        return "terminated" if self.world.terminated else "truncated" * bool(self.world.truncated)
 
 
 def add_world_axis(observation: Mapping[str, Any], info: Mapping[str, Any]) -> PolicyInput:

@@ -24,16 +24,9 @@ from gv_engine import __version__
 from gv_engine.rules.errors import GVEngineError, shorten
 from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.objects import ObjectTypes
+from gv_engine.scenario import files
 from gv_engine.scenario.document import ScenarioIdentity, read_text
-from gv_engine.scenario.files import (
-    atomic_write,
-    check_digest,
-    check_line,
-    format_bytes,
-    is_file_name,
-    parse_json,
-    read_bytes,
-)
+from gv_engine.scenario.files import atomic_write, check_digest, check_line, format_bytes
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.library import ScenarioRef, add_whole_files
 from gv_engine.scenario.loading import get_domain
@@ -145,7 +138,7 @@ def _variant_names(name: str) -> Iterator[tuple[str, str]]:
     for: all of it as the file name, or its last word as the variant."""
     stem, _, variant = name.rpartition("-")
     for file, inner in ((name, ""), (stem, variant)):
-        if is_file_name(file):
+        if files.is_file_name(file):
             yield file, inner
 
 
@@ -268,7 +261,7 @@ class Replay:
             OSError: the file cannot be read.
         """
         try:
-            return cls.from_bytes(read_bytes(path, _LARGEST, "replays"))
+            return cls.from_bytes(files.read_bytes(path, _LARGEST, "replays"))
         except ReplayError as error:
             raise ReplayError(f"{path}: {error}") from None
 
@@ -303,7 +296,7 @@ class Replay:
         if _with_checksum(data.rpartition(_CHECKSUM)[0]) != data:
             raise ReplayError("no replay, or a damaged one: its checksum does not fit the rest")
         try:
-            return _parse_replay(parse_json(data))
+            return _parse_replay(files.parse_json(data))
         except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ReplayError(
                 f"not a replay as GV Engine {__version__} writes it: {_short_message(error)}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import count
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,25 +17,12 @@ from gv_engine.rules.errors import RuleError, ScenarioError, Stopped, StoppedErr
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import make_rule_error
+from gv_engine.session import timeline
 from gv_engine.session.catalogue import level_beside, size_variants
-from gv_engine.session.episode import (
-    ACTION_SEPARATOR,
-    Episode,
-    Playable,
-    PolicyInput,
-    make_episode,
-)
+from gv_engine.session.episode import ACTION_SEPARATOR, Episode, Playable, PolicyInput, make_episode
 from gv_engine.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.session.sprite_paths import sprite_folders
-from gv_engine.session.timeline import (
-    EpisodeSummary,
-    SessionHistory,
-    Timeline,
-    Watch,
-    replay_timeline,
-    run_generator,
-    timeline_differences,
-)
+from gv_engine.session.timeline import EpisodeSummary, SessionHistory, Timeline, run_generator
 
 if TYPE_CHECKING:
     from gv_engine.rollout.policy import Policy
@@ -44,6 +32,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _SEEDS = 10_000  # random seeds stay short enough to type
 _TRIES = 2  # reloads that let the player step meanwhile, before one blocks
 _INEXACT = "This is not how it was: a rule remembers something outside of the world"
+
+
+def _delegate(path: str) -> Any:
+    """Return a property that reads the attribute at `path`."""
+    return property(attrgetter(path))
 
 
 class Session:
@@ -60,14 +53,37 @@ class Session:
 
     Attributes:
         message: text for the player, shown with the frame.
+        scenario: current scenario; `reload` and `change_scenario` replace it.
+        title: name of the scenario.
+        seed: seed of the current episode.
+        position: number of steps from the beginning of the episode to the current state.
+        length: number of steps of the episode, undone steps included.
+        outcome: end of the episode at the current state: `terminated`, `truncated`, or empty.
+        actions: texts of the actions.
+        agents: names of the agents.
+        commands: key commands of this level only.
+        wait: action that lets time pass in real-time play; empty if the level has none.
+        pack_level: current level of a pack; None outside of packs.
     """
 
     message: str
+    scenario: Playable = _delegate("_timeline.scenario")
+    title: str = _delegate("scenario.name")
+    seed: int = _delegate("_timeline.seed")
+    position: int = _delegate("_timeline.position")
+    length: int = _delegate("_timeline.length")
+    _episode: Episode = _delegate("_timeline.episode")
+    outcome: str = _delegate("_episode.outcome")
+    actions: Sequence[str] = _delegate("_episode.actions")
+    agents: Sequence[str] = _delegate("_episode.agents")
+    commands: tuple[KeyCommand, ...] = _delegate("_episode.commands")
+    wait: str = _delegate("_episode.wait")
+    pack_level: PackLevel | None = _delegate("scenario.document.pack_level")
 
     def __init__(self, scenario: Playable, seed: int | None = None) -> None:
         seed = int(np.random.default_rng().integers(_SEEDS)) if seed is None else seed
         try:
-            watch = Watch(scenario.watched_files())
+            watch = timeline.Watch(scenario.watched_files())
             self._open(Timeline(scenario, make_episode(scenario), seed, watch))
         except (Exception, Stopped) as error:  # any error of a custom rule
             raise make_rule_error(error) from error
@@ -119,49 +135,14 @@ class Session:
     # ---- current state -------------------------------------------------------------------
 
     @property
-    def scenario(self) -> Playable:
-        """Current scenario; `reload` and `change_scenario` replace it."""
-        return self._timeline.scenario
-
-    @property
-    def title(self) -> str:
-        """Name of the scenario."""
-        return self.scenario.name
-
-    @property
     def sprite_folders(self) -> tuple[Path, ...]:
         """Folders with the scenario's own sprites."""
         return sprite_folders(self.scenario)
 
     @property
-    def seed(self) -> int:
-        """Seed of the current episode."""
-        return self._timeline.seed
-
-    @property
-    def position(self) -> int:
-        """Number of steps from the beginning of the episode to the current state."""
-        return self._timeline.position
-
-    @property
-    def length(self) -> int:
-        """Number of steps of the episode, undone steps included."""
-        return self._timeline.length
-
-    @property
-    def outcome(self) -> str:
-        """End of the episode at the current state: `terminated`, `truncated`, or empty."""
-        return self._episode.outcome
-
-    @property
     def past_steps(self) -> Sequence[TimelineStep]:
         """Steps from the beginning of the episode to the current state."""
         return self._timeline.steps[: self.position]
-
-    @property
-    def _episode(self) -> Episode:
-        """Episode of the current timeline."""
-        return self._timeline.episode
 
     def frame(self) -> Any:
         """Return what is drawn of the current state; in a grid a `gv_engine.rules.objects.Frame`.
@@ -223,29 +204,9 @@ class Session:
     # ---- agents and actions --------------------------------------------------------------
 
     @property
-    def actions(self) -> Sequence[str]:
-        """Names of the level's actions."""
-        return self._episode.actions
-
-    @property
-    def agents(self) -> Sequence[str]:
-        """Names of the agents."""
-        return self._episode.agents
-
-    @property
     def controlled(self) -> str:
         """Name of the agent that the player controls."""
         return self._episode.agents[self._episode.controlled]
-
-    @property
-    def commands(self) -> tuple[KeyCommand, ...]:
-        """Key commands of this level only."""
-        return self._episode.commands
-
-    @property
-    def wait(self) -> str:
-        """Action that lets time pass in real-time play; empty if the level has none."""
-        return self._episode.wait
 
     def supports_command(self, name: str) -> bool:
         """Return whether the key command called `name` can do something in the current level."""
@@ -401,11 +362,6 @@ class Session:
             self.message = "There is no game after this"
 
     # ---- episodes and levels -------------------------------------------------------------
-
-    @property
-    def pack_level(self) -> PackLevel | None:
-        """Current level of a pack; None outside of packs."""
-        return self.scenario.document.pack_level
 
     @property
     def is_lost(self) -> bool:
@@ -586,7 +542,7 @@ class Session:
         old = self.before_reload()
         if old is None or old.position != self.position:
             return []
-        return timeline_differences(old._timeline, self._timeline)
+        return timeline.timeline_differences(old._timeline, self._timeline)
 
     def seek_first_difference(self) -> None:
         """Go to the first step that differs from the episode before the last reload, or from the
@@ -627,7 +583,7 @@ class Session:
         """
         for attempt in count():
             old, steps = self._timeline, [*self._timeline.steps]
-            watch = Watch(old.scenario.watched_files())
+            watch = timeline.Watch(old.scenario.watched_files())
             try:
                 work = self._replay_reloaded(old, watch)
                 # the last attempt blocks, so that further steps cannot delay the end
@@ -649,7 +605,9 @@ class Session:
         difference = self.difference
         return "Reloaded" if difference is None else f"Reloaded: {difference.message}"
 
-    def _replay_reloaded(self, old: Timeline, watch: Watch) -> Generator[None, None, Timeline]:
+    def _replay_reloaded(
+        self, old: Timeline, watch: timeline.Watch
+    ) -> Generator[None, None, Timeline]:
         """Read the scenario of the timeline `old` again, take its steps again with the new rules,
         and return the new timeline; `watch` has the state of the files that are read.
 
@@ -661,7 +619,7 @@ class Session:
         if len(old.episode.agents) > 1:
             episode.controlled, episode.partners = old.episode.controlled, old.episode.partners
         base = old if old.has_new_steps or not old.comparison else old.comparison.timeline
-        new = yield from replay_timeline(base, scenario, episode, watch)
+        new = yield from timeline.replay_timeline(base, scenario, episode, watch)
         episode.frame("")
         return new
 

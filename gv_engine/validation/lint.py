@@ -42,7 +42,7 @@ from systems.transition import follow, hold_down, move_agent, push, slide, switc
 def find_unused_actions(scenario: Scenario) -> list[str]:
     """Return a sentence for each action of the scenario that has no effect because no rule mentions
     it."""
-    calls = list(_all_calls(scenario))
+    calls = list(scenario.walk_calls(*Phase))
     if any(call.system.is_processor for call in calls):  # whose code is anywhere
         return []
     named = {name for call in calls for name in _used_names(call)}
@@ -61,21 +61,13 @@ def find_undeclared_actions(scenario: Scenario) -> list[str]:
     messages = {
         f"{format_place(*source_location(function))}: {function.__name__} asks for {action.name}, "
         f"which no action_space declares{suggestion(action.name, declared, 'declared')}"
-        for call in _all_calls(scenario)
+        for call in scenario.walk_calls(*Phase)
         for function, names in _called_functions(call).items()
         for _, value in names
         for action in _actions_in(value)
         if action.is_custom and action.name not in declared
     }
     return sorted(messages)
-
-
-def _all_calls(scenario: Scenario) -> Iterator[Call]:
-    """Yield all rule calls of a scenario, including calls that are arguments of others."""
-    for member in scenario.members:
-        for phase in Phase:
-            for call in member.calls(phase):
-                yield from call.walk()
 
 
 def _called_functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
@@ -183,10 +175,7 @@ class _Linter:
         self._scenario = scenario
         self._top = mapping(scenario.document.root)
         self._levels = [differential.make_level(scenario, seed) for seed in range(_LEVELS)]
-        calls = (
-            call for phase in (Phase.RESET, Phase.TRANSITION) for call in scenario.calls(phase)
-        )
-        parts = (part.system for call in calls for part in call.walk())
+        parts = (call.system for call in scenario.walk_calls(Phase.RESET, Phase.TRANSITION))
         # custom rules may make anything
         self._known = all(
             is_engine_module(system.function.__module__) and not system.objects for system in parts

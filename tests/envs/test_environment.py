@@ -30,6 +30,7 @@ from gv_engine.compiler import programs
 from gv_engine.domains.grid.hooks import check_scenario
 from gv_engine.envs.registration import make_env
 from gv_engine.scenario.library import gym_id
+from gv_engine.scenario.plugin import CheckPlan
 from tests.boards import RULES, distances, scenario
 from tests.caches import own_cache
 from tests.comparing import same
@@ -349,7 +350,7 @@ broken.__module__ = "gv_engine.compiler.observation"
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(
-    "make", [GridEnv, GridVectorEnv, lambda played: check_scenario(played, 1, 0, 10)]
+    "make", [GridEnv, GridVectorEnv, lambda played: check_scenario(played, CheckPlan(1, 0, 10))]
 )
 def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
     monkeypatch.setattr(programs, "_PROGRAMS", {})

@@ -16,6 +16,7 @@ import pytest
 from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
 from gv_engine.compiler.compiler import compile_function
 from gv_engine.domains.grid import hooks as grid_domain
+from gv_engine.scenario.plugin import CheckPlan
 from gv_engine.session.session import Session
 from gv_engine.validation.differential import run_differential_test
 from gv_engine.vector.backend import Backend, make_batch
@@ -425,7 +426,7 @@ def test_what_changes_machine_code_has_a_cache_of_its_own(monkeypatch, setting):
 def test_check_and_the_game_tell_of_it(folder):
     wrong = "index 999 is out of bounds for axis 0 with size 64"
     (fault,) = grid_domain.check_scenario(
-        level(folder, stray={"how": 1, "e": 999}), 2, 0, 10
+        level(folder, stray={"how": 1, "e": 999}), CheckPlan(2, 0, 10)
     ).faults
     assert fault.endswith(f", ACTUATE: world 0: {place_of(folder, 'stray')}: {wrong}")
     for where, parameters in (

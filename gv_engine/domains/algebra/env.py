@@ -11,18 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.domains.algebra import library, state
+from gv_engine.domains.algebra import library, rule_set, state
 from gv_engine.domains.algebra.expression import is_equivalent
 from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule, code_location, util
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as lib_rules
-from gv_engine.domains.algebra.rule_set import (
-    LazyChange,
-    RuleSet,
-    core_rules,
-    from_library,
-    to_library,
-)
+from gv_engine.domains.algebra.rule_set import LazyChange, RuleSet, core_rules, from_library
 from gv_engine.domains.algebra.state import (
     START,
     EnvRewards,
@@ -333,7 +327,7 @@ class MathyEnv:
             return None
         try:
             timestep = self.transition_fn(
-                state, to_library(state.root).root, self.state_to_observation(state)
+                state, rule_set.to_library(state.root).root, self.state_to_observation(state)
             )
         except AssertionError as error:
             if traceback.extract_tb(error.__traceback__)[-1].filename == util.__file__:
@@ -488,8 +482,7 @@ class MathyEnv:
         """Return the error message for an invalid `action`, which stands for the `pair` of a rule
         and a node: what is wrong, and what is allowed."""
         rule, node = pair
-        text = state.agent.problem
-        start = f"action {action!r} is invalid in {text!r}: "
+        start = f"action {action!r} is invalid in {state.agent.problem!r}: "
         if not 0 <= rule < len(self.rules):
             return f"{start}rule {rule}, allowed are 0 to {len(self.rules) - 1}"
         if not 0 <= node < state.root.size:

@@ -23,7 +23,7 @@ from gv_engine.domains.algebra.world import ExpressionWorld, WorldSnapshot, acti
 from gv_engine.rules.objects import ExpressionFrame, TreeNode
 from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session.autoplay import SolutionPath
-from gv_engine.session.episode import PolicyInput, SingleAgentEpisode, add_world_axis
+from gv_engine.session.episode import Episode, PolicyInput, add_world_axis
 
 # ---- cursor --------------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ def _changed_or_usable_node(frame: ExpressionFrame) -> int:
 # ---- episode -------------------------------------------------------------------------------------
 
 
-class AlgebraEpisode(SingleAgentEpisode):
+class AlgebraEpisode(Episode):
     """Episode of an algebra scenario. Actions are texts, a rule and a node: `commutative_swap 3`.
 
 
@@ -126,12 +126,9 @@ class AlgebraEpisode(SingleAgentEpisode):
         world: world of the episode.
     """
 
-    wait = ""
-
     def __init__(self, scenario: AlgebraScenario) -> None:
         self.world: ExpressionWorld = scenario.make_world()
-        self._first_state, self._name = scenario.first_state, scenario.name
-        self._scenario = scenario
+        self._scenario, self.partners = scenario, {}
         self._names = action_names(self.world.env.rules)
 
     @property
@@ -155,7 +152,7 @@ class AlgebraEpisode(SingleAgentEpisode):
         """
         env = self.world.env
         env.rng = np.random.default_rng(seed)
-        self.world.reset(self._first_state(env))
+        self.world.reset(self._scenario.first_state(env))
 
     def refusal_reason(self, action: str) -> str:
         """Return a sentence on why an action, given by name, is invalid; an empty text if it is
@@ -199,7 +196,7 @@ class AlgebraEpisode(SingleAgentEpisode):
         """Return what the rendering systems show of the current state, with `message` as a text for
         the player."""
         frames: list[ExpressionFrame] = []
-        self.world.render(frames.append, self._name, message)
+        self.world.render(frames.append, self._scenario.name, message)
         return frames[-1]
 
     def differences(self, was: AlgebraEpisode) -> list[str]:
@@ -222,7 +219,11 @@ class AlgebraEpisode(SingleAgentEpisode):
         """Restore the episode from a snapshot, which may come from another process."""
         self.world.restore(snapshot)
 
-    row, become = snapshot, restore
+    row = snapshot
+
+    def load_row(self, row: WorldSnapshot) -> None:
+        """Start the episode from a snapshot."""
+        self.restore(row)
 
     def state(self) -> str:
         """Return a digest of the whole world as 16 hexadecimal digits, the same in every
@@ -421,9 +422,8 @@ class HintFinder:
         if self._thread is None or self._thread.is_alive():
             return None
         hint = self._thread.hint
-        if hint is None:
-            return SolutionPath((), self._thread.answer)
-        return SolutionPath((f"{self._thread.rules[hint.rule]} {hint.node}",), self._thread.answer)
+        actions = (f"{self._thread.rules[hint.rule]} {hint.node}",) if hint else ()
+        return SolutionPath(actions, self._thread.answer)
 
     def close(self) -> None:
         """Drop the search."""

@@ -145,7 +145,7 @@ class Node:
             self.text = f"-({child.text})" if child.kind in (ADD, SUBTRACT) else f"-{child.text}"
             if child.kind is VARIABLE or (child.kind is POWER and child.term is not None):
                 self.term = child.term and child.term._replace(coefficient=-1)
-            if child.left is not None and _all_are(CONSTANT, child.left, child.right):
+            if _kind(child.left) is _kind(child.right) is CONSTANT:
                 self.rule_bits = CA
         elif self.kind is FACTORIAL:
             self.text = f"{child.text}!"
@@ -258,19 +258,12 @@ _BYTES = [bytes((value,)) for value in range(256)]
 
 def _format_number(value: Number) -> str:
     """Return a number as decimal text, without scientific notation and without trailing zeros."""
-    if value % 1 == 0:
-        return str(int(value))
-    return np.format_float_positional(value, trim="-")
+    return str(int(value)) if value % 1 == 0 else np.format_float_positional(value, trim="-")
 
 
 def _kind(node: Node | None) -> NodeKind | None:
     """Return the kind of a node; None without a node."""
     return None if node is None else node.kind
-
-
-def _all_are(kind: NodeKind, *nodes: Node | None) -> bool:
-    """Return True if all nodes are there and have this kind."""
-    return all(node is not None and node.kind is kind for node in nodes)
 
 
 def _has_number(node: Node | None, kind: NodeKind) -> bool:

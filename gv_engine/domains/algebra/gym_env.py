@@ -441,7 +441,7 @@ def _run_worker(
 ) -> None:
     """Run in a worker process: call methods of an `EnvWorker` as requested through `pipe`, until
     the pipe is closed."""
-    worker = EnvWorker(shared_rows(memory, dtype)[part], *arguments)
+    worker = EnvWorker(np.frombuffer(memory, dtype)[part], *arguments)
     while True:
         try:
             method, args = pipe.recv()
@@ -461,11 +461,6 @@ def _stop_process(pipe: Connection, process: Any) -> None:
     process.join(_EXIT_TIMEOUT)
     if process.is_alive():
         process.terminate()
-
-
-def shared_rows(memory: Any, dtype: np.dtype[np.void]) -> Rows:
-    """Return the rows in a shared memory, as a writable array."""
-    return np.frombuffer(memory, dtype)
 
 
 # ---- vector env ----------------------------------------------------------------------------------
@@ -545,7 +540,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             self._workers = [EnvWorker(self._rows, *args)]
         else:
             memory = RawArray("b", num_envs * dtype.itemsize)
-            self._rows = shared_rows(memory, dtype)
+            self._rows = np.frombuffer(memory, dtype)
             self._workers = [SubprocWorker(memory, dtype, part, *args) for part in parts]
 
     @property

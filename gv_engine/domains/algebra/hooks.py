@@ -14,7 +14,7 @@ from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.rollout.policy import Policy, PolicyError, load_policy
 from gv_engine.rules.objects import ExpressionFrame
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.plugin import CheckReport, Schedules, SystemTable, list_schedule_systems
+from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
 
 _MAX_STEPS = 200  # of an episode; most faults show early
 
@@ -163,23 +163,11 @@ def list_schedules(scenario: AlgebraScenario) -> Schedules:
     return [(scenario.name, scenario.order)]
 
 
-def list_systems(scenario: AlgebraScenario) -> SystemTable:
-    """Return the name of the scenario with its systems in order."""
-    return [(name, list_schedule_systems(schedule)) for name, schedule in list_schedules(scenario)]
-
-
-def check_scenario(
-    scenario: AlgebraScenario,
-    episodes: int,
-    seed: int,
-    limit: float,
-    quick: bool = False,
-    policy: str = "",
-) -> CheckReport:
+def check_scenario(scenario: AlgebraScenario, plan: CheckPlan) -> CheckReport:
     """Check a scenario for errors by playing random episodes, each in two equal environments.
     `limit` and `quick` have no effect."""
-    if policy:
+    if plan.policy:
         raise PolicyError(
             f"{scenario.name}: only random actions check scenarios of {scenario.domain}"
         )
-    return check_random_episodes(scenario, episodes, seed)
+    return check_random_episodes(scenario, plan.episodes, plan.seed)

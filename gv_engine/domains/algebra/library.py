@@ -52,7 +52,6 @@ def code_location(function: Any) -> str:
 # ---- systems -------------------------------------------------------------------------------------
 
 Order = Mapping[Phase, tuple[Call, ...]]
-BoundOrder = Mapping[Phase, tuple[BoundCall, ...]]
 
 SYSTEMS: dict[Phase, dict[str, System]] = {}
 """Systems that a scenario may list, by phase and name."""
@@ -72,6 +71,6 @@ DEFAULT_ORDER: Order = {
 """Order of systems for environments without a scenario, and for scenarios that list none."""
 
 
-def bind_order(order: Order) -> BoundOrder:
+def bind_order(order: Order) -> Mapping[Phase, tuple[BoundCall, ...]]:
     """Return an order with its calls bound, ready to run."""
     return {phase: tuple(map(BoundCall, calls)) for phase, calls in order.items()}

@@ -17,28 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.domains.algebra import expression
-from gv_engine.domains.algebra.expression import (
-    ADD,
-    CONSTANT,
-    DIVIDE,
-    EQUAL,
-    FACTORIAL,
-    MULTIPLY,
-    SUBTRACT,
-    SYMBOLS,
-    VARIABLE,
-    Node,
-    NodeKind,
-    is_equivalent,
-)
-from gv_engine.domains.algebra.library import (
-    BaseRule,
-    ExpressionChangeRule,
-    ExpressionParser,
-    ParserException,
-    code_location,
-)
+from gv_engine.domains.algebra import expression, library
+from gv_engine.domains.algebra.expression import CONSTANT, MULTIPLY, SYMBOLS, Node, NodeKind
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as mathy_rules
 from gv_engine.rules.errors import GVEngineError
@@ -73,16 +53,16 @@ def parse(text: str) -> Node:
         raise ExpressionError(f"{text!r} cannot be parsed as an expression") from None
 
 
-_EXPLAINED = (ParserException, ValueError, ArithmeticError)
+_EXPLAINED = (library.ParserException, ValueError, ArithmeticError)
 _UNEXPLAINED = (RecursionError, IndexError, KeyError, AttributeError, TypeError, AssertionError)
 """Errors that mathy_core's parser raises for wrong texts: with an explanation, and without."""
 
 _TERM = re.compile(r"-?[\da-zA-Z.^!]{1,16}")
 _OPERATOR = re.compile(r"[()]| [-+*/=] ")
 _OPERATORS: tuple[dict[str, NodeKind], ...] = (
-    {" = ": EQUAL},
-    {" + ": ADD, " - ": SUBTRACT},
-    {" * ": MULTIPLY, " / ": DIVIDE},
+    {" = ": expression.EQUAL},
+    {" + ": expression.ADD, " - ": expression.SUBTRACT},
+    {" * ": MULTIPLY, " / ": expression.DIVIDE},
 )
 """Operators by precedence, the lowest first. Parentheses never contain an equation."""
 
@@ -132,7 +112,7 @@ def _split_at_operators(text: str, signs: Container[str]) -> list[str]:
 
 def _parse_with_library(text: str) -> Node:
     """Return the tree of a text, parsed by mathy_core."""
-    return from_library(ExpressionParser().parse(text))
+    return from_library(library.ExpressionParser().parse(text))
 
 
 _parse_term = functools.lru_cache(4096)(_parse_with_library)
@@ -240,7 +220,7 @@ def to_library(node: Node, depth: int | None = None) -> LibraryTree:
             own.right.parent = own
         if kind is CONSTANT:
             own.value = node.value
-        elif kind is VARIABLE:
+        elif kind is expression.VARIABLE:
             own.identifier = node.value
         elif own.left is None or own.right is None:
             own.child, own.child_on_left = own.left or own.right, own.left is not None
@@ -323,7 +303,9 @@ class _SpanFinder:
         place = len(self._node_spans)
         self._node_spans.append((0, 0))
         self._subtree_spans.append((0, 0))
-        if node.kind is FACTORIAL and node.right is not None:  # its sign follows the operand
+        if (
+            node.kind is expression.FACTORIAL and node.right is not None
+        ):  # its sign follows the operand
             parts.append(self._find_subtree(node.right))
             own = self._match_node(node)
         else:
@@ -445,7 +427,7 @@ class RewriteError(GVEngineError, ValueError):
     """A rule cannot be applied to a node."""
 
 
-def core_rules(preferred_term_commute: bool = False) -> list[BaseRule]:
+def core_rules(preferred_term_commute: bool = False) -> list[library.BaseRule]:
     """Return a new list of the seven default rewrite rules, in their fixed order.
 
     Args:
@@ -488,7 +470,7 @@ _CORE = {
 }
 
 
-def core_rule_properties(rule: BaseRule) -> RuleProperties | None:
+def core_rule_properties(rule: library.BaseRule) -> RuleProperties | None:
     """Return the properties of one of the seven core rules: its bit in masks, and how many tree
     levels it reads. Return None for any other rule."""
     properties = _CORE.get(type(rule))
@@ -499,7 +481,7 @@ def core_rule_properties(rule: BaseRule) -> RuleProperties | None:
     return properties
 
 
-class RuleSet(Sequence[BaseRule]):
+class RuleSet(Sequence[library.BaseRule]):
     """Ordered list of rules, with the mask of their valid applications to an expression.
 
     Attributes:
@@ -510,12 +492,12 @@ class RuleSet(Sequence[BaseRule]):
         ValueError: the list is empty, or an item is no rule.
     """
 
-    def __init__(self, rules: Sequence[BaseRule]) -> None:
+    def __init__(self, rules: Sequence[library.BaseRule]) -> None:
         self._rules = tuple(rules)
         if not self._rules:
             raise ValueError("rules=[]: expected at least one rule")
         for number, rule in enumerate(self._rules):
-            if not isinstance(rule, BaseRule):
+            if not isinstance(rule, library.BaseRule):
                 raise ValueError(
                     f"rules[{number}]={rule!r}: expected an object of a subclass of "
                     f"mathy_core.rule.BaseRule, such as CommutativeSwapRule()"
@@ -565,7 +547,7 @@ class RuleSet(Sequence[BaseRule]):
         except RewriteError as error:
             self._record_failure(number, root, node, error)
             return False
-        if is_equivalent(root, result):
+        if expression.is_equivalent(root, result):
             return True
         self._record_failure(number, root, node, f"it changes the value: {text}")
         return False
@@ -576,7 +558,9 @@ class RuleSet(Sequence[BaseRule]):
         kind = type(self._rules[number])
         if number in self.failures or kind.__module__.partition(".")[0] == "mathy_core":
             return
-        place = code_location(kind.apply_to if kind.apply_to is not BaseRule.apply_to else kind)
+        place = library.code_location(
+            kind.apply_to if kind.apply_to is not library.BaseRule.apply_to else kind
+        )
         if isinstance(fault, Exception):
             cause = fault.__context__ if isinstance(fault, RewriteError) else fault
             frames = traceback.extract_tb(cause.__traceback__) if cause else []
@@ -616,7 +600,7 @@ class RuleSet(Sequence[BaseRule]):
             result = Node(parent.kind, left, right, parent.value)
         return result.text, parse_again(result)
 
-    def change(self, root: Node, node: int, number: int) -> ExpressionChangeRule:
+    def change(self, root: Node, node: int, number: int) -> library.ExpressionChangeRule:
         """Return mathy_core's own record of applying rule `number` to a node, on a copy of the
         tree.
 
@@ -626,7 +610,7 @@ class RuleSet(Sequence[BaseRule]):
         return _get_change(self._rules[number], to_library(root).nodes[node])
 
 
-class LazyChange(ExpressionChangeRule):
+class LazyChange(library.ExpressionChangeRule):
     """Change whose `node` and `result` are computed by mathy_core on first access."""
 
     def __init__(self, rules: RuleSet, root: Node, node: int, number: int) -> None:
@@ -677,11 +661,11 @@ def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
         node = child
 
 
-_TEMPLATES: dict[tuple[type[BaseRule], str, TreeShape], Template] = {}
+_TEMPLATES: dict[tuple[type[library.BaseRule], str, TreeShape], Template] = {}
 """Cached templates of rules that only move subtrees: by rule class, side and shape of the part."""
 
 
-def _apply_cached(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
+def _apply_cached(rule: library.BaseRule, part: Node, side: str, depth: int) -> Node:
     """Return the result of applying a rule that only moves subtrees to `part`, by a cached
     template. For the arguments see `_apply_to_part`."""
     shape, parts = split_expression(part, depth)
@@ -695,7 +679,7 @@ def _apply_cached(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
     return result
 
 
-def _apply_to_part(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
+def _apply_to_part(rule: library.BaseRule, part: Node, side: str, depth: int) -> Node:
     """Return the result of applying a rule by mathy_core to only that part of an expression which
     the rule reads.
 
@@ -709,7 +693,7 @@ def _apply_to_part(rule: BaseRule, part: Node, side: str, depth: int) -> Node:
     return _apply_in_tree(rule, tree, tree.root if side == "root" else getattr(tree.root, side))
 
 
-def _apply_in_tree(rule: BaseRule, tree: LibraryTree, node: LibraryNode | None) -> Node:
+def _apply_in_tree(rule: library.BaseRule, tree: LibraryTree, node: LibraryNode | None) -> Node:
     """Apply a rule to a node of a mathy_core tree; return the new tree as nodes of this engine,
     reusing unchanged ones."""
     result = _get_change(rule, node).result
@@ -717,7 +701,7 @@ def _apply_in_tree(rule: BaseRule, tree: LibraryTree, node: LibraryNode | None) 
     return from_library(result.get_root(), tree.sources)
 
 
-def _get_change(rule: BaseRule, node: LibraryNode | None) -> ExpressionChangeRule:
+def _get_change(rule: library.BaseRule, node: LibraryNode | None) -> library.ExpressionChangeRule:
     """Return mathy_core's record of applying a rule to a node; raise RewriteError if the rule
     fails."""
     try:

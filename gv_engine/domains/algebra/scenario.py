@@ -14,17 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from gv_engine.domains.algebra import library
 from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.environments import ENVIRONMENTS
-from gv_engine.domains.algebra.library import (
-    DEFAULT_ORDER,
-    SUCCESS_SYSTEMS,
-    SYSTEMS,
-    BaseRule,
-    Order,
-    bind_order,
-    code_location,
-)
+from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS, SYSTEMS, BaseRule, code_location
 from gv_engine.domains.algebra.library import rules as lib_rules
 from gv_engine.domains.algebra.rule_set import ExpressionError, parse
 from gv_engine.domains.algebra.state import (
@@ -42,18 +35,16 @@ from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, Call, Phase, System, is_nested_call
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario import fields
-from gv_engine.scenario import fields as schema
 from gv_engine.scenario.calls import ENDING_KEYS, CallReader
-from gv_engine.scenario.document import FILE_KEYS, Document, ScenarioIdentity, list_watched_files
-from gv_engine.scenario.fields import (
-    FieldError,
-    FunctionSchema,
-    Key,
-    KeyTable,
-    ScenarioFormat,
-    YamlNode,
+from gv_engine.scenario.document import (
+    FILE_KEYS,
+    Document,
+    ImmutableScenario,
+    ScenarioIdentity,
+    list_watched_files,
 )
-from gv_engine.scenario.grid_reader import SHARED_KEYS
+from gv_engine.scenario.fields import FieldError, FunctionSchema, Key, KeyTable, YamlNode
+from gv_engine.scenario.grid_reader import SHARED_KEYS, TopLevel
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.resolver import NameResolver, TypeIds
 from gv_engine.scenario.rule_modules import SourceFile, list_source_files
@@ -103,7 +94,7 @@ class _AlgebraNames(NameResolver):
         raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
 
-class AlgebraReader:
+class AlgebraReader(TopLevel):
     """Reader of the keys of a scenario document.
 
     Args:
@@ -112,9 +103,8 @@ class AlgebraReader:
     """
 
     def __init__(self, document: Document, changes: Mapping[str, Any]) -> None:
-        self.document = document
+        super().__init__(document)
         self.changes = changes
-        self.problems = document.problems or fields.ErrorCollector(document.label)
         self.names = _AlgebraNames(document, TypeIds.assign([document]), self.problems)
         self.entries = fields.read_fields(self.problems, document.root, ALGEBRA_KEYS, FILE_KEYS)
         for key, value in changes.items():
@@ -129,7 +119,7 @@ class AlgebraReader:
         Raises:
             ScenarioError: the document has errors; the error lists all of them.
         """
-        environment = self.read_key("environment", self.read_environment, None)
+        environment = self.key("environment", self.read_environment, None)
         if "environment" not in self.entries:
             node = YamlNode(None, "environment", self.document.root.line)
             self.problems.add(
@@ -137,33 +127,33 @@ class AlgebraReader:
             )
         options = {
             name: value
-            for name, read in _OPTIONS.items()
-            for value in [self.read_key(name, read, None)]
+            for name in _OPTIONS
+            for value in [self.key(name, ALGEBRA_KEYS[name].read, None)]
             if value is not None
         }
         if "rewards" in self.entries:
-            options["rewards"] = self.read_key("rewards", self.read_rewards, EnvRewards())
+            options["rewards"] = self.key("rewards", self.read_rewards, EnvRewards())
         order = {
-            phase: self.read_key(key, partial(self.read_calls, phase=phase), ())
+            phase: self.key(key, partial(self.read_calls, phase=phase), ())
             for key, phase in _PHASES.items()
             if key in self.entries
         }
         summary = " ".join((inspect.getdoc(environment) or "").split("\n\n")[0].split())
         arguments = {
             "environment": environment,
-            "difficulty": self.read_key("difficulty", _read_difficulty, MathyEnvDifficulty.easy),
-            "problem": self.read_key("problem", _read_expression, None),
-            "problem_function": self.read_key("problem_function", self.read_problem_function, None),
-            "max_moves": self.read_key("max_moves", _read_moves, None),
-            "max_steps": self.read_key("max_steps", _read_moves, None),
-            "rules": self.read_key("rules", self.read_rules, None),
+            "difficulty": self.key("difficulty", _read_difficulty, MathyEnvDifficulty.easy),
+            "problem": self.key("problem", _read_expression, None),
+            "problem_function": self.key("problem_function", self.read_problem_function, None),
+            "max_moves": self.key("max_moves", ALGEBRA_KEYS["max_moves"].read, None),
+            "max_steps": self.key("max_steps", ALGEBRA_KEYS["max_steps"].read, None),
+            "rules": self.key("rules", self.read_rules, None),
             "options": options,
-            "order": {**DEFAULT_ORDER, **order},
-            "success": self.read_key("success_function", self.read_success, None),
+            "order": {**library.DEFAULT_ORDER, **order},
+            "success": self.key("success_function", self.read_success, None),
             "source": self.document.source,
             "code": tuple(list_source_files(self.names.modules.values())),
             "name": self.read_name(),
-            "description": self.read_key("description", fields.optional_text, summary),
+            "description": self.key("description", fields.optional_text, summary),
         }
         self.check_problem_source(environment)
         self.problems.raise_if_any()
@@ -172,7 +162,7 @@ class AlgebraReader:
     def read_name(self) -> str:
         """Return the scenario's name. The suffix "-variant" is removed if a changed key makes it
         another scenario than the variant."""
-        name: str = self.read_key("name", fields.read_name, self.document.default_name)
+        name: str = self.key("name", fields.read_name, self.document.default_name)
         before, variant = fields.mapping(self.document.root), self.document.variant
         replaced = any(
             key not in before or before[key].value != value
@@ -250,14 +240,6 @@ class AlgebraReader:
             ) from None
         return function
 
-    def read_key(self, key: str, read: Callable[[YamlNode], Any], default: Any) -> Any:
-        """Return `read` of the YAML node of a key; `default` if the key is missing or wrong. Errors
-        are collected in `problems`."""
-        if key in self.entries:
-            with self.problems.collect():
-                return read(self.entries[key])
-        return default
-
     def read_environment(self, node: YamlNode) -> type[MathyEnv]:
         """Return the environment class that a YAML node names, by built-in name or as a reference
         "file.py:Class"."""
@@ -270,13 +252,9 @@ class AlgebraReader:
 
     def read_rules(self, node: YamlNode) -> tuple[BaseRule, ...]:
         """Return the rewrite rules that a YAML node lists, in order."""
-        rules = []
-        for item in fields.items(node):
-            with self.problems.collect():
-                rules.append(self.read_rule(item))
         if not fields.items(node):
             raise FieldError(node, "found an empty list, expected at least one rule")
-        return tuple(rules)
+        return self.problems.read_each(fields.items(node), self.read_rule)
 
     def read_rule(self, node: YamlNode) -> BaseRule:
         """Return the rewrite rule of a YAML node: a name, or `{name: …}` with the arguments of the
@@ -324,21 +302,9 @@ def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
 
 def _read_expression(node: YamlNode) -> str:
     """Return the text of the expression in a YAML node; raise FieldError if it is no expression."""
-    try:
+    with node.report(ExpressionError):
         parse(fields.text(node))
-    except ExpressionError as error:
-        raise FieldError(node, str(error)) from None
     return fields.text(node)
-
-
-def _read_moves(node: YamlNode) -> int:
-    """Return a number of moves or steps; raise FieldError if it is out of range."""
-    return fields.integer(node, 1, MAX_MOVES)
-
-
-def _read_response(node: YamlNode) -> str:
-    """Return the response to invalid actions that a node names."""
-    return INVALID_ACTION_RESPONSES[fields.read_choice(node, INVALID_ACTION_RESPONSES, "response")]
 
 
 _PHASES = {
@@ -346,23 +312,20 @@ _PHASES = {
     for phase in (Phase.TRANSITION, Phase.TERMINATING, Phase.REWARD)
 }
 """Keys that list the systems of a phase, in order."""
-_OPTIONS: dict[str, Callable[[YamlNode], Any]] = {
-    "max_seq_len": lambda node: fields.integer(node, 1, _MAX_NODES),
-    "invalid_action_response": _read_response,
-    "previous_state_penalty": fields.boolean,
-    "preferred_term_commute": fields.boolean,
-    "reward_discount": fields.number,
-}
+_OPTIONS = (
+    *("max_seq_len", "invalid_action_response", "previous_state_penalty"),
+    *("preferred_term_commute", "reward_discount"),
+)
 """Keys that are keyword arguments of the environment."""
 _RULE: KeyTable = {
     "name": Key(
         "Name of the rule.",
-        schema.any_of(schema.enum_schema(RULES), schema.REFERENCE),
+        fields.any_of(fields.enum_schema(RULES), fields.REFERENCE),
         required=True,
     )
 }
 _REWARDS: KeyTable = {
-    field.name: Key(f"{field.default} if left out.", schema.NUMBER)
+    field.name: Key(f"{field.default} if left out.", fields.NUMBER)
     for field in dataclasses.fields(EnvRewards)
 }
 _SYSTEMS = {
@@ -371,60 +334,60 @@ _SYSTEMS = {
     "reward_functions": "Systems that may reward a move; the first that does decides.",
 }
 ALGEBRA_KEYS: KeyTable = {
-    "domain": Key("Always `algebra`.", schema.enum_schema(["algebra"]), required=True),
+    "domain": Key("Always `algebra`.", fields.enum_schema(["algebra"]), required=True),
     "name": SHARED_KEYS["name"],
     "description": SHARED_KEYS["description"],
     "environment": Key(
         "Environment that samples problems and defines the goal: a name, or a class.",
-        schema.any_of(schema.enum_schema(ENVIRONMENTS), schema.REFERENCE),
+        fields.any_of(fields.enum_schema(ENVIRONMENTS), fields.REFERENCE),
         required=True,
     ),
     "difficulty": Key(
-        "Difficulty of the problems.", schema.enum_schema(MathyEnvDifficulty.__members__)
+        "Difficulty of the problems.", fields.enum_schema(MathyEnvDifficulty.__members__)
     ),
-    "problem": Key("Problem of every episode; sampled if left out.", schema.TEXT),
-    "problem_function": Key("User-defined function that samples the problems.", schema.REFERENCE),
+    "problem": Key("Problem of every episode; sampled if left out.", fields.TEXT),
+    "problem_function": Key("User-defined function that samples the problems.", fields.REFERENCE),
     "max_moves": Key(
         "Moves allowed in an episode, instead of the problem's.",
-        schema.integer_schema(1, MAX_MOVES),
+        fields.integer_schema(1, MAX_MOVES),
     ),
-    "max_steps": Key("Step limit of an episode.", schema.integer_schema(1, MAX_MOVES)),
+    "max_steps": Key("Step limit of an episode.", fields.integer_schema(1, MAX_MOVES)),
     "rules": Key(
         "Rules; their order numbers the actions.",
-        schema.list_of(
-            schema.any_of(
+        fields.list_of(
+            fields.any_of(
                 *_RULE["name"].schema["anyOf"],
-                {**schema.object_schema(_RULE), "additionalProperties": True},
+                {**fields.object_schema(_RULE), "additionalProperties": True},
             ),
             minItems=1,
         ),
     ),
-    "rewards": Key("Rewards of moves.", schema.object_schema(_REWARDS), nested=_REWARDS),
+    "rewards": Key("Rewards of moves.", fields.object_schema(_REWARDS), nested=_REWARDS),
     "success_function": Key(
         "Condition of success at the end: `solve`, or a user-defined one.",
-        schema.definition_ref("mathy_success"),
+        fields.definition_ref("mathy_success"),
     ),
     **{
         key: Key(
-            _SYSTEMS[key], schema.list_of(schema.definition_ref(f"mathy_{phase.name.lower()}"))
+            _SYSTEMS[key], fields.list_of(fields.definition_ref(f"mathy_{phase.name.lower()}"))
         )
         for key, phase in _PHASES.items()
     },
     "max_seq_len": Key(
-        "Greatest number of nodes of an expression.", schema.integer_schema(1, _MAX_NODES)
+        "Greatest number of nodes of an expression.", fields.integer_schema(1, _MAX_NODES)
     ),
     "invalid_action_response": Key(
-        "Response to an invalid move.", schema.enum_schema(INVALID_ACTION_RESPONSES)
+        "Response to an invalid move.", fields.enum_schema(INVALID_ACTION_RESPONSES, "response")
     ),
     "previous_state_penalty": Key(
-        "True if returning to an earlier expression is penalised.", schema.BOOLEAN
+        "True if returning to an earlier expression is penalised.", fields.BOOLEAN
     ),
-    "preferred_term_commute": Key("True if 4x may become x * 4.", schema.BOOLEAN),
-    "reward_discount": Key("Discount that is reported while the episode goes on.", schema.NUMBER),
+    "preferred_term_commute": Key("True if 4x may become x * 4.", fields.BOOLEAN),
+    "reward_discount": Key("Discount that is reported while the episode goes on.", fields.NUMBER),
 }
 """Keys of algebra scenarios."""
 
-FORMAT = ScenarioFormat(
+FORMAT = fields.ScenarioFormat(
     ALGEBRA_KEYS,
     {
         **{
@@ -439,7 +402,7 @@ FORMAT = ScenarioFormat(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AlgebraScenario:
+class AlgebraScenario(ImmutableScenario):
     """Immutable scenario of algebra.
 
     Attributes:
@@ -475,7 +438,7 @@ class AlgebraScenario:
     max_steps: int | None
     rules: tuple[BaseRule, ...] | None
     options: Mapping[str, Any]
-    order: Order
+    order: library.Order
     success: Call | None
     source: Path | None
     document: Document = field(repr=False)
@@ -531,7 +494,7 @@ class AlgebraScenario:
         if self.rules is not None:
             options["rules"] = self.rules
         env = self.environment(**options)
-        env.order = bind_order(self.order)
+        env.order = library.bind_order(self.order)
         function, moves = self.problem_function, self.max_moves
         if function is not None:
             env.problem_fn = lambda params: _sample(function, params, env)  # type: ignore[method-assign]  # for this one
@@ -592,17 +555,7 @@ class AlgebraScenario:
         Raises:
             ScenarioError: the files have errors; the error lists all of them.
         """
-        document = self.document.reload()
-        return AlgebraScenario.read(document, self.changes)
-
-    def __repr__(self) -> str:
-        return f"<AlgebraScenario {self.name!r}>"
-
-    def __copy__(self) -> AlgebraScenario:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> AlgebraScenario:
-        return self
+        return AlgebraScenario.read(self.document.reload(), self.changes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return AlgebraScenario.read, (self.document, self.changes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any
 
 from rich.text import Text
@@ -69,9 +70,7 @@ class TreeTerminalView(TerminalPicture):
         fit."""
         nodes, chosen = self._cursor.frame.nodes, self._cursor.chosen
         labels = [self._node_text(node) for node in nodes]
-        starts = [0]
-        for text in labels:
-            starts.append(starts[-1] + max(2, len(text)))
+        starts = [*accumulate((max(2, len(text)) for text in labels), initial=0)]
         left = _window_start(starts[chosen.x], starts[-1], width)
         top = _window_start(chosen.y, self._cursor.frame.depth, height)
         lines = []
@@ -115,10 +114,8 @@ class TreeTerminalView(TerminalPicture):
             lines.append(Text(f"{rule + 1} {frame.rules[rule]}", style))
         if not cursor.chosen.rules:
             lines.append(Text("no rule applies here", theme.muted))
-        lines.append(Text())
-        for entry in reversed(frame.history):
-            lines.append(Text(entry.text, theme.muted))
-        return lines
+        history = (Text(entry.text, theme.muted) for entry in reversed(frame.history))
+        return [*lines, Text(), *history]
 
     def command(self, name: str) -> str:
         """Run a command by name; return the action of a rule, or an empty text if only the

@@ -12,28 +12,16 @@ import esper
 import numpy as np
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.domains.algebra import rule_set
+from gv_engine.domains.algebra import rule_set, state
 from gv_engine.domains.algebra.env import MathyEnv, Move
 from gv_engine.domains.algebra.expression import CONSTANT, VARIABLE, Node
 from gv_engine.domains.algebra.library import BaseRule, expressions
 from gv_engine.domains.algebra.rule_set import parse
-from gv_engine.domains.algebra.state import (
-    START,
-    MathyAction,
-    MathyEnvState,
-    is_terminal_transition,
-)
+from gv_engine.domains.algebra.state import START, MathyEnvState
+from gv_engine.rules import system
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.objects import ExpressionFrame, RewriteRecord, TreeNode
-from gv_engine.rules.system import (
-    RENDERING,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    Call,
-    ExpressionCanvas,
-    Phase,
-)
+from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, Call, Phase
 from gv_engine.rules.turns import describe_ending
 from gv_engine.world.bound_call import BoundCall
 from gv_engine.world.columns import EsperContext
@@ -134,7 +122,7 @@ class ExpressionWorld(Move):
         self._reset_counters()
         self._delete_entities()
 
-    def step(self, action: MathyAction) -> None:
+    def step(self, action: state.MathyAction) -> None:
         """Take a move, given as a number or as a pair (rule, node), and set `reward`, `terminated`
         and the other results.
 
@@ -152,7 +140,7 @@ class ExpressionWorld(Move):
         self.steps += 1
         self.discount = verdict.discount
         self.total += verdict.reward
-        self.terminated = is_terminal_transition(verdict)
+        self.terminated = state.is_terminal_transition(verdict)
         self.truncated = not self.terminated and self.steps >= self.max_steps
         self.success = self.terminated and bool(self._success and self._success.run(self, NOTHING))
 
@@ -317,7 +305,7 @@ class ExpressionWorld(Move):
             self._numbers = itertools.count(max(latest + 1, next(self._numbers)))
 
 
-class WorldCanvas(ExpressionCanvas):
+class WorldCanvas(system.ExpressionCanvas):
     """Canvas that completes the drawn nodes of a world to an `ExpressionFrame`."""
 
     def __init__(

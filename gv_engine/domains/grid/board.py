@@ -66,7 +66,7 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
     if len(ys) > MAX_CHANGED_CELLS or (not len(ys) and before.agent == after.agent):
         return None
     cells = list(zip(ys.tolist(), xs.tolist(), strict=True))
-    removed, added = ({cell: _object_in(grid, cell) for cell in cells} for grid in grids)
+    removed, added = ({cell: tuple(grid[cell].tolist()) for cell in cells} for grid in grids)
     moved = []
     for (y, x), obj in added.items():
         for start in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
@@ -90,12 +90,6 @@ def _grid_without_ground(frame: Frame) -> NDArray[np.uint8]:
         return frame.grid
     is_ground = (frame.grid == frame.beneath).all(-1, keepdims=True)
     return np.where(is_ground, np.array([FLOOR, 0, 0], np.uint8), frame.grid)
-
-
-def _object_in(grid: NDArray[np.uint8], cell: Cell) -> CellObject:
-    """Return type, state and colour of a cell."""
-    kind, state, color = grid[cell].tolist()
-    return kind, state, color
 
 
 # ---- minimap -------------------------------------------------------------------------------------
@@ -278,12 +272,7 @@ class Board:
         surface.blit(sprite, sprite.get_rect(center=place.center))
 
     def _draw_object(
-        self,
-        surface: pygame.Surface,
-        obj: CellObject,
-        place: Point,
-        alpha: float,
-        shown: CellCodes,
+        self, surface: pygame.Surface, obj: CellObject, place: Point, alpha: float, shown: CellCodes
     ) -> None:
         """Draw an object (type, state, colour) at a place (y, x), which may be between cells, with
         an opacity `alpha` from 0 to 1."""
@@ -417,8 +406,7 @@ class EditorMapView(MapDrawing):
 
     def object_picture(self, kind: int, state: int, color: int, size: int) -> pygame.Surface:
         """Return the sprite of an object in a size in pixels."""
-        name = self._sheet.sprite_name(kind, state)
-        return self._sheet.get(name, color, size)
+        return self._sheet.get(self._sheet.sprite_name(kind, state), color, size)
 
     def agent_picture(self, facing: int, size: int) -> pygame.Surface:
         """Return the sprite of an agent that faces a direction, in a size in pixels."""

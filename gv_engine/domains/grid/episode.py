@@ -20,13 +20,9 @@ from gv_engine.rules.objects import Frame
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand, get_plugin
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.session import episode
 from gv_engine.session.autoplay import SolverAutoplayer
-from gv_engine.session.episode import (
-    ACTION_SEPARATOR,
-    PolicyInput,
-    SingleAgentEpisode,
-    add_world_axis,
-)
+from gv_engine.session.episode import ACTION_SEPARATOR, Episode, PolicyInput
 from gv_engine.session.inspection import world_differences
 from gv_engine.session.replay import row_digest
 from gv_engine.world.rng import generator_from_row
@@ -121,7 +117,7 @@ _SECOND_KEYS = {
 """Keys of a second player at the same keyboard: its left half."""
 
 
-class GridEpisode(SingleAgentEpisode):
+class GridEpisode(Episode):
     """Episode of a scenario in an object world; see `gv_engine.session.episode.Episode`.
 
     Reward and total are sums over all agents.
@@ -308,7 +304,7 @@ class GridEpisode(SingleAgentEpisode):
             info["success"] = info["is_success"] = bool(world.success[agent])
         if scenario.mixture:
             info["member"] = world.member
-        return add_world_axis(observation, info)
+        return episode.add_world_axis(observation, info)
 
     def frame(self, message: str) -> Frame:
         """Return what the rendering systems show of the current state, with `message` as a text for
@@ -410,10 +406,5 @@ def _stack_agents(parts: Sequence[Any]) -> Any:
 def _has_only_column_rules(scenario: Scenario) -> bool:
     """Return True if all rules of a scenario work on component arrays: none is a processor or a
     function of states."""
-    return not any(
-        part.system.is_processor or part.system.objects
-        for member in scenario.members
-        for phase in (TRANSITION, REWARD, TERMINATING, SUCCESS)
-        for call in member.calls(phase)
-        for part in call.walk()
-    )
+    calls = scenario.walk_calls(TRANSITION, REWARD, TERMINATING, SUCCESS)
+    return not any(call.system.is_processor or call.system.objects for call in calls)

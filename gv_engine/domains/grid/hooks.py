@@ -21,7 +21,7 @@ from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import FunctionSchema, ScenarioFormat, object_schema
 from gv_engine.scenario.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
 from gv_engine.scenario.mixture import MIXTURE_KEYS
-from gv_engine.scenario.plugin import CheckReport, Schedules, SystemTable, list_schedule_systems
+from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import find_broken_sprites
 from gv_engine.validation.differential import find_broken_contracts
@@ -69,11 +69,6 @@ def read_scenario(document: Document) -> Scenario:
     return Scenario.read(document)
 
 
-def make_env(scenario: Scenario, **options: Any) -> GridEnv:
-    """Return a Gymnasium environment of a scenario."""
-    return GridEnv(scenario, **options)
-
-
 def make_vector_env(
     scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
 ) -> GridVectorEnv:
@@ -92,6 +87,7 @@ def make_rollout_env(
 
 
 make_hint_provider = ShortestPathHints
+make_env = GridEnv
 
 
 def compile_scenario(scenario: Scenario) -> str:
@@ -177,22 +173,10 @@ def list_schedules(scenario: Scenario) -> Schedules:
     return [(part.name, {phase: part.calls(phase) for phase in Phase}) for part in scenario.members]
 
 
-def list_systems(scenario: Scenario) -> SystemTable:
-    """Return (name, systems in order) of every member scenario."""
-    return [(name, list_schedule_systems(schedule)) for name, schedule in list_schedules(scenario)]
-
-
-def check_scenario(
-    scenario: Scenario,
-    episodes: int,
-    seed: int,
-    limit: float,
-    quick: bool = False,
-    policy: str = "",
-) -> CheckReport:
+def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
     """Check a scenario for errors: play episodes in object and compiled worlds and compare them,
-    test rules and sprites, and search for solutions. `limit` is in seconds, `quick` skips compiling
-    and searching."""
+    test rules and sprites, and search for solutions."""
+    episodes, seed, limit, quick, policy = plan
     broken_contracts = find_broken_contracts(scenario, seed=seed)  # first, as it can be interrupted
     compiles = "not tried" if quick else _compile_result(scenario)
     report = compare(scenario, episodes, seed, compiles == "yes", limit, policy)

@@ -1,6 +1,6 @@
 """Inspector panel of grids: pages on the cell, agent, observation, sight and actions."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -168,8 +168,7 @@ class GridInspector:
                     yield PageLine(part)
                 for line in np.atleast_2d(numbers).tolist():
                     yield PageLine("", columns=tuple(f"{number:g}" for number in line))
-                for text in self._wrap(legend, 1):
-                    yield PageLine(text, "", 1)
+                yield from self._notes(legend)
 
     def _meaning_of(self, name: str) -> str:
         """Return an explanation of the observation array `name` if its numbers are no objects; else
@@ -203,8 +202,7 @@ class GridInspector:
 
     def _outcome_lines(self, outcome: inspection.Outcome) -> Iterator[PageLine]:
         """Yield lines on what an action would lead to: effects, end of the episode and rewards."""
-        for text in self._wrap("; ".join(outcome.effects) or outcome.problem, 1):
-            yield PageLine(text, "", 1)
+        yield from self._notes("; ".join(outcome.effects) or outcome.problem)
         if outcome.ending:
             yield PageLine(outcome.ending, "", 1)
         for name, value in outcome.terms.items():
@@ -223,12 +221,12 @@ class GridInspector:
         }
         for name, value in frame.terms.items():
             yield PageLine(name.replace("_", " "), format_reward(value))
-            for text in self._wrap(descriptions.get(name, ""), 1):
-                yield PageLine(text, "", 1)
+            yield from self._notes(descriptions.get(name, ""))
 
-    def _wrap(self, text: str, level: int) -> Sequence[str]:
-        """Return a text in lines that fit the panel at an indentation level."""
-        return wrap_text(text, self._line, max(self._line, self._width - level * self._line))
+    def _notes(self, text: str) -> Iterator[PageLine]:
+        """Yield the indented lines into which a text is broken to fit the panel."""
+        for line in wrap_text(text, self._line, max(self._line, self._width - self._line)):
+            yield PageLine(line, "", 1)
 
     # ---- drawing -------------------------------------------------------------------------
 

@@ -18,14 +18,8 @@ from gv_engine.rules.objects import Frame
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import (
-    SpriteSheet,
-    clipped,
-    draw_text_line,
-    font,
-    pygame,
-    rounded_rect,
-)
+from gv_engine.ui.drawing import sprites
+from gv_engine.ui.drawing.sprites import SpriteSheet, clipped, draw_text_line, font, pygame
 from gv_engine.ui.drawing.stage import MAP_SHARE, Camera, Stage, default_cell_size, scroll_offset
 
 # ---- layout of the views -------------------------------------------------------------------------
@@ -362,7 +356,7 @@ class GridStage(Stage):
     def _draw_plate(self, surface: pygame.Surface, box: pygame.Rect, text: str, ink: str) -> None:
         """Draw `text` in the colour `ink` on a rounded background in the rectangle `box`."""
         line = self.line * 7 // 8
-        surface.blit(rounded_rect(box.size, line // 3, self._theme.card), box)
+        surface.blit(sprites.rounded_rect(box.size, line // 3, self._theme.card), box)
         draw_text_line(surface, box.inflate(-line, 0), text, line, ink)
 
     def _describe_cell(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.observation import Observation
@@ -10,6 +11,7 @@ from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
 from gv_engine.gridverse.state import State
 
 
+@dataclass(eq=False, repr=False)
 class InnerEnv(ABC):
     """Environment with a current state. Implementations provide three functional methods and a
     seed.
@@ -21,17 +23,11 @@ class InnerEnv(ABC):
         state_space, action_space, observation_space: spaces of the environment.
     """
 
-    def __init__(
-        self,
-        state_space: StateSpace,
-        action_space: ActionSpace,
-        observation_space: ObservationSpace,
-    ) -> None:
-        self.state_space = state_space
-        self.action_space = action_space
-        self.observation_space = observation_space
-        self._state: State | None = None
-        self._observation: Observation | None = None
+    state_space: StateSpace
+    action_space: ActionSpace
+    observation_space: ObservationSpace
+    _state: State | None = field(default=None, init=False)
+    _observation: Observation | None = field(default=None, init=False)
 
     @abstractmethod
     def set_seed(self, seed: int | None = None) -> None:

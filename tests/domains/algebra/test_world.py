@@ -293,6 +293,13 @@ def episode(name: str = "mathy-poly-simplify-normal", seed: int = 3) -> AlgebraE
     return made
 
 
+def test_an_episode_begins_with_a_saved_state():
+    made, other = episode(), episode(seed=4)
+    assert other.frame("").text != made.frame("").text
+    other.load_row(made.row())
+    assert (other.frame("").text, other.state()) == (made.frame("").text, made.state())
+
+
 def test_an_episode_is_that_of_an_environment():
     from gv_engine.domains.algebra import ExpressionEnv
 
