@@ -49,10 +49,15 @@ def generator_from_row(record: np.ndarray[Any, Any]) -> np.random.Generator:
     """Return a random number generator in the state that `record` holds (dtype
     `gv_engine.scenario.layout.RNG`)."""
     bits = np.random.PCG64(0)
-    state = int(record["state_high"]) << 64 | int(record["state_low"])
-    words = {"state": state, "inc": int(record["inc_high"]) << 64 | int(record["inc_low"])}
-    kept, half = int(record["has_half"]), int(record["half"])
-    bits.state = {"bit_generator": "PCG64", "state": words, "has_uint32": kept, "uinteger": half}
+    bits.state = {
+        "bit_generator": "PCG64",
+        "state": {
+            "state": int(record["state_high"]) << 64 | int(record["state_low"]),
+            "inc": int(record["inc_high"]) << 64 | int(record["inc_low"]),
+        },
+        "has_uint32": int(record["has_half"]),
+        "uinteger": int(record["half"]),
+    }
     return FastGenerator(bits)
 
 
