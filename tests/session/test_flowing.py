@@ -132,33 +132,42 @@ def test_another_way_is_compared_as_far_as_it_is_the_same(game: Session, folder:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "told", "steps"),
     [
-        (">......", ".>.....", f"{BEGINS}: agent at row 1, column 2, was at row 1, colu"),
-        ("#>.....", "#>.#...", f"{BEGINS}: wall at row 1, column 3, was floor"),
-        ("B...E", "..B.E", f"{BEGINS}: yellow key at row 2, column 5, was at row 2, colu"),
-        ("[move_agent, ", "[", "from step 1 on: agent at row 1, column 1, was at row 1, column 2"),
-        (", turn_agent", "", "from step 5 on: agent looks right, looked backward"),
-        ("-0.5", "-1", "from step 1 on: reward -1, was -0.5 (living reward)"),
-        ("fully_transparent", "raytracing", ""),
-        ("[-2, 0]", "[-1, 0]", f"{BEGINS}: the view has 2 × 3 cells, had 3 × 3"),
-        ("name: flowing", "name: flowed", ""),
+        (">......", ".>.....", f"{BEGINS}: agent at row 1, column 2, was at row 1, column 1", 5),
+        ("#>.", "#>E", f"{BEGINS}: exit at row 1, column 2, was floor; no step 2: the ep", 1),
+        ("#>.....", "#>.#...", f"{BEGINS}: wall at row 1, column 3, was floor", 5),
+        ("B...E", "..B.E", f"{BEGINS}: yellow key at row 2, column 5, was at row 2, colu", 5),
+        ("[move_agent, ", "[", "from step 1 on: agent at row 1, column 1, was at row 1, colum", 5),
+        (", turn_agent", "", "from step 5 on: agent looks right, looked backward", 5),
+        ("-0.5", "-1", "from step 1 on: reward -1, was -0.5 (living reward)", 5),
+        ("fully_transparent", "raytracing", "", 5),
+        ("[-2, 0]", "[-1, 0]", f"{BEGINS}: the view has 2 × 3 cells, had 3 × 3", 5),
+        ("name: flowing", "name: flowed", "", 5),
         (
             END,
             f"{END}\nmax_steps: 4",
             "from step 4 on: over: Time is up, went on; no step 5: the episode is over",
+            4,
         ),
         (
             END,
             f"{END}\naction_space: [MOVE_FORWARD]",
             "from step 5 on: Turn right: not in this level",
+            4,
         ),
     ],
 )
-def test_what_differs_is_told_in_words(game: Session, folder: Path, old: str, new: str, told: str):
+def test_what_differs_is_told_in_words_and_steps_go_as_far_as_they_can(
+    game: Session, folder: Path, old: str, new: str, told: str, steps: int
+):
     said = saved(game, folder / "scenario.yaml", old, new)
     assert said.startswith(f"Reloaded: {told}" if told else "Reloaded")
     assert bool(told) == (game.difference is not None)
+    assert game.position == game.length == steps
+    (folder / "scenario.yaml").write_text(LEVEL)
+    assert game.reload() == "Reloaded"
+    assert (game.difference, game.position, game.length) == (None, 5, 5)
 
 
 @pytest.mark.parametrize(

@@ -134,8 +134,8 @@ def hold(w, e):
     w.agent.holding[1] = e
 
 
-AT = "row 1, column 2"
-DIFFERENCES = {
+AT, DRAWS = "row 1, column 2", "random draws: more or fewer of them"
+DIFFERENCES: dict[str, tuple[Any, list[str], list[str]]] = {
     "nothing": (lambda w, key, door: None, [], []),
     "facing": (
         lambda w, key, door: face(w, 1),
@@ -177,7 +177,7 @@ DIFFERENCES = {
         ["agent has Door, lacked it"],
         ["agent lacks Door, had it"],
     ),
-    "draws": (lambda w, key, door: w.rng.random(), *[["random draws: more or fewer of them"]] * 2),
+    "draws": (lambda w, key, door: w.rng.random(), [DRAWS], [DRAWS]),
     "two, of which one is gone": (
         lambda w, key, door: (w.remove(key), face(w, 0), w.rng.random()),
         ["agent looks forward, looked right", "no yellow key, was there"],

@@ -131,30 +131,6 @@ def test_a_rule_that_fails_at_once_is_an_error(played: Session, folder: Path):
     assert (played.title, played.frame().total) == ("growing", 4)
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "note"),
-    [
-        ("map", "action_space: [MOVE_FORWARD]\nmap", "step 2 on: Turn left: not in this level"),
-        (
-            ">.....",
-            ">E....",
-            "the beginning on: exit at row 0, column 1, was not there; "
-            "no step 2: the episode is over",
-        ),
-    ],
-)
-def test_where_the_same_steps_do_not_go_they_go_as_far_as_they_can(
-    played: Session, folder: Path, old: str, new: str, note: str
-):
-    edit(folder / "scenario.yaml", old, new)
-    assert played.reload() == f"Reloaded: from {note}"
-    assert (played.position, played.length, played.seed) == (1, 1, 0)
-    edit(folder / "scenario.yaml", new, old)
-    assert played.reload() == "Reloaded"
-    assert played.difference is None
-    assert (played.position, played.length) == (4, 4)
-
-
 def test_types_in_play_stay_as_they_are(tmp_path: Path):
     write_starter(tmp_path / "cave")
     rules = tmp_path / "cave" / "rules.py"

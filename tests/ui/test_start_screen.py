@@ -151,16 +151,6 @@ def test_tab_completes_a_path(desk: Desk, tmp_path: Path):
         assert start.query == (completed or "far/keepsake/x")
 
 
-def test_the_search_forgives_slips(desk: Desk):
-    start = desk.start()
-    for typed, title in (("keydor 7", "keydoor-7x7"), ("obstacels 5", "dynamic-obstacles-5x5")):
-        desk.type(typed)
-        assert title in [placed.card.title for placed in start._placed_cards]
-        desk.press("Escape")
-    desk.type("zzzz")
-    assert not start._placed_cards
-
-
 def test_all_replays_are_found_with_a_picture(desk: Desk):
     screen = playing(desk, seed=0)
     screen.take_action("TURN_LEFT")

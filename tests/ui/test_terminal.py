@@ -280,11 +280,9 @@ def playing(
     keyboard, terminal = pty.openpty()
     command = [*COMMAND, "--seed=200", *([scenario] * bool(scenario))]
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "CACHE")}
+    env = {**ENVIRONMENT, **folders, **environment}
     with subprocess.Popen(
-        command,
-        **dict.fromkeys(("stdin", "stdout", "stderr"), terminal),  # type: ignore[arg-type]
-        start_new_session=True,
-        env={**ENVIRONMENT, **folders, **environment},
+        command, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, env=env
     ) as process:
         try:
             yield process, keyboard

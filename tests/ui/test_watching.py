@@ -194,12 +194,6 @@ def test_a_rollout_is_watched_episode_by_episode(desk: Desk, tmp_path: Path):
     assert screen.game.seed == 9
     desk.press("Shift+N")
     assert screen.game.seed == 8
-    games = RolloutSessions(tmp_path / "episodes")
-    assert games.open_session(1).difference is None
-    games._arrays["reward"] = games._arrays["reward"] + 1.0
-    wrong = games.open_session(1).difference
-    assert wrong
-    assert wrong.step == 1
-    assert "the reward is" in wrong.message
+    assert RolloutSessions(tmp_path / "episodes").open_session(1).difference is None
     with pytest.raises(RolloutError):
         RolloutSessions(tmp_path)
