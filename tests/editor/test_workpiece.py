@@ -60,9 +60,10 @@ def test_faults_are_where_they_are():
     paint(made, (1, 3), {})
     paint(made, (2, 2), {"object": "Coin"})
     assert not made.faults
-    assert made.scenario
     made.edit(lambda now: now.replace("i.#", "i<#", 1))  # a second agent
     assert made.cells_of(*made.faults) == [(1, 3)]
+    assert made.undo()
+    assert made.scenario
 
 
 def test_what_is_said_of_an_object_is_about_its_cells():

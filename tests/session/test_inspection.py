@@ -236,9 +236,8 @@ def test_cells_are_chosen_by_commands_and_stay_inside():
 
 
 def test_the_stage_is_lit_by_the_visibility_that_is_chosen():
-    assert a_panel()[1]._inspector.lit is None
+    assert [a_panel(page)[1]._inspector.lit for page in (0, 3)] == [None, None]
     game, stage = a_panel(page=3)
-    assert stage._inspector.lit is None
     shown: set[bytes] = set()
     for _ in REGISTRIES[VISIBILITY]:
         stage._inspector.command("next_choice")

@@ -6,14 +6,13 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from components.objects import EXIT
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
-from gv_engine.rules.objects import ObjectType
+from gv_engine.rules.objects import ObjectType, ObjectTypes
 from gv_engine.session.session import Session
 from gv_engine.session.timeline import Watch
 from tests.games import FORWARD, LEFT, take
@@ -55,8 +54,8 @@ def played(folder: Path) -> Session:
 
 
 def rubble_of(game: Session) -> ObjectType:
-    scenario: Any = game.scenario
-    return next(kind for kind in scenario.types if kind.name == "Rubble")
+    types: ObjectTypes = game.scenario.types  # type: ignore[attr-defined]
+    return types["Rubble"]
 
 
 def edit(file: Path, old: str, new: str) -> None:

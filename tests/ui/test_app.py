@@ -45,7 +45,7 @@ def test_themes_and_palettes_change_at_once(desk: Desk):
     playing(desk, "keydoor-5x5")
     dark = desk.look().copy()
     desk.press("F2", "Right")
-    assert desk.top(SettingsScreen)
+    assert isinstance(desk.app.top, SettingsScreen)
     assert desk.app.settings.theme == "light"
     desk.press("Escape")
     light = desk.look().copy()
@@ -64,7 +64,7 @@ def test_help_is_about_the_screen_and_makes_the_file_of_keys(desk: Desk):
     help_screen._write_keys_file()
     assert "cannot be made" in desk.app._note
     desk.press("Escape")
-    assert desk.top(PlayScreen)
+    assert isinstance(desk.app.top, PlayScreen)
 
 
 def test_keys_are_changed_in_the_window(desk: Desk):
@@ -149,7 +149,7 @@ def test_one_row_of_a_menu_is_marked_and_a_resting_mouse_chooses_none(desk: Desk
     menu = desk.top(Menu)
     assert menu.chosen == len(menu.rows()) - 1
     desk.press("Down", "Down", "Return")
-    assert desk.top(PlayScreen)
+    assert isinstance(desk.app.top, PlayScreen)
 
 
 def test_a_seed_is_chosen_without_a_keyboard(desk: Desk):

@@ -120,11 +120,11 @@ def test_a_fault_opens_where_it_can_be_mended(desk: Desk):
     screen.edit(lambda text: text.replace("- turn_agent", "- turm").replace("200", "soon"))
     desk.look()
     screen.open_fault(1)
-    assert desk.top(RuleListScreen)
+    desk.top(RuleListScreen)
     desk.press("Delete", "Escape")
     assert "turm" not in screen.work.buffer.text
     screen.open_fault(0)
-    assert desk.top(FormScreen)
+    desk.top(FormScreen)
     desk.press("Return")
     enter(desk, "90")
     assert not screen.faults
@@ -151,7 +151,7 @@ def test_leaving_asks_for_what_is_not_saved(desk: Desk):
     screen = editing(desk)
     desk.press("Escape")
     choose(desk, "Leave the editor")
-    assert isinstance(desk.app.top, LeaveMenu)
+    desk.top(LeaveMenu)
     choose(desk, "Save and leave")
     enter(desk, "kept")
     assert Path("kept.yaml").exists()
@@ -188,7 +188,7 @@ def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk):
     screen._check_file()
     assert "saving asks which one stays" in desk.app._note
     desk.press("Ctrl+S")
-    assert desk.top(ConflictMenu)
+    desk.top(ConflictMenu)
     choose(desk, "Write mine over it")
     assert file.read_text() == screen.work.buffer.text
     assert desk.app.top is screen
@@ -234,10 +234,10 @@ def test_parameters_are_set_in_the_form(desk: Desk):
 def test_rules_are_added_ordered_and_set(desk: Desk):
     screen = editing(desk)
     desk.press("F3")
-    assert desk.top(RuleListScreen)
+    desk.top(RuleListScreen)
     desk.press("A")
     enter(desk, "use up")
-    assert desk.top(FormScreen)
+    desk.top(FormScreen)
     desk.press("Right", "Escape", "Shift+Up", "Shift+Up")
 
     def names() -> list[str]:
@@ -268,14 +268,14 @@ def test_levels_are_edited_from_where_they_are_chosen_and_played(desk: Desk):
     desk.start()
     desk.type("ice")
     desk.press("Ctrl+E")
-    assert desk.top(EditScreen)
+    desk.top(EditScreen)
     desk.back_to_start()
     desk.press("Ctrl+N")
-    assert desk.top(StarterMenu)
+    desk.top(StarterMenu)
     desk.press("Escape")
     playing(desk, "ice")
     desk.press("Ctrl+E")
-    assert desk.top(EditScreen)
+    desk.top(EditScreen)
     desk.back_to_start()
     desk.app.play("mathy-poly-simplify-easy", 0)
     desk.press("Ctrl+E")

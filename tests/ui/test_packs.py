@@ -204,7 +204,7 @@ def test_a_game_goes_on_elsewhere_from_a_line_of_text(
     desk: Desk, paste: Pastes, monkeypatch: pytest.MonkeyPatch
 ):
     copied: list[str] = []
-    monkeypatch.setattr(game_screen, "copy_to_clipboard", lambda text: copied.append(text) or "")
+    monkeypatch.setattr(game_screen, "copy_to_clipboard", copied.append)
     screen = playing(desk, "keydoor-5x5", seed=200)
     desk.press("Left", "Right", "Up", "Ctrl+C")
     (line,) = copied
@@ -215,7 +215,7 @@ def test_a_game_goes_on_elsewhere_from_a_line_of_text(
     for wrong in (line[:-9], "gv:", "gv:!!!!", line[:40] + "A" + line[41:]):
         desk.app._note = ""
         paste(wrong)
-        assert desk.top(StartScreen)
+        assert isinstance(desk.app.top, StartScreen)
         assert desk.app._note
 
 
@@ -248,7 +248,7 @@ def test_a_line_touches_no_file_outside(
     changes = {field: value.format(victim=victim)}
     before = sorted(tmp_path.rglob("*"))
     paste(replace(replay, scenario=replay.scenario._replace(**changes)).to_line())
-    assert desk.top(StartScreen)
+    assert isinstance(desk.app.top, StartScreen)
     assert desk.app._note
     assert (victim / "level.yaml").read_text() == "mine"
     assert sorted(tmp_path.rglob("*")) == before
@@ -260,7 +260,7 @@ def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, paste: Pastes):
     line = Session(load_playable(str(folder)), 4).replay().to_line()
     shutil.rmtree(folder)
     paste(line)
-    assert desk.top(StartScreen)
+    assert isinstance(desk.app.top, StartScreen)
     assert "its text alone is not enough" in desk.app._note
     assert not list((tmp_path / "data").rglob("*.yaml"))
 

@@ -91,7 +91,7 @@ def test_levels_and_seeds(desk: Desk):
     desk.press("G")
     desk.type("-5")
     desk.press("Return")
-    assert desk.top(Prompt)
+    assert isinstance(desk.app.top, Prompt)
     assert "from 0 on" in desk.app._note
     assert "-5" in desk.app._note
     desk.press("Escape", "G")
@@ -153,7 +153,7 @@ def test_time_runs_and_waits(desk: Desk):
     desk.wait(10)
     assert screen.game.length == 1
     desk.press("Escape")  # the menu is a pause
-    assert desk.top(PauseMenu)
+    assert isinstance(desk.app.top, PauseMenu)
     desk.wait(10)
     assert screen.game.length == 1
     desk.press("Escape", "T")
@@ -367,13 +367,13 @@ def test_a_level_that_cannot_begin_is_told(desk: Desk):
 
     screen.game.reset = fail  # type: ignore[method-assign]
     desk.press("N", "G", "Return")
-    assert desk.top(Prompt)
+    assert isinstance(desk.app.top, Prompt)
     assert desk.app._note == "rules.py:3: no"
 
 
 def test_sounds_go_with_what_happens(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     heard: list[str] = []
-    monkeypatch.setattr(sounds, "play_sound", lambda name: heard.append(name) or "")
+    monkeypatch.setattr(sounds, "play_sound", heard.append)
     playing(desk, seed=3)
     desk.press("Left", "Right")
     assert not heard

@@ -33,7 +33,7 @@ def test_a_replay_is_watched(desk: Desk):
     desk.press("Left", "Return")
     assert desk.top(PlayScreen).game.position == 2
     desk.press("Left")
-    assert desk.app.top.game.length == 3
+    assert desk.top(PlayScreen).game.length == 3
     assert screen.game.length == 3
 
 
