@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import platformdirs
@@ -18,6 +19,7 @@ from gv_engine.ui.screens.start import StartScreen
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.window.app import App
 
+Shown = TypeVar("Shown")
 FLAGS = {"Ctrl": pygame.KMOD_LCTRL, "Alt": pygame.KMOD_LALT, "Shift": pygame.KMOD_LSHIFT}
 
 
@@ -28,6 +30,23 @@ class Desk:
         self.app = app or App(Settings(animation=False), Bindings())
         self.surface = pygame.Surface(size, 0, 32)
         self.now = 1000.0
+
+    def start(self) -> StartScreen:
+        """Put the start screen on top and look at it."""
+        self.app.push(StartScreen(self.app))
+        self.look()
+        return self.top(StartScreen)
+
+    def top(self, kind: type[Shown]) -> Shown:
+        """Return the screen that has the keys, which is of this kind."""
+        found = self.app.top
+        assert isinstance(found, kind), found
+        return found
+
+    def settle(self) -> None:
+        """Wait for pictures that are made between frames."""
+        while self.app.top.tick(0) is not None:
+            pass
 
     def press(self, *keys: str) -> None:
         """Press and release keys, as bindings name them."""
@@ -115,8 +134,7 @@ def playing(desk: Desk, source: str = "empty-4x4", seed: int = 0) -> PlayScreen:
     desk.app.push(StartScreen(desk.app))
     desk.app.play(source, seed)
     desk.look()
-    assert isinstance(desk.app.top, PlayScreen)
-    return desk.app.top
+    return desk.top(PlayScreen)
 
 
 def watching(desk: Desk, *actions: str) -> ReplayScreen:
@@ -129,5 +147,4 @@ def watching(desk: Desk, *actions: str) -> ReplayScreen:
     desk.back_to_start()
     desk.app.watch_replay(file)
     desk.look()
-    assert isinstance(desk.app.top, ReplayScreen)
-    return desk.app.top
+    return desk.top(ReplayScreen)

@@ -24,7 +24,6 @@ from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.input.bindings import Bindings
-from gv_engine.ui.screens.start import StartScreen
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.window.app import App
 from tests.desk import Desk, home, playing, watching
@@ -77,23 +76,16 @@ def _own(desk: Desk, name: str, shape: str = "[6, 6]") -> None:
 
 
 def _start(desk: Desk, *typed: str) -> None:
-    desk.app.push(StartScreen(desk.app))
-    desk.look()
+    desk.start()
     for text in typed:
         desk.type(text)
-    _settle(desk)
-
-
-def _settle(desk: Desk) -> None:
-    """Wait for pictures that are made between frames."""
-    while desk.app.top.tick(0) is not None:
-        pass
+    desk.settle()
 
 
 def _pack(desk: Desk) -> None:
     _start(desk)
     desk.press("Return")
-    _settle(desk)
+    desk.settle()
 
 
 def _played(desk: Desk, name: str, *keys: str) -> None:
@@ -102,7 +94,7 @@ def _played(desk: Desk, name: str, *keys: str) -> None:
 
 
 def _acting(desk: Desk) -> None:
-    desk.app.push(StartScreen(desk.app))
+    desk.start()
     game = Session(load_playable("keydoor-9x9"), 3)
     desk.app.watch_agent(game, make_autoplayer(game, "solver"))
     desk.look()
@@ -122,7 +114,7 @@ def _replay(desk: Desk, *keys: str) -> None:
 
 
 def _race(desk: Desk) -> None:
-    desk.app.push(StartScreen(desk.app))
+    desk.start()
     desk.app.start_race(Opponent.load("valid", Session(load_playable("keydoor-9x9"), 3)))
     desk.look()
     desk.press("Left", "Up")
@@ -135,7 +127,7 @@ def _broken(desk: Desk) -> None:
 
 
 def _edited(desk: Desk, *keys: str) -> None:
-    desk.app.push(StartScreen(desk.app))
+    desk.start()
     desk.app.edit_new_level("keydoor")
     desk.look()
     desk.press(*keys)

@@ -46,13 +46,11 @@ def test_of_drawn_levels_more_seeds_are_tried():
 
 def test_what_a_rule_breaks_is_at_its_place(tmp_path: Path):
     (tmp_path / "own.py").write_text(BREAKS)
-    text = new_document("room").buffer.text.replace(
-        "- turn_agent", "- turn_agent\n  - ./own.py:drop"
-    )
+    text = new_document("room").buffer.text.replace("- turn_agent", "- ./own.py:drop")
     made = EditorDocument(TextBuffer(text, tmp_path / "own.yaml"))
     assert made.scenario
     (fault,) = next(check_level(made.scenario)).faults
-    assert fault.place.path == "transition_functions[2]"
+    assert fault.place.path == "transition_functions[1]"
 
 
 BREAKS = """

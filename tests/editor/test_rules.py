@@ -1,6 +1,6 @@
 """Rules of a level: listed, added, ordered, set and taken out, with the comments around them."""
 
-from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -9,42 +9,32 @@ from gv_engine.editor.form_fields import form_fields, make_field
 from gv_engine.editor.rules import RULE_PARTS, Rule
 from gv_engine.editor.text_buffer import EditError, TextBuffer
 from gv_engine.rules.system import system_of
-from gv_engine.scenario.fields import (
-    BOOLEAN,
-    COLOR,
-    TEXT,
-    Key,
-    any_of,
-    enum_schema,
-    integer_schema,
-)
+from gv_engine.scenario.fields import BOOLEAN, COLOR, TEXT, Key, any_of, enum_schema, integer_schema
 from systems.terminating import reduce_any
 
 HAPPENS, PAYS, ENDS, WINS = RULE_PARTS
 
 
-def rule(made: EditorDocument, part: object, number: int) -> Rule:
-    return made.rules.rules(part)[number]  # type: ignore[arg-type]
+def rule(made: EditorDocument, part: Any, number: int) -> Rule:
+    return made.rules.rules(part)[number]
 
 
-def names(made: EditorDocument, part: object) -> list[str]:
-    return [each.name for each in made.rules.rules(part)]  # type: ignore[arg-type]
+def names(made: EditorDocument, part: Any) -> list[str]:
+    return [each.name for each in made.rules.rules(part)]
 
 
-def add(made: EditorDocument, part: object, name: str) -> None:
-    rules = made.rules
-    known = next(each for each in rules.available_rules(part) if each.name == name)  # type: ignore[arg-type]
-    made.edit(lambda _: rules.add_rule(part, known))  # type: ignore[arg-type]
+def add(made: EditorDocument, part: Any, name: str) -> None:
+    (known,) = (each for each in made.rules.available_rules(part) if each.name == name)
+    becomes(made, made.rules.add_rule(part, known))
 
 
-def becomes(text: str) -> Callable[[str], str]:
-    """A change to this text."""
-    return lambda _: text
+def becomes(made: EditorDocument, text: str, **stroke: int) -> None:
+    """Let this be its text."""
+    made.edit(lambda _: text, **stroke)
 
 
 def test_rules_are_told_in_sentences():
-    made = open_document("keydoor-9x9")
-    says = rule(made, PAYS, 4).description
+    says = rule(open_document("keydoor-9x9"), PAYS, 4).description
     assert says == "Pays the same reward for every step. (reward -0.05)"
     made = open_document("chase")
     assert made.rules.combination(ENDS) == "any of these"
@@ -56,14 +46,12 @@ def test_rules_are_added_ordered_and_taken_out():
     made = open_document("keydoor-9x9")
     before = made.buffer.text
     add(made, HAPPENS, "actuate_box")
-    text = made.rules.move_rule(rule(made, HAPPENS, 4), -2)
-    made.edit(lambda _: text)
+    becomes(made, made.rules.move_rule(rule(made, HAPPENS, 4), -2))
     listed = ["move_agent", "turn_agent", "actuate_box", "actuate_door", "pickndrop"]
     assert names(made, HAPPENS) == listed
     assert made.rules.move_rule(rule(made, HAPPENS, 0), -1) == made.buffer.text
     for _ in range(2):
-        text = made.rules.remove_rule(rule(made, HAPPENS, 2))
-        made.edit(becomes(text))
+        becomes(made, made.rules.remove_rule(rule(made, HAPPENS, 2)))
     assert names(made, HAPPENS) == ["move_agent", "turn_agent", "pickndrop"]
     assert not made.faults
     comments = [line for line in before.splitlines() if line.startswith("#")]
@@ -78,14 +66,12 @@ def test_a_second_end_makes_it_any_of_these():
     add(made, ENDS, "overlap")
     assert names(made, ENDS) == ["none_left", "reach_exit", "overlap"]
     for number in (2, 1):
-        text = made.rules.remove_rule(rule(made, ENDS, number))
-        made.edit(becomes(text))
+        becomes(made, made.rules.remove_rule(rule(made, ENDS, number)))
     assert made.rules.combination(ENDS) == ""
     assert made.buffer.text == new_document("coins").buffer.text
     with pytest.raises(EditError, match="Something has to end it"):
         made.rules.remove_rule(rule(made, ENDS, 0))
-    text = made.rules.remove_rule(rule(made, WINS, 0))
-    made.edit(lambda _: text)
+    becomes(made, made.rules.remove_rule(rule(made, WINS, 0)))
     assert not made.rules.rules(WINS)
     add(made, WINS, "reach_exit")
     assert names(made, WINS) == ["reach_exit"]
@@ -95,13 +81,11 @@ def test_a_second_end_makes_it_any_of_these():
 def test_parameters_are_set_and_left_out():
     made = new_document("room")
     moves = rule(made, HAPPENS, 0)
-    text = made.rules.set_argument(moves, "for", "bob")
-    made.edit(lambda _: text)
+    becomes(made, made.rules.set_argument(moves, "for", "bob"))
     assert "  - {name: move_agent, for: bob}\n" in made.buffer.text
     assert made.faults[0].place.path == "transition_functions[0].for"
     pays = rule(made, PAYS, 0)
-    text = made.rules.set_argument(pays, "reward_on", None)
-    made.edit(lambda _: text)
+    becomes(made, made.rules.set_argument(pays, "reward_on", None))
     assert "  - {name: reach_exit}\n" in made.buffer.text
 
 
@@ -118,8 +102,7 @@ def test_every_rule_can_be_added_to_a_level():
 
 def test_rules_of_what_is_extended_are_said_before_they_are_changed():
     extending = EditorDocument(TextBuffer("extends: empty-8x8\n"))
-    text = extending.rules.move_rule(rule(extending, HAPPENS, 0), 1)
-    extending.edit(lambda _: text)
+    becomes(extending, extending.rules.move_rule(rule(extending, HAPPENS, 0), 1))
     assert names(extending, HAPPENS)[:2] == ["turn_agent", "move_agent"]
     assert not extending.faults
 
@@ -131,9 +114,8 @@ def test_fields_are_made_from_the_schema():
     told = make_field("turns", Key("Who.", enum_schema(["a", "b"]), required=True), "b", words)
     assert (told.next_choice(1), told.next_choice(-1)) == ("a", "a")
     assert make_field("is", Key("Whether.", BOOLEAN), None, words).choices == (True, False)
-    told = make_field(
-        "number", Key("How many.", any_of(integer_schema(1, 9), {"type": "null"})), 4, words
-    )
+    schema = any_of(integer_schema(1, 9), {"type": "null"})
+    told = make_field("number", Key("How many.", schema), 4, words)
     assert told.expected == "a whole number from 1 to 9 or nothing"
     assert told.parse("7") == 7
     with pytest.raises(EditError, match="number: not valid YAML"):

@@ -68,14 +68,14 @@ def test_a_thing_without_a_character_gets_one():
 
 def test_what_is_beneath_stays_and_goes_last():
     made = work()
-    paint(made, (1, 2), {"object": "Coin"})
-    assert made.map.thing((1, 2)) == {"object": "Coin", "ground": "Ice"}
-    paint(made, (1, 2), {})
-    assert made.map.thing((1, 2)) == {"ground": "Ice"}
-    paint(made, (1, 2), {})
-    assert made.map.thing((1, 2)) == {}
-    paint(made, (2, 2), {"object": "Ice"})
-    assert made.map.thing((2, 2)) == {"object": "Coin", "ground": "Ice"}
+    for cell, thing, found in (
+        ((1, 2), {"object": "Coin"}, {"object": "Coin", "ground": "Ice"}),
+        ((1, 2), {}, {"ground": "Ice"}),
+        ((1, 2), {}, {}),
+        ((2, 2), {"object": "Ice"}, {"object": "Coin", "ground": "Ice"}),
+    ):
+        paint(made, cell, thing)
+        assert made.map.thing(cell) == found
     assert not made.faults
 
 
@@ -202,13 +202,9 @@ def test_brushes_paint_what_the_level_has():
     assert brushes.thing() == {"agent": "BACKWARD"}
     brushes.pick({"ground": "Ice"})
     assert brushes.thing() == {"object": "Ice"}
-    assert brushes.symbol("Door") == Symbol(*brushes_door(brushes))
-
-
-def brushes_door(brushes: Brushes) -> tuple[int, int, int]:
-    symbol = LEGEND["D"]
+    door = LEGEND["D"]
+    assert brushes.symbol("Door") == Symbol(door.kind, door.state, door.color)
     assert brushes.thing("Door") == {"object": "Door", "state": "LOCKED", "color": "YELLOW"}
-    return symbol.kind, symbol.state, symbol.color
 
 
 def test_a_name_is_edited_as_a_copy_and_a_file_as_itself(tmp_path: Path, monkeypatch: Any):

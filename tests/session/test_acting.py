@@ -21,8 +21,11 @@ from gv_engine.session.autoplay import (
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay, ReplayError
 from gv_engine.session.session import Session
+from tests.games import FORWARD, LEFT, LINE, RIGHT, take
 
 FOLLOWS = '''
+import numpy as np
+
 def follow(observation, info, rngs):
     """Turn to the right, and be sure of it."""
     count = info["action_mask"].shape[1]
@@ -47,7 +50,7 @@ def test_an_agent_acts_the_same_after_going_back_and_being_overruled():
     assert acted(game, actor, 8) == whole
     assert game.length == 12  # and the steps that were undone are the same
     game.seek(4)
-    other = "TURN_LEFT" if whole[4] != "TURN_LEFT" else "TURN_RIGHT"
+    other = LEFT if whole[4] != LEFT else RIGHT
     game.step(other)  # somebody takes over, and hands back
     after = actor.choose(game)
     assert acted(game, PolicyAutoplayer(game, "random"), 1)[-1] == after.action
@@ -72,7 +75,7 @@ def test_who_has_seen_another_way_does_what_a_fresh_one_does(named, tmp_path, mo
     for back, actions in ((0, "RRRR"), (3, "LLL"), (2, "R"), (3, "LRLRL"), (9, ""), (0, "L")):
         game.undo(back)
         for action in actions:
-            game.step({"R": "TURN_RIGHT", "L": "TURN_LEFT"}[action])
+            game.step({"R": RIGHT, "L": LEFT}[action])
             assert actor.choose(game) == PolicyAutoplayer(game, named).choose(game)
         assert actor.choose(game) == PolicyAutoplayer(game, named).choose(game)
 
@@ -101,12 +104,12 @@ def test_chances_are_told():
 
 def test_a_function_may_tell_chances(tmp_path: Path):
     file = tmp_path / "policy.py"
-    file.write_text(f"import numpy as np\n{FOLLOWS}")
+    file.write_text(FOLLOWS)
     game = Session(load_playable("keydoor-5x5"), 0)
     choice = PolicyAutoplayer(game, f"{file}:follow").choose(game)
     assert choice.action == game.actions[5]
     assert choice.probabilities[choice.action] == 1.0
-    file.write_text(f"import numpy as np\n{FOLLOWS.replace('range(count)', 'range(3)')}")
+    file.write_text(FOLLOWS.replace("range(count)", "range(3)"))
     with pytest.raises(PolicyError, match=r"chances of shape \(1, 3\).*expected \(1, \d\) numbers"):
         PolicyAutoplayer(game, f"{file}:follow").choose(game)
 
@@ -135,10 +138,7 @@ class Guide:
 
 
 def test_a_solver_is_asked_where_its_way_is_left_alone():
-    game, guide = (
-        Session(load_playable("keydoor-5x5"), 3),
-        Guide("TURN_LEFT", "TURN_LEFT", "ACTUATE"),
-    )
+    game, guide = Session(load_playable("keydoor-5x5"), 3), Guide(LEFT, LEFT, "ACTUATE")
     actor = SolverAutoplayer(guide)
 
     def would() -> str:
@@ -150,15 +150,15 @@ def test_a_solver_is_asked_where_its_way_is_left_alone():
         game.step(would())
     assert (would(), guide.asked) == ("ACTUATE", 1)
     game.undo()
-    assert (would(), guide.asked) == ("TURN_LEFT", 1)
-    game.step("TURN_RIGHT")
-    assert (would(), guide.asked) == ("TURN_LEFT", 2)
+    assert (would(), guide.asked) == (LEFT, 1)
+    game.step(RIGHT)
+    assert (would(), guide.asked) == (LEFT, 2)
+    with pytest.raises(AutoplayError, match="There is none"):
+        SolverAutoplayer(Guide()).choose(game)
 
 
 def test_a_rival_is_as_many_steps_old(tmp_path: Path):
-    own = Session(load_playable("keydoor-5x5"), 3)
-    for _ in range(3):
-        own.step("TURN_LEFT")
+    own = take(Session(load_playable("keydoor-5x5"), 3), LEFT, LEFT, LEFT)
     own.replay().save(tmp_path / "mine.gvreplay")
     ghost = Opponent.load(str(tmp_path / "mine.gvreplay"), own)
     assert ghost.go_to(2)
@@ -171,10 +171,9 @@ def test_a_rival_is_as_many_steps_old(tmp_path: Path):
     assert describe_winner(own, ghost) == "Better than mine"
     assert Replay.load(tmp_path / "mine.gvreplay").steps == tuple(ghost.session.past_steps)
     random = Opponent.load("random", own)
-    assert random.go_to(5)
-    assert random.session.position == 5
-    assert random.go_to(2)
-    assert random.session.position == 2
+    for steps in (5, 2):
+        assert random.go_to(steps)
+        assert random.session.position == steps
     own.reset()
     assert not ghost.follow_level(own)
     assert random.follow_level(own)
@@ -183,30 +182,21 @@ def test_a_rival_is_as_many_steps_old(tmp_path: Path):
         Opponent.load(str(tmp_path / "mine.gvreplay"), own)
 
 
-ROOM = {
-    "map": "#####\n#>.E#\n#####",
-    "transition_functions": ["move_agent", "turn_agent"],
-    "reward_functions": ["reach_exit", {"name": "living_reward", "reward": -0.5}],
-    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
-    "terminating_function": "reach_exit",
-}
+PAYS = ["reach_exit", {"name": "living_reward", "reward": -0.5}]
 
 
-def walked(*actions: str) -> Session:
-    game = Session(Scenario.load({**ROOM, "name": "room"}), 0)
-    for action in actions:
-        game.step(action)
-    return game
+def walked(*actions: str, pays: object = PAYS) -> Session:
+    return take(Session(Scenario.load({**LINE, "reward_functions": pays}), 0), *actions)
 
 
 @pytest.mark.parametrize(
     ("own", "other", "told"),
     [
         ([], [], "As good as other"),
-        (["TURN_LEFT"], ["TURN_RIGHT"], "As good as other"),
-        (["TURN_LEFT"], [], "other was better"),
-        (["MOVE_FORWARD"] * 2, ["TURN_LEFT"], "Better than other"),
-        (["MOVE_LEFT"], ["TURN_LEFT"] * 2, "Better than other"),
+        ([LEFT], [RIGHT], "As good as other"),
+        ([LEFT], [], "other was better"),
+        ([FORWARD] * 2, [LEFT], "Better than other"),
+        (["MOVE_LEFT"], [LEFT] * 2, "Better than other"),
     ],
 )
 def test_who_gets_more_is_better(own: list[str], other: list[str], told: str):
@@ -214,11 +204,7 @@ def test_who_gets_more_is_better(own: list[str], other: list[str], told: str):
 
 
 def test_who_gets_the_same_in_fewer_steps_is_better():
-    free = Scenario.load({**ROOM, "name": "room", "reward_functions": ["reach_exit"]})
-    long, short = Session(free, 0), Session(free, 0)
-    for game, steps in ((long, 3), (short, 2)):
-        for _ in range(steps):
-            game.step("TURN_LEFT")
+    long, short = (walked(*[LEFT] * steps, pays=["reach_exit"]) for steps in (3, 2))
     assert describe_winner(long, Opponent("other", short)) == "other was better"
     assert describe_winner(short, Opponent("other", long)) == "Better than other"
 
@@ -227,8 +213,8 @@ def test_who_gets_the_same_in_fewer_steps_is_better():
     ("actions", "told"),
     [
         ([], "me: 0 steps, return 0"),
-        (["TURN_LEFT"], "me: 1 step, return -0.5"),
-        (["MOVE_FORWARD"] * 2, "me: 2 steps, return 0"),
+        ([LEFT], "me: 1 step, return -0.5"),
+        ([FORWARD] * 2, "me: 2 steps, return 0"),
     ],
 )
 def test_how_a_game_stands(actions: list[str], told: str):
@@ -236,7 +222,7 @@ def test_how_a_game_stands(actions: list[str], told: str):
 
 
 def test_a_rival_goes_where_it_is_told_and_no_further_than_its_end():
-    ghost = Opponent("ghost", walked("TURN_LEFT", "TURN_RIGHT", "MOVE_FORWARD"))
+    ghost = Opponent("ghost", walked(LEFT, RIGHT, FORWARD))
     for steps, position, over in ((0, 0, False), (2, 2, False), (1, 1, False), (3, 3, True)):
         assert ghost.go_to(steps)
         assert (ghost.session.position, ghost.is_over) == (position, over)
@@ -261,8 +247,8 @@ class Thinking(Guide):
 
 
 def test_a_rival_is_waited_for_while_it_thinks():
-    actor = Thinking("MOVE_FORWARD", "FLY")
-    rival = Opponent("thinking", walked("TURN_LEFT", "TURN_RIGHT"), actor)
+    actor = Thinking(FORWARD, "FLY")
+    rival = Opponent("thinking", walked(LEFT, RIGHT), actor)
     assert rival.go_to(1)
     assert rival.go_to(2)
     assert not rival.go_to(3)
@@ -271,10 +257,10 @@ def test_a_rival_is_waited_for_while_it_thinks():
     assert not again.go_to(1)
     actor.ready = True
     assert again.go_to(1)
-    assert [taken.action for taken in again.session.past_steps] == ["MOVE_FORWARD"]
+    assert [taken.action for taken in again.session.past_steps] == [FORWARD]
     with pytest.raises(AutoplayError, match="Fly: not in this level"):
         again.go_to(2)
-    actor.actions = ("MOVE_FORWARD",) * 3
+    actor.actions = (FORWARD,) * 3
     assert again.go_to(5)  # where its episode ends
     assert (again.session.position, again.is_over) == (2, True)
     again.close()
@@ -282,9 +268,3 @@ def test_a_rival_is_waited_for_while_it_thinks():
     rival = Opponent("nobody", walked())
     rival.close()
     assert rival.is_over
-
-
-def test_a_solver_that_finds_no_way_says_so():
-    game = walked()
-    with pytest.raises(AutoplayError, match="There is none"):
-        SolverAutoplayer(Guide()).choose(game)

@@ -82,9 +82,8 @@ def test_entries_of_packs_have_levels():
 
 
 def test_the_next_size_comes_round_again():
-    for name, following in itertools.pairwise(
-        [*(kin := catalogue.size_variants("empty-8x8")), kin[0]]
-    ):
+    first, *others = catalogue.size_variants("empty-8x8")
+    for name, following in itertools.pairwise([first, *others, first]):
         assert catalogue.next_size_variant(name) == following
     with pytest.raises(ScenarioError, match="no other size"):
         catalogue.next_size_variant("tutorial")

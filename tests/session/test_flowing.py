@@ -11,6 +11,7 @@ from gv_engine.rollout.policy import load_policy
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Difference
 from gv_engine.session.session import Session
+from tests.games import FORWARD, LEFT, RIGHT, take
 
 LEVEL = """\
 name: flowing
@@ -50,7 +51,9 @@ domain: algebra
 environment: PolySimplify
 max_moves: 9
 """
-FORWARD, LEFT, RIGHT = "MOVE_FORWARD", "TURN_LEFT", "TURN_RIGHT"
+TOLD = "from step 2 on: reward 0, was +1 (pay)"
+BEGINS = "from the beginning on"
+END = "terminating_function: reach_exit"
 
 
 @pytest.fixture
@@ -63,10 +66,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def game(folder: Path) -> Session:
     """Four steps to the right, and one turn."""
-    game = Session(Scenario.load(folder), 0)
-    for action in (FORWARD, FORWARD, FORWARD, FORWARD, RIGHT):
-        game.step(action)
-    return game
+    return take(Session(Scenario.load(folder), 0), *[FORWARD] * 4, RIGHT)
 
 
 def edit(file: Path, old: str, new: str) -> None:
@@ -87,14 +87,13 @@ def saved(game: Session, file: Path, old: str, new: str) -> str:
 
 def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Session, folder: Path):
     rules = folder / "rules.py"
-    told = "from step 2 on: reward 0, was +1 (pay)"
-    assert saved(game, rules, "== 3", "== 4") == f"Reloaded: {told}"
-    assert game.difference == Difference(2, told)
+    assert saved(game, rules, "== 3", "== 4") == f"Reloaded: {TOLD}"
+    assert game.difference == Difference(2, TOLD)
     assert (game.position, game.length, game.num_comparable_steps) == (5, 5, 5)
     game.seek_first_difference()
     assert game.position == 2
     was = game.before_reload()
-    assert was is not None
+    assert was
     assert (game.frame().reward, was.frame().reward) == (-0.5, 0.5)
     assert game.differences() == ["reward 0, was +1 (pay)"]
     game.redo()
@@ -109,11 +108,10 @@ def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Session, fo
 def test_it_is_compared_with_the_game_as_it_was_played_last(game: Session, folder: Path):
     rules = folder / "rules.py"
     saved(game, rules, "== 3", "== 4")
-    told = "from step 2 on: reward 0, was +1 (pay)"
-    assert saved(game, rules, "== 4", "== 5") == f"Reloaded: {told}"
+    assert saved(game, rules, "== 4", "== 5") == f"Reloaded: {TOLD}"
     game.step(LEFT)
-    assert game.difference == Difference(2, told)
-    assert saved(game, rules, "1.0", "2.0") == ("Reloaded: from step 4 on: reward +2, was +1 (pay)")
+    assert game.difference == Difference(2, TOLD)
+    assert saved(game, rules, "1.0", "2.0") == "Reloaded: from step 4 on: reward +2, was +1 (pay)"
 
 
 def test_another_way_is_compared_as_far_as_it_is_the_same(game: Session, folder: Path):
@@ -123,7 +121,7 @@ def test_another_way_is_compared_as_far_as_it_is_the_same(game: Session, folder:
     assert (game.num_comparable_steps, game.difference is not None) == (3, True)
     game.step(LEFT)
     was = game.before_reload()
-    assert was is not None
+    assert was
     assert was.position == 3
     assert game.differences() == []
     game.seek(1)
@@ -134,41 +132,42 @@ def test_another_way_is_compared_as_far_as_it_is_the_same(game: Session, folder:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "told", "steps"),
     [
+        (">......", ".>.....", f"{BEGINS}: agent at row 1, column 2, was at row 1, column 1", 5),
+        ("#>.", "#>E", f"{BEGINS}: exit at row 1, column 2, was floor; no step 2: the ep", 1),
+        ("#>.....", "#>.#...", f"{BEGINS}: wall at row 1, column 3, was floor", 5),
+        ("B...E", "..B.E", f"{BEGINS}: yellow key at row 2, column 5, was at row 2, colu", 5),
+        ("[move_agent, ", "[", "from step 1 on: agent at row 1, column 1, was at row 1, colum", 5),
+        (", turn_agent", "", "from step 5 on: agent looks right, looked backward", 5),
+        ("-0.5", "-1", "from step 1 on: reward -1, was -0.5 (living reward)", 5),
+        ("fully_transparent", "raytracing", "", 5),
+        ("[-2, 0]", "[-1, 0]", f"{BEGINS}: the view has 2 × 3 cells, had 3 × 3", 5),
+        ("name: flowing", "name: flowed", "", 5),
         (
-            ">......",
-            ".>.....",
-            "from the beginning on: agent at row 1, column 2, was at row 1, colu",
-        ),
-        ("#>.....", "#>.#...", "from the beginning on: wall at row 1, column 3, was floor"),
-        (
-            "B...E",
-            "..B.E",
-            "from the beginning on: yellow key at row 2, column 5, was at row 2, colu",
-        ),
-        ("[move_agent, ", "[", "from step 1 on: agent at row 1, column 1, was at row 1, column 2"),
-        (", turn_agent", "", "from step 5 on: agent looks right, looked backward"),
-        ("-0.5", "-1", "from step 1 on: reward -1, was -0.5 (living reward)"),
-        ("fully_transparent", "raytracing", ""),
-        ("[-2, 0]", "[-1, 0]", "from the beginning on: the view has 2 × 3 cells, had 3 × 3"),
-        ("name: flowing", "name: flowed", ""),
-        (
-            "terminating_function: reach_exit",
-            "terminating_function: reach_exit\nmax_steps: 4",
+            END,
+            f"{END}\nmax_steps: 4",
             "from step 4 on: over: Time is up, went on; no step 5: the episode is over",
+            4,
         ),
         (
-            "terminating_function: reach_exit",
-            "terminating_function: reach_exit\naction_space: [MOVE_FORWARD]",
+            END,
+            f"{END}\naction_space: [MOVE_FORWARD]",
             "from step 5 on: Turn right: not in this level",
+            4,
         ),
     ],
 )
-def test_what_differs_is_told_in_words(game: Session, folder: Path, old: str, new: str, told: str):
+def test_what_differs_is_told_in_words_and_steps_go_as_far_as_they_can(
+    game: Session, folder: Path, old: str, new: str, told: str, steps: int
+):
     said = saved(game, folder / "scenario.yaml", old, new)
     assert said.startswith(f"Reloaded: {told}" if told else "Reloaded")
     assert bool(told) == (game.difference is not None)
+    assert game.position == game.length == steps
+    (folder / "scenario.yaml").write_text(LEVEL)
+    assert game.reload() == "Reloaded"
+    assert (game.difference, game.position, game.length) == (None, 5, 5)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +201,7 @@ def test_a_rule_that_fails_on_the_way_leaves_the_old_game(game: Session, folder:
     assert said.startswith(f"step 4: {rules}:")
     assert said.endswith("ZeroDivisionError: division by zero")
     assert (game.position, game.length) == (3, 5)
-    assert game.difference == Difference(2, "from step 2 on: reward 0, was +1 (pay)")
+    assert game.difference == Difference(2, TOLD)
     game.redo()
     assert game.frame().steps == 4
     edit(rules, "== 4", "== 3")
@@ -211,8 +210,7 @@ def test_a_rule_that_fails_on_the_way_leaves_the_old_game(game: Session, folder:
 
 
 def test_play_goes_on_while_steps_are_taken_again(game: Session, folder: Path):
-    for _ in range(40):
-        game.step(LEFT)
+    take(game, *[LEFT] * 40)
     edit(folder / "rules.py", "== 3", "== 4")
     flow, said = game.reload_incrementally(), ""
     for _ in range(10):
@@ -225,7 +223,7 @@ def test_play_goes_on_while_steps_are_taken_again(game: Session, folder: Path):
             next(flow)
         except StopIteration as end:
             said = end.value
-    assert said == "Reloaded: from step 2 on: reward 0, was +1 (pay)"
+    assert said == f"Reloaded: {TOLD}"
     assert (game.position, game.length) == (46, 46)
 
 
@@ -236,23 +234,20 @@ def test_who_goes_on_to_another_level_meanwhile_comes_back_to_the_new_rules(
     flow = game.reload_incrementally()
     next(flow)
     game.reset(7)
-    for _ in range(3):
-        game.step(FORWARD)
+    take(game, FORWARD, FORWARD, FORWARD)
     assert set(flow) == {None}
     assert (game.seed, game.difference, game.frame().total) == (7, None, -0.5)
-    assert game.has_file_changes()
-    assert game.reload() == "Reloaded: from step 2 on: reward 0, was +1 (pay)"
-    game.previous_timeline()
-    assert game.has_file_changes()
-    assert game.reload() == "Reloaded: from step 2 on: reward 0, was +1 (pay)"
+    for leave in (lambda: None, game.previous_timeline):
+        leave()
+        assert game.has_file_changes()
+        assert game.reload() == f"Reloaded: {TOLD}"
 
 
 def test_a_game_that_began_with_a_snapshot_flows_from_there(game: Session, folder: Path):
     game.seek(2)
     row = game.row()
     game.restore(row)
-    game.step(FORWARD)
-    game.step(FORWARD)
+    take(game, FORWARD, FORWARD)
     said = saved(game, folder / "rules.py", "== 3", "== 4")
     assert said == "Reloaded: from step 1 on: reward +1, was 0 (pay)"
     assert game.row()["steps"] == 4

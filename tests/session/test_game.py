@@ -13,17 +13,18 @@ from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import ReplayError
 from gv_engine.session.session import Session, parse_seed
 from gv_engine.session.timeline import EpisodeSummary
+from tests.games import LEFT, RIGHT, ruled, take
 
 
-def game(name: str = "keydoor-5x5", seed: int | None = 200) -> Session:
-    return Session(Scenario.load(name), seed)
+def game(name: str = "keydoor-5x5", seed: int | None = 200, **changes: Any) -> Session:
+    scenario = Scenario.load(name)
+    return Session(scenario.with_(**changes) if changes else scenario, seed)
 
 
 def test_it_is_called_and_drawn_like_its_scenario():
     made = game()
     assert made.title == "keydoor-5x5"
-    scenario: Any = made.scenario
-    assert scenario.types[5].sprite_of(2) == "door_locked"
+    assert made.scenario.types[5].sprite_of(2) == "door_locked"  # type: ignore[attr-defined]
     assert made.sprite_folders[0].name == "scenarios"
 
 
@@ -46,7 +47,7 @@ def test_it_plays_the_episodes_of_an_environment():
 
 def test_looking_again_changes_nothing():
     looked, ignored = game(), game()
-    for action in ("TURN_LEFT", "MOVE_LEFT"):
+    for action in (LEFT, "MOVE_LEFT"):
         looked.frame()
         looked.frame()
         looked.step(action)
@@ -57,29 +58,25 @@ def test_looking_again_changes_nothing():
 def test_the_goal_is_said_until_the_first_step():
     played = game()
     assert played.frame().message == "Find the key, open the door, reach the exit."
-    played.step("TURN_LEFT")
+    played.step(LEFT)
     assert played.frame().message == ""
     played.reset()
     assert played.frame().message != ""
 
 
 def test_an_action_that_the_scenario_lacks_is_no_step():
-    played = game("empty-4x4")
-    played.step("ACTUATE")
-    assert played.frame().message == "Actuate: not in this level"
-    assert played.frame().steps == 0
-    played.step("TURN_LEFT")
-    assert played.frame().message == ""
+    shown = take(game("empty-4x4"), "ACTUATE").frame()
+    assert (shown.message, shown.steps) == ("Actuate: not in this level", 0)
 
 
 def test_episodes_without_a_step_do_not_count():
     played = game(seed=7)
     played.reset()
     assert (played.seed, played.episode_summaries) == (8, [])
-    played.step("TURN_LEFT")
+    played.step(LEFT)
     played.reset()
     assert (played.seed, played.episode_summaries) == (9, [EpisodeSummary(8, 1, -0.05, "")])
-    played.step("TURN_LEFT")
+    played.step(LEFT)
     assert [episode.seed for episode in played.episode_summaries] == [8, 9]
     played.restart()
     played.reset(seed=3)
@@ -104,28 +101,25 @@ def give_up(w, agent):
     if w.action[agent] == TURN_RIGHT:
         print(1 / 0)
 """
-FAILING_LEVEL = {
-    "map": ">.E",
-    "transition_functions": ["./rules.py:give_up"],
-    "reward_functions": [],
-    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
-    "terminating_function": "reach_exit",
-}
 
 
 def test_a_rule_that_fails_says_where_and_the_game_goes_on(tmp_path: Path):
-    (tmp_path / "rules.py").write_text(FAILING)
-    played, ignorant = (Session(Scenario.load(FAILING_LEVEL, folder=tmp_path), 0) for _ in range(2))
+    scenario = ruled(tmp_path, FAILING, transition_functions=["./rules.py:give_up"])
+    played, ignorant = (Session(scenario, 0) for _ in range(2))
     for _ in range(20):
         played.step("MOVE_LEFT")
         ignorant.step("MOVE_LEFT")
         before = played.state()
         with pytest.raises(RuleError, match=r"rules.py:8: no more$"):
-            played.step("TURN_LEFT")
+            played.step(LEFT)
         with pytest.raises(RuleError, match=r"rules.py:10: ZeroDivisionError: division by zero$"):
-            played.step("TURN_RIGHT")
+            played.step(RIGHT)
         assert played.state() == before
     assert played.replay() == ignorant.replay()
+    played.undo(2)
+    with pytest.raises(RuleError):
+        played.step(LEFT)
+    assert (played.position, played.length) == (18, 20), "what was undone is there"
 
 
 # ---- back and forward ------------------------------------------------------------------------
@@ -153,16 +147,14 @@ def test_every_earlier_step_is_found_again(name: str):
 
 
 def test_undone_steps_can_be_taken_again_or_another_way():
-    played = game("dynamic-obstacles-7x7", seed=1)
-    for _ in range(6):
-        played.step("TURN_LEFT")
+    played = take(game("dynamic-obstacles-7x7", seed=1), *[LEFT] * 6)
     states = [taken.state for taken in played.replay().steps]
     played.undo(3)
     played.undo()
     assert (played.position, played.length, played.state()) == (2, 6, states[1])
     played.redo(2)
     assert (played.position, played.state()) == (4, states[3])
-    played.step("TURN_LEFT")
+    played.step(LEFT)
     assert (played.position, played.length, played.state()) == (5, 5, states[4])
     played.redo()
     played.undo(99)
@@ -170,21 +162,17 @@ def test_undone_steps_can_be_taken_again_or_another_way():
 
 
 def test_nothing_happens_after_the_end():
-    played = Session(Scenario.load("keydoor-5x5").with_(max_steps=2), 0)
-    for _ in range(3):
-        played.step("TURN_LEFT")
+    played = take(game(seed=0, max_steps=2), *[LEFT] * 3)
     assert (played.length, played.frame().outcome) == (2, "truncated")
     played.undo()
-    played.step("TURN_RIGHT")
+    played.step(RIGHT)
     assert (played.length, played.frame().outcome) == (2, "truncated")
 
 
 def test_snapshots_of_long_ago_are_fewer(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(timeline, "_EVERY", 2)
     monkeypatch.setattr(timeline, "_RECENT", 8)
-    played = Session(Scenario.load("empty-4x4").with_(max_steps=None), 1)
-    for _ in range(41):
-        played.step("TURN_LEFT")
+    played = take(game("empty-4x4", 1, max_steps=None), *[LEFT] * 41)
     # every 2nd of the last 8, every 4th of the 8 before, every 8th of 16, every 16th
     assert sorted(played._timeline._snapshots) == [0, 16, 24, 28, 32, 34, 36, 38, 40]
     states = [taken.state for taken in played.replay().steps]
@@ -195,9 +183,7 @@ def test_snapshots_of_long_ago_are_fewer(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.slow
 def test_long_episodes_keep_few_snapshots():
-    played = Session(Scenario.load("empty-4x4").with_(max_steps=None), 0)
-    for _ in range(3_000):
-        played.step("TURN_LEFT")
+    played = take(game("empty-4x4", 0, max_steps=None), *[LEFT] * 3_000)
     states = [taken.state for taken in played.replay().steps]
     assert len(played._timeline._snapshots) < 130 < 3_000 / 16
     for position in (2_999, 1_500, 17):
@@ -206,7 +192,7 @@ def test_long_episodes_keep_few_snapshots():
 
 
 def test_a_rule_that_remembers_is_found_out(tmp_path: Path):
-    (tmp_path / "rules.py").write_text(
+    code = (
         "from gv_engine import TRANSITION, system\n"
         "calls = []\n"
         "@system(TRANSITION)\n"
@@ -214,38 +200,30 @@ def test_a_rule_that_remembers_is_found_out(tmp_path: Path):
         "    calls.append(w.steps)\n"
         "    w.agent.facing[agent] = len(calls) % 4\n"
     )
-    level = {**FAILING_LEVEL, "transition_functions": ["./rules.py:remember"]}
-    played = Session(Scenario.load(level, folder=tmp_path), 0)
-    played.step("TURN_LEFT")
-    played.step("TURN_LEFT")
+    scenario = ruled(tmp_path, code, transition_functions=["./rules.py:remember"])
+    played = take(Session(scenario, 0), LEFT, LEFT)
     played.undo()
     assert "a rule remembers something" in played.message
 
 
 def test_time_passes_without_an_action():
     played = game("dynamic-obstacles-7x7", seed=1)
-    before = played.frame()
-    played.step(played.wait)
-    after = played.frame()
+    before, after = played.frame(), take(played, played.wait).frame()
     assert (after.action, after.steps, after.agent) == ("WAIT", 1, before.agent)
     assert not np.array_equal(after.grid, before.grid)
 
 
 def test_the_digest_of_a_world_that_has_waited_is_what_it_always_was():
-    played = game("keydoor-5x5", seed=1)
-    played.step(played.wait)
-    assert played.state() == "5cc3aea190f66e15"
+    assert take(game(seed=1), "WAIT").state() == "5cc3aea190f66e15"
 
 
 def test_functions_of_states_know_no_waiting(tmp_path: Path):
-    (tmp_path / "rules.py").write_text(
+    code = (
         "from gv_engine import transition_function_registry\n"
         "@transition_function_registry.register\n"
         "def rest(state, action, *, rng=None):\n    'Nothing.'\n"
-        "    pass\n"
     )
-    level = {**FAILING_LEVEL, "transition_functions": ["./rules.py:rest"]}
-    played = Session(Scenario.load(level, folder=tmp_path), 0)
+    played = Session(ruled(tmp_path, code, transition_functions=["./rules.py:rest"]), 0)
     assert played.wait == ""
     played.step("WAIT")
     assert played.message == "Wait: not in this level"
@@ -254,21 +232,17 @@ def test_functions_of_states_know_no_waiting(tmp_path: Path):
 def test_the_mask_says_what_would_do_something():
     played = game("empty-4x4", seed=1)
     assert list(played.mask()) == list(played.actions)
-    assert played.mask()["TURN_LEFT"]
+    assert played.mask()[LEFT]
     assert not all(played.mask().values())
 
 
 @pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7"])
 def test_a_game_can_begin_with_a_row(name: str):
-    source, played = game(name, seed=4), game(name, seed=9)
-    for action in ("TURN_LEFT", "TURN_LEFT", "TURN_RIGHT"):
-        source.step(action)
+    source, played = take(game(name, seed=4), LEFT, LEFT, RIGHT), game(name, seed=9)
     played.restore(source.row())
     assert (played.position, played.length, source.length) == (0, 0, 3)
     assert played.state() == source.state()
-    played.step("TURN_LEFT")
-    source.step("TURN_LEFT")
-    assert played.state() == source.state()
+    assert take(played, LEFT).state() == take(source, LEFT).state()
     with pytest.raises(ReplayError, match="began with a snapshot"):
         played.replay()
     played.restart()
@@ -285,13 +259,11 @@ def test_a_game_can_begin_with_a_row(name: str):
 
 @pytest.mark.parametrize("leave", ["restart", "reset", "previous_level"])
 def test_undo_goes_back_into_the_game_that_was_left(leave: str):
-    played = game(seed=7)
-    for action in ("TURN_LEFT", "TURN_LEFT", "TURN_RIGHT"):
-        played.step(action)
+    played = take(game(seed=7), LEFT, LEFT, RIGHT)
     played.undo()
     left = shown(played), played.replay()
     getattr(played, leave)()
-    played.step("TURN_RIGHT")
+    played.step(RIGHT)
     present = played.replay()
     played.undo()
     played.undo()
@@ -309,15 +281,13 @@ def test_undo_goes_back_into_the_game_that_was_left(leave: str):
 
 
 def test_a_step_after_a_rewind_keeps_what_was_undone_and_says_so():
-    played = game()
-    for _ in range(40):
-        played.step("TURN_LEFT")
+    played = take(game(), *[LEFT] * 40)
     future = played.replay()
     played.seek(3)
-    played.step("TURN_RIGHT")
+    played.step(RIGHT)
     assert played.frame().message == "37 undone steps are kept as the game before"
     assert played.length == 4
-    played.step("TURN_RIGHT")
+    played.step(RIGHT)
     assert played.frame().message == ""
     played.previous_timeline()
     assert (played.position, played.replay()) == (3, future)
@@ -330,13 +300,13 @@ def test_a_step_after_a_rewind_keeps_what_was_undone_and_says_so():
 def test_no_game_is_lost_between_others_and_none_is_told_twice():
     played = game(seed=1)
     for seed in (2, 3, 4):
-        played.step("TURN_LEFT")
+        played.step(LEFT)
         played.reset(seed)
     played.previous_timeline()
     played.previous_timeline()
     assert played.seed == 2
     played.reset(9)
-    played.step("TURN_LEFT")
+    played.step(LEFT)
     assert [each.seed for each in played.episode_summaries] == [1, 3, 2, 9]
     seeds = [played.seed]
     for _ in range(5):
@@ -348,17 +318,16 @@ def test_no_game_is_lost_between_others_and_none_is_told_twice():
 def test_games_that_are_too_many_are_told_but_not_kept():
     played = game(seed=0)
     for _ in range(30):
-        played.step("TURN_LEFT")
+        played.step(LEFT)
         played.reset()
     assert [each.seed for each in played.episode_summaries] == list(range(30))
     assert len(played._history.before) == 20
 
 
 def test_another_scenario_can_be_undone_too():
-    played = game("empty-4x4", 5)
-    played.step("TURN_LEFT")
+    played = take(game("empty-4x4", 5), LEFT)
     played.change_scenario(Scenario.load("empty-8x8"))
-    played.step("TURN_LEFT")
+    played.step(LEFT)
     assert (played.title, played.frame().grid.shape) == ("empty-8x8", (8, 8, 3))
     assert [title for title, _ in played.titled_summaries] == ["empty-4x4", "empty-8x8"]
     played.undo(9)
@@ -380,9 +349,11 @@ def test_levels_follow_each_other_by_their_seeds():
         leave()
         assert (played.seed, played.position, played.state()) == (seed, 0, begun[seed])
     played.change_scenario(Scenario.load("keydoor-5x5").with_(max_steps=1))
-    played.step("TURN_LEFT")
-    played.continue_play()
+    take(played, LEFT).continue_play()
     assert (played.seed, played.state()) == (6, begun[6])
+    first = game(seed=0)
+    first.previous_level()
+    assert (first.seed, first.message) == (0, "There is no level before that of seed 0")
 
 
 def test_levels_of_a_pack_follow_each_other_by_their_numbers():
@@ -396,9 +367,7 @@ def test_levels_of_a_pack_follow_each_other_by_their_numbers():
         assert (played.scenario.document.variant, played.seed) == (str(number), 7)
     played.previous_level()
     assert played.scenario.document.variant == "2"
-    for _ in range(3):
-        played.step(played.actions[1])
-    played.continue_play()  # which is not over
+    take(played, *[played.actions[1]] * 3).continue_play()  # which is not over
     assert (played.scenario.document.variant, played.position) == ("2", 3)
     played.change_scenario(load_playable(f"tutorial#{many}"))
     played.next_level()
@@ -406,15 +375,11 @@ def test_levels_of_a_pack_follow_each_other_by_their_numbers():
     assert [title for title, _ in played.titled_summaries] == ["tutorial-2"]
 
 
-@pytest.mark.parametrize(("text", "seed"), [("0", 0), ("007", 7), ("10000", 10_000)])
-def test_a_typed_seed_is_a_number(text: str, seed: int):
-    assert parse_seed(text) == seed
-
-
-@pytest.mark.parametrize("text", ["", "-1", "1.5", "x", "1 2"])
-def test_what_is_no_seed_is_told(text: str):
-    with pytest.raises(ScenarioError, match="Seeds are whole numbers from 0 on"):
-        parse_seed(text)
+def test_a_typed_seed_is_a_number():
+    assert [*map(parse_seed, ("0", "007", "10000"))] == [0, 7, 10_000]
+    for text in ("", "-1", "1.5", "x", "1 2"):
+        with pytest.raises(ScenarioError, match="Seeds are whole numbers from 0 on"):
+            parse_seed(text)
 
 
 def test_the_game_before_and_after_are_told_where_there_is_none():
@@ -423,28 +388,9 @@ def test_the_game_before_and_after_are_told_where_there_is_none():
     assert played.message == "There is no game before this"
     played.next_timeline()
     assert played.message == "There is no game after this"
-    played.step("TURN_LEFT")
-    played.restart()
+    take(played, LEFT).restart()
     played.restart()  # without a step, nothing is left
     played.previous_timeline()
     assert (played.message, played.length) == ("Back to the game before", 1)
     played.next_timeline()
     assert (played.message, played.length) == ("On to the game after", 0)
-
-
-def test_before_the_first_level_there_is_none():
-    played = game(seed=0)
-    played.previous_level()
-    assert played.seed == 0
-    assert played.frame().message == "There is no level before that of seed 0"
-
-
-def test_a_failing_step_leaves_what_was_undone(tmp_path: Path):
-    (tmp_path / "rules.py").write_text(FAILING)
-    played = Session(Scenario.load(FAILING_LEVEL, folder=tmp_path), 0)
-    for _ in range(3):
-        played.step("MOVE_LEFT")
-    played.undo(2)
-    with pytest.raises(RuleError):
-        played.step("TURN_LEFT")
-    assert (played.position, played.length) == (1, 3)

@@ -17,6 +17,7 @@ from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.world.simulation import Simulation
+from tests.games import LINE
 
 
 def a_look(
@@ -59,13 +60,12 @@ def test_free_floor_has_no_entity_and_the_agent_stands_on_it():
         inspection.cell(9, 0)
 
 
-def test_what_the_agent_holds_and_what_is_in_a_box():
-    _, simulation = a_look()
+def test_what_the_agent_holds():
+    inspection, simulation = a_look()
     world = simulation.world
     key = next(e for e in range(2, world.capacity) if world.alive[e] and world.key.has[e])
     world.lift(key)
     world.agent.holding[AGENT] = key
-    inspection = Inspection(simulation.scenario)
     inspection.load(world.snapshot())
     held = inspection.agent().holds["Agent.holding"]
     assert (held.number, held.name) == (key, "yellow key")
@@ -74,29 +74,15 @@ def test_what_the_agent_holds_and_what_is_in_a_box():
 
 def test_what_is_in_a_box():
     things = {"objects": ["Wall", "Floor", "Exit", "Box", "Key"], "colors": ["NONE", "RED"]}
-    scenario = Scenario.load(
-        {
-            "name": "boxed",
-            "state_space": things,
-            "observation_space": things,
-            "reset_function": {"name": "empty", "shape": [5, 5]},
-            "transition_functions": ["move_agent"],
-            "reward_functions": ["living_reward"],
-            "observation_function": {"name": "fully_transparent", "area": [[-6, 0], [-3, 3]]},
-            "terminating_function": "reach_exit",
-        }
-    )
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(0))
+    inspection, simulation = a_look(Scenario.load({**LINE, "state_space": things}))
     world = simulation.world
     with world.context:
         box, key = world.spawn(BOX), world.spawn(KEY)
-        world.place(box, 2, 2)
+        world.place(box, 0, 1)
     world.box.content[box] = key
     world.color.value[key] = 1
-    inspection = Inspection(scenario)
     inspection.load(world.snapshot())
-    [found] = [entity for entity in inspection.cell(2, 2) if entity.number == box]
+    (found,) = inspection.cell(0, 1)
     assert found.name == "box"
     assert found.holds["Box.content"].name == "red key"
 
@@ -184,11 +170,13 @@ def test_actions_are_those_that_would_do_something():
 # The panel
 
 
-def a_panel(name: str = "keydoor-9x9") -> tuple[Session, GridStage]:
+def a_panel(page: int = 0, name: str = "keydoor-9x9") -> tuple[Session, GridStage]:
     game = Session(Scenario.load(name), 1)
     stage = GridStage(game, THEMES["light"])
     stage.side_panel = stage.side_panels[0]
     stage.begin(None, game.frame())
+    for _ in range(page):
+        stage._inspector.command("next_tab")
     return game, stage
 
 
@@ -226,8 +214,7 @@ def test_pages_are_turned_by_commands_and_by_the_mouse():
 
 
 def test_the_panel_follows_the_game():
-    game, stage = a_panel()
-    stage._inspector.command("next_tab")
+    game, stage = a_panel(page=1)
     before = texts(stage)
     assert "facing 3 RIGHT" in before
     previous = game.frame()
@@ -248,20 +235,13 @@ def test_cells_are_chosen_by_commands_and_stay_inside():
     assert texts(stage)[0] == "cell row 8, column 8"
 
 
-def lit(stage: GridStage) -> NDArray[np.bool_] | None:
-    return stage._inspector.lit
-
-
 def test_the_stage_is_lit_by_the_visibility_that_is_chosen():
-    game, stage = a_panel()
-    assert lit(stage) is None
-    for _ in range(3):
-        stage._inspector.command("next_tab")
-    assert lit(stage) is None
+    assert [a_panel(page)[1]._inspector.lit for page in (0, 3)] == [None, None]
+    game, stage = a_panel(page=3)
     shown: set[bytes] = set()
     for _ in REGISTRIES[VISIBILITY]:
         stage._inspector.command("next_choice")
-        bright = lit(stage)
+        bright = stage._inspector.lit
         assert bright is not None
         assert bright.shape == game.frame().grid.shape[:2]
         shown.add(bright.tobytes())
@@ -269,13 +249,11 @@ def test_the_stage_is_lit_by_the_visibility_that_is_chosen():
         stage.draw(surface, surface.get_rect(), 1)
     assert len(shown) > 1
     stage._inspector.command("next_choice")
-    assert lit(stage) is None
+    assert stage._inspector.lit is None
 
 
 def test_representations_are_chosen():
-    _, stage = a_panel()
-    stage._inspector.command("next_tab")
-    stage._inspector.command("next_tab")
+    _, stage = a_panel(page=2)
     pages = set()
     for _ in REPRESENTATIONS:
         pages.add(tuple(texts(stage)))
@@ -285,9 +263,7 @@ def test_representations_are_chosen():
 
 
 def test_long_pages_scroll_and_end():
-    _, stage = a_panel()
-    stage._inspector.command("next_tab")
-    stage._inspector.command("next_tab")
+    _, stage = a_panel(page=2)
     top = drawn(stage, (360, 200)).tobytes()
     assert stage._inspector.command("scroll_down")
     assert drawn(stage, (360, 200)).tobytes() != top
@@ -324,13 +300,11 @@ def test_numbers_are_told_with_their_meaning(representation: str):
     inspection = Inspection(scenario)
     numbers = inspection.observation(representation, shown, (0, 0, 0))["grid"]
     kinds, states, colors = describe_numbers(numbers, shown, scenario.types)
-    told = [
+    assert [
         (kinds[kind], states[state], colors[color])
         for kind, state, color in numbers.reshape(-1, 3)[:3].tolist()
+    ] == [
+        ("door", "locked door", "yellow"),
+        ("door", "open door", "yellow"),
+        ("wall", "no state" if representation == "compact" else "open door", "no colour"),
     ]
-    assert told[:2] == [("door", "locked door", "yellow"), ("door", "open door", "yellow")]
-    assert told[2] == (
-        "wall",
-        "no state" if representation == "compact" else "open door",
-        "no colour",
-    )

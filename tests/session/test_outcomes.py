@@ -1,12 +1,15 @@
 """What actions would do and pay."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 from components.objects import KEY
 from gv_engine import Scenario
 from gv_engine.rules.geometry import named_action
-from gv_engine.session.inspection import ActionPreview, world_differences
+from gv_engine.session.inspection import ActionPreview, Outcome, world_differences
 from gv_engine.world.simulation import Simulation
 
 ROOM = {
@@ -28,11 +31,21 @@ ROOM = {
 }
 
 
-def test_what_an_action_does_is_told_in_words():
-    scenario = Scenario.load({**ROOM, "name": "room"})
-    simulation = Simulation(scenario)
+def begun(folder: Path | None = None, **changes: Any) -> Simulation:
+    """The room with these changes, at its beginning."""
+    simulation = Simulation(Scenario.load({**ROOM, "name": "room", **changes}, folder))
     simulation.reset(np.random.default_rng(0))
-    trial = ActionPreview(scenario)
+    return simulation
+
+
+def previews(simulation: Simulation) -> dict[str, Outcome]:
+    """What each action would do now."""
+    return ActionPreview(simulation.scenario).outcomes(simulation.world.snapshot())
+
+
+def test_what_an_action_does_is_told_in_words():
+    simulation = begun()
+    trial = ActionPreview(simulation.scenario)
     row = simulation.world.snapshot()
     before = row.copy()
     found = trial.outcomes(row)
@@ -42,34 +55,33 @@ def test_what_an_action_does_is_told_in_words():
     assert found["TURN_RIGHT"].effects == ("looks backward",)
     assert found["PICK_N_DROP"].effects == ("takes the yellow key",)
     assert (row == before).all()
-    simulation.step(named_action("PICK_N_DROP"))
-    simulation.step(named_action("MOVE_FORWARD"))
-    found = trial.outcomes(simulation.world.snapshot())
+    for action in ("PICK_N_DROP", "MOVE_FORWARD"):
+        simulation.step(named_action(action))
+    found = previews(simulation)
     assert found["ACTUATE"].effects == ("the locked yellow door becomes a open yellow door",)
     assert found["PICK_N_DROP"].effects == ()
 
 
 def test_the_end_is_told():
-    ends = {**ROOM, "name": "end", "map": "####\n#>E#\n####", "legend": {}}
-    scenario = Scenario.load(ends)
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(0))
-    found = ActionPreview(scenario).outcomes(simulation.world.snapshot())
+    found = previews(begun(map="####\n#>E#\n####", legend={}))
     assert found["MOVE_FORWARD"].ending == "You reached the exit"
     assert found["MOVE_FORWARD"].reward > 0
     assert found["TURN_LEFT"].ending == ""
 
 
+RULE = """
+from gv_engine import TRANSITION, system
+
+@system(TRANSITION)
+def acts(w, agent):
+    key, door = w.at[1, 2], w.at[1, 3]
+    {line}
+"""
+
+
 def test_a_rule_that_fails_is_told_and_pays_nothing(tmp_path):
-    rules = (
-        "from gv_engine import TRANSITION, system\n\n@system(TRANSITION)\ndef fails(w, agent):\n"
-    )
-    (tmp_path / "rules.py").write_text(rules + "    1 // (w.action[agent] - w.action[agent])\n")
-    changes = {"transition_functions": [*ROOM["transition_functions"], "./rules.py:fails"]}
-    scenario = Scenario.load({**ROOM, **changes, "name": "fails"}, tmp_path)
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(0))
-    for found in ActionPreview(scenario).outcomes(simulation.world.snapshot()).values():
+    (tmp_path / "rules.py").write_text(RULE.format(line="1 // (door - door)"))
+    for found in previews(begun(tmp_path, transition_functions=["./rules.py:acts"])).values():
         assert found[:4] == ((), 0.0, {}, "")
         assert "division" in found.problem or "by zero" in found.problem
 
@@ -93,16 +105,9 @@ EFFECTS = {
 
 @pytest.mark.parametrize("line", EFFECTS)
 def test_effects_are_told_whoever_they_are_of(tmp_path, line):
-    rule = (
-        "from gv_engine import TRANSITION, system\n\n@system(TRANSITION)\ndef acts(w, agent):\n"
-        "    key, door = w.at[1, 2], w.at[1, 3]\n"
-    )
-    (tmp_path / "rules.py").write_text(f"{rule}    {line}\n")
+    (tmp_path / "rules.py").write_text(RULE.format(line=line))
     changes = {"transition_functions": ["./rules.py:acts"], "action_space": ["TURN_LEFT"]}
-    scenario = Scenario.load({**ROOM, **changes, "name": "acts"}, tmp_path)
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(0))
-    (found,) = ActionPreview(scenario).outcomes(simulation.world.snapshot()).values()
+    (found,) = previews(begun(tmp_path, **changes)).values()
     assert (found.effects, found.problem) == (EFFECTS[line], "")
     assert found.terms == {"living_reward": -0.05}
     assert found.reward == -0.05
@@ -112,9 +117,7 @@ def test_effects_are_told_whoever_they_are_of(tmp_path, line):
 
 
 def a_world(**changes):
-    simulation = Simulation(Scenario.load({**ROOM, "name": "room", **changes}))
-    simulation.reset(np.random.default_rng(0))
-    return simulation.world
+    return begun(**changes).world
 
 
 def put(w, e, y, x):
@@ -122,22 +125,32 @@ def put(w, e, y, x):
     w.place(e, y, x)
 
 
-DIFFERENCES = {
+def face(w, way):
+    w.agent.facing[1] = way
+
+
+def hold(w, e):
+    w.lift(e)
+    w.agent.holding[1] = e
+
+
+AT, DRAWS = "row 1, column 2", "random draws: more or fewer of them"
+DIFFERENCES: dict[str, tuple[Any, list[str], list[str]]] = {
     "nothing": (lambda w, key, door: None, [], []),
     "facing": (
-        lambda w, key, door: w.agent.facing.__setitem__(1, 1),
+        lambda w, key, door: face(w, 1),
         ["agent looks backward, looked right"],
         ["agent looks right, looked backward"],
     ),
     "place": (
         lambda w, key, door: put(w, key, 2, 1),
-        ["yellow key at row 2, column 1, was at row 1, column 2"],
-        ["yellow key at row 1, column 2, was at row 2, column 1"],
+        [f"yellow key at row 2, column 1, was at {AT}"],
+        [f"yellow key at {AT}, was at row 2, column 1"],
     ),
     "nowhere": (
         lambda w, key, door: w.lift(key),
-        ["yellow key at nowhere, was at row 1, column 2"],
-        ["yellow key at row 1, column 2, was at nowhere"],
+        [f"yellow key at nowhere, was at {AT}"],
+        [f"yellow key at {AT}, was at nowhere"],
     ),
     "agent": (
         lambda w, key, door: put(w, 1, 2, 1),
@@ -145,14 +158,9 @@ DIFFERENCES = {
         ["agent at row 1, column 1, was at row 2, column 1"],
     ),
     "held": (
-        lambda w, key, door: (w.lift(key), w.agent.holding.__setitem__(1, key)),
+        lambda w, key, door: hold(w, key),
         ["agent holds yellow key, held nothing"],
         ["agent holds nothing, held yellow key"],
-    ),
-    "gone": (
-        lambda w, key, door: w.remove(key),
-        ["no yellow key, was there"],
-        ["yellow key at row 1, column 2, was not there"],
     ),
     "look": (
         lambda w, key, door: w.set_state(door, 0),
@@ -161,23 +169,19 @@ DIFFERENCES = {
     ),
     "component": (
         lambda w, key, door: w.add(key, "door"),
-        ["yellow key at row 1, column 2 has Door, lacked it"],
-        ["yellow key at row 1, column 2 lacks Door, had it"],
+        [f"yellow key at {AT} has Door, lacked it"],
+        [f"yellow key at {AT} lacks Door, had it"],
     ),
     "of the agent": (
         lambda w, key, door: w.add(1, "door"),
         ["agent has Door, lacked it"],
         ["agent lacks Door, had it"],
     ),
-    "draws": (
-        lambda w, key, door: w.rng.random(),
-        ["random draws: more or fewer of them"],
-        ["random draws: more or fewer of them"],
-    ),
-    "two": (
-        lambda w, key, door: (w.remove(key), w.agent.facing.__setitem__(1, 0), w.rng.random()),
+    "draws": (lambda w, key, door: w.rng.random(), [DRAWS], [DRAWS]),
+    "two, of which one is gone": (
+        lambda w, key, door: (w.remove(key), face(w, 0), w.rng.random()),
         ["agent looks forward, looked right", "no yellow key, was there"],
-        ["agent looks right, looked forward", "yellow key at row 1, column 2, was not there"],
+        ["agent looks right, looked forward", f"yellow key at {AT}, was not there"],
     ),
 }
 
@@ -214,8 +218,8 @@ def test_another_size_is_told_first_and_then_one_difference():
     assert size == "the grid has 3 × 5 cells, was 4 × 6"
     assert len(others) == 1
     assert world_differences(now, was)[0] == "the grid has 4 × 6 cells, was 3 × 5"
-    low, wide = a_world(map="#####\n#>kD#\n#####"), a_world(map="######\n#>kD.#\n######")
-    assert world_differences(low, wide)[0] == "the grid has 3 × 6 cells, was 3 × 5"
+    wide = a_world(map="######\n#>kD.#\n######")
+    assert world_differences(now, wide)[0] == "the grid has 3 × 6 cells, was 3 × 5"
 
 
 def test_what_differs_of_several_is_told_by_their_names():

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -30,6 +27,8 @@ from gv_engine.session.replay import LINE_BEGINS, Replay, ReplayError, scenario_
 from gv_engine.session.rollout_games import RolloutSessions, is_rollout
 from gv_engine.session.session import Session
 from tests import DATA
+from tests.comparing import under_hash_seeds
+from tests.games import LEFT, LINE, ruled, take
 from tests.levels import NOT_OF_GALLERY
 
 SOLVED = DATA / "conformance" / "gv_keydoor.5x5.solved200.npz"
@@ -90,13 +89,8 @@ def sealed(text: str) -> bytes:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "{",
-        "[1",
-        '{"format": "GV Engine replay 2"',
-        '{"format": {}',
-        "[" * 100_000,
-        '{"a":' * 100_000,
+        *("", "{", "[1", "[" * 100_000, '{"a":' * 100_000),
+        *('{"format": "GV Engine replay 2"', '{"format": {}'),
         '{"format": "GV Engine replay 1", "scenario": 3, "steps": []',
         '{"format": "GV Engine replay 1", "scenario": {}, "steps": 7',
     ],
@@ -112,9 +106,7 @@ def test_files_that_are_none_are_refused_in_one_line(text: str):
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("seed", -1),
-        ("seed", True),
-        ("seed", "1"),
+        *(("seed", value) for value in (-1, True, "1")),
         ("outcome", "won"),
         ("start", None),
         ("steps", [["TURN_LEFT", 0.0]]),
@@ -201,52 +193,37 @@ def test_differences_are_told_with_their_step(replay: Replay):
     assert difference(4, state="0" * 16) == "step 4: another state than the replay has"
     assert difference(1, reward=1.0) == "step 1: the reward is -0.05, the replay has 1"
     assert "the replay has nan" in difference(2, reward=float("nan"))
-    assert difference(30, outcome="truncated") == (
-        "step 30: goes on, where the replay is truncated"
-    )
+    end = "step 30: goes on, where the replay is truncated"
+    assert difference(30, outcome="truncated") == end
     assert difference(7, action="FLY") == "step 7: FLY: Fly: not in this level"
-    assert Session.from_replay(replace(replay, start="0"), replay.find()).difference == (
-        0,
-        "step 0: another level",
-    )
-    assert Session.from_replay(replace(replay, seed=4), replay.find()).length == 0
-    older = Session.from_replay(
-        replace(replay, start="0", engine="0.0.1"), replay.find()
-    ).difference
-    assert older is not None
+
+    def again(**changes: Any) -> Session:
+        return Session.from_replay(replace(replay, **changes), replay.find())
+
+    assert again(start="0").difference == (0, "step 0: another level")
+    assert again(seed=4).length == 0
+    older = again(start="0", engine="0.0.1").difference
+    assert older
     assert "played with GV Engine 0.0.1" in older.message
 
 
 def test_steps_after_the_end_are_a_difference():
-    game = Session(Scenario.load({**PLAIN, "max_steps": 2}), 0)
-    for _ in range(3):
-        game.step("TURN_LEFT")
+    game = take(Session(Scenario.load({**LINE, "max_steps": 2}), 0), LEFT, LEFT, LEFT)
     replay = game.replay()
     assert (game.length, replay.outcome) == (2, "truncated")
     longer = replace(replay, steps=(*replay.steps[:1], *replay.steps))
     assert Session.from_replay(longer, game.scenario).difference.step == 2  # type: ignore[union-attr]
 
 
-PLAIN = {
-    "map": ">.E",
-    "transition_functions": ["turn_agent"],
-    "reward_functions": [],
-    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
-    "terminating_function": "reach_exit",
-}
-
-
 def test_rewards_may_be_no_numbers(tmp_path: Path):
-    (tmp_path / "rules.py").write_text(
+    code = (
         "from gv_engine import REWARD, system\n"
         "@system(REWARD)\n"
         "def odd(w, agent):\n"
         "    return (float('nan'), float('inf'), -float('inf'))[w.steps % 3]\n"
     )
-    odd = {**PLAIN, "reward_functions": ["./rules.py:odd"]}
-    game = Session(Scenario.load(odd, folder=tmp_path), 0)
-    for _ in range(3):
-        game.step("TURN_LEFT")
+    scenario = ruled(tmp_path, code, reward_functions=["./rules.py:odd"])
+    game = take(Session(scenario, 0), LEFT, LEFT, LEFT)
     replay = Replay.from_bytes(game.replay().to_bytes())
     assert [str(taken.reward) for taken in replay.steps] == ["nan", "inf", "-inf"]
     assert Session.from_replay(replay, game.scenario).difference is None
@@ -254,7 +231,6 @@ def test_rewards_may_be_no_numbers(tmp_path: Path):
 
 def test_whose_replay_it_is(tmp_path: Path, replay: Replay):
     write_starter(tmp_path / "cave")
-    rules = tmp_path / "cave" / "rules.py"
     cave = Scenario.load(tmp_path / "cave")
     own = episode(cave, 0, 5).replay()
     with pytest.raises(ReplayError, match="'cave', which is no built-in scenario"):
@@ -266,11 +242,12 @@ def test_whose_replay_it_is(tmp_path: Path, replay: Replay):
     copied = tmp_path / "copy" / "cave"
     copied.parent.mkdir()
     (tmp_path / "cave").rename(copied)
-    assert Session.from_replay(own, Scenario.load(copied)).difference is None
-    text = (copied / "rules.py").read_text()
-    (copied / "rules.py").write_bytes(text.replace("\n", "\r\n").encode())
-    assert Session.from_replay(own, Scenario.load(copied)).difference is None
-    (copied / rules.name).write_text(text + "\n# another rule\n")
+    rules = copied / "rules.py"
+    text = rules.read_text()
+    for saved in (text, text.replace("\n", "\r\n")):
+        rules.write_bytes(saved.encode())
+        assert Session.from_replay(own, Scenario.load(copied)).difference is None
+    rules.write_text(text + "\n# another rule\n")
     with pytest.raises(ReplayError, match="a replay of 'cave', which has changed since"):
         own.find([Scenario.load(copied)])
 
@@ -301,13 +278,14 @@ def test_a_replay_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 STATES = """
-import sys
+import os
 from gv_engine import Scenario
 from tests.strategies import meadow
 from tests.session.test_replay import episode
-loaded = {name: Scenario.load(name) if name != "meadow" else meadow() for name in sys.argv[1:]}
-for name in sorted(loaded):
-    replay = episode(loaded[name], 7).replay()
+first = os.environ["PYTHONHASHSEED"] == "1" and meadow()
+cave = Scenario.load("CAVE")
+for scenario in (cave, first or meadow()):
+    replay = episode(scenario, 7).replay()
     print(replay.scenario.digest, replay.start, *(taken.state for taken in replay.steps))
 """
 
@@ -317,29 +295,25 @@ def test_a_state_is_the_same_in_every_process(tmp_path: Path):
     """Whatever types were loaded before, which number them, and whatever the hash seed."""
     cave = str(tmp_path / "cave")
     write_starter(Path(cave))
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", STATES, *order],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            check=True,
-        ).stdout
-        for seed, order in (("1", ("meadow", cave)), ("2", (cave, "meadow")))
-    ]
-    assert said[0] == said[1]
-    assert len(said[0].split()) > 30
+    one, other = under_hash_seeds(STATES.replace("CAVE", cave))
+    assert one == other
+    assert len(one.split()) > 30
 
 
 # ---- levels that a line brings along ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("number", ["", "2"])
-def test_a_line_brings_its_level_along(tmp_path: Path, number: str):
-    text = "extends: lava\nlevels: [{map: '>.E'}, {map: '>..E'}]\n"
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("", "extends: lava\nmap: '>..E'\n"),
+        ("#2", "extends: lava\nlevels: [{map: '>.E'}, {map: '>..E'}]\n"),
+    ],
+)
+def test_a_line_brings_its_level_along(tmp_path: Path, number: str, text: str):
     file = tmp_path / "own.yaml"
-    file.write_text(text if number else "extends: lava\nmap: '>..E'\n")
-    sent = Session(load_playable(f"{file}#{number}" if number else str(file)), 4).replay()
+    file.write_text(text)
+    sent = Session(load_playable(f"{file}{number}"), 4).replay()
     file.unlink()
     for _ in range(2):  # the second time it is known
         found = scenario_of_replay(Replay.from_line(sent.to_line()), tmp_path / "levels")
@@ -350,35 +324,41 @@ def test_a_line_brings_its_level_along(tmp_path: Path, number: str):
     assert kept.read_text() == sent.scenario.text
 
 
+@pytest.fixture(scope="module")
+def lava() -> Replay:
+    """Of a level that has a text alone."""
+    level = Scenario.load({"extends": "lava", "map": ">..E", "name": "level"})
+    return Session(level, 4).replay()
+
+
 @pytest.mark.parametrize("change", [{"text": "map: '>..E'"}, {"text": "?"}, {"digest": "0" * 64}])
-def test_a_text_that_is_not_the_scenario_is_refused(tmp_path: Path, change: dict[str, str]):
-    replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
-    sent = replace(replay, scenario=replay.scenario._replace(**change))
+def test_a_text_that_is_not_the_scenario_is_refused(
+    lava: Replay, tmp_path: Path, change: dict[str, str]
+):
+    sent = replace(lava, scenario=lava.scenario._replace(**change))
     with pytest.raises(ReplayError, match=r"a game of 'level', .* its text alone is not enough"):
         scenario_of_replay(sent, tmp_path / "levels")
     assert not (tmp_path / "levels").exists()
 
 
-def test_a_digest_is_the_name_of_no_other_folder(tmp_path: Path):
-    levels, victim = tmp_path / "levels", tmp_path / "victim"
+def test_a_digest_is_the_name_of_no_other_folder(lava: Replay, tmp_path: Path):
+    levels, victim = tmp_path / "levels", tmp_path / "victim" / "level.yaml"
     levels.mkdir()
-    victim.mkdir()
-    (victim / "level.yaml").write_text("mine")
-    replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
-    sent = replace(replay, scenario=replay.scenario._replace(digest="../victim"))
+    victim.parent.mkdir()
+    victim.write_text("mine")
+    sent = replace(lava, scenario=lava.scenario._replace(digest="../victim"))
     for opened in (lambda: Replay.from_line(sent.to_line()), lambda: sent):
         with pytest.raises((ReplayError, ValueError), match="expected 64 hexadecimal digits"):
             scenario_of_replay(opened(), levels)
-    assert (victim / "level.yaml").read_text() == "mine"
+    assert victim.read_text() == "mine"
 
 
 @pytest.mark.parametrize("said", [{"levels": "FILE"}, {"extends": "FILE"}, {"mixture": ["FILE"]}])
-def test_a_line_reads_no_other_file(tmp_path: Path, said: dict[str, Any]):
+def test_a_line_reads_no_other_file(lava: Replay, tmp_path: Path, said: dict[str, Any]):
     file = tmp_path / "b.xsb"
     file.write_text("#####\n#@$.#\n#####\n")
-    replay = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4).replay()
     text = json.dumps(said).replace("FILE", str(file))
-    sent = replace(replay, scenario=replay.scenario._replace(text=text))
+    sent = replace(lava, scenario=lava.scenario._replace(text=text))
     with pytest.raises(ReplayError, match="no other file is read for a line that was pasted"):
         scenario_of_replay(sent, tmp_path / "levels")
     assert not (tmp_path / "levels").exists()
@@ -426,11 +406,8 @@ def test_played_undone_finished_saved_checked_and_drawn(here: Path):
         actions = [ACTIONS[number] for number in recorded["action"]]
         total = sum(recorded["reward"].tolist())
     game = Session(Scenario.load("keydoor-5x5"), 200)
-    for action in (*actions[:4], "TURN_LEFT", "MOVE_LEFT", "ACTUATE"):
-        game.step(action)
-    game.undo(3)
-    for action in actions[4:]:
-        game.step(action)
+    take(game, *actions[:4], LEFT, "MOVE_LEFT", "ACTUATE").undo(3)
+    take(game, *actions[4:])
     game.replay().save(Path("won.gvreplay"))
     found = Replay.load(Path("won.gvreplay"))
     assert [taken.action for taken in found.steps] == actions
@@ -477,16 +454,16 @@ def test_episodes_of_a_rollout_are_games(tmp_path: Path):
         assert game.difference is None
         game.seek(game.length)
         assert np.isclose(game.frame().total, each.total)
-    arrays = {name: np.array(array) for name, array in read(tmp_path / "out")[0].items()}
     for name, value, message in (
         ("reward", 7.0, r"Step 3: the reward is .0\.\d+, and was \+7"),
         ("action", 200, "Step 3: .*, and was "),
     ):
-        changed = arrays[name].copy()
+        kept = np.array(read(tmp_path / "out")[0][name])
+        changed = kept.copy()
         changed[found[0].length + 2] = value
         np.save(tmp_path / "out" / f"{name}.npy", changed)
         game = RolloutSessions(tmp_path / "out", env.scenario).open_session(1)
         assert game.difference
         assert (game.difference.step, game.position) == (3, 0)
         assert re.fullmatch(message + ".*", game.difference.message)
-        np.save(tmp_path / "out" / f"{name}.npy", arrays[name])
+        np.save(tmp_path / "out" / f"{name}.npy", kept)

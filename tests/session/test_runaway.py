@@ -20,6 +20,7 @@ from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import _ALARM, StuckRule, Watchdog, _handle_signals
 from tests import ROOT
+from tests.games import take
 from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
 from tests.ui.test_terminal import playing as in_terminal
@@ -53,6 +54,7 @@ def crawl(w, agent):
     "Ends unless the agent turns left."
     for_ever(w, agent)
 """
+RUNS = "while w.action[agent] == TURN_LEFT:\n        pass"
 ON_A_TURN = "    if w.action[agent] == TURN_LEFT: for_ever(w, agent)\n"
 ENDS = RULES.replace("    for_ever(w, agent)\n", "    pass\n")
 
@@ -63,6 +65,11 @@ def write(folder: Path, code: str = RULES, level: str = LEVEL) -> Path:
     (cave / "scenario.yaml").write_text(level)
     (cave / "rules.py").write_text(code)
     return cave
+
+
+def begin(folder: Path, code: str = RULES, level: str = LEVEL) -> Session:
+    """A game of such a cave."""
+    return Session(load_playable(write(folder, code, level)), seed=0)
 
 
 def stop_at(seconds: float = 0.2) -> Watchdog:
@@ -96,8 +103,8 @@ LOOPS = {
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
     code = RULES.replace("    for_ever(w, agent)\n", ON_A_TURN)
-    code = code.replace("while w.action[agent] == TURN_LEFT:\n        pass", LOOPS[loop])
-    game = Session(load_playable(write(tmp_path, code)), seed=0)
+    code = code.replace(RUNS, LOOPS[loop])
+    game = begin(tmp_path, code)
     game.step("MOVE_FORWARD")
     before, threads = game.row(), threading.active_count()
     with stop_at(), pytest.raises(StoppedError, match=r"crawl \(.*rules.py:\d+\) ran for"):
@@ -114,8 +121,8 @@ def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
 
 
 def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
-    code = RULES.replace("while w.action[agent] == TURN_LEFT:\n        pass", "time.sleep(0.7)")
-    game = Session(load_playable(write(tmp_path, code)), seed=0)
+    code = RULES.replace(RUNS, "time.sleep(0.7)")
+    game = begin(tmp_path, code)
     asked: list[StuckRule] = []
 
     def asks(runaway: StuckRule) -> bool:
@@ -133,7 +140,7 @@ def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
 
 @pytest.mark.slow
 def test_many_short_calls_are_no_long_one(tmp_path: Path):
-    game = Session(load_playable(write(tmp_path, ENDS)), seed=0)
+    game = begin(tmp_path, ENDS)
     with Watchdog(0.3, lambda runaway: pytest.fail(f"{runaway} is quick")):
         end = time.monotonic() + 1.5
         while time.monotonic() < end:
@@ -142,18 +149,15 @@ def test_many_short_calls_are_no_long_one(tmp_path: Path):
 
 
 def test_what_is_no_rule_takes_its_time(tmp_path: Path):
-    game = Session(load_playable(write(tmp_path, ENDS)), seed=0)
+    game = begin(tmp_path, ENDS)
     with Watchdog(0.2, lambda runaway: pytest.fail("there is none"), ends=True):
         game.step("TURN_LEFT")
         time.sleep(0.7)
 
 
 def test_who_debugs_a_rule_takes_their_time(tmp_path: Path):
-    code = RULES.replace(
-        "while w.action[agent] == TURN_LEFT:\n        pass",
-        "import sys\n    sys.settrace(lambda *_: None); time.sleep(0.6); sys.settrace(None)",
-    )
-    game = Session(load_playable(write(tmp_path, code)), seed=0)
+    traced = "import sys; sys.settrace(lambda *_: None); time.sleep(0.6); sys.settrace(None)"
+    game = begin(tmp_path, RULES.replace(RUNS, traced))
     with stop_at():
         game.step("TURN_LEFT")
     assert game.position == 1
@@ -174,70 +178,48 @@ class Burnt(Exception):
     """The process would have ended, with this exit code."""
 
 
+def burn(says: str, code: int) -> None:
+    raise Burnt(says, code)
+
+
 INT, TERM, OTHER = (bytes([number]) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGFPE))
 
 
 @pytest.mark.parametrize(
-    ("came", "times", "code"),
+    ("came", "times", "wait", "code"),
     [
-        (b"", [], None),
-        (OTHER * 3, [], None),
-        (INT, [5.0], 130),
-        (TERM, [5.0], 143),
-        (INT + TERM, [5.0, 5.1], 143),
-        (TERM + INT, [5.0, 5.5], 130),
-        (INT + INT, [5.0, 6.0], 130),  # which may be the same one
-        (INT + INT, [5.0, 6.1], 130),
-        (INT + OTHER + INT, [5.0, 5.5], 130),
-        (TERM + TERM, [5.0, 7.0], 143),
+        (b"", [], 0.01, None),
+        (OTHER * 3, [], 0.01, None),
+        (INT, [5.0], 0.01, 130),
+        (TERM, [5.0], 0.01, 143),
+        (INT + TERM, [5.0, 5.1], 0.01, 143),
+        (TERM + INT, [5.0, 5.5], 0.01, 130),
+        (INT + INT, [5.0, 6.0], 0.01, 130),  # which may be the same one
+        (INT + INT, [5.0, 6.1], 0.01, 130),
+        (INT + OTHER + INT, [5.0, 5.5], 0.01, 130),
+        (TERM + TERM, [5.0, 7.0], 0.01, 143),
+        (INT + INT, [5.0, 6.0], 60, None),  # until nobody sends any more
+        (INT + INT, [5.0, 6.1], 60, 130),  # another one, a second later, is not waited for
     ],
 )
 def test_signals_that_are_not_heeded_end_the_process(
-    monkeypatch: pytest.MonkeyPatch, came: bytes, times: list[float], code: int | None
+    monkeypatch: pytest.MonkeyPatch, came: bytes, times: list[float], wait: float, code: int | None
 ):
     clock = iter(times)
-
-    def burn(says: str, code: int) -> None:
-        raise Burnt(says, code)
-
     monkeypatch.setattr(runaway, "_exit", burn)
     monkeypatch.setattr(runaway, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.send(came)
-        if code is None:
+        if code is None or wait > 1:
             theirs.close()
-            _handle_signals(ours, 0.01, "stuck")
+        if code is None:
+            _handle_signals(ours, wait, "stuck")
         else:
             with pytest.raises(Burnt) as burnt:
-                _handle_signals(ours, 0.01, "stuck")
+                _handle_signals(ours, wait, "stuck")
             assert burnt.value.args == ("stuck", code)
     assert next(clock, None) is None
-
-
-def test_another_ctrl_c_a_second_later_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
-    for later, left in ((1.0, b"!"), (1.1, b"")):  # a byte that was not read
-        clock = iter([5.0, 5.0 + later])
-        burns: list[int] = []
-
-        def burn(says: str, code: int, burns: list[int] = burns) -> None:
-            burns.append(code)
-            raise Burnt
-
-        monkeypatch.setattr(runaway, "_exit", burn)
-        monkeypatch.setattr(
-            runaway, "time", SimpleNamespace(monotonic=lambda clock=clock: next(clock))
-        )
-        ours, theirs = socket.socketpair()
-        with ours:
-            theirs.send(INT + INT)
-            theirs.close()
-            if left:
-                _handle_signals(ours, 60, "stuck")  # until nobody sends any more
-            else:
-                with pytest.raises(Burnt):
-                    _handle_signals(ours, 60, "stuck")
-        assert burns == ([] if left else [130])
 
 
 # ---- games -----------------------------------------------------------------------------------
@@ -267,16 +249,12 @@ def changed(level: str, line: str) -> str:
 @pytest.mark.parametrize("where", ELSEWHERE)
 def test_a_level_that_does_not_begin(tmp_path: Path, where: str):
     code, line = ELSEWHERE[where]
-    cave = write(tmp_path, ENDS + code, changed(LEVEL, line))
     with stop_at(), pytest.raises(GVEngineError, match=r"\(.*rules.py:\d+\) ran for .* stopped"):
-        Session(load_playable(cave), seed=0)
+        begin(tmp_path, ENDS + code, changed(LEVEL, line))
 
 
 def test_a_new_version_that_loops_is_left(tmp_path: Path):
-    cave = write(tmp_path, ENDS)
-    game = Session(load_playable(cave), seed=0)
-    for action in ("MOVE_FORWARD", "TURN_LEFT", "MOVE_FORWARD"):
-        game.step(action)
+    game = take(begin(tmp_path, ENDS), "MOVE_FORWARD", "TURN_LEFT", "MOVE_FORWARD")
     game.undo()
     before, scenario = game.row(), game.scenario
     write(tmp_path, RULES)
@@ -311,22 +289,17 @@ class Crawl(BaseRule):
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ALGEBRA)
 def test_algebra(tmp_path: Path, what: str):
-    level = "domain: algebra\nenvironment: PolySimplify\n"
-    level += {
-        "problem": "problem_function: ./rules.py:crawl\n",
-        "rule": "rules: [constant_arithmetic, ./rules.py:Crawl]\n",
-    }[what]
-    cave = write(tmp_path, ALGEBRA[what], level)
+    uses = {"problem": "problem_function: ./rules.py:crawl", "rule": "rules: [./rules.py:Crawl]"}
+    level = f"domain: algebra\nenvironment: PolySimplify\n{uses[what]}\n"
     with stop_at(), pytest.raises(StoppedError, match=r"rules.py:\d+\) ran for"):
-        Session(load_playable(cave), seed=0).frame()
-    assert main(["check", str(cave), "--limit", "0.3"]) == 1
+        begin(tmp_path, ALGEBRA[what], level).frame()
+    assert main(["check", str(tmp_path / "cave"), "--limit", "0.3"]) == 1
 
 
 def test_a_move_that_cannot_be_shown_is_none(tmp_path: Path):
     code = ALGEBRA["rule"].replace("while True", "while len(node.get_root().to_list()) < 9")
     rules = "rules: [distributive_factoring, ./rules.py:Crawl]\nproblem: 4x + 2x + y\n"
-    cave = write(tmp_path, code, f"domain: algebra\nenvironment: PolySimplify\n{rules}")
-    game = Session(load_playable(cave), seed=0)
+    game = begin(tmp_path, code, f"domain: algebra\nenvironment: PolySimplify\n{rules}")
     before = game.frame().text
     with stop_at(), pytest.raises(StoppedError, match="the step was taken back"):
         game.step("distributive_factoring 3")
@@ -351,13 +324,13 @@ IN_C = {
 }
 
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+
+
 def check_in_a_process(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gv_engine", "check", str(folder), "--limit", "1"]
     return subprocess.run(
-        [sys.executable, "-m", "gv_engine", "check", str(folder), "--limit", "1"],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=10 * PATIENCE,
+        command, env=ENVIRONMENT, capture_output=True, text=True, timeout=10 * PATIENCE
     )
 
 
@@ -365,7 +338,7 @@ def check_in_a_process(folder: Path) -> subprocess.CompletedProcess[str]:
 @pytest.mark.skipif(os.name != "posix", reason="no such functions")
 @pytest.mark.parametrize("what", IN_C)
 def test_check_ends_what_is_stuck_in_c(tmp_path: Path, what: str):
-    code = RULES.replace("while w.action[agent] == TURN_LEFT:\n        pass", IN_C[what])
+    code = RULES.replace(RUNS, IN_C[what])
     done = check_in_a_process(write(tmp_path, code))
     assert done.returncode == 1
     assert "rules.py" in done.stderr
@@ -391,6 +364,7 @@ def crawl(w, agent):
     w.count.value[e] = 5
 """
 
+COUNTING = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
 
 STUCK = """
 import sys
@@ -410,8 +384,7 @@ sys.exit(main())
 
 @pytest.mark.slow
 def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
-    level = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
-    done = check_in_a_process(write(tmp_path, COUNTS, level))
+    done = check_in_a_process(write(tmp_path, COUNTS, COUNTING))
     assert done.returncode == 1
     assert "TRANSITION\tcrawl" in done.stdout
     assert "the compiled world ran for 1 s and was stopped" in done.stderr
@@ -422,12 +395,10 @@ def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 @pytest.mark.parametrize("presses", [1, 2])
 def test_ctrl_c_ends_a_rollout_that_is_stuck_where_it_is_compiled(tmp_path: Path, presses: int):
-    level = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
-    command = ["rollout", str(write(tmp_path, COUNTS, level)), "--max-steps", "9"]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    command = ["rollout", str(write(tmp_path, COUNTS, COUNTING)), "--max-steps", "9"]
     limit = {1: "", 2: f"rollout._MAX_WAIT = {100 * PATIENCE}\n"}[presses]
     words = [sys.executable, "-c", STUCK.replace("LIMIT\n", limit), *command]
-    with subprocess.Popen(words, env=env, stderr=subprocess.PIPE, text=True) as rollout:
+    with subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as rollout:
         assert rollout.stderr is not None  # after two presses it does not wait for the limit
         while "stepping" not in rollout.stderr.readline():
             pass
@@ -442,33 +413,29 @@ def test_ctrl_c_ends_a_rollout_that_is_stuck_where_it_is_compiled(tmp_path: Path
 
 # ---- the window ------------------------------------------------------------------------------
 
-KEPT = "unfinished*"
 
-
-def asks(player: Player, picture: np.ndarray) -> None:
-    """Wait until the question stands over this picture."""
+def stops(player: Player, picture: np.ndarray, key: str) -> None:
+    """Wait until the question stands over this picture, and answer it by a key."""
     until(lambda: player.picture().mean() < 0.75 * picture.mean(), "the question")
+    player.screen.xdotool("key", key)
+    until(lambda: player.picture().mean() > 0.9 * picture.mean(), "the game again")
 
 
 @pytest.mark.parametrize("key", ["Escape", "Return"])
 def test_a_rule_is_stopped_in_the_window(screen: Screen, folder: Path, key: str):
-    cave = write(folder)
-    with playing(screen, folder, cave, 0) as player:
+    with playing(screen, folder, write(folder), 0) as player:
         player.does("MOVE_FORWARD")
         until(player.sees_the_same, "the step")
         before = player.picture().copy()
         player.screen.xdotool("key", "Left")
-        asks(player, before)
-        player.screen.xdotool("key", key)
-        until(lambda: player.picture().mean() > 0.9 * before.mean(), "the game again")
+        stops(player, before, key)
         player.does("MOVE_FORWARD", "TURN_RIGHT", "MOVE_FORWARD")
         assert "seed 0, left, return -0.2 in 4 steps" in player.leaves()
 
 
 @pytest.mark.parametrize("way", ["SIGTERM", "close"])
 def test_the_window_closes_while_a_rule_runs(screen: Screen, folder: Path, way: str):
-    cave = write(folder)
-    with playing(screen, folder, cave, 0) as player:
+    with playing(screen, folder, write(folder), 0) as player:
         player.does("MOVE_FORWARD")
         until(player.sees_the_same, "the step")
         player.screen.xdotool("key", "Left")
@@ -480,19 +447,16 @@ def test_the_window_closes_while_a_rule_runs(screen: Screen, folder: Path, way: 
         said, wrong = player.process.communicate(timeout=PATIENCE)
         assert (player.process.returncode, wrong) == (0, "")
         assert "left, return -0.05 in 1 step" in said
-        assert len(player.files(KEPT)) == 1
+        assert len(player.files("unfinished*")) == 1
 
 
 def test_a_rule_that_is_changed_to_run_for_ever(screen: Screen, folder: Path):
-    cave = write(folder, ENDS)
-    with playing(screen, folder, cave, 0) as player:
+    with playing(screen, folder, write(folder, ENDS), 0) as player:
         player.does("MOVE_FORWARD", "TURN_LEFT")
         until(player.sees_the_same, "the steps")
         before = player.picture().copy()
         write(folder, RULES)
-        asks(player, before)
-        player.screen.xdotool("key", "Escape")
-        until(lambda: player.picture().mean() > 0.9 * before.mean(), "the game again")
+        stops(player, before, "Escape")
         player.does("TURN_LEFT")
         assert "left, return -0.15 in 3 steps" in player.leaves()
 
@@ -517,7 +481,7 @@ def test_the_window_asks_about_a_level_that_does_not_begin(screen: Screen, folde
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["ctrl-c", "SIGTERM"])
 def test_a_rule_is_stopped_in_the_terminal(tmp_path: Path, way: str):
-    code = RULES.replace("while w.action[agent] == TURN_LEFT:\n        pass", LOOPS["catching"])
+    code = RULES.replace(RUNS, LOOPS["catching"])
     code = code.replace("    for_ever(w, agent)\n", ON_A_TURN)
     with in_terminal(tmp_path, str(write(tmp_path, code))) as (process, keyboard):
         shown(keyboard, b"leave")

@@ -26,9 +26,8 @@ from gv_engine.ui.settings import Settings
 from gv_engine.ui.terminal.play import TerminalGame
 from gv_engine.validation.differential import run_differential_test
 from gv_engine.validation.solver import Solver, Verdict
-
-TWO_AT_ONE_KEYBOARD = ["Up"] * 3 + ["W"] * 6 + ["Up"] * 5 + ["W"] * 2
-"""Ann goes to her plate, Bob through his gate to the other, Ann through hers and out, and Bob."""
+from tests.games import take
+from tests.ui.test_terminal import press, said
 
 
 @pytest.fixture
@@ -37,14 +36,10 @@ def plates() -> Scenario:
 
 
 def test_a_step_is_what_all_do_and_who_is_not_named_waits(plates: Scenario):
-    game = Session(plates, 0)
-    game.step("MOVE_FORWARD")
-    game.step("bob MOVE_FORWARD")
+    game = take(Session(plates, 0), "MOVE_FORWARD", "bob MOVE_FORWARD")
     game.control_next_agent()
     assert game.controlled == "bob"
-    game.step("TURN_LEFT")
-    game.step("ann TURN_LEFT | bob TURN_RIGHT")
-    game.step(game.wait)
+    take(game, "TURN_LEFT", "ann TURN_LEFT | bob TURN_RIGHT", game.wait)
     taken = [step.action for step in game.replay().steps]
     assert taken == [
         "ann MOVE_FORWARD",
@@ -64,15 +59,6 @@ def test_a_step_is_what_all_do_and_who_is_not_named_waits(plates: Scenario):
     assert game.row()["agent"]["facing"][1:3].tolist() == [3, 3]
 
 
-def test_each_agent_has_its_own_view(plates: Scenario):
-    game = Session(plates, 0)
-    assert game.frame().agent[:2] == (1, 1)
-    game.control_next_agent()
-    assert (game.frame().agent[:2], game.message) == ((3, 1), "You are bob")
-    game.control_next_agent()
-    assert game.controlled == "ann"
-
-
 @pytest.mark.parametrize("name", list_multi_agent_grids())
 def test_their_games_play_again(name: str):
     scenario, chance = Scenario.load(name), np.random.default_rng(0)
@@ -85,8 +71,7 @@ def test_their_games_play_again(name: str):
     assert again.difference is None
     again.seek(again.length)
     assert again.state() == game.state()
-    total = sum(game.row()["total"])
-    assert replay.total == pytest.approx(total)
+    assert replay.total == pytest.approx(sum(game.row()["total"]))
 
 
 def test_a_replay_of_other_agents_is_refused(plates: Scenario):
@@ -96,15 +81,14 @@ def test_a_replay_of_other_agents_is_refused(plates: Scenario):
         Session.from_replay(replay, other)
     odd = replace(replay, steps=(TimelineStep("carl MOVE_FORWARD", 0.0, "", ""),))
     difference = Session.from_replay(odd, plates).difference
-    assert difference is not None
+    assert difference
     assert "no agent 'carl'" in difference.message
 
 
 def test_two_at_one_keyboard_win_in_the_terminal(plates: Scenario):
     game = Session(plates, 0)
     screen = TerminalGame(game, Settings(), Bindings())
-    for key in TWO_AT_ONE_KEYBOARD:
-        screen.press(key)
+    press(screen, *["Up"] * 3, *["W"] * 6, *["Up"] * 5, *["W"] * 2)
     frame = game.frame()
     assert (frame.outcome, frame.ending, frame.steps) == ("terminated", "Well done!", 16)
 
@@ -112,20 +96,16 @@ def test_two_at_one_keyboard_win_in_the_terminal(plates: Scenario):
 def test_tab_changes_who_is_controlled(plates: Scenario):
     game = Session(plates, 0)
     screen = TerminalGame(game, Settings(), Bindings())
-    screen.press("Tab")
-    screen.press("Up")
+    assert "you are bob" in said(screen, "Tab", "Up", width=120, height=40)
     assert [step.action for step in game.replay().steps] == ["bob MOVE_FORWARD"]
-    assert any("you are bob" in line.plain for line in screen.lines(120, 40))
-    screen.press("H")
-    assert any("bob: move forward" in line.plain for line in screen.lines(160, 60))
+    assert "bob: move forward" in said(screen, "H", width=160, height=60)
 
 
 def test_a_policy_acts_for_a_partner(plates: Scenario):
     games = [Session(plates, 3) for _ in range(2)]
     for game in games:
         game.assign_policy("bob", load_policy("valid", 1, len(game.actions)))
-        for _ in range(6):
-            game.step("TURN_LEFT")
+        take(game, *["TURN_LEFT"] * 6)
         game.control_next_agent()
         assert game.controlled == "ann"
     one, other = ([step.action for step in game.replay().steps] for game in games)
@@ -154,8 +134,8 @@ def test_policies_by_agent_and_team(tmp_path: Path):
     alone = load_policies("hunters=valid", scenario, 1, env.num_actions)
     for expected, found in zip(episodes, rollout(one, alone, 6, 5, keep=True), strict=True):
         assert found.total == expected.total
-        assert found.steps is not None
-        assert expected.steps is not None
+        assert found.steps
+        assert expected.steps
         np.testing.assert_array_equal(found.steps["action"], expected.steps["action"])
     with pytest.raises(PolicyError, match="no agent or team 'dan'"):
         load_policies("dan=valid", scenario, 1, env.num_actions)
@@ -203,26 +183,25 @@ def test_a_policy_of_all_acts_as_in_a_rollout(plates: Scenario):
 def test_who_takes_over_plays_one_and_the_policy_the_others():
     game = Session(Scenario.load("hunt"), 0)
     would = "ann TURN_LEFT | bob TURN_RIGHT | cat MOVE_FORWARD"
-    assert (
-        game.merge_actions("MOVE_FORWARD", would)
-        == "ann MOVE_FORWARD | bob TURN_RIGHT | cat MOVE_FORWARD"
-    )
+    does = "ann MOVE_FORWARD | bob TURN_RIGHT | cat MOVE_FORWARD"
+    assert game.merge_actions("MOVE_FORWARD", would) == does
     game.control_next_agent()
-    assert (
-        game.merge_actions("ann MOVE_LEFT", would) == "ann MOVE_LEFT | bob WAIT | cat MOVE_FORWARD"
-    )
+    does = "ann MOVE_LEFT | bob WAIT | cat MOVE_FORWARD"
+    assert game.merge_actions("ann MOVE_LEFT", would) == does
     game.step(game.merge_actions(game.wait, would))
     assert game.past_steps[-1].action == "ann TURN_LEFT | cat MOVE_FORWARD"
     assert game.merge_actions("FLY", would) == "FLY"
     assert Session(Scenario.load("keydoor-5x5"), 0).merge_actions("TOGGLE", "") == "TOGGLE"
 
 
-def test_who_is_controlled_has_its_own_colour(plates: Scenario):
-    game, colors = Session(plates, 0), []
-    for _ in range(2):
-        colors.append(game.frame().color)
-        game.control_next_agent()
-    assert colors == [RED, BLUE]
+def test_who_is_controlled_has_its_own_colour_and_view(plates: Scenario):
+    game = Session(plates, 0)
+    assert (game.frame().agent[:2], game.frame().color) == ((1, 1), RED)
+    game.control_next_agent()
+    assert (game.frame().agent[:2], game.frame().color) == ((3, 1), BLUE)
+    assert game.message == "You are bob"
+    game.control_next_agent()
+    assert game.controlled == "ann"
     assert Session(Scenario.load("keydoor-5x5"), 0).frame().color == 0
 
 

@@ -15,6 +15,7 @@ from gv_engine import AgentsVectorEnv, Scenario
 from gv_engine.session import batch_viewer
 from gv_engine.session.batch_viewer import APPEARANCE_BITS, BatchViewer, CurveRecorder
 from gv_engine.session.replay import row_digest
+from tests.games import LINE
 
 N = 12
 
@@ -48,9 +49,8 @@ def test_all_other_worlds_are_as_if_nobody_had_touched_one(scenario: Scenario, p
     assert digest(touched, 5) == game.state()
     walk(touched, 100)
     walk(untouched, 160)
-    digests = [[digest(worlds, world) for world in range(N)] for worlds in (touched, untouched)]
-    mine, theirs = digests
-    assert [world for world in range(N) if mine[world] != theirs[world]] == [5]
+    differ = [k for k in range(N) if digest(touched, k) != digest(untouched, k)]
+    assert differ == [5]
 
 
 @pytest.mark.compiled
@@ -104,13 +104,10 @@ def test_a_policy_draws_for_each_episode_of_each_world(scenario: Scenario):
 @pytest.mark.compiled
 def test_codes_are_what_a_frame_shows(scenario: Scenario):
     worlds = BatchViewer(scenario, N, seed=3)
-    assert (
-        worlds.latest_snapshot().codes != BatchViewer(scenario, N).latest_snapshot().codes
-    ).any()
-    assert (
-        BatchViewer(scenario, N, seed=0).latest_snapshot().codes
-        == BatchViewer(scenario, N).latest_snapshot().codes
-    ).all()
+    seeded, usual = BatchViewer(scenario, N, seed=0), BatchViewer(scenario, N)
+    usual_codes = usual.latest_snapshot().codes
+    assert (worlds.latest_snapshot().codes != usual_codes).any()
+    assert (seeded.latest_snapshot().codes == usual_codes).all()
     walk(worlds, 7)
     codes = worlds._make_snapshot().codes
     for world in range(N):
@@ -148,21 +145,26 @@ def test_trouble_in_the_thread_is_told_and_what_is_asked_for_fails_where_it_is_a
     BatchViewer(scenario, N).close()  # whose thread has not begun
 
 
+def tell_time(worlds: BatchViewer, times: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the clock go on whenever somebody looks, and close the worlds after these times."""
+    left = iter(times)
+
+    def monotonic() -> float:
+        now = next(left, None)
+        worlds._is_closed = now is None
+        return 1000.0 if now is None else now
+
+    monkeypatch.setattr(worlds._recorder, "add_point", lambda steps: None)
+    monkeypatch.setattr(batch_viewer, "time", SimpleNamespace(monotonic=monotonic))
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize(("pace", "steps"), [(1.0, 10), (2.0, 20), (math.inf, 40)])
 def test_worlds_keep_their_pace(
     scenario: Scenario, pace: float, steps: int, monkeypatch: pytest.MonkeyPatch
 ):
-    """By a clock that goes on a quarter of a second whenever somebody looks."""
-    worlds, looks = BatchViewer(scenario, N), iter(range(40))
-
-    def monotonic() -> float:
-        look = next(looks, None)
-        worlds._is_closed = look is None
-        return 1000.0 if look is None else look / 4
-
-    monkeypatch.setattr(worlds._recorder, "add_point", lambda steps: None)
-    monkeypatch.setattr(batch_viewer, "time", SimpleNamespace(monotonic=monotonic))
+    worlds = BatchViewer(scenario, N)
+    tell_time(worlds, [look / 4 for look in range(40)], monkeypatch)
     worlds.pace = pace
     worlds._run()
     assert worlds.latest_snapshot().steps == worlds.steps
@@ -174,13 +176,8 @@ def test_worlds_keep_their_pace(
 def test_pictures_are_made_sixty_times_a_second_at_most(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ):
-    worlds, looks, made = BatchViewer(scenario, 1), iter(range(240)), list[int]()
-
-    def monotonic() -> float:
-        look = next(looks, None)
-        worlds._is_closed = look is None
-        return 1000.0 if look is None else 7 + look / 240
-
+    worlds, made = BatchViewer(scenario, 1), list[int]()
+    tell_time(worlds, [7 + look / 240 for look in range(240)], monkeypatch)
     look_at = worlds._make_snapshot
 
     def look_and_count() -> batch_viewer.BatchSnapshot:
@@ -188,8 +185,6 @@ def test_pictures_are_made_sixty_times_a_second_at_most(
         return look_at()
 
     monkeypatch.setattr(worlds, "_make_snapshot", look_and_count)
-    monkeypatch.setattr(worlds._recorder, "add_point", lambda steps: None)
-    monkeypatch.setattr(batch_viewer, "time", SimpleNamespace(monotonic=monotonic))
     worlds._run()
     assert worlds.steps >= 239
     assert 48 <= len(made) <= 61
@@ -207,14 +202,7 @@ class Looks(NamedTuple):
         return len(self.rows)
 
 
-CORNERS = {
-    "map": "v.>\n...\n<.E",
-    "transition_functions": ["move_agent"],
-    "reward_functions": ["reach_exit"],
-    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
-    "terminating_function": "reach_exit",
-    "agents": 3,
-}
+CORNERS = {**LINE, "map": "v.>\n...\n<.E", "agents": 3}
 
 
 @pytest.mark.parametrize("level", ["keydoor-sizes", "hunt", CORNERS], ids=["sizes", "hunt", "map"])

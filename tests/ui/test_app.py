@@ -9,17 +9,17 @@ import pytest
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import lay_out_screen
 from gv_engine.ui.drawing.widgets import Painter, line_height, wrap_text
-from gv_engine.ui.input.bindings import SCANCODES, Bindings, keys_file
+from gv_engine.ui.input.bindings import Bindings, keys_file
 from gv_engine.ui.screens.autoplay import RaceScreen
 from gv_engine.ui.screens.keyboard import Keyboard
 from gv_engine.ui.screens.menu import HelpScreen, Menu, RulesScreen
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import Prompt
 from gv_engine.ui.screens.settings import KeysScreen, PauseMenu, SettingsScreen
-from gv_engine.ui.settings import Settings, settings_file
+from gv_engine.ui.settings import settings_file
 from gv_engine.ui.window.app import App
 from gv_engine.ui.window.viewer import _window_size
-from tests.desk import Desk, playing, watching
+from tests.desk import Desk, _event, playing, watching
 
 pytestmark = pytest.mark.window
 
@@ -52,14 +52,13 @@ def test_themes_and_palettes_change_at_once(desk: Desk):
     assert (light != dark).any()
     desk.press("F2", "Down", "Right", "Escape")
     assert (desk.look() != light).any()
-    assert Settings.load(settings_file())[0] == desk.app.settings
+    assert App.load().settings == desk.app.settings
 
 
 def test_help_is_about_the_screen_and_makes_the_file_of_keys(desk: Desk):
     playing(desk)
     desk.press("H")
-    help_screen = desk.app.top
-    assert isinstance(help_screen, HelpScreen)
+    help_screen = desk.top(HelpScreen)
     help_screen._write_keys_file()
     assert Bindings.load(keys_file())[1] == ""
     help_screen._write_keys_file()
@@ -71,8 +70,7 @@ def test_help_is_about_the_screen_and_makes_the_file_of_keys(desk: Desk):
 def test_keys_are_changed_in_the_window(desk: Desk):
     screen = playing(desk)
     desk.press("F2", "Up", "Up", "Up", "Return")
-    keys = desk.app.top
-    assert isinstance(keys, KeysScreen)
+    keys = desk.top(KeysScreen)
     row = [row.label for row in keys.rows()].index("Play: undo a step")
     keys.chosen = row
     desk.press("Return", "Escape")
@@ -85,7 +83,7 @@ def test_keys_are_changed_in_the_window(desk: Desk):
     assert (screen.game.position, screen.game.length) == (0, 1)
     assert Bindings.load(keys_file())[0].keys("play", "undo") == ("Pad B", "J")
     desk.press("F2", "Up", "Up", "Up", "Return")
-    desk.app.top.chosen = row  # type: ignore[attr-defined]
+    desk.top(KeysScreen).chosen = row
     desk.press("Backspace", "Escape", "Escape")
     assert desk.app.bindings.command_name("Z", ("play",)) == "undo"
 
@@ -94,20 +92,15 @@ def _standing(desk: Desk, screen: PlayScreen) -> tuple[object, ...]:
     """What keys of the menu change."""
     stage, game = screen.stage, screen.game
     looks = stage.view, stage.side_panel, vars(stage)["_has_minimap"], vars(stage)["_camera"].cell
-    return (
-        game.seed,
-        game.position,
-        len(game._history.before),
-        desk.app._note,
-        stage.is_busy,
-        *looks,
-    )
+    games = game.seed, game.position, len(game._history.before)
+    return *games, desk.app._note, stage.is_busy, *looks
 
 
 def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
     screen = playing(desk, seed=5)
-    rows = [row for row in PauseMenu(screen).rows() if row.key and "oom" not in row.label]
-    for row in (row for row in rows if row.label != "Usual size"):
+    for row in PauseMenu(screen).rows():
+        if not row.key or "oom" in row.label or row.label == "Usual size":
+            continue
         desk.press("Left", "Escape")
         before = _standing(desk, screen)
         key = {"Enter": "Return", "Esc": "Escape"}.get(row.key, row.key)
@@ -121,24 +114,26 @@ def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
         while desk.app.top is not screen:
             desk.app.pop()
     desk.press("Escape", "F1")
-    help_screen = desk.app.top
-    assert isinstance(help_screen, HelpScreen)
-    shown = dict(
-        desk.app.bindings.describe_keys(help_screen._groups_shown, help_screen._has_command)
-    )
+    shown_help = desk.top(HelpScreen)
+    groups, has_command = shown_help._groups_shown, shown_help._has_command
+    shown = dict(desk.app.bindings.describe_keys(groups, has_command))
     assert "undo a step" in shown.values()
     assert not {"erase a letter", "do nothing"} & {*shown.values()}
 
 
-def test_one_row_of_a_menu_is_marked(desk: Desk):
+def moved(at: tuple[int, int]) -> pygame.event.Event:
+    """What is sent when the mouse comes to a place."""
+    return pygame.event.Event(pygame.MOUSEMOTION, pos=at, rel=(0, 0), buttons=(0, 0, 0))
+
+
+def test_one_row_of_a_menu_is_marked_and_a_resting_mouse_chooses_none(desk: Desk):
     playing(desk)
-    desk.press("Escape")
-    menu = desk.app.top
-    assert isinstance(menu, Menu)
+    desk.app.handle_events([moved((400, 300))])
+    desk.press("Escape", "Down")
+    menu = desk.top(Menu)
+    assert menu.chosen == 1
     rects = [hot.rect for hot in desk.app._painter._hit_areas]  # type: ignore[union-attr]
-    move = pygame.event.Event(
-        pygame.MOUSEMOTION, pos=rects[3].center, rel=(0, 0), buttons=(0, 0, 0)
-    )
+    move = moved(rects[3].center)
     desk.app.handle_events([move])
     desk.look()
     assert menu.chosen == 3
@@ -150,76 +145,44 @@ def test_one_row_of_a_menu_is_marked(desk: Desk):
     desk.look()
     desk.press("Down")
     assert menu.chosen == 4  # it rests, and the keys choose
-
-
-def test_a_resting_mouse_chooses_no_row(desk: Desk):
-    playing(desk)
-    at = (400, 300)
-    desk.app.handle_events(
-        [pygame.event.Event(pygame.MOUSEMOTION, pos=at, rel=(0, 0), buttons=(0, 0, 0))]
-    )
-    desk.press("Escape", "Down")
-    assert isinstance(desk.app.top, Menu)
-    assert desk.app.top.chosen == 1
-
-
-def test_a_seed_below_zero_is_refused(desk: Desk):
-    screen = playing(desk, seed=3)
-    desk.press("G")
-    desk.type("-5")
-    desk.press("Return")
-    assert screen.game.seed == 3
-    assert isinstance(desk.app.top, Prompt)
-    assert "from 0 on" in desk.app._note
-    assert "-5" in desk.app._note
-
-
-def test_a_seed_is_chosen_without_a_keyboard(desk: Desk):
-    screen = playing(desk, seed=1)
-    desk.press("Pad Back")
-    menu = desk.app.top
-    assert isinstance(menu, Menu)
-    menu.chosen = [row.label for row in menu.rows()].index("Enter a seed")
-    desk.press("Pad A", "Pad Up", "Pad Up", "Pad Down", "Pad A")
-    assert screen.game.seed == 2
-
-
-def test_menus_go_round(desk: Desk):
-    playing(desk)
-    desk.press("Escape")
-    menu = desk.app.top
-    assert isinstance(menu, Menu)
-    desk.press("Up")
+    desk.press("Escape", "Escape", "Up")  # they go round
+    menu = desk.top(Menu)
     assert menu.chosen == len(menu.rows()) - 1
     desk.press("Down", "Down", "Return")
     assert isinstance(desk.app.top, PlayScreen)
 
 
+def test_a_seed_is_chosen_without_a_keyboard(desk: Desk):
+    screen = playing(desk, seed=1)
+    desk.press("Pad Back")
+    menu = desk.top(Menu)
+    menu.chosen = [row.label for row in menu.rows()].index("Enter a seed")
+    desk.press("Pad A", "Pad Up", "Pad Up", "Pad Down", "Pad A")
+    assert screen.game.seed == 2
+
+
 def test_the_letter_that_opens_a_screen_is_not_typed_into_it(desk: Desk):
     playing(desk)
-    down = pygame.event.Event(pygame.KEYDOWN, scancode=10, key=0, mod=0)  # G
-    desk.app.handle_events([down, pygame.event.Event(pygame.TEXTINPUT, text="7")])
-    assert isinstance(desk.app.top, Prompt)
-    assert desk.app.top._text == "0"
+    desk.app.handle_events([_event("G", True), pygame.event.Event(pygame.TEXTINPUT, text="7")])
+    assert desk.top(Prompt)._text == "0"
+
+
+SEED_BY_7 = Bindings({"play": {"enter_seed": ["7"]}})
 
 
 def typed(*keys: str) -> list[pygame.event.Event]:
     """What a keyboard sends for letters and digits, pressed one after the other."""
     events = []
     for key in keys:
-        code = {"scancode": SCANCODES[key], "key": 0, "mod": 0, "unicode": ""}
-        events.append(pygame.event.Event(pygame.KEYDOWN, code))
-        if len(key) == 1:
-            events.append(pygame.event.Event(pygame.TEXTINPUT, text=key.lower()))
-        events.append(pygame.event.Event(pygame.KEYUP, code))
+        letter = pygame.event.Event(pygame.TEXTINPUT, text=key.lower())
+        events += [_event(key, True), *[letter] * (len(key) == 1), _event(key, False)]
     return events
 
 
 @pytest.mark.parametrize("portion", [1, 2, 3, 100])
 def test_no_key_is_lost_however_many_come_at_once(desk: Desk, portion: int):
     """A window that is slow is handed many keys together, or a key apart from its letter."""
-    bindings = Bindings({"play": {"enter_seed": ["7"]}})
-    desk = Desk(app=App(Settings(animation=False), bindings))
+    desk.app._bindings = SEED_BY_7
     screen = playing(desk)
     events = typed("7", "4", "2", "Return", "7", "7", "Return", "Left")
     for first in range(0, len(events), portion):
@@ -230,11 +193,10 @@ def test_no_key_is_lost_however_many_come_at_once(desk: Desk, portion: int):
 
 
 def test_a_held_key_types_nothing_into_what_it_has_opened(desk: Desk):
-    desk = Desk(app=App(Settings(animation=False), Bindings({"play": {"enter_seed": ["7"]}})))
+    desk.app._bindings = SEED_BY_7
     screen = playing(desk, seed=3)
     press, letter, release = typed("7")
-    desk.app.handle_events([press, letter])
-    for _ in range(4):
+    for _ in range(5):
         desk.app.handle_events([press, letter])
     desk.app.handle_events([release])
     desk.press("Return")

@@ -54,8 +54,7 @@ def test_pixels_are_brought_up_to_date(scenario: Scenario):
     for world in range(N):
         assert kept.world_at(kept.world_rect(world).center) == world
     assert kept.world_at((1, 1)) is None
-    layout = lay_out_batch((1000, 600), 5000, (9, 9), min_cell=8)
-    assert layout.cell == 8
+    assert lay_out_batch((1000, 600), 5000, (9, 9), min_cell=8).cell == 8
 
 
 def test_a_batch_in_the_window(desk: Desk, scenario: Scenario):
@@ -76,8 +75,7 @@ def test_a_batch_in_the_window(desk: Desk, scenario: Scenario):
     desk.press("Space")
     desk.click(screen._view.world_rect(7).center)
     steps = worlds.steps  # the step that was going on has ended, as a world could be taken out
-    zoom = desk.app.top
-    assert isinstance(zoom, WorldScreen)
+    zoom = desk.top(WorldScreen)
     assert "World 7" in zoom.facts()
     assert "F7 race it" not in zoom.hints()
     desk.press("Left", "N")
@@ -86,9 +84,8 @@ def test_a_batch_in_the_window(desk: Desk, scenario: Scenario):
     desk.press("Escape")
     assert desk.app.top is screen
     if not zoom.frame.outcome:
-        assert row_digest(worlds._env.snapshot(7), scenario.types) == row_digest(
-            row, scenario.types
-        )
+        kept = worlds._env.snapshot(7)
+        assert row_digest(kept, scenario.types) == row_digest(row, scenario.types)
     assert worlds.steps == steps
     desk.press("D", "S")
     chosen = screen._selected
@@ -125,7 +122,7 @@ def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: 
     process.send_state()
     process.send(CurvePoint(0.5, 1.0, 20.0, 100.0))
     shown = far.latest_snapshot()
-    assert shown is not None
+    assert shown
     assert (shown.codes == worlds._make_snapshot().codes).all()
     assert far.curves[-1].success == 0.5
     desk.app.push(BatchScreen(desk.app, far, "learning"))

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.ui.screens.game_screen import GameScreen
-from gv_engine.ui.screens.replay import CompareScreen
+from gv_engine.ui.screens.play import PlayScreen
+from gv_engine.ui.screens.replay import CompareScreen, ReplayScreen
 from tests.desk import Desk, playing
 from tests.session.test_flowing import ALGEBRA, LEVEL, RULES, edit
 
@@ -21,6 +21,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "level"
 
 
+@pytest.fixture
+def screen(desk: Desk, folder: Path) -> PlayScreen:
+    """Three steps to the right, and one turn."""
+    screen = playing(desk, str(folder))
+    desk.press("Up", "Up", "Up", "Right")
+    return screen
+
+
 def saved(desk: Desk, file: Path, old: str, new: str) -> None:
     """Save a file, and let the window notice."""
     edit(file, old, new)
@@ -28,17 +36,14 @@ def saved(desk: Desk, file: Path, old: str, new: str) -> None:
     desk.look()
 
 
-def test_a_saved_rule_marks_the_first_step_that_differs(desk: Desk, folder: Path):
-    screen = playing(desk, str(folder))
-    desk.press("Up", "Up", "Up", "Right")
+def test_a_saved_rule_marks_the_first_step_that_differs(
+    desk: Desk, folder: Path, screen: PlayScreen
+):
     before = desk.look().copy()
     saved(desk, folder / "rules.py", "== 3", "== 4")
-    assert screen.game.difference is not None
-    assert screen.game.difference.step == 2
     assert (screen.game.position, screen.game.length) == (4, 4)
     assert screen._difference_text() == "from step 2 on: reward 0, was +1 (pay)"
-    marked = desk.look().copy()
-    assert (marked != before).any()
+    assert (desk.look() != before).any()
     desk.press("Ctrl+Home")
     assert (screen.game.position, screen.frame.reward) == (2, -0.5)
     saved(desk, folder / "rules.py", "== 4", "== 3")
@@ -54,8 +59,7 @@ def test_before_and_after_are_compared(desk: Desk, folder: Path):
     places = screen._layout
     assert screen.stage._differing_cells == [(1, 3)]  # type: ignore[attr-defined]
     desk.press("Ctrl+B")
-    top = desk.app.top
-    assert isinstance(top, CompareScreen)
+    top = desk.top(CompareScreen)
     assert (top.frame.agent[2], screen.frame.agent[2]) != (3, 1)
     assert top._layout == places  # the board stays where it is
     assert top._difference_text() == "Before, step 3: agent looks right, looked backward"
@@ -71,36 +75,27 @@ def test_before_and_after_are_compared(desk: Desk, folder: Path):
     assert screen.game.length == 4
 
 
-def test_the_mark_and_the_buttons_are_clicked(desk: Desk, folder: Path):
-    screen = playing(desk, str(folder))
-    desk.press("Up", "Up", "Up", "Right")
+def test_the_mark_and_the_buttons_are_clicked(desk: Desk, folder: Path, screen: PlayScreen):
     saved(desk, folder / "rules.py", "== 3", "== 4")
-    at = screen._layout
-    assert at is not None
-    bar = at.controls.inflate(-desk_line(desk), 0)
-    desk.click((bar.x + bar.w // 2, at.controls.y + 4))
+    at, painter = screen._layout, desk.app._painter
+    assert at
+    assert painter
+    desk.click((at.controls.centerx, at.controls.y + 4))
     assert screen.game.position == 2
     for x in range(at.controls.x, at.controls.right, 8):
-        desk.click((x, at.controls.bottom - desk_line(desk)))
+        desk.click((x, at.controls.bottom - painter.line_height))
         if isinstance(desk.app.top, CompareScreen):
             return
     pytest.fail("no button leads to how it was")
 
 
-def desk_line(desk: Desk) -> int:
-    painter = desk.app._painter
-    assert painter is not None
-    return painter.line_height
-
-
-def test_where_the_game_ends_now_the_end_from_before_can_be_seen(desk: Desk, folder: Path):
-    screen = playing(desk, str(folder))
-    desk.press("Up", "Up", "Up", "Right")
+def test_where_the_game_ends_now_the_end_from_before_can_be_seen(
+    desk: Desk, folder: Path, screen: PlayScreen
+):
     saved(desk, folder / "scenario.yaml", "terminating", "max_steps: 2\nterminating")
     assert (screen.game.length, screen.frame.outcome) == (2, "truncated")
     desk.press("Ctrl+B", "End")
-    top = desk.app.top
-    assert isinstance(top, CompareScreen)
+    top = desk.top(CompareScreen)
     assert top.game.position == 4
     assert top._difference_text() == "Before, step 4: the game has other steps now"
     desk.press("Escape")
@@ -109,9 +104,7 @@ def test_where_the_game_ends_now_the_end_from_before_can_be_seen(desk: Desk, fol
     assert (screen.game.position, screen.game.length) == (4, 4)
 
 
-def test_a_failing_rule_is_told_with_its_step(desk: Desk, folder: Path):
-    screen = playing(desk, str(folder))
-    desk.press("Up", "Up", "Up", "Right")
+def test_a_failing_rule_is_told_with_its_step(desk: Desk, folder: Path, screen: PlayScreen):
     fails = 'passes."""\n    if w.steps == 2:\n        1 / 0'
     saved(desk, folder / "rules.py", 'passes."""', fails)
     assert screen.error_text.startswith("Still as before: step 3: rules.py:13: ZeroDivision")
@@ -124,15 +117,13 @@ def test_a_failing_rule_is_told_with_its_step(desk: Desk, folder: Path):
 def test_a_replay_flows_while_it_is_watched(desk: Desk, folder: Path):
     playing(desk, str(folder))
     desk.press("Up", "Up", "Up", "Ctrl+S", "F6")
-    screen = desk.app.top
-    assert isinstance(screen, GameScreen)
+    screen = desk.top(ReplayScreen)
     desk.press("End")
     saved(desk, folder / "rules.py", "== 3", "== 4")
-    assert screen.game.difference is not None
-    assert screen.game.difference.step == 2
-    assert screen.game.position == 3
+    assert screen.game.difference
+    assert (screen.game.difference.step, screen.game.position) == (2, 3)
     desk.press("Ctrl+B")
-    assert isinstance(desk.app.top, CompareScreen)
+    desk.top(CompareScreen)
     edit(folder / "rules.py", "== 4", "== 3")
     desk.wait(1)
     assert desk.app.top is screen
@@ -149,8 +140,7 @@ def test_algebra_flows_too(desk: Desk, tmp_path: Path):
     assert screen._difference_text() == "from step 1 on: reward -3, was -0.01 (spend time)"
     saved(desk, file, "max_moves: 9", "max_moves: 9\ndifficulty: hard")
     desk.press("Ctrl+B")
-    assert isinstance(desk.app.top, CompareScreen)
-    assert "expression" in desk.app.top._difference_text()
+    assert "expression" in desk.top(CompareScreen)._difference_text()
 
 
 @pytest.mark.parametrize("size", [(400, 300), (1280, 800), (640, 900)])
@@ -161,7 +151,7 @@ def test_what_is_told_has_a_place_in_every_window(folder: Path, size: tuple[int,
     bare = desk.look().copy()
     saved(desk, folder / "rules.py", "== 3", "== 4")
     at = screen._layout
-    assert at is not None
+    assert at
     told = np.s_[at.controls.y : at.controls.bottom, at.controls.x : at.controls.right]
     assert (desk.look()[told] != bare[told]).any()
     assert at.stage.h >= size[1] // 8

@@ -3,6 +3,7 @@ screen; then what was made, by the other commands."""
 
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from gv_engine.editor.map_model import MapCell
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens.edit import EditScreen
-from gv_engine.ui.screens.start import StartScreen
 from tests.player import Player, started
 from tests.screen import Screen, until
 
@@ -40,6 +40,18 @@ success_function: reach_exit
 """
 
 
+VAULT = """\
+map: |
+  #########
+  #>..#...#
+  #...#...#
+  #...D...#
+  ###.#...#
+  #.K.#..E#
+  #########
+"""
+
+
 class Hand:
     """Somebody with a mouse, who knows from the twin where cells are."""
 
@@ -51,9 +63,7 @@ class Hand:
 
     def at(self, cell: MapCell) -> tuple[str, str]:
         self.twin.look()
-        screen = self.twin.app.top
-        assert isinstance(screen, EditScreen)
-        x, y = screen.drawing.cell_rect(cell).center
+        x, y = self.twin.top(EditScreen).drawing.cell_rect(cell).center
         return str(self.x + x), str(self.y + y)
 
     def clicks(self, *cells: MapCell, button: str = "1") -> None:
@@ -77,25 +87,15 @@ class Hand:
 
 def keys(player: Player, *names: str) -> None:
     """Press keys in the window alone."""
-    twin, player.desk = player.desk, Nobody()  # type: ignore[assignment]  # it presses as well
+    twin, player.desk = player.desk, Mock()  # it presses as well
     player.presses(*names)
     player.desk = twin
-
-
-class Nobody:
-    """Whom no key reaches."""
-
-    def press(self, *names: str) -> None:
-        pass
-
-    def type(self, text: str) -> None:
-        pass
 
 
 def types(player: Player, text: str) -> None:
     """Type in the window alone, once the question is read: what comes with it is not meant."""
     time.sleep(0.5)
-    twin, player.desk = player.desk, Nobody()  # type: ignore[assignment]  # it types as well
+    twin, player.desk = player.desk, Mock()  # it types as well
     player.types(text)
     player.desk = twin
 
@@ -104,7 +104,7 @@ def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
     screen: Screen, folder: Path
 ):
     with started(screen, folder, "edit") as player:
-        player.desk.app.push(StartScreen(player.desk.app))
+        player.desk.start()
         player.desk.app.edit_new_level("blank")
         hand = Hand(player)
         until(lambda: len(np.unique(player.picture())) > 50, "the choice of starters")
@@ -114,12 +114,9 @@ def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
         hand.drags((0, 0), (3, 4), (6, 8))  # a room
         keys(player, "T", "T")
         hand.drags((1, 4), (2, 4), (3, 4), (4, 4), (5, 4))  # a wall
-        keys(player, "RightBracket")
-        hand.clicks((5, 7))  # the exit
-        keys(player, "RightBracket")
-        hand.clicks((3, 4))  # the door
-        keys(player, "RightBracket")
-        hand.clicks((5, 2))  # the key
+        for cell in ((5, 7), (3, 4), (5, 2)):  # the exit, the door, the key
+            keys(player, "RightBracket")
+            hand.clicks(cell)
         keys(player, *["LeftBracket"] * 4)
         hand.clicks((1, 1))  # the agent
         until(lambda: hand.sees(DARK.gain), "that it can be won")
@@ -139,16 +136,7 @@ def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
         until(file.exists, "the file")
         assert player.leaves() == ""
     text = file.read_text("utf-8")
-    rows = [
-        "#########",
-        "#>..#...#",
-        "#...#...#",
-        "#...D...#",
-        "###.#...#",
-        "#.K.#..E#",
-        "#########",
-    ]
-    assert "map: |\n" + "".join(f"  {row}\n" for row in rows) in text
+    assert VAULT in text
     assert "mission: {text: open the door}\n" in text
     assert "# What a step does, in this order.\n" in text
     assert main(["check", str(file)]) == 0
@@ -162,7 +150,7 @@ def test_a_file_keeps_its_comments(screen: Screen, folder: Path):
     file = folder / "cave.yaml"
     file.write_text(COMMENTED, "utf-8")
     with started(screen, folder, "edit", str(file)) as player:
-        player.desk.app.push(StartScreen(player.desk.app))
+        player.desk.start()
         player.desk.app.edit(str(file))
         hand = Hand(player)
         until(lambda: len(np.unique(player.picture())) > 50, "the level")

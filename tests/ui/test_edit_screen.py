@@ -2,10 +2,10 @@
 
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from gv_engine.editor.document import STARTERS
 from gv_engine.editor.map_model import MapCell
 from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
@@ -19,13 +19,12 @@ from tests.desk import Desk, playing
 pytestmark = pytest.mark.window
 
 
-def editing(desk: Desk, starter: str = "keydoor") -> EditScreen:
-    """The editor with a new level."""
-    desk.app.push(StartScreen(desk.app))
-    desk.app.edit_new_level(starter)
+def editing(desk: Desk, level: str = "keydoor") -> EditScreen:
+    """The editor with a new level, or one that is there."""
+    desk.start()
+    (desk.app.edit_new_level if level in STARTERS else desk.app.edit)(level)
     desk.look()
-    assert isinstance(desk.app.top, EditScreen)
-    return desk.app.top
+    return desk.top(EditScreen)
 
 
 def place(screen: EditScreen, cell: MapCell) -> tuple[int, int]:
@@ -34,17 +33,16 @@ def place(screen: EditScreen, cell: MapCell) -> tuple[int, int]:
     return int(x), int(y)
 
 
-def on_top(desk: Desk, kind: type) -> bool:
-    """Whether the screen that has the keys is of a kind."""
-    return isinstance(desk.app.top, kind)
+def choose(desk: Desk, label: str, *keys: str) -> None:
+    """Choose a row of the menu or form on top, and press keys there."""
+    menu = desk.top(Menu)
+    menu.chosen = [row.label for row in menu.rows()].index(label)
+    desk.press(*(keys or ["Return"]))
 
 
-def choose(desk: Desk, label: str) -> None:
-    """Choose a row of the menu on top."""
-    menu = desk.app.top
-    assert isinstance(menu, Menu)
-    labels = [row.label for row in menu.rows()]
-    menu.chosen = labels.index(label)
+def enter(desk: Desk, text: str) -> None:
+    """Type a text and press Enter."""
+    desk.type(text)
     desk.press("Return")
 
 
@@ -77,7 +75,7 @@ def test_keys_paint_too(desk: Desk):
     assert screen.work.map.rows[1:3] == ["#>####....#", "######....#"]
 
 
-def test_states_colours_and_ways_to_look(desk: Desk):
+def test_states_colours_and_ways_to_look_are_painted(desk: Desk):
     screen = editing(desk)
     screen.brushes.chosen = "Door"
     desk.press("S", "C", "C", "Down", "Right", "Right", "Space")
@@ -90,20 +88,15 @@ def test_states_colours_and_ways_to_look(desk: Desk):
 def test_tab_plays_and_comes_back(desk: Desk):
     screen = editing(desk)
     desk.press("Tab")
-    trial = desk.app.top
-    assert isinstance(trial, PlaytestScreen)
+    trial = desk.top(PlaytestScreen)
     desk.press("Up", "Up")
     assert trial.game.position == 2
     desk.press("I", "Tab")
     assert desk.app.top is screen
+    desk.press("Tab", "Ctrl+E")  # it is edited already
+    assert desk.app.top is screen
     desk.app.quit()
     assert not desk.app.sessions
-
-
-def test_the_level_that_is_tried_is_edited_already(desk: Desk):
-    screen = editing(desk)
-    desk.press("Tab", "Ctrl+E")
-    assert desk.app.top is screen
 
 
 def test_what_cannot_be_played_is_said(desk: Desk):
@@ -115,10 +108,9 @@ def test_what_cannot_be_played_is_said(desk: Desk):
 def test_faults_are_shown_one_after_the_other(desk: Desk):
     screen = editing(desk)
     screen.edit(lambda text: text.replace("K.#...E", "?.#..!E"))
-    desk.press("N")
-    assert screen.cursor == (5, 3)
-    desk.press("N")
-    assert screen.cursor == (5, 8)
+    for cell in ((5, 3), (5, 8)):
+        desk.press("N")
+        assert screen.cursor == cell
     assert screen._outlines()[5, 3] == "loss"
     desk.look()
 
@@ -128,22 +120,20 @@ def test_a_fault_opens_where_it_can_be_mended(desk: Desk):
     screen.edit(lambda text: text.replace("- turn_agent", "- turm").replace("200", "soon"))
     desk.look()
     screen.open_fault(1)
-    assert on_top(desk, RuleListScreen)
+    desk.top(RuleListScreen)
     desk.press("Delete", "Escape")
     assert "turm" not in screen.work.buffer.text
     screen.open_fault(0)
-    assert on_top(desk, FormScreen)
+    desk.top(FormScreen)
     desk.press("Return")
-    desk.type("90")
-    desk.press("Return")
+    enter(desk, "90")
     assert not screen.faults
 
 
 def test_a_new_level_is_saved_under_a_name(desk: Desk):
     screen = editing(desk)
     desk.press("Ctrl+S")
-    desk.type("vault")
-    desk.press("Return")
+    enter(desk, "vault")
     file = Path("vault.yaml").absolute()
     assert file.read_text() == screen.work.buffer.text
     assert (screen.work.title, desk.app.settings.recent[0]) == ("vault", str(file))
@@ -151,8 +141,7 @@ def test_a_new_level_is_saved_under_a_name(desk: Desk):
     assert file.read_text() == screen.work.buffer.text
     desk.press("Ctrl+Shift+S")
     Path("other.yaml").write_text("")
-    desk.type("other.yaml")
-    desk.press("Return")
+    enter(desk, "other.yaml")
     assert "is there already" in desk.app._note
     desk.press("Escape")
     assert desk.app.top is screen
@@ -162,10 +151,9 @@ def test_leaving_asks_for_what_is_not_saved(desk: Desk):
     screen = editing(desk)
     desk.press("Escape")
     choose(desk, "Leave the editor")
-    assert isinstance(desk.app.top, LeaveMenu)
+    desk.top(LeaveMenu)
     choose(desk, "Save and leave")
-    desk.type("kept")
-    desk.press("Return")
+    enter(desk, "kept")
     assert Path("kept.yaml").exists()
     assert isinstance(desk.app.screens[-1], StartScreen)
     assert screen not in desk.app.screens
@@ -200,7 +188,7 @@ def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk):
     screen._check_file()
     assert "saving asks which one stays" in desk.app._note
     desk.press("Ctrl+S")
-    assert on_top(desk, ConflictMenu)
+    desk.top(ConflictMenu)
     choose(desk, "Write mine over it")
     assert file.read_text() == screen.work.buffer.text
     assert desk.app.top is screen
@@ -209,29 +197,18 @@ def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk):
 def test_the_level_is_set_in_a_form(desk: Desk):
     screen = editing(desk)
     desk.press("F4")
-    form = desk.app.top
-    assert isinstance(form, FormScreen)
-    labels = [row.label for row in form.rows()]
-    form.chosen = labels.index("description")
-    desk.press("Return")
-    desk.type("Mine: take it")
-    desk.press("Return")
-    form.chosen = labels.index("mission")
-    desk.press("Return", "Return")
-    desk.type("open the door")
-    desk.press("Return", "Escape")
-    form.chosen = labels.index("max steps")
-    desk.press("Delete", "Return")
-    desk.type("soon")
-    desk.press("Return")
+    choose(desk, "description")
+    enter(desk, "Mine: take it")
+    choose(desk, "mission", "Return", "Return")
+    enter(desk, "open the door")
+    desk.press("Escape")
+    choose(desk, "max steps", "Delete", "Return")
+    enter(desk, "soon")
     assert screen.faults[0].place.path == "max_steps"
-    desk.look()
     desk.press("Z")
     said = screen.work.values
-    assert (said["description"], said["mission"]) == (
-        "Mine: take it",
-        {"text": "open the door"},
-    )
+    assert said["description"] == "Mine: take it"
+    assert said["mission"] == {"text": "open the door"}
     assert "max_steps" not in said
     assert not screen.faults
 
@@ -240,58 +217,42 @@ def test_what_is_in_a_cell_is_set_in_a_form(desk: Desk):
     screen = editing(desk)
     screen.cursor = (3, 5)
     desk.press("P")
-    form = desk.app.top
-    assert isinstance(form, FormScreen)
-    labels = [row.label for row in form.rows()]
-    form.chosen = labels.index("color")
-    desk.press("Right")
+    choose(desk, "color", "Right")
     thing = {"object": "Door", "state": "LOCKED", "color": "YELLOW"}
     assert screen.work.map.thing((3, 5)) != thing
-    form.chosen = labels.index("state")
-    desk.press("Left", "Z", "Z")
+    choose(desk, "state", "Left", "Z", "Z")
     assert screen.work.map.thing((3, 5)) == thing
 
 
 def test_parameters_are_set_in_the_form(desk: Desk):
-    desk.app.push(StartScreen(desk.app))
-    desk.app.edit("keydoor-9x9")
-    screen = desk.app.top
-    assert isinstance(screen, EditScreen)
+    screen = editing(desk, "keydoor-9x9")
     desk.press("F4", "Return")
-    desk.type("7")
-    desk.press("Return")
+    enter(desk, "7")
     assert "size: {default: 7, says" in screen.work.buffer.text
 
 
 def test_rules_are_added_ordered_and_set(desk: Desk):
     screen = editing(desk)
     desk.press("F3")
-    assert on_top(desk, RuleListScreen)
+    desk.top(RuleListScreen)
     desk.press("A")
-    desk.type("use up")
-    desk.press("Return")
-    form = desk.app.top
-    assert isinstance(form, FormScreen)
+    enter(desk, "use up")
+    desk.top(FormScreen)
     desk.press("Right", "Escape", "Shift+Up", "Shift+Up")
-    listed = [rule if isinstance(rule, str) else rule["name"] for rule in _happens(screen)]
-    assert listed == ["move_agent", "turn_agent", "use_up", "actuate_door", "pickndrop"]
+
+    def names() -> list[str]:
+        rules = screen.work.values["transition_functions"]
+        return [rule if isinstance(rule, str) else rule["name"] for rule in rules]
+
+    assert names() == ["move_agent", "turn_agent", "use_up", "actuate_door", "pickndrop"]
     desk.press("Delete")
-    assert len(_happens(screen)) == 4
+    assert len(names()) == 4
     desk.press("Z")
-    assert len(_happens(screen)) == 5
-
-
-def _happens(screen: EditScreen) -> list[Any]:
-    found: list[Any] = screen.work.values["transition_functions"]
-    return found
+    assert len(names()) == 5
 
 
 def test_a_level_that_rules_make_can_become_a_map(desk: Desk):
-    desk.app.push(StartScreen(desk.app))
-    desk.app.edit("keydoor-7x7")
-    screen = desk.app.top
-    assert isinstance(screen, EditScreen)
-    desk.look()
+    screen = editing(desk, "keydoor-7x7")
     assert not screen.has_map
     desk.press("Space")
     assert "no map to paint on" in desk.app._note
@@ -304,18 +265,17 @@ def test_a_level_that_rules_make_can_become_a_map(desk: Desk):
 
 
 def test_levels_are_edited_from_where_they_are_chosen_and_played(desk: Desk):
-    desk.app.push(StartScreen(desk.app))
-    desk.look()
+    desk.start()
     desk.type("ice")
     desk.press("Ctrl+E")
-    assert on_top(desk, EditScreen)
+    desk.top(EditScreen)
     desk.back_to_start()
     desk.press("Ctrl+N")
-    assert on_top(desk, StarterMenu)
+    desk.top(StarterMenu)
     desk.press("Escape")
     playing(desk, "ice")
     desk.press("Ctrl+E")
-    assert on_top(desk, EditScreen)
+    desk.top(EditScreen)
     desk.back_to_start()
     desk.app.play("mathy-poly-simplify-easy", 0)
     desk.press("Ctrl+E")
@@ -350,52 +310,36 @@ def test_large_levels_are_seen_in_parts(desk: Desk):
     assert screen.work.map.thing((58, 77)) == {"object": "Wall"}
 
 
-def form_row(desk: Desk, label: str) -> None:
-    """Choose a row of the form on top, and press Enter."""
-    form = desk.app.top
-    assert isinstance(form, FormScreen)
-    form.chosen = [row.label for row in form.rows()].index(label)
-    desk.press("Return")
-
-
 def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk):
     screen = editing(desk)
     desk.press("F4")
-    form_row(desk, "state space")
-    form_row(desk, "colors")
-    form_row(desk, "PURPLE")
+    for row in ("state space", "colors", "PURPLE"):
+        choose(desk, row)
     usual = ["NONE", "RED", "GREEN", "BLUE", "YELLOW"]
     assert screen.work.values["state_space"]["colors"] == [*usual, "PURPLE"]
-    form_row(desk, "PURPLE")
+    choose(desk, "PURPLE")
     assert screen.work.values["state_space"]["colors"] == usual
     desk.press("Escape", "Escape")
-    form_row(desk, "symmetries")
-    form_row(desk, "turn")
-    form_row(desk, "mirror")
+    for row in ("symmetries", "turn", "mirror"):
+        choose(desk, row)
     desk.press("Escape")
     assert screen.work.values["symmetries"] == ["turn", "mirror"]
-    form_row(desk, "place")
-    form_row(desk, "Add one")
-    form_row(desk, "1")
-    form_row(desk, "object")
+    for row in ("place", "Add one", "1", "object"):
+        choose(desk, row)
     desk.press("Right", "Escape", "A", "Delete", "Escape")
     assert screen.work.values["place"] == [{"object": "Wall"}]
-    form_row(desk, "objects")
-    form_row(desk, "Add one")
+    choose(desk, "objects")
+    choose(desk, "Add one")
     desk.type("Gate")
     desk.press("Return", "Return")
-    form_row(desk, "states")
+    choose(desk, "states")
     desk.type("[CLOSED, OPEN]")
     desk.press("Return", "Escape", "Escape")
     assert screen.work.values["objects"] == {"Gate": {"states": ["CLOSED", "OPEN"]}}
-    form_row(desk, "observation function")
-    form_row(desk, "name")
-    said = screen.work.values["observation_function"]
-    assert list(said) == ["name", "area"]
-    desk.look()
-    for _ in range(40):  # what is undone below an open form
-        desk.press("Z")
-        desk.look()
+    choose(desk, "observation function")
+    choose(desk, "name")
+    assert list(screen.work.values["observation_function"]) == ["name", "area"]
+    desk.press(*["Z"] * 40)  # what is undone below an open form
 
 
 def test_parts_of_lists_are_moved(desk: Desk):
@@ -403,8 +347,7 @@ def test_parts_of_lists_are_moved(desk: Desk):
     text = screen.work.buffer.text
     screen.edit(lambda _: f"{text}place: [{{object: Wall}}, {{object: Key}}]\n")
     desk.press("F4")
-    form_row(desk, "place")
+    choose(desk, "place")
     desk.press("Down", "Shift+Up", "Shift+Up")
     assert [each["object"] for each in screen.work.values["place"]] == ["Key", "Wall"]
-    assert isinstance(desk.app.top, FormScreen)
-    assert desk.app.top.chosen == 0
+    assert desk.top(FormScreen).chosen == 0

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +17,10 @@ from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing import sprites as lettering
 from gv_engine.ui.drawing import sprites as system_fonts
 from gv_engine.ui.drawing.recording import MIN_SIZE, FrameRenderer
-from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.drawing.stage import ScreenLayout, lay_out_screen
+from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.stage import lay_out_screen
 from gv_engine.ui.drawing.widgets import line_height
-
-SHEET = SpriteSheet()
+from tests.ui.test_sprites import SHEET, gray, pixels
 
 
 def a_frame(height: int = 9, width: int = 9, view: tuple[int, int] = (7, 7)) -> Frame:
@@ -48,17 +48,6 @@ def a_frame(height: int = 9, width: int = 9, view: tuple[int, int] = (7, 7)) -> 
     )
 
 
-def pixels(surface: pygame.Surface) -> NDArray[np.int64]:
-    """(height, width, 3)"""
-    return pygame.surfarray.array3d(surface).swapaxes(0, 1).astype(int)
-
-
-def gray(surface: pygame.Surface) -> NDArray[np.float64]:
-    """(height, width), 0 to 255: what a picture is to someone who sees no colours."""
-    luma: NDArray[np.float64] = pixels(surface) @ np.array([0.299, 0.587, 0.114])
-    return luma
-
-
 def draw_grid(
     grid: NDArray[np.uint8],
     cell: int,
@@ -78,8 +67,7 @@ def draw_grid(
 def test_every_cell_shows_its_object():
     grid = np.zeros((4, 5, 3), np.uint8)
     grid[..., 0] = 2
-    grid[0, 4] = (3, 0, 0)
-    grid[3, 1] = (5, 1, 2)
+    grid[0, 4], grid[3, 1] = (3, 0, 0), (5, 1, 2)
     seen = np.ones((4, 5), np.bool_)
     seen[3] = False
     found = pixels(draw_grid(grid, 20, seen))
@@ -122,16 +110,9 @@ def test_views_side_by_side():
 @pytest.mark.slow
 def test_pictures_need_no_display():
     code = (
-        "import sys, numpy as np\n"
-        "from gv_engine.rules.objects import Frame\n"
-        "from gv_engine.ui.drawing.recording import FrameRenderer\n"
-        "from gv_engine.ui.drawing.sprites import SpriteSheet, pygame\n"
-        "from gv_engine.domains.grid.board import GridRenderer\n"
-        "grid = np.full((3, 3, 3), 2, np.uint8)\n"
-        "frame = Frame('', grid, (1, 1, 0), (0, 0, 0), grid[..., 0] == 2, grid, (2, 1))\n"
-        "surface = pygame.Surface((400, 300))\n"
-        "FrameRenderer('').draw(surface, frame)\n"
-        "GridRenderer(SpriteSheet()).draw(frame)\n"
+        "from tests.ui.test_frame_renderer import *\n"
+        "picture(a_frame())\n"
+        "GridRenderer(SHEET).draw(a_frame())\n"
         "print(pygame.display.get_init())\n"
     )
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
@@ -152,7 +133,7 @@ def picture(frame: Frame, size: tuple[int, int] = (1000, 640)) -> NDArray[np.int
     return pixels(surface)
 
 
-UGLY = {
+UGLY: dict[str, Any] = {
     "title": "A very long title " * 40,
     "message": "and a message " * 40,
     "action": "AN_ACTION_" * 20,
@@ -170,51 +151,43 @@ UGLY = {
 )
 @pytest.mark.parametrize("grid", [(1, 1), (9, 9), (64, 64), (1, 300)], ids=str)
 def test_every_frame_is_drawn_at_every_size(size: tuple[int, int], grid: tuple[int, int]):
-    for frame in (a_frame(*grid), replace(a_frame(*grid), **UGLY)):  # type: ignore[arg-type]
+    for frame in (a_frame(*grid), replace(a_frame(*grid), **UGLY)):
         assert picture(frame, size).shape == (size[1], size[0], 3)
 
 
-def parts(size: tuple[int, int]) -> ScreenLayout:
-    return lay_out_screen(pygame.Rect(0, 0, *size), line_height(size, 1), False, 0, 0)
-
-
 @pytest.mark.parametrize(
-    ("change", "where"),
+    ("was", "change", "where"),
     [
-        ({"item": (6, 0, 1)}, {"panel"}),
-        ({"action": "TURN_LEFT"}, {"panel"}),
-        ({"steps": 13}, {"panel"}),
-        ({"total": 1.0}, {"panel"}),
-        ({"terms": {"living_reward": 0.0}}, {"panel"}),
-        ({"ending": "Well done!"}, {"panel"}),
-        ({"message": "A note"}, {"panel"}),
-        ({"agent": (2, 3, 0)}, {"stage"}),
-        ({"seen": np.ones((9, 9), np.bool_)}, {"stage"}),
-        ({"observer": (3, 3)}, {"stage"}),
+        ({}, {"item": (6, 0, 1)}, "panel"),
+        ({}, {"action": "TURN_LEFT"}, "panel"),
+        ({}, {"steps": 13}, "panel"),
+        ({}, {"total": 1.0}, "panel"),
+        ({}, {"terms": {"living_reward": 0.0}}, "panel"),
+        ({}, {"ending": "Well done!"}, "panel"),
+        ({"ending": "The wrong exit"}, {"ending": "Time is up"}, "panel"),
+        ({}, {"message": "A note"}, "panel"),
+        ({}, {"agent": (2, 3, 0)}, "stage"),
+        ({}, {"seen": np.ones((9, 9), np.bool_)}, "stage"),
+        ({}, {"observer": (3, 3)}, "stage"),
     ],
     ids=str,
 )
-def test_what_changes_is_shown_in_its_place(change: dict[str, object], where: set[str]):
-    changed = replace(a_frame(), **change)  # type: ignore[arg-type]
-    differs = (picture(a_frame()) != picture(changed)).any(2)
+def test_what_changes_is_shown_in_its_place(was: Any, change: Any, where: str):
+    before, after = (picture(replace(a_frame(), **looks)) for looks in (was, change))
+    differs = (before != after).any(2)
+    parts = lay_out_screen(pygame.Rect(0, 0, 1000, 640), line_height((1000, 640), 1), False, 0, 0)
     found = {
         name
-        for name, rect in parts((1000, 640))._asdict().items()
+        for name, rect in parts._asdict().items()
         if differs[rect.y : rect.bottom, rect.x : rect.right].any()
     }
-    assert found == where
-
-
-def test_the_two_endings_differ():
-    endings = [picture(replace(a_frame(), ending=end)) for end in ("The wrong exit", "Time is up")]
-    assert (endings[0] != endings[1]).any()
+    assert found == {where}
 
 
 def test_small_pictures_are_shrunk_ones():
-    width, height = MIN_SIZE
     whole = pygame.Surface(MIN_SIZE, 0, 32)
     FrameRenderer("Key and door").draw(whole, a_frame())
-    half = pygame.transform.smoothscale(whole, (width // 2, height // 2))
+    half = pygame.transform.smoothscale_by(whole, 0.5)
     assert np.array_equal(picture(a_frame(), half.get_size()), pixels(half))
 
 

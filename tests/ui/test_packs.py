@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,24 +25,33 @@ from gv_engine.ui.screens.start import PackCard, PackScreen, StartScreen
 from gv_engine.ui.settings import Progress, Settings, progress_file, unfinished_file
 from gv_engine.ui.terminal.play import TerminalGame
 from tests.desk import Desk, playing
+from tests.ui.test_terminal import said
 
 pytestmark = pytest.mark.window
 
 
-def played(desk: Desk) -> PlayScreen:
-    assert isinstance(desk.app.top, PlayScreen)
-    return desk.app.top
+Pastes = Callable[[str], None]
+
+
+@pytest.fixture
+def paste(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Pastes:
+    """Pastes a line into the start screen."""
+
+    def pastes(line: str) -> None:
+        monkeypatch.setattr(menu_module, "paste_from_clipboard", lambda: line)
+        desk.start()
+        desk.press("Ctrl+V")
+
+    return pastes
 
 
 def test_somebody_new_is_led_from_level_to_level(desk: Desk):
-    start = StartScreen(desk.app)
-    desk.app.push(start)
-    desk.look()
+    start = desk.start()
     tutorial = start._placed_cards[0].card
     assert isinstance(tutorial, PackCard)
     assert tutorial.title == "tutorial"
     desk.press("Return", "Return")
-    screen = played(desk)
+    screen = desk.top(PlayScreen)
     assert screen.game.title == "tutorial-1"
     assert "Press Up to go ahead" in screen._instructions
     assert screen.stage.view == "state"
@@ -58,8 +68,7 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
     desk.press("Shift+N")
     assert screen.stage.view == "state"
     desk.app.pop()
-    pack = desk.app.top
-    assert isinstance(pack, PackScreen)
+    pack = desk.top(PackScreen)
     desk.look()
     assert pack.chosen == 1
     assert tutorial.levels[0].text == "Solved in 4 steps, par 4"
@@ -69,16 +78,14 @@ def test_somebody_new_is_led_from_level_to_level(desk: Desk):
 
 
 def test_who_goes_on_to_the_next_pack_comes_back_to_it(desk: Desk):
-    desk.app.push(StartScreen(desk.app))
-    desk.look()
+    desk.start()
     desk.press("Return", "Return", "N", "N", "N", "N", "N", "N")
-    screen = played(desk)
+    screen = desk.top(PlayScreen)
     assert screen.game.title == "puzzles-easy-1"
     assert "Par 6" in screen.facts()
     assert desk.app.settings.recent[0] == "puzzles-easy"
     desk.app.pop()
-    pack = desk.app.top
-    assert isinstance(pack, PackScreen)
+    pack = desk.top(PackScreen)
     assert pack.title == "puzzles-easy"
     desk.press("Escape")
     desk.type("stepping")
@@ -111,9 +118,9 @@ def test_a_level_that_was_left_goes_on_the_next_time(desk: Desk, tmp_path: Path,
     desk.back_to_start()
     again = Desk()
     again.app.settings.recent = desk.app.settings.recent
-    again.app.push(StartScreen(again.app))
+    again.start()
     again.app.resume_game(unfinished_file())
-    game = played(again).game
+    game = again.top(PlayScreen).game
     assert (game.title, game.position) == (source.replace(".yaml", "").replace("#", "-"), 1)
 
 
@@ -185,63 +192,44 @@ def test_no_mark_is_lost_but_where_a_file_is_damaged(
 
 def test_the_terminal_marks_and_goes_on_too(desk: Desk):
     screen = TerminalGame(Session(load_playable("tutorial#1"), 0), Settings(), Bindings())
-    text = "\n".join(line.plain for line in screen.lines(100, 30))
-    assert "Press Up to go" in text
-    for key in ("Up", "Up", "Up", "Up"):
-        screen.press(key)
-    assert "par 4" in "\n".join(line.plain for line in screen.lines(100, 30))
+    assert "Press Up to go" in said(screen, width=100)
+    assert "par 4" in said(screen, *["Up"] * 4, width=100)
     assert [*Progress().fewest.values()] == [4]
     assert progress_file().is_file()
     screen.press("Return")
     assert screen.game.title == "tutorial-2"
 
 
-def test_a_game_goes_on_elsewhere_from_a_line_of_text(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    clipboard: list[str] = []
-
-    def copied(text: str) -> str:
-        clipboard.append(text)
-        return ""
-
-    monkeypatch.setattr(game_screen, "copy_to_clipboard", copied)
-    monkeypatch.setattr(menu_module, "paste_from_clipboard", lambda: clipboard[-1])
+def test_a_game_goes_on_elsewhere_from_a_line_of_text(
+    desk: Desk, paste: Pastes, monkeypatch: pytest.MonkeyPatch
+):
+    copied: list[str] = []
+    monkeypatch.setattr(game_screen, "copy_to_clipboard", copied.append)
     screen = playing(desk, "keydoor-5x5", seed=200)
     desk.press("Left", "Right", "Up", "Ctrl+C")
-    desk.back_to_start()
-    desk.press("Ctrl+V")
-    again = played(desk).game
+    (line,) = copied
+    paste(line)
+    again = desk.top(PlayScreen).game
     assert (again.title, again.seed, again.position) == ("keydoor-5x5", 200, 3)
     assert again.state() == screen.game.state()
-    desk.back_to_start()
-    for wrong in (clipboard[0][:-9], "gv:", "gv:!!!!", clipboard[0][:40] + "A" + clipboard[0][41:]):
-        clipboard.append(wrong)
-        desk.press("Ctrl+V")
+    for wrong in (line[:-9], "gv:", "gv:!!!!", line[:40] + "A" + line[41:]):
+        desk.app._note = ""
+        paste(wrong)
         assert isinstance(desk.app.top, StartScreen)
         assert desk.app._note
 
 
-@pytest.mark.parametrize("source", ["own.yaml", "own.yaml#2", "keyed.yaml"])
-def test_a_level_of_ones_own_comes_along_in_the_line(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
-):
-    (tmp_path / "own.yaml").write_text(
-        "extends: lava\nlevels: [{map: '>.E'}, {map: '>..E'}]\n"
-        if "#" in source
-        else "extends: lava\nmap: '>..E'\n"
-    )
-    (tmp_path / "keyed.yaml").write_text("extends: keydoor-5x5\ndescription: Mine.\n")
-    line = Session(load_playable(str(tmp_path / source)), 4).replay().to_line()
-    for file in tmp_path.glob("*.yaml"):
-        file.unlink()
-    monkeypatch.setattr(menu_module, "paste_from_clipboard", lambda: line)
-    desk.app.push(StartScreen(desk.app))
-    desk.press("Ctrl+V")
-    game = played(desk).game
+def test_a_level_of_ones_own_comes_along_in_the_line(desk: Desk, tmp_path: Path, paste: Pastes):
+    file = tmp_path / "keyed.yaml"
+    file.write_text("extends: keydoor-5x5\ndescription: Mine.\n")
+    line = Session(load_playable(str(file)), 4).replay().to_line()
+    file.unlink()
+    paste(line)
+    game = desk.top(PlayScreen).game
     assert game.seed == 4
     desk.press("Up")
-    desk.back_to_start()
-    desk.press("Ctrl+V")  # it is known now
-    assert played(desk).game.title == game.title
+    paste(line)  # it is known now
+    assert desk.top(PlayScreen).game.title == game.title
     assert len(list((tmp_path / "data").rglob("*.yaml"))) == 1
 
 
@@ -250,43 +238,37 @@ def test_a_level_of_ones_own_comes_along_in_the_line(
     "value", ["{victim}", "../../../victim", "\0", "\ud800", "x" * 300, "CON", ""]
 )
 def test_a_line_touches_no_file_outside(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str, value: str
+    desk: Desk, tmp_path: Path, paste: Pastes, field: str, value: str
 ):
     victim = tmp_path / "victim"
     victim.mkdir()
     (victim / "level.yaml").write_text("mine")
-    game = Session(Scenario.load({"extends": "lava", "map": ">..E", "name": "level"}), 4)
-    replay = game.replay()
+    level = Scenario.load({"extends": "lava", "map": ">..E", "name": "level"})
+    replay = Session(level, 4).replay()
     changes = {field: value.format(victim=victim)}
-    line = replace(replay, scenario=replay.scenario._replace(**changes)).to_line()
-    monkeypatch.setattr(menu_module, "paste_from_clipboard", lambda: line)
     before = sorted(tmp_path.rglob("*"))
-    desk.app.push(StartScreen(desk.app))
-    desk.press("Ctrl+V")
+    paste(replace(replay, scenario=replay.scenario._replace(**changes)).to_line())
     assert isinstance(desk.app.top, StartScreen)
     assert desk.app._note
     assert (victim / "level.yaml").read_text() == "mine"
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_line_brings_no_python(desk: Desk, tmp_path: Path, paste: Pastes):
     folder = tmp_path / "cave"
     write_starter(folder)
     line = Session(load_playable(str(folder)), 4).replay().to_line()
     shutil.rmtree(folder)
-    monkeypatch.setattr(menu_module, "paste_from_clipboard", lambda: line)
-    desk.app.push(StartScreen(desk.app))
-    desk.press("Ctrl+V")
+    paste(line)
     assert isinstance(desk.app.top, StartScreen)
     assert "its text alone is not enough" in desk.app._note
     assert not list((tmp_path / "data").rglob("*.yaml"))
 
 
 def test_a_gamepad_leads_from_the_start_screen_through_levels_and_replays(desk: Desk):
-    desk.app.push(StartScreen(desk.app))
-    desk.look()
+    desk.start()
     desk.press("Pad A", "Pad A", *["Pad Up"] * 4)
-    screen = played(desk)
+    screen = desk.top(PlayScreen)
     assert screen.frame.success
     screen.save_replay()
     desk.press("Pad Start")
@@ -294,12 +276,10 @@ def test_a_gamepad_leads_from_the_start_screen_through_levels_and_replays(desk: 
 
     def choose(label: str) -> None:
         desk.press("Pad Back")
-        menu = desk.app.top
-        assert isinstance(menu, PauseMenu)
+        menu = desk.top(PauseMenu)
         labels = [row.label for row in menu.rows()]
-        for _ in range((labels.index(label) - menu.chosen) % len(labels)):
-            desk.press("Pad Down")
-        desk.press("Pad A")
+        down = (labels.index(label) - menu.chosen) % len(labels)
+        desk.press(*["Pad Down"] * down, "Pad A")
 
     choose("Inspector")
     assert screen.stage.side_panel
@@ -307,9 +287,8 @@ def test_a_gamepad_leads_from_the_start_screen_through_levels_and_replays(desk: 
     choose("Watch the replay that was saved")
     assert [type(screen) for screen in desk.app.screens[2:]] == [PlayScreen, ReplayScreen]
     desk.press("Pad Right", "Pad Back")
-    labels = [row.label for row in desk.app.top.rows()]  # type: ignore[attr-defined]
-    assert "Move forward" not in labels
-    assert "Pick up what is ahead" not in labels
+    labels = [row.label for row in desk.top(PauseMenu).rows()]
+    assert not {"Move forward", "Pick up what is ahead"} & {*labels}
     desk.press("Pad Back")
     choose("Another view")
     choose("Leave the replay")

@@ -68,30 +68,32 @@ def test_pictures_are_not_kept(tmp_path: Path, suffix: str):
     file.close(20)
 
 
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("suffix", FORMATS)
-@pytest.mark.parametrize("end", ["discarded", "failed", "empty"])
+@pytest.mark.parametrize("end", ["discarded", "failed", "failed at its end", "empty"])
 def test_nothing_is_left_of_what_is_not_finished(
-    tmp_path: Path, game: Session, suffix: str, end: str
+    tmp_path: Path, game: Session, suffix: str, end: str, monkeypatch: pytest.MonkeyPatch
 ):
     file = tmp_path / f"a{suffix}"
     file.write_text("old")
     recorder = Recorder(file, game.scenario)
-    if end != "empty":
+    if end == "empty":
+        recorder.close()
+    else:
         recorder.add(game.frame())
     if end == "discarded":
         recorder.discard()
-    elif end == "empty":
-        recorder.close()
-    else:
+    elif end == "failed":
         with pytest.raises(KeyboardInterrupt), recorder:
-            raise KeyboardInterrupt
+            interrupt()
+    elif end == "failed at its end":
+        monkeypatch.setattr(FORMATS[suffix], "close", interrupt)
+        with pytest.raises(KeyboardInterrupt), recorder:
+            pass
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(file.name, "old")]
-
-
-def record(game: Session, file: Path) -> None:
-    with Recorder(file, game.scenario) as recorder:
-        for frame in game.frames():
-            recorder.add(frame)
 
 
 @contextmanager
@@ -111,8 +113,10 @@ def small_disk(size: int) -> Iterator[None]:
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_a_full_disk_is_noticed(tmp_path: Path, game: Session, suffix: str):
     file = tmp_path / f"a{suffix}"
-    with small_disk(1000), pytest.raises(OSError, match=rf"^{file} cannot be written: [^\n]+$"):
-        record(game, file)
+    wrong = pytest.raises(OSError, match=rf"^{file} cannot be written: [^\n]+$")
+    with small_disk(1000), wrong, Recorder(file, game.scenario) as recorder:
+        for frame in game.frames():
+            recorder.add(frame)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -151,19 +155,3 @@ def test_levels_of_another_size_are_fitted_in(tmp_path: Path):
     assert pictures[1][10:60, 10:60].all(axis=2).mean() > 0.9
     assert not pictures[2][:12].any()
     assert pictures[2][13:57, 13:57].any()
-
-
-@pytest.mark.parametrize("suffix", list(FORMATS))
-def test_ctrl_c_while_the_end_is_written_leaves_nothing(
-    tmp_path: Path, game: Session, suffix: str, monkeypatch: pytest.MonkeyPatch
-):
-    def interrupted(file: object, count: int) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(FORMATS[suffix], "close", interrupted)
-    with (
-        pytest.raises(KeyboardInterrupt),
-        Recorder(tmp_path / f"a{suffix}", game.scenario, "state", cell=16) as recorder,
-    ):
-        recorder.add(game.frame())
-    assert not list(tmp_path.iterdir())

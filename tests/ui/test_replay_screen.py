@@ -12,7 +12,6 @@ from gv_engine.session.session import Session
 from gv_engine.ui import settings
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import ExportScreen, ReplayScreen
-from gv_engine.ui.screens.start import StartScreen
 from gv_engine.ui.settings import Settings, settings_file
 from tests.desk import Desk, playing, watching
 
@@ -32,10 +31,9 @@ def test_a_replay_is_watched(desk: Desk):
     assert screen.game.position == 3
     assert not screen._is_playing
     desk.press("Left", "Return")
-    assert isinstance(desk.app.top, PlayScreen)
-    assert desk.app.top.game.position == 2
+    assert desk.top(PlayScreen).game.position == 2
     desk.press("Left")
-    assert desk.app.top.game.length == 3
+    assert desk.top(PlayScreen).game.length == 3
     assert screen.game.length == 3
 
 
@@ -44,13 +42,11 @@ def test_a_replay_is_watched(desk: Desk):
 def test_export(desk: Desk, suffix: str):
     watching(desk, "TURN_LEFT", "MOVE_FORWARD", "TURN_LEFT")
     desk.press("E")
-    export = desk.app.top
-    assert isinstance(export, ExportScreen)
+    export = desk.top(ExportScreen)
     desk.app.settings.export_as = suffix
     desk.press("Return")
     while desk.app.top is export:
-        desk.look()
-        export.tick(0)
+        desk.wait(0)
     (file,) = settings.recording_folder().iterdir()
     assert file.suffix == suffix
     pictures = imageio.v3.imread(file)
@@ -73,11 +69,8 @@ def test_a_damaged_replay_is_a_card_that_says_so(desk: Desk):
     watching(desk, "TURN_LEFT")
     (file,) = settings.replay_folder().iterdir()
     file.write_bytes(file.read_bytes()[:-30])
-    start = StartScreen(desk.app)
-    desk.app.push(start)
-    desk.look()
-    while start.tick(0) is not None:
-        pass
+    start = desk.start()
+    desk.settle()
     (card,) = dict(start.sections())["Replays"]
     assert card.wrong
     with pytest.raises(ReplayError):
@@ -93,13 +86,8 @@ def test_what_was_exported_last_is_remembered(desk: Desk):
     chosen = Settings.load(settings_file())[0]
     assert (chosen.export_as, chosen.export_cell, chosen.export_speed) == (".gif", 24, 8)
     desk.press("E")
-    assert isinstance(desk.app.top, ExportScreen)
-    assert [row.value for row in desk.app.top.rows()][1:5] == [
-        "GIF animation",
-        "state",
-        "24 pixels",
-        "8 steps a second",
-    ]
+    values = [row.value for row in desk.top(ExportScreen).rows()][1:5]
+    assert values == ["GIF animation", "state", "24 pixels", "8 steps a second"]
 
 
 def test_names_of_any_kind_make_names_of_files(

@@ -17,47 +17,43 @@ pytestmark = pytest.mark.window
 
 
 def test_typing_finds_and_enter_plays(desk: Desk):
-    desk.app.push(StartScreen(desk.app))
-    desk.look()
+    desk.start()
     desk.type("door 7")
     desk.press("Return")
-    assert isinstance(desk.app.top, PlayScreen)
-    assert desk.app.top.game.title == "keydoor-7x7"
+    assert desk.top(PlayScreen).game.title == "keydoor-7x7"
     assert desk.app.settings.recent == ["keydoor-7x7"]
+    desk.back_to_start()
+    desk.look()
+    desk.press("Return")  # what was played comes first
+    assert desk.top(PlayScreen).game.title == "keydoor-7x7"
 
 
 def test_enter_plays_what_was_typed_before_it_is_seen(desk: Desk):
     desk.app.push(StartScreen(desk.app))
+    desk.dash_off("keydoor-", "Down", "Return")  # before the first picture
+    assert desk.top(PlayScreen).game.title == "keydoor-7x7"
+
+
+def test_enter_plays_what_was_typed_behind_what_is_seen(desk: Desk):
+    desk.start()
     desk.type("memory")
     desk.dash_off("-nine-rooms-13", "Return")
-    assert isinstance(desk.app.top, PlayScreen)
-    assert desk.app.top.game.title == "memory-nine-rooms-13x13"
-
-
-def test_who_types_before_the_first_picture_is_heard(desk: Desk):
-    desk.app.push(StartScreen(desk.app))
-    desk.dash_off("keydoor-", "Down", "Return")
-    assert isinstance(desk.app.top, PlayScreen)
-    assert desk.app.top.game.title == "keydoor-7x7"
+    assert desk.top(PlayScreen).game.title == "memory-nine-rooms-13x13"
 
 
 def test_every_scenario_is_there_once_and_has_a_thumbnail(desk: Desk):
-    start = StartScreen(desk.app)
-    desk.app.push(start)
+    start = desk.start()
     empty = desk.look().copy()
     cards = [card for _, cards in start.sections() for card in cards]
     assert sorted(card.title for card in cards) == sorted(list_playable_scenarios())
-    while start.tick(0) is not None:
-        pass
+    desk.settle()
     assert all(card.text and not card.wrong for card in cards)
     assert (desk.look() != empty).any()
 
 
 def test_what_is_not_installed_is_one_card(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "mathy_core", None)
-    start = StartScreen(desk.app)
-    desk.app.push(start)
-    desk.look()
+    start = desk.start()
     sections = {heading: list(cards) for heading, cards in start.sections()}
     (card,) = sections["Not installed"]
     assert card.title == "24 more levels"
@@ -70,13 +66,11 @@ def test_what_is_not_installed_is_one_card(desk: Desk, monkeypatch: pytest.Monke
 
 
 def test_arrows_walk_over_all_cards(desk: Desk):
-    start = StartScreen(desk.app)
-    desk.app.push(start)
-    desk.look()
+    start = desk.start()
     number = sum(len(cards) for _, cards in start.sections())
     seen = {start.chosen}
-    for key in ["Right"] * number:
-        desk.press(key)
+    for _ in range(number):
+        desk.press("Right")
         seen.add(start.chosen)
     assert seen == set(range(number))
     desk.press("Home", "Down", "Up")
@@ -85,28 +79,16 @@ def test_arrows_walk_over_all_cards(desk: Desk):
     assert start.chosen == number - 1
 
 
-def test_what_was_played_comes_first(desk: Desk):
-    playing(desk, "memory-5x5")
-    desk.back_to_start()
-    desk.look()
-    desk.press("Return")
-    assert isinstance(desk.app.top, PlayScreen)
-    assert desk.app.top.game.title == "memory-5x5"
-
-
 def test_files_here_and_elsewhere(desk: Desk, tmp_path: Path):
     write_starter(tmp_path / "cave")
     write_starter(tmp_path / "far" / "away")
     (tmp_path / "notes.yaml").write_text("nothing: to play\n")
-    start = StartScreen(desk.app)
-    desk.app.push(start)
+    start = desk.start()
     here = dict(start.sections())["In this folder"]
     assert [card.title for card in here] == ["cave"]
-    desk.look()
     desk.type(str(tmp_path / "far" / "away"))
     desk.press("Return")
-    assert isinstance(desk.app.top, PlayScreen)
-    assert desk.app.top.game.scenario.source == tmp_path / "far" / "away" / "scenario.yaml"
+    assert desk.top(PlayScreen).game.scenario.source == tmp_path / "far" / "away" / "scenario.yaml"
 
 
 def test_files_are_remembered_wherever_the_game_is_started(
@@ -119,21 +101,16 @@ def test_files_are_remembered_wherever_the_game_is_started(
     assert desk.app.settings.recent == ["empty-4x4", str(file)]
     (tmp_path / "away").mkdir()
     monkeypatch.chdir(tmp_path / "away")
-    start = StartScreen(desk.app)
-    cards = dict(start.sections())["Recent"]
+    cards = dict(StartScreen(desk.app).sections())["Recent"]
     assert [card.title for card in cards] == ["empty-4x4", "cave"]
 
 
 def test_a_broken_scenario_says_what_is_wrong(desk: Desk, tmp_path: Path):
-    (tmp_path / "cave").mkdir()
-    (tmp_path / "cave" / "scenario.yaml").write_text("map: 3\n")
-    start = StartScreen(desk.app)
-    desk.app.push(start)
-    desk.look()
+    (tmp_path / "cave.yaml").write_text("map: 3\n")
+    start = desk.start()
     (card,) = dict(start.sections())["In this folder"]
-    while start.tick(0) is not None:
-        pass
-    assert "scenario.yaml:1" in card.wrong
+    desk.settle()
+    assert "cave.yaml:1" in card.wrong
     desk.press("Return")
     assert desk.app.top is start
 
@@ -155,8 +132,7 @@ def test_a_path_is_one_card(desk: Desk, tmp_path: Path):
     screen.save_replay()
     (file,) = settings.replay_folder().iterdir()
     desk.back_to_start()
-    start = desk.app.top
-    assert isinstance(start, StartScreen)
+    start = desk.top(StartScreen)
     for text in ("cave", str(tmp_path / "cave"), str(file)):
         desk.look()
         desk.type(text)
@@ -167,27 +143,12 @@ def test_a_path_is_one_card(desk: Desk, tmp_path: Path):
 def test_tab_completes_a_path(desk: Desk, tmp_path: Path):
     for name in ("keep", "keepsake", ".hidden"):
         (tmp_path / "far" / name).mkdir(parents=True)
-    desk.app.push(StartScreen(desk.app))
-    desk.look()
-    start = desk.app.top
-    assert isinstance(start, StartScreen)
+    start = desk.start()
     desk.type("fa")
     for typed, completed in (("", "far/"), ("", "far/keep"), ("s", "far/keepsake/"), ("x", "")):
         desk.type(typed)
         desk.press("Tab")
         assert start.query == (completed or "far/keepsake/x")
-
-
-def test_the_search_forgives_slips(desk: Desk):
-    start = StartScreen(desk.app)
-    desk.app.push(start)
-    desk.look()
-    for typed, title in (("keydor 7", "keydoor-7x7"), ("obstacels 5", "dynamic-obstacles-5x5")):
-        desk.type(typed)
-        assert title in [placed.card.title for placed in start._placed_cards]
-        desk.press("Escape")
-    desk.type("zzzz")
-    assert not start._placed_cards
 
 
 def test_all_replays_are_found_with_a_picture(desk: Desk):
@@ -199,19 +160,16 @@ def test_all_replays_are_found_with_a_picture(desk: Desk):
         replay.save(settings.replay_folder() / f"mine-{number:02}.gvreplay")
     desk.back_to_start()
     desk.look()
-    start = desk.app.top
-    assert isinstance(start, StartScreen)
+    start = desk.top(StartScreen)
     assert len(dict(start.sections())["Replays"]) == 12
     desk.type("mine")
     assert len(start._placed_cards) == 15
-    while start.tick(0) is not None:
-        pass
+    desk.settle()
     assert all(placed.card._thumbnail is not None for placed in start._placed_cards)
 
 
 def test_escape_clears_the_search_and_then_leaves(desk: Desk):
-    desk.app.push(StartScreen(desk.app))
-    desk.look()
+    desk.start()
     desk.type("zzz")
     desk.press("Return", "Escape")
     assert len(desk.app.screens) == 1

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gv_engine import Scenario
 from gv_engine.session.catalogue import load_playable
@@ -24,6 +25,7 @@ from gv_engine.ui.settings import Settings
 from gv_engine.ui.terminal.play import _COMMANDS, LevelPicker, TerminalGame
 from gv_engine.ui.terminal.tty import Keys
 from tests import ROOT
+from tests.boards import RULES
 from tests.screen import PATIENCE
 
 # ---- keys ------------------------------------------------------------------------------------
@@ -68,8 +70,16 @@ def screen(name: str = "keydoor-5x5", seed: int = 200, **settings: object) -> Te
     return TerminalGame(Session(Scenario.load(name), seed), Settings(**settings), Bindings())  # type: ignore[arg-type]
 
 
-def said(terminal: TerminalGame | LevelPicker, width: int = 80, height: int = 24) -> str:
-    """What stands on the screen."""
+def press(terminal: TerminalGame | LevelPicker, *keys: str) -> None:
+    for key in keys:
+        terminal.press(key)
+
+
+def said(
+    terminal: TerminalGame | LevelPicker, *keys: str, width: int = 80, height: int = 24
+) -> str:
+    """What stands on the screen once keys were pressed."""
+    press(terminal, *keys)
     lines = terminal.lines(width, height)
     assert len(lines) == height
     assert max(map(len, lines)) <= width
@@ -85,137 +95,105 @@ def test_state_observation_and_panel_stand_side_by_side():
     assert re.search(r"##.*Dy.*##", text), "a thing and its colour"
     assert "Dy locked yellow door" in text
     for view in ("state", "observation", "both"):
-        terminal.press("V")
-        assert ("?" in said(terminal)) == (view != "state")
+        assert ("?" in said(terminal, "V")) == (view != "state")
 
 
 @pytest.mark.parametrize("size", [(1, 1), (10, 5), (30, 12), (50, 20), (80, 24), (300, 100)])
-@pytest.mark.parametrize("key", ["Left", "H", "G", "Escape"])
-def test_it_fits_any_terminal(size: tuple[int, int], key: str):
-    terminal = screen("memory-nine-rooms-13x13", 0)
-    terminal.press(key)
-    said(terminal, *size)
+def test_it_fits_any_terminal(size: tuple[int, int]):
+    width, height = size
+    for key in ("Left", "H", "G", "Escape"):
+        said(screen("memory-nine-rooms-13x13", 0), key, width=width, height=height)
+    levels = picker()
+    for key in ("End", "PageUp", "Down", "Z", "Z", "Z", "Z"):
+        said(levels, key, width=width, height=height)
 
 
 def test_a_small_terminal_is_told():
-    assert "small" in said(screen(), 40, 10).splitlines()[-1]
-    assert "small" not in said(screen(), 80, 24).splitlines()[-1]
+    assert "small" in said(screen(), width=40, height=10).splitlines()[-1]
+    assert "small" not in said(screen()).splitlines()[-1]
 
 
 def test_keys_play():
     terminal = screen("empty-4x4", 1)
-    terminal.press("Left")
-    assert "turn left -0.05" in said(terminal)
-    assert "living reward -0.05" in said(terminal)
-    terminal.press("P")
-    assert "Pick n drop: not in this level" in said(terminal)
-    terminal.press("Ctrl+Z")
-    assert "step 0 of 500 (1 undone)" in said(terminal)
-    terminal.press("N")
-    assert "seed 2" in said(terminal)
-    for key in ("G", "7", "A", "8", "Backspace", "3"):
-        terminal.press(key)
-    assert "Which seed? 73_" in said(terminal)
-    terminal.press("Return")
-    assert "seed 73" in said(terminal)
-    for key in ("Escape", "Left"):
-        terminal.press(key)
-    assert not terminal.left
-    for key in ("Escape", "Escape"):
-        terminal.press(key)
-    assert terminal.left
+    text = said(terminal, "Left")
+    assert "turn left -0.05" in text
+    assert "living reward -0.05" in text
+    assert "Pick n drop: not in this level" in said(terminal, "P")
+    assert "step 0 of 500 (1 undone)" in said(terminal, "Ctrl+Z")
+    assert "seed 2" in said(terminal, "N")
+    assert "Which seed? 73_" in said(terminal, "G", "7", "A", "8", "Backspace", "3")
+    assert "seed 73" in said(terminal, "Return")
+    text = said(terminal, "G", "Minus", "5", "Return", width=140)
+    assert "seed 73," in text
+    assert "Seeds are whole numbers from 0 on, such as 7, not -5" in text
+    for keys, left in ((["Escape", "Left"], False), (["Escape", "Escape"], True)):
+        press(terminal, *keys)
+        assert terminal.left == left
 
 
 def test_one_key_ends_no_game():
     terminal = screen("empty-4x4", 1)
-    for key in ("Left", "R", "Left", "L", "Left"):
-        terminal.press(key)
-    assert "empty-8x8" in said(terminal)
-    for key in ("Z", "Z"):
-        terminal.press(key)
-    assert "empty-4x4" in said(terminal)
-    assert "step 1 of 500" in said(terminal)
-    assert "Back to the game before" in said(terminal)
-    terminal.press("Shift+N")
-    assert "seed 0" in said(terminal)
+    assert "empty-8x8" in said(terminal, "Left", "R", "Left", "L", "Left")
+    text = said(terminal, "Z", "Z")
+    assert "empty-4x4" in text
+    assert "step 1 of 500" in text
+    assert "Back to the game before" in text
+    assert "seed 0" in said(terminal, "Shift+N")
 
 
 def test_what_the_window_alone_does_is_said():
     terminal = screen("keydoor-5x5")
-    terminal.press("F4")
-    assert "Only in the window: hint: the next step" in said(terminal, 140)
-    terminal.press("Left")
-    assert "Only in the window" not in said(terminal, 140)
+    assert "Only in the window: hint: the next step" in said(terminal, "F4", width=140)
+    assert "Only in the window" not in said(terminal, "Left", width=140)
 
 
-def test_a_seed_below_zero_is_refused():
-    terminal = screen("empty-4x4", 1)
-    for key in ("G", "Minus", "5", "Return"):
-        terminal.press(key)
-    assert "seed 1," in said(terminal)
-    assert "Seeds are whole numbers from 0 on, such as 7, not -5" in said(terminal, 140)
-
-
-def test_speed_of_replays_is_not_that_of_games():
-    terminal = screen("dynamic-obstacles-7x7", 1, speed=60)
-    terminal.press("T")
-    assert "time runs: 4 steps a second" in said(terminal)
+LINE = {
+    **RULES,
+    "map": ">E",
+    "transition_functions": ["move_agent"],
+    "reward_functions": ["reach_exit"],
+    "success_function": "reach_exit",
+}
 
 
 def test_a_solved_level_says_so():
     terminal = screen("empty-4x4", 0)
     terminal.game = Session(Scenario.load({**LINE}), 0)
-    terminal.press("Up")
-    text = said(terminal)
+    text = said(terminal, "Up")
     assert "Well done!" in text
     assert "Enter: next level" in text
     terminal.press("Return")
     assert terminal.game.seed == 1
 
 
-LINE = {
-    "map": ">E",
-    "transition_functions": ["move_agent"],
-    "reward_functions": ["reach_exit"],
-    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [0, 0]]},
-    "terminating_function": "reach_exit",
-    "success_function": "reach_exit",
-}
-
-
 def test_the_help_has_every_key_that_does_something():
     terminal = screen()
-    terminal.press("H")
-    text = said(terminal)
-    for group in ("grid", "play", "view", "window"):
-        for command in GROUPS[group]:
-            if command.name in terminal.game.actions:
-                assert command.description in text
-    assert set(_COMMANDS) <= {
-        command.name for g in ("grid", "play", "view", "window") for command in GROUPS[g]
-    }
+    text = said(terminal, "H")
+    commands = [each for name in ("grid", "play", "view", "window") for each in GROUPS[name]]
+    told = [each.description for each in commands if each.name in terminal.game.actions]
+    assert all(each in text for each in told)
+    assert set(_COMMANDS) <= {each.name for each in commands}
 
 
 def test_actions_of_a_level_have_their_keys_and_words():
     kick = {"name": "KICK", "key": "k", "says": "kick the ball"}
     level = {**LINE, "action_space": ["MOVE_FORWARD", "NOOP", kick]}
     terminal = TerminalGame(Session(Scenario.load(level), 0), Settings(), Bindings())
-    terminal.press("K")
+    assert "kick 0" in said(terminal, "K")
     assert terminal.game.frame().action == "KICK"
-    assert "kick 0" in said(terminal)
     terminal.press("Period")
     assert terminal.game.frame().action == "NOOP"
-    terminal.press("H")
-    text = said(terminal)
+    text = said(terminal, "H")
     assert re.search(r"K +kick the ball", text)
     assert "pick up what is ahead" not in text
 
 
 def test_time_runs_if_it_is_asked_to():
-    terminal = screen("dynamic-obstacles-7x7", 1, speed=4)
+    """At a speed of its own: that of replays is 60 here."""
+    terminal = screen("dynamic-obstacles-7x7", 1, speed=60)
     terminal.tick(100.0)
     assert terminal.game.length == 0
-    terminal.press("T")
+    assert "time runs: 4 steps a second" in said(terminal, "T")
     terminal.tick(100.0)
     terminal.tick(100.1)
     assert terminal.game.length == 1
@@ -227,19 +205,17 @@ def test_time_runs_if_it_is_asked_to():
 def test_replays_are_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("gv_engine.ui.terminal.play.replay_folder", lambda: tmp_path / "replays")
     terminal = screen()
-    terminal.press("Left")
-    terminal.press("Ctrl+S")
+    text = said(terminal, "Left", "Ctrl+S", width=200)
     (file,) = (tmp_path / "replays").iterdir()
     assert Replay.load(file) == terminal.game.replay()
-    assert file.name in said(terminal, 200).replace("\n", "")
+    assert file.name in text.replace("\n", "")
     monkeypatch.setattr("gv_engine.ui.terminal.play.replay_folder", lambda: file)
-    terminal.press("Ctrl+S")
-    assert "exists" in said(terminal)
+    assert "exists" in said(terminal, "Ctrl+S")
 
 
 def test_an_edited_scenario_is_loaded_again(tmp_path: Path):
     file = tmp_path / "line.yaml"
-    file.write_text("\n".join(f"{key}: {value}" for key, value in {**LINE, "map": "'>.E'"}.items()))
+    file.write_text(yaml.safe_dump({**LINE, "map": ">.E"}))
     terminal = screen(str(file), 0)
     file.write_text(file.read_text() + "\nmax_stps: 3\n")
     terminal.check_files()
@@ -262,49 +238,36 @@ def picker() -> LevelPicker:
 def test_a_level_is_chosen_by_typing():
     levels = picker()
     assert "type to search" in said(levels)
-    for key in "KEYDOR":
-        levels.press(key)
-    text = said(levels)
-    assert "keydor_" in text
-    assert "keydoor-5x5" in text
-    assert "open the door" in text
+    text = said(levels, *"KEYDOR")
+    for part in ("keydor_", "keydoor-5x5", "open the door"):
+        assert part in text
     assert "empty" not in text
-    levels.press("Down")
-    levels.press("Return")
+    press(levels, "Down", "Return")
     assert levels.left
-    assert levels.game is not None
+    assert levels.game
     assert (levels.game.title, levels.game.seed) == ("keydoor-7x7", 7)
     levels.reset()
-    for _ in range(3):
-        levels.press("Backspace")
-    assert "key_" in said(levels)
-    left = []
-    for _ in range(2):
+    assert "key_" in said(levels, *["Backspace"] * 3)
+    for left in (False, True):
         levels.press("Escape")
-        left.append(levels.left)
-    assert left == [False, True]
-
-
-@pytest.mark.parametrize("size", [(1, 1), (10, 5), (30, 12), (80, 24), (300, 100)])
-def test_a_list_of_levels_fits_any_terminal(size: tuple[int, int]):
-    levels = picker()
-    for key in ("End", "PageUp", "Down", "Z", "Z", "Z", "Z"):
-        levels.press(key)
-        said(levels, *size)
+        assert levels.left == left
 
 
 def test_a_level_that_cannot_be_played_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "broken.yaml").write_text("map: 3\n")
     monkeypatch.chdir(tmp_path)
     levels = picker()
-    levels.press("Return")
+    assert "broken.yaml:1" in said(levels, "Return", width=200)
     assert not levels.left
-    assert "broken.yaml:1" in said(levels, 200)
 
 
 # ---- a real terminal -------------------------------------------------------------------------
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals of this kind")
+
+
+COMMAND = [sys.executable, "-m", "gv_engine", "play", "--terminal"]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
 
 
 @contextmanager
@@ -315,17 +278,11 @@ def playing(
     import pty
 
     keyboard, terminal = pty.openpty()
-    command = [sys.executable, "-m", "gv_engine", "play", "--terminal", "--seed=200"]
-    command += [scenario] * bool(scenario)
+    command = [*COMMAND, "--seed=200", *([scenario] * bool(scenario))]
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "CACHE")}
+    env = {**ENVIRONMENT, **folders, **environment}
     with subprocess.Popen(
-        command,
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        start_new_session=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color", **folders}
-        | environment,
+        command, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, env=env
     ) as process:
         try:
             yield process, keyboard
@@ -401,15 +358,9 @@ def test_without_colours(tmp_path: Path):
 
 @pytest.mark.slow
 @posix
-def test_without_a_terminal(tmp_path: Path):
-    command = [sys.executable, "-m", "gv_engine", "play", "--terminal"]
+def test_without_a_terminal():
     done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=False,
+        COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=ENVIRONMENT
     )
     assert done.returncode == 1
     assert "input and output must not be redirected" in done.stderr

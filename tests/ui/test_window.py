@@ -19,7 +19,6 @@ from gv_engine.ui.window import viewer as window
 from tests import ROOT
 from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
-from tests.session.test_flowing import LEVEL, RULES, edit
 
 pytestmark = pytest.mark.window
 
@@ -27,16 +26,8 @@ pytestmark = pytest.mark.window
 def corridor(steps: int = 0) -> Frame:
     grid = np.full((3, 9, 3), (3, 0, 0), np.uint8)
     grid[1, 1:-1, 0] = 2
-    return Frame(
-        title="Corridor",
-        grid=grid,
-        agent=(1, 1 + steps % 7, 3),
-        item=(0, 0, 0),
-        seen=grid[..., 0] == 2,
-        observation=grid[:2, :3],
-        observer=(1, 1),
-        steps=steps,
-    )
+    agent, seen = (1, 1 + steps % 7, 3), grid[..., 0] == 2
+    return Frame("Corridor", grid, agent, (0, 0, 0), seen, grid[:2, :3], (1, 1), steps=steps)
 
 
 @pytest.fixture
@@ -98,14 +89,10 @@ def test_the_mouse_presses_buttons(player: Player):
     player.presses("Escape")
 
 
-@pytest.mark.parametrize("moment", [["G"], ["F9", "Left"]])
-def test_the_close_button_leaves_at_any_moment(player: Player, moment: list[str]):
-    player.presses(*moment)
-    player.leaves()
-
-
-def test_what_is_not_finished_is_kept(player: Player):
+@pytest.mark.parametrize("moment", ["G", "F9"])
+def test_the_close_button_leaves_at_any_moment_and_the_game_is_kept(player: Player, moment: str):
     player.does("TURN_LEFT", "MOVE_FORWARD")
+    player.presses(moment)
     player.leaves()
     (file,) = player.files(unfinished_file().name)
     assert len(Replay.load(file).steps) == 2
@@ -115,35 +102,6 @@ def test_ctrl_c_in_the_terminal_leaves(player: Player):
     player.process.send_signal(signal.SIGINT)
     _, wrong = player.process.communicate(timeout=PATIENCE)
     assert (player.process.returncode, wrong) == (0, "")
-
-
-def test_settings_are_remembered(screen: Screen, folder: Path):
-    for theme in ("light", "dark"):
-        with started(screen, folder, "play", "empty-4x4") as player:
-            until(lambda: len(np.unique(player.picture())) > 50, "a picture")
-            player.presses("F2", "Right", "Escape")
-            player.leaves()
-        assert theme in (folder / "config" / "gv-engine" / "settings.toml").read_text()
-
-
-def test_broken_files_are_told_and_play_goes_on(screen: Screen, folder: Path):
-    config = folder / "config" / "gv-engine"
-    config.mkdir(parents=True)
-    (config / "keys.toml").write_text("[grid]\nACTUATE = 'x'\n")
-    (config / "settings.toml").write_bytes(b"\xff\xfe")
-    with started(screen, folder, "play", "empty-4x4", "--seed", "3") as player:
-        until(lambda: len(np.unique(player.picture())) > 50, "a picture")
-        for key in ("Right", "Up"):
-            player.screen.xdotool("key", key)
-            wait_for_change(player)
-        player.screen.close(player.window)
-        said, wrong = player.process.communicate(timeout=PATIENCE)
-    assert player.process.returncode == 0
-    assert "return +5.1 in 2 steps" in said
-    assert "keys.toml:2" in wrong
-    assert "settings.toml" in wrong
-    assert "Traceback" not in wrong
-    assert (config / "keys.toml").read_text() == "[grid]\nACTUATE = 'x'\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads CPU time from /proc")
@@ -162,19 +120,16 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-P", __file__, code]  # -P: tests/systems is not systems
 
 
-def environment_without_screen(**extra: str) -> dict[str, str]:
+def environment(**screen: str) -> dict[str, str]:
+    """Variables of a process that has this screen, or none."""
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
     kept = {name: value for name, value in os.environ.items() if name not in hidden}
-    return {**kept, "PYTHONPATH": str(ROOT), **extra}
+    return {**kept, "PYTHONPATH": str(ROOT), **screen}
 
 
-def run_without_screen(code: str, **extra: str) -> subprocess.CompletedProcess[str]:
+def run(code: str, **screen: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        python(code),
-        env=environment_without_screen(**extra),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
+        python(code), env=environment(**screen), capture_output=True, text=True, timeout=PATIENCE
     )
 
 
@@ -182,7 +137,7 @@ def run_without_screen(code: str, **extra: str) -> subprocess.CompletedProcess[s
 @pytest.mark.parametrize("extra", [{}, {"DISPLAY": ":987"}], ids=["unset", "nobody there"])
 def test_no_screen_is_an_error_that_names_the_headless_ways(extra: dict[str, str]):
     code = "try: window.Viewer('')\nexcept window.NoDisplay as error: print(error)"
-    done = run_without_screen(code, **extra)
+    done = run(code, **extra)
     assert "gv-engine play --terminal" in done.stdout, done.stderr
     assert "gv-engine record" in done.stdout
 
@@ -199,7 +154,7 @@ viewer.show(corridor())
 print(viewer.closed, pygame.display.get_init())
 viewer.close()
 """
-    done = run_without_screen(code, SDL_VIDEODRIVER="dummy")
+    done = run(code, SDL_VIDEODRIVER="dummy")
     assert done.stderr == ""
     first, second = done.stdout.splitlines()
     assert first.endswith("Watched")
@@ -220,7 +175,7 @@ def first(app):
 app.run(first)
 """
     home = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)}
-    done = run_without_screen(code, SDL_VIDEODRIVER="dummy", **home)
+    done = run(code, SDL_VIDEODRIVER="dummy", **home)
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["True True", "True True", "False False"]
 
@@ -246,12 +201,8 @@ def filled(screen: Screen) -> bool:
 
 def test_viewer_on_a_screen(screen: Screen):
     code = "viewer = window.Viewer('Watched')\nviewer.show(corridor())\ninput()"
-    with subprocess.Popen(
-        python(code),
-        env=environment_without_screen(DISPLAY=screen.display),
-        stdin=subprocess.PIPE,
-        text=True,
-    ) as process:
+    shown = environment(DISPLAY=screen.display)
+    with subprocess.Popen(python(code), env=shown, stdin=subprocess.PIPE, text=True) as process:
         screen.find(process)
         until(lambda: len(np.unique(screen.pixels())) > 50, "a picture")
         process.communicate("\n", timeout=PATIENCE)
@@ -273,13 +224,7 @@ env.restore(kept)
 print(env.step(0)[1:4])
 env.close()
 """
-    done = subprocess.run(
-        python(code),
-        env=environment_without_screen(DISPLAY=screen.display),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    done = run(code, DISPLAY=screen.display)
     assert done.stderr == ""
     assert len(set(done.stdout.replace(") (", ")|(").strip().split("|"))) == 1
 
@@ -296,7 +241,7 @@ print(pygame.display.get_caption()[0], (pictures[0] != pictures[1]).any(), env.r
 env.close()
 print(pygame.display.get_init())
 """
-    done = run_without_screen(code, SDL_VIDEODRIVER="dummy")
+    done = run(code, SDL_VIDEODRIVER="dummy")
     assert (done.stderr, done.stdout) == ("", "mathy-poly-simplify-easy True None\nFalse\n")
 
 
@@ -348,12 +293,8 @@ press("Escape")
 takes(1)
 print(pygame.display.get_init())
 """
-    done = run_without_screen(code, SDL_VIDEODRIVER="dummy")
+    done = run(code, SDL_VIDEODRIVER="dummy")
     assert (done.stderr, done.stdout.split()) == ("", ["True"] * 6 + ["False"])
-
-
-if __name__ == "__main__":
-    exec(sys.argv[1], {**globals(), "pygame": pygame, "window": window})
 
 
 def test_two_at_one_keyboard_hold_the_plates(screen: Screen, folder: Path):
@@ -376,29 +317,5 @@ def test_one_plays_with_a_policy(screen: Screen, folder: Path):
     assert "in 3 steps" in said
 
 
-@pytest.mark.thorough  # at a desk, test_compare_screen.py does it
-def test_a_rule_that_is_saved_flows_back(screen: Screen, folder: Path):
-    """Real keys and real saves: go to the step that differs, compare, undo the file."""
-    level, rules = folder / "scenario.yaml", folder / "rules.py"
-    level.write_text(LEVEL)
-    rules.write_text(RULES)
-
-    with playing(screen, folder, level, 0) as player:
-        until(player.sees_the_same, "the level")
-        player.does("MOVE_FORWARD", "MOVE_FORWARD", "MOVE_FORWARD", "TURN_RIGHT")
-        until(player.sees_the_same, "the last step")
-        _saves(player, rules, "== 3", "== 4")
-        until(player.sees_the_same, "the mark")
-        player.presses("Ctrl+Home", "Ctrl+B")
-        until(player.sees_the_same, "how it was")
-        player.presses("Ctrl+B", "End")
-        until(player.sees_the_same, "the last step again")
-        _saves(player, rules, "== 4", "== 3")
-        until(player.sees_the_same, "no mark")
-        assert player.desk.app.top.game.difference is None  # type: ignore[attr-defined]
-        assert "return -1 in 4 steps" in player.leaves()
-
-
-def _saves(player: Player, file: Path, old: str, new: str) -> None:
-    edit(file, old, new)
-    player.desk.notice()
+if __name__ == "__main__":
+    exec(sys.argv[1], {**globals(), "pygame": pygame, "window": window})
