@@ -21,7 +21,7 @@ from gymnasium.vector import AutoresetMode
 from components.objects import TELEPOD
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs import minigrid
-from gv_engine.envs.minigrid import GridObject
+from gv_engine.envs.minigrid import GridObject, _view_area
 from gv_engine.envs.minigrid_observations import paint_images
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rules.errors import MissingExtraError, ScenarioError
@@ -315,7 +315,8 @@ def test_views_have_the_size_that_is_asked_for(size):
 
 
 def test_views_of_other_sizes_are_refused():
-    for size in (1, 4, "5"):
+    assert _view_area(255).shape == (255, 255)
+    for size in (1, 4, "5", 257):
         with pytest.raises(ValueError, match=r"agent_view_size=.*: allowed are odd numbers from 3"):
             one(PUT_NEAR, agent_view_size=size)
 

@@ -13,6 +13,7 @@ from gv_engine.rules.component import column_name
 from gv_engine.rules.errors import RuleError, ScenarioError
 from gv_engine.rules.geometry import MOVE_FORWARD, TURN_LEFT
 from gv_engine.rules.system import REWARD, TRANSITION
+from gv_engine.scenario.rule_modules import _explain_path
 from gv_engine.scenario.scenario import Scenario
 from tests.scenario.reading import RULES as BUILT_IN
 from tests.scenario.reading import begin, find_problems, run_python
@@ -399,3 +400,12 @@ def test_scenarios_and_worlds_reach_other_processes(folder):
     assert told == f"3.0 True {here.coin.has[3]} {here.cells()[1].tolist()}\n"
     assert here.cells()[1, 3, 0] == EXIT
     assert "coin" in [column_name(cls) for cls in scenario.layout.components]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["/rules.py", "../rules.py", "a/../../rules.py", "C:/rules.py", "C:rules.py"],
+)
+def test_a_file_is_named_from_the_folder_on(tmp_path, source):
+    assert _explain_path(tmp_path, source).startswith("files are named from the scenario's folder")
+    assert _explain_path(tmp_path, "./rules.py") == _explain_path(tmp_path, "a/rules.py") == ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,7 @@ from gv_engine.rollout.policy import load_policy
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Difference
 from gv_engine.session.session import Session
+from gv_engine.session.timeline import _scene_differences
 from tests.games import FORWARD, LEFT, RIGHT, take
 
 LEVEL = """\
@@ -281,3 +284,11 @@ def test_algebra_flows_too(tmp_path: Path):
     assert saved(game, file, "max_moves: 8", "max_moves: 9") == "Reloaded"
     said = saved(game, file, "max_moves: 9", "max_moves: 9\nrewards: {time: -3}")
     assert said == "Reloaded: from step 1 on: reward -3, was -0.01 (spend time)"
+
+
+@pytest.mark.parametrize(("ending", "told"), [("Time is up", "Time is up"), ("", "lost")])
+def test_an_episode_that_was_over_before_says_how(ending: str, told: str):
+    after: Any = SimpleNamespace(reward=0.0, terms={}, outcome="", ending="", mission="")
+    before: Any = SimpleNamespace(**vars(after) | {"outcome": "lost", "ending": ending})
+    assert _scene_differences(before, after) == [f"goes on, ended before: {told}"]
+    assert _scene_differences(after, before) == [f"over: {told}, went on"]

@@ -56,8 +56,9 @@ def test_free_floor_has_no_entity_and_the_agent_stands_on_it():
     assert the(inspection.cell(y, x), "agent")["Agent"]["facing"] in ("0 FORWARD", "3 RIGHT")
     free = np.argwhere(simulation.world.cells()[..., 0] == 2)[-1]
     assert inspection.cell(*free.tolist()) == ()
-    with pytest.raises(IndexError, match="rows 0 to 8"):
-        inspection.cell(9, 0)
+    for outside in ((9, 0), (-1, 0), (0, 9), (0, -1)):
+        with pytest.raises(IndexError, match="rows 0 to 8 and columns 0 to 8"):
+            inspection.cell(*outside)
 
 
 def test_what_the_agent_holds():

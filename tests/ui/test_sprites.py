@@ -15,7 +15,12 @@ from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.resources import ASSETS
-from gv_engine.session.sprite_paths import SpriteError, find_broken_sprites, find_missing_sprites
+from gv_engine.session.sprite_paths import (
+    SpriteError,
+    find_broken_sprites,
+    find_missing_sprites,
+    read_svg,
+)
 from gv_engine.ui.colors import PALETTES, THEMES, Theme
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from tests.boards import scenario
@@ -284,3 +289,8 @@ def test_drawings_have_the_size_of_the_cell(tmp_path: Path, svg: str):
     surface = SpriteSheet([tmp_path]).get("lava", 0, 32)
     assert surface.get_size() == (32, 32)
     assert tuple(surface.get_at((16, 16))) == (255, 0, 0, 255)
+
+
+def test_a_drawing_may_have_a_side_of_one(tmp_path: Path):
+    (tmp_path / "lava.svg").write_text('<svg viewBox="0 0 1 1"><rect width="1" height="1"/></svg>')
+    assert read_svg(tmp_path / "lava.svg").startswith('<svg viewBox="0 0 1 1"')
