@@ -19,7 +19,7 @@ from gv_engine.rules.turns import DONE, ENDS, TURNS
 from gv_engine.scenario.layout import AGENT_COLUMNS
 from gv_engine.validation.differential import find_row_fault
 from gv_engine.vector.backend import Backend, make_batch
-from gv_engine.world.simulation import NEXT_STEP, SAME_STEP, Simulation
+from gv_engine.world.simulation import KEEP, NEXT_STEP, RESTART, SAME_STEP, Simulation
 
 pytestmark = pytest.mark.compiled
 
@@ -197,3 +197,15 @@ def test_numbers_of_agents_that_nobody_has_are_nothing():
         for name in AGENT_COLUMNS:
             assert rows[name].shape == (WORLDS, 3)
             assert not rows[name][:, NOTHING].any()
+
+
+def test_the_first_agent_s_value_says_which_worlds_go_on_or_start():
+    objects, compiled = both(level(2, []), 0)
+    before = objects.snapshot(np.arange(WORLDS))
+    for worlds in (objects, compiled):
+        worlds.step(np.array([RESTART, 0, KEEP, 0, 0, KEEP]), NEXT_STEP)
+    compare(objects, compiled)
+    after = objects.snapshot(np.arange(WORLDS))
+    assert after["steps"].tolist() == [0, 0, 1]
+    assert after[0]["rng"] != before[0]["rng"]
+    assert after[1].tobytes() == before[1].tobytes()

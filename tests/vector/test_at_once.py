@@ -9,6 +9,7 @@ import sys
 import warnings
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -64,6 +65,14 @@ def compiled_after(monkeypatch):
         )
 
     return after
+
+
+def test_without_an_executable_nothing_compiles_in_the_background(monkeypatch):
+    for name, value in (("executable", ""), ("frozen", True)):
+        with monkeypatch.context() as changed:
+            changed.setattr(sys, name, value, raising=False)
+            with pytest.raises(OSError, match="there is no Python executable to start"):
+                background_compile.get_compilation(cast(CompiledBatch, None))
 
 
 @pytest.mark.parametrize("mode", AutoresetMode)
