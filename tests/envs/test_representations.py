@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -133,11 +132,6 @@ def test_what_the_space_does_not_list_is_refused(name, unlisted, message):
         of(name).codes(cells((FLOOR, 0, 0), unlisted))
 
 
-def test_a_wrong_name():
-    with pytest.raises(ValueError, match="'no_overlap': did you mean 'no-overlap'"):
-        GridEnv(LEVEL, world="object", observation_representation="no_overlap")
-
-
 def test_a_state_with_box_cannot_be_represented():
     for name in ALL:
         with pytest.raises(ValueError, match="state with Box cannot be represented"):
@@ -188,16 +182,6 @@ def test_many_at_once():
 # ---- environments ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ALL)
-@pytest.mark.parametrize("scenario", [LEVEL, "memory-5x5", "dynamic-obstacles-5x5"])
-def test_gymnasiums_own_check(name, scenario):
-    env = GridEnv(scenario, world="object", observation_representation=name)
-    check_env(env, skip_render_check=True)
-    assert (
-        env.observation_space == Representation.of_observation(env.scenario, name).gymnasium_space
-    )
-
-
 @pytest.mark.parametrize("world", ["object", "compiled"])
 @pytest.mark.parametrize("name", ALL)
 def test_environments_show_the_codes_of_what_the_default_shows(name, world):
@@ -205,7 +189,9 @@ def test_environments_show_the_codes_of_what_the_default_shows(name, world):
     plain = GridVectorEnv(LEVEL, 3, **same)
     envs = GridVectorEnv(LEVEL, 3, observation_representation=name, **same)
     single = GridEnv(LEVEL, world=world, max_steps=7, observation_representation=name)
-    codes = Representation.of_observation(Scenario.load(LEVEL), name).codes
+    own = Representation.of_observation(Scenario.load(LEVEL), name)
+    assert single.observation_space == own.gymnasium_space
+    codes = own.codes
     expected, _ = plain.reset(seed=1)
     found, _ = envs.reset(seed=1)
     alone, _ = single.reset(seed=1)
