@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -106,14 +107,15 @@ def part_of(envs: Any, shown: Any, *, of_space: bool = True) -> Any:
 def test_both_worlds_one_and_many_show_the_same(level, asked, mode):
     options = {"max_steps": 7, "observation_representation": asked}
     objects, compiled, own = (
-        GridVectorEnv(level, 3, world=kind, copy=copy, autoreset_mode=mode, **options)
-        for kind, copy in (("object", False), ("compiled", False), ("compiled", True))
+        GridVectorEnv(level, 3, world=kind, copy=copied, autoreset_mode=mode, **options)
+        for kind, copied in (("object", False), ("compiled", False), ("compiled", True))
     )
     alone, other = (GridEnv(level, world=kind, **options) for kind in ("object", "compiled"))
     found: Any = objects.reset(seed=1)
+    first: Any = other.reset(seed=1)
     assert same(found, compiled.reset(seed=1))
     assert same(found, own.reset(seed=1))
-    assert same(alone.reset(seed=1), first := other.reset(seed=1))
+    assert same(alone.reset(seed=1), first)
     pilot = np.random.default_rng(0)
     ends = 0
     for step in range(24):
@@ -132,12 +134,12 @@ def test_both_worlds_one_and_many_show_the_same(level, asked, mode):
     assert (ends > 6) == (mode is AutoresetMode.SAME_STEP)
 
 
-@pytest.mark.parametrize("copy", [False, True])
+@pytest.mark.parametrize("copied", [False, True])
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_the_last_observation_is_that_of_the_end(asked, copy):
+def test_the_last_observation_is_that_of_the_end(asked, copied):
     """Not that of the level which a reset has put in its place; twice, as places are kept."""
     options = {"max_steps": 5, "observation_representation": asked, "world": "object"}
-    at_once = GridVectorEnv(ASKS, 3, autoreset_mode="SameStep", copy=copy, **options)
+    at_once = GridVectorEnv(ASKS, 3, autoreset_mode="SameStep", copy=copied, **options)
     later = GridVectorEnv(ASKS, 3, autoreset_mode="Disabled", **options)
     at_once.reset(seed=3), later.reset(seed=3)
     pilot = np.random.default_rng(0)
@@ -156,13 +158,16 @@ def test_the_last_observation_is_that_of_the_end(asked, copy):
 @KINDS
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_copies_go_on_alike(asked, kind):
-    envs = GridVectorEnv(ASKS, 3, world=kind, observation_representation=asked)
+    """Also beyond the ends of episodes."""
+    options = {"observation_representation": asked, "max_steps": 3}
+    envs = GridVectorEnv(ASKS, 3, world=kind, **options)
     envs.reset(seed=0)
     envs.step([5, 2, 3])
-    twins = envs.fork(), pickle.loads(pickle.dumps(envs))
-    for action in (0, 5, 2, 1):
-        found = envs.step([action] * 3)[0]
-        assert all(same(found, twin.step([action] * 3)[0]) for twin in twins)
+    twins = envs.fork(), copy.deepcopy(envs), pickle.loads(pickle.dumps(envs))
+    for action in range(9):
+        actions = np.array([action, action + 3, action + 5]) % envs.num_actions
+        found = envs.step(actions)
+        assert all(same(found, twin.step(actions)) for twin in twins)
 
 
 @pytest.mark.parametrize("name", ["medley-7x7", "memory-5x5", "mixing", "sokoban"])

@@ -71,7 +71,7 @@ def same_tree(one, other) -> bool:
     def parts(node):
         return node and (type(node), node.name, parts(node.left), parts(node.right))
 
-    return parts(one) == parts(other)
+    return bool(parts(one) == parts(other))
 
 
 def whole(root, node, number) -> str:

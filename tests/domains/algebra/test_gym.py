@@ -102,7 +102,7 @@ def test_it_is_a_loss_to_outgrow_the_observation():
     made = env({**level, "problem": "(a + b) * (c + 3)"})
     made.reset(seed=0)
     observation, reward, terminated, _, info = made.step(3 * 7 + 2)
-    told = reward, terminated, info["outcome"], info["decided_by"]
+    told: Any = reward, terminated, info["outcome"], info["decided_by"]
     assert told == (-1, True, "lose", "outgrow")
     assert observation in made.observation_space
 
@@ -244,7 +244,7 @@ def test_only_those_that_are_asked_for_begin_anew():
         ({"options": {"problem": "x"}}, "no option 'problem': .*reset_mask"),
     ):
         with pytest.raises(ValueError, match=said):
-            several.reset(**arguments)  # type: ignore[arg-type]  # on purpose
+            several.reset(**arguments)
     for actions, said in (
         ([0], r"actions have shape \(1,\)"),
         ([0, 896, 0], "action 896 of game 1"),

@@ -6,6 +6,7 @@ import pickle
 import random
 from functools import partial
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,7 +96,7 @@ def test_invalid_moves(action):
     assert change.result is None
     for options in ({"error_invalid": True}, {"invalid_action_response": "raise"}):
         with pytest.raises(ValueError, match="is invalid in '4x \\+ 2x'"):
-            PolySimplify(**options).get_next_state(state, action)  # type: ignore[arg-type]
+            PolySimplify(**options).get_next_state(state, action)
     ending = PolySimplify(invalid_action_response="terminal")
     after, timestep, _ = ending.get_next_state(state, action)
     assert (after.agent.moves_remaining, timestep.reward, timestep.discount) == (0, -1.0, 0.0)
@@ -332,9 +333,10 @@ def test_arguments_that_are_none():
     for problem in (5, None, ["4x"]):
         with pytest.raises(TypeError, match="expected the text of an expression"):
             MathyEnvState(problem)  # type: ignore[arg-type]  # on purpose
-    for make, moves in product((partial(MathyEnvState, "4x"), MathyEnv), (-1, "3", 2.5, True)):
+    makes: tuple[Any, ...] = (partial(MathyEnvState, "4x"), MathyEnv)
+    for make, moves in product(makes, (-1, "3", 2.5, True)):
         with pytest.raises(ValueError, match=r"max_moves=.*: expected a whole number"):
-            make(max_moves=moves)  # type: ignore[arg-type]  # on purpose
+            make(max_moves=moves)
     with pytest.raises(ValueError, match="at least one rule"):
         MathyEnv(rules=[])
     for rule in ("swap", rules.CommutativeSwapRule):
