@@ -28,14 +28,8 @@ from tests.levels import OF_GALLERY
 from tests.session.test_inspection import a_look
 
 DOMAINS = [
-    "crossing-5x5",
-    "dynamic-obstacles-5x5",
-    "empty-4x4",
-    "four-rooms-7x7",
-    "keydoor-5x5",
-    "memory-5x5",
-    "memory-four-rooms-7x7",
-    "teleport-5x5",
+    *("crossing-5x5", "dynamic-obstacles-5x5", "empty-4x4", "four-rooms-7x7", "keydoor-5x5"),
+    *("memory-5x5", "memory-four-rooms-7x7", "teleport-5x5"),
 ]
 """One of each kind of level, all of one layout; larger levels run the same functions."""
 
@@ -90,10 +84,9 @@ def check_inspection(scenario: Scenario) -> None:
     """The inspector shows what is in every cell."""
     inspection, simulation = a_look(scenario, seed=0)
     world = simulation.world
-    for y in range(world.height):
-        for x in range(world.width):
-            found = [entity.number for entity in inspection.cell(y, x) if entity.name != "agent"]
-            assert found == [e for e in (world.at[y, x], world.ground[y, x]) if e]
+    for y, x in np.ndindex(world.height, world.width):
+        found = [entity.number for entity in inspection.cell(y, x) if entity.name != "agent"]
+        assert found == [e for e in (world.at[y, x], world.ground[y, x]) if e]
 
 
 def check_mistakes(scenario: Scenario) -> None:
@@ -112,8 +105,7 @@ def check_frames(scenario: Scenario) -> None:
         frames: list[Frame] = []
         simulation.render(frames.append, shown)
         row = RowWorld(scenario.layout, simulation.world.snapshot())
-        terms = simulation.terms
-        canvas = scenario.canvas(row, frames.append, shown, terms)
+        canvas = scenario.canvas(row, frames.append, shown, simulation.terms)
         draw_state_and_observation(row, AGENT, canvas)
         for field in fields(Frame):
             one, other = (getattr(frame, field.name) for frame in frames)

@@ -11,15 +11,9 @@ from gv_engine import Scenario
 from gv_engine.scenario.library import list_multi_agent_grids
 
 KEYS = {
-    "f": "MOVE_FORWARD",
-    "b": "MOVE_BACKWARD",
-    "l": "MOVE_LEFT",
-    "r": "MOVE_RIGHT",
-    "L": "TURN_LEFT",
-    "R": "TURN_RIGHT",
-    "a": "ACTUATE",
-    ".": "ACTUATE",
-    "p": "PICK_N_DROP",
+    **{"f": "MOVE_FORWARD", "b": "MOVE_BACKWARD", "l": "MOVE_LEFT", "r": "MOVE_RIGHT"},
+    **{"L": "TURN_LEFT", "R": "TURN_RIGHT"},
+    **{"a": "ACTUATE", ".": "ACTUATE", "p": "PICK_N_DROP"},
 }
 """What agents do, a character a step; a dot where they wait, and there is nothing to actuate."""
 WINS = {

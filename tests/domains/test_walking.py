@@ -21,6 +21,18 @@ def game_of(rows: str, **more: object) -> Session:
     return Session(Scenario.load(level, folder=PUZZLES), 0)
 
 
+def follow(game: Session, stage: GridStage, action: str) -> list[str]:
+    """Take an action of a walk on a stage, and all that follow."""
+    taken = []
+    while action:
+        before = game.frame()
+        game.step(action)
+        taken.append(action)
+        stage.begin(before, game.frame())
+        action = stage.next_walk_action()
+    return taken
+
+
 def walked(game: Session, goal: tuple[int, int]) -> list[str]:
     """The actions of the way that a click begins."""
     walk, taken = Walk(goal, game.actions), []
@@ -51,10 +63,8 @@ def test_things_are_handled():
     assert game.frame().grid[3, 2, 1] == 1
     game = game_of("##### #>C.# #..E# #####")
     assert walked(game, (1, 2)) == ["MOVE_FORWARD"]
-    assert (
-        grid_to_text(game.frame().grid, game.frame().types, game.frame().agent).split()[1]
-        == "#.>C#"
-    )
+    frame = game.frame()
+    assert grid_to_text(frame.grid, frame.types, frame.agent).split()[1] == "#.>C#"
 
 
 def test_what_is_held_is_put_where_a_click_says():
@@ -67,12 +77,7 @@ def test_what_is_held_is_put_where_a_click_says():
     surface = pygame.Surface((400, 300), 0, 32)
     stage.select_held_item()
     stage.draw(surface, surface.get_rect(), 1.0)
-    action = stage.click(stage._state.cell_rect(2, 2).center, 1)
-    while action:
-        before = game.frame()
-        game.step(action)
-        stage.begin(before, game.frame())
-        action = stage.next_walk_action()
+    follow(game, stage, stage.click(stage._state.cell_rect(2, 2).center, 1))
     frame = game.frame()
     assert frame.types[frame.grid[2, 2, 0]].name == "Key"
     assert not frame.item[0]
@@ -90,8 +95,8 @@ def test_it_stops_where_something_moves():
 
 
 def test_there_is_no_way_to_what_is_walled_in():
-    assert walked(game_of("##### #>#E# #####"), (1, 3)) == []
-    assert walked(game_of("##### #>#E# #####"), (0, 0)) == []
+    for goal in ((1, 3), (0, 0)):
+        assert walked(game_of("##### #>#E# #####"), goal) == []
 
 
 def test_who_cannot_turn_pushes_aside():
@@ -108,14 +113,7 @@ def test_a_click_in_the_fog_walks_looking_ahead_until_something_is_seen():
     stage.view, stage.walks = "explored", True
     surface = pygame.Surface((900, 500), 0, 32)
     stage.draw(surface, surface.get_rect(), 1.0)
-    action = stage.click(stage._state.cell_rect(3, 7).center, 1)
-    taken = []
-    while action:
-        before = game.frame()
-        game.step(action)
-        taken.append(action)
-        stage.begin(before, game.frame())
-        action = stage.next_walk_action()
+    taken = follow(game, stage, stage.click(stage._state.cell_rect(3, 7).center, 1))
     assert taken == [*["MOVE_FORWARD"] * 6, "TURN_RIGHT", "MOVE_FORWARD", "MOVE_FORWARD"]
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
-from itertools import product
 from typing import Any
 
 import gymnasium
@@ -36,7 +36,9 @@ OPTIONS = [
     {"name": "pixels", "cell": 16, "channels_first": True},
 ]
 ASKED = [*REPRESENTATION_NAMES, *OPTIONS]
-MINIGRID = "minigrid"  # shows one world a text, and many worlds numbers: see test_minigrid_env.py
+FULL: dict[str, Any] = {"name": "minigrid", "fully_observable": True}
+ASKS = "MiniGrid-PutNear-6x6-N2-v0"
+"""A level in which something is asked for."""
 BOARD = """
     #E##
     .K.D
@@ -51,23 +53,18 @@ def seen(area, kind="object", board=BOARD, **options):
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-@pytest.mark.parametrize("name", [LEVEL, "dynamic-obstacles-5x5"])
+@pytest.mark.parametrize("name", [LEVEL, "memory-5x5", "dynamic-obstacles-5x5"])
 def test_gymnasiums_own_check(name, asked):
     env = GridEnv(name, world="object", observation_representation=asked)
     check_env(env, skip_render_check=True)
 
 
-@pytest.mark.parametrize("name", [name for name in REPRESENTATION_NAMES if name != MINIGRID])
+@pytest.mark.parametrize("name", [name for name in REPRESENTATION_NAMES if name != "minigrid"])
 def test_environments_are_made_by_name(name):
     made = gymnasium.make("GV-Keydoor-5x5-v0", world="object", observation_representation=name)
     assert made.reset(seed=0)[0] in made.observation_space
-    envs = gymnasium.make_vec(
-        "GV-Scenario-v0",
-        num_envs=2,
-        scenario=LEVEL,
-        world="object",
-        observation_representation={"name": name},
-    )
+    options: Any = {"world": "object", "observation_representation": {"name": name}}
+    envs = gymnasium.make_vec("GV-Scenario-v0", num_envs=2, scenario=LEVEL, **options)
     assert envs.reset(seed=0)[0] in envs.observation_space
     assert envs.single_observation_space == made.observation_space
 
@@ -76,6 +73,7 @@ def test_environments_are_made_by_name(name):
     ("asked", "message"),
     [
         ("pixel", "no representation 'pixel': did you mean 'pixels'"),
+        ("no_overlap", "'no_overlap': did you mean 'no-overlap'"),
         ({"cell": 8}, "no representation None: "),
         ({"name": "pixels", "size": 8}, "'pixels' has no option 'size': .*cell, channels_first"),
         ({"name": "cells", "dtype": "uint8"}, "'cells' has no option 'dtype': no options"),
@@ -88,52 +86,61 @@ def test_what_cannot_be_asked_for(asked, message):
         GridVectorEnv(LEVEL, world="object", observation_representation=asked)
 
 
+def part_of(envs: Any, shown: Any, *, of_space: bool = True) -> Any:
+    """What a vector shows of its first world, as its space has it, or as one world shows it."""
+    if not isinstance(shown, dict):
+        return shown[0]
+    part = {key: value[0] for key, value in shown.items()}
+    if of_space or "image" not in part:
+        return part
+    # one world shows a text where many show numbers
+    return part | {"direction": int(part["direction"]), "mission": envs.missions()[0]}
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("mode", AutoresetMode)
-@pytest.mark.parametrize("asked", [asked for asked in ASKED if asked != MINIGRID], ids=str)
-def test_both_worlds_one_and_many_show_the_same(asked, mode):
-    same_ones = {"max_steps": 7, "autoreset_mode": mode, "observation_representation": asked}
+@pytest.mark.parametrize(
+    ("level", "asked"),
+    [*((LEVEL, asked) for asked in ASKED if asked != "minigrid"), (ASKS, "minigrid"), (ASKS, FULL)],
+    ids=str,
+)
+def test_both_worlds_one_and_many_show_the_same(level, asked, mode):
+    options = {"max_steps": 7, "observation_representation": asked}
     objects, compiled, own = (
-        GridVectorEnv(LEVEL, 3, world=kind, copy=copy, **same_ones)
-        for kind, copy in (("object", False), ("compiled", False), ("compiled", True))
+        GridVectorEnv(level, 3, world=kind, copy=copied, autoreset_mode=mode, **options)
+        for kind, copied in (("object", False), ("compiled", False), ("compiled", True))
     )
-    alone = GridEnv(LEVEL, max_steps=7, observation_representation=asked, world="compiled")
+    alone, other = (GridEnv(level, world=kind, **options) for kind in ("object", "compiled"))
     found: Any = objects.reset(seed=1)
+    first: Any = other.reset(seed=1)
     assert same(found, compiled.reset(seed=1))
     assert same(found, own.reset(seed=1))
-    first = alone.reset(seed=1)[0]
+    assert same(alone.reset(seed=1), first)
     pilot = np.random.default_rng(0)
     ends = 0
     for step in range(24):
-        shown = objects.single_observation_space
-        part = (
-            found[0][0]
-            if not isinstance(found[0], dict)
-            else {k: v[0] for k, v in found[0].items()}
-        )
-        assert part in shown
+        assert part_of(objects, found[0]) in objects.single_observation_space
         if step < 7:
-            assert same(part, first)
-        actions = pilot.integers(8, size=3)
+            assert same(part_of(objects, found[0], of_space=False), first[0])
+        actions = pilot.integers(objects.num_actions, size=3)
         found = objects.step(actions)
         assert same(found, compiled.step(actions))
         assert same(found, own.step(actions))
-        first = alone.step(actions[0])[0]
+        assert same(alone.step(actions[0]), first := other.step(actions[0]))
         for last in found[4].get("final_obs", ()):
             if last is not None:
                 ends += 1
-                assert last in shown
+                assert last in objects.single_observation_space
     assert (ends > 6) == (mode is AutoresetMode.SAME_STEP)
 
 
-@pytest.mark.parametrize("copy", [False, True])
+@pytest.mark.parametrize("copied", [False, True])
 @pytest.mark.parametrize("asked", ASKED, ids=str)
-def test_the_last_observation_is_that_of_the_end(asked, copy):
+def test_the_last_observation_is_that_of_the_end(asked, copied):
     """Not that of the level which a reset has put in its place; twice, as places are kept."""
     options = {"max_steps": 5, "observation_representation": asked, "world": "object"}
-    name = "GV-MiniGrid-PutNear-6x6-N2-v0"  # where something is asked
-    at_once = GridVectorEnv(name, 3, autoreset_mode="SameStep", copy=copy, **options)
-    later = GridVectorEnv(name, 3, autoreset_mode="Disabled", **options)
+    at_once = GridVectorEnv(ASKS, 3, autoreset_mode="SameStep", copy=copied, **options)
+    later = GridVectorEnv(ASKS, 3, autoreset_mode="Disabled", **options)
     at_once.reset(seed=3), later.reset(seed=3)
     pilot = np.random.default_rng(0)
     for _ in range(2):
@@ -143,29 +150,34 @@ def test_the_last_observation_is_that_of_the_end(asked, copy):
             expected: Any = later.step(actions)[0]
         for i, last in enumerate(info["final_obs"]):
             parted = isinstance(expected, dict)
-            assert same(
-                last, {key: part[i] for key, part in expected.items()} if parted else expected[i]
-            )
+            own = {key: part[i] for key, part in expected.items()} if parted else expected[i]
+            assert same(last, own)
         later.reset(options={"reset_mask": np.ones(3, bool)})
 
 
 @KINDS
 @pytest.mark.parametrize("asked", ASKED, ids=str)
 def test_copies_go_on_alike(asked, kind):
-    envs = GridVectorEnv(LEVEL, 3, world=kind, observation_representation=asked)
+    """Also beyond the ends of episodes."""
+    options = {"observation_representation": asked, "max_steps": 3}
+    envs = GridVectorEnv(ASKS, 3, world=kind, **options)
     envs.reset(seed=0)
-    envs.step([5, 2, 7])
-    twins = envs.fork(), pickle.loads(pickle.dumps(envs))
-    for action in (0, 5, 2, 1):
-        found = envs.step([action] * 3)[0]
-        assert all(same(found, twin.step([action] * 3)[0]) for twin in twins)
+    envs.step([5, 2, 3])
+    twins = envs.fork(), copy.deepcopy(envs), pickle.loads(pickle.dumps(envs))
+    for action in range(9):
+        actions = np.array([action, action + 3, action + 5]) % envs.num_actions
+        found = envs.step(actions)
+        assert all(same(found, twin.step(actions)) for twin in twins)
 
 
-@pytest.mark.parametrize("name", ["medley-7x7", "memory-5x5"])
-@pytest.mark.parametrize("asked", ASKED, ids=str)
+@pytest.mark.parametrize("name", ["medley-7x7", "memory-5x5", "mixing", "sokoban"])
+@pytest.mark.parametrize("asked", [*ASKED, FULL], ids=str)
 def test_every_kind_of_level(name, asked):
     envs = GridVectorEnv(name, 4, world="object", observation_representation=asked)
-    assert envs.reset(seed=0)[0] in envs.observation_space
+    shown: Any = envs.reset(seed=0)[0]
+    assert shown in envs.observation_space
+    if envs.scenario.missions and isinstance(shown, dict) and "mission" in shown:
+        assert shown["mission"].any()
 
 
 # ---- numbers -----------------------------------------------------------------------------------
@@ -214,10 +226,8 @@ def test_planes_are_those_of_the_numbers_of_compact(kind):
 @pytest.mark.parametrize("cell", [8, 13, 32])
 def test_pictures_are_those_of_the_game(cell):
     played = Scenario.load(LEVEL)
-    draw, form = (
-        make_renderer(played, "observation", cell),
-        make_encoder(played, {"name": "pixels", "cell": cell}),
-    )
+    draw = make_renderer(played, "observation", cell)
+    form = make_encoder(played, {"name": "pixels", "cell": cell})
     held = 0
     for frame in hooks.iter_frames(played, "valid", 2, 60):
         picture = form.encode(frame.observation, np.array(frame.item, np.uint8))
@@ -234,13 +244,12 @@ def test_pictures_are_those_of_the_game(cell):
 @pytest.mark.parametrize("cell", [8, 9])
 def test_whatever_differs_looks_different(cell):
     """Also what the agent stands on, and holds."""
-    kinds = [kind for kind in built_in_types() if kind.index]
     looks = [
         (kind.index, state, color)
-        for kind in kinds
-        for state, color in product(
-            range(kind.num_states), range(len(COLORS)) if kind.colored else [0]
-        )
+        for kind in built_in_types()
+        for state in range(kind.num_states)
+        for color in range(len(COLORS) if kind.colored else 1)
+        if kind.index
     ]
     pictures, things = render_cells(Scenario.load(LEVEL), np.array(looks, np.uint8), cell)
     bare, taken = np.split(pictures, 2)
@@ -312,22 +321,23 @@ def test_the_space_of_texts_has_room_for_the_longest():
 # ---- rollouts ----------------------------------------------------------------------------------
 
 
+def to_roll_out(form: str) -> tuple[GridVectorEnv, Any]:
+    envs = GridVectorEnv(
+        LEVEL, 2, world="object", autoreset_mode="Disabled", observation_representation=form
+    )
+    return envs, load_policy("random", 2, envs.num_actions)
+
+
 @pytest.mark.parametrize("name", ["pixels", "text"])
 def test_rollouts_keep_no_pictures(name):
-    envs = GridVectorEnv(
-        LEVEL, 2, world="object", autoreset_mode="Disabled", observation_representation=name
-    )
-    policy = load_policy("random", 2, envs.num_actions)
+    envs, policy = to_roll_out(name)
     with pytest.raises(ValueError, match=r"rollouts keep grid, item, and here .* (Box|Text) alone"):
         next(rollout(envs, policy, 2, 0))
 
 
 @pytest.mark.parametrize("name", ["cells", "layers", "minigrid", "onehot"])
 def test_rollouts_keep_numbers_of_all_kinds(name):
-    envs = GridVectorEnv(
-        LEVEL, 2, world="object", autoreset_mode="Disabled", observation_representation=name
-    )
-    policy = load_policy("random", 2, envs.num_actions)
+    envs, policy = to_roll_out(name)
     for episode in rollout(envs, policy, 2, 0, keep=True):
         assert episode.steps is not None
         shown: Any = envs.single_observation_space
@@ -337,22 +347,13 @@ def test_rollouts_keep_numbers_of_all_kinds(name):
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
 def test_planes_hold_zeros_and_ones_as_their_space_says(dtype):
-    envs = GridVectorEnv(
-        "keydoor-5x5",
-        2,
-        world="object",
-        observation_representation={"name": "onehot", "dtype": dtype},
-    )
+    asked = {"name": "onehot", "dtype": dtype}
+    envs = GridVectorEnv(LEVEL, 2, world="object", observation_representation=asked)
     shown, _ = envs.reset(seed=0)
     spaces: Any = envs.single_observation_space
     for name in ("grid", "item"):
-        space = spaces[name]
-        assert (space.low.min(), space.low.max(), space.high.min(), space.high.max()) == (
-            0,
-            0,
-            1,
-            1,
-        )
+        low, high = spaces[name].low, spaces[name].high
+        assert (low.min(), low.max(), high.min(), high.max()) == (0, 0, 1, 1)
         assert set(np.unique(shown[name])) == {0, 1}
     numbers = np.random.default_rng(0).integers(0, 7, (4, 5, 3))
     planes = np.full((4, 7, 5), 9)

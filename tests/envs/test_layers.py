@@ -111,30 +111,19 @@ def test_who_has_no_ground_shows_floor_there():
     assert (grid[..., 3:][~seen] == UNSEEN).all()
 
 
-MIXED: dict[str, Any] = {
-    "mixture": [
-        {
-            "scenario": {
-                **{key: RULES[key] for key in ("objects", "legend", "transition_functions")},
-                "reward_functions": ["living_reward"],
-                "terminating_function": "reach_exit",
-                "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
-                "map": "iXp\nI>q",
-                "mission": {"text": "win"},
-            }
-        },
-        {
-            "scenario": {
-                "transition_functions": ["move_agent", "turn_agent"],
-                "reward_functions": ["living_reward"],
-                "terminating_function": "reach_exit",
-                "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
-                "map": "K#\n.^",
-            }
-        },
-    ],
-    "max_steps": 3,
+SHARED = {
+    "reward_functions": ["living_reward"],
+    "terminating_function": "reach_exit",
+    "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
 }
+WITH_GROUND: dict[str, Any] = {
+    **{key: RULES[key] for key in ("objects", "legend", "transition_functions")},
+    **SHARED,
+    "map": "iXp\nI>q",
+    "mission": {"text": "win"},
+}
+BARE = {**SHARED, "transition_functions": ["move_agent", "turn_agent"], "map": "K#\n.^"}
+MIXED = {"mixture": [{"scenario": each} for each in (WITH_GROUND, BARE)], "max_steps": 3}
 
 
 @pytest.mark.thorough

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import pickle
 import sys
 from functools import partial
 from types import SimpleNamespace
@@ -31,6 +30,7 @@ from gv_engine.world.rng import generator_from_row
 from tests import DATA
 from tests.boards import RULES, scenario
 from tests.comparing import same
+from tests.envs.test_forms import FULL
 
 PUT_NEAR, BALLS = "GV-MiniGrid-PutNear-6x6-N2-v0", "GV-MiniGrid-Dynamic-Obstacles-5x5-v0"
 
@@ -39,17 +39,21 @@ def one(name: str, **options: Any) -> Any:
     return gymnasium.make(name, **{"world": "object", "disable_env_checker": True, **options})
 
 
+def begun(name: str, seed: int = 0, **options: Any) -> Any:
+    """One world at its beginning, without wrappers."""
+    env = one(name, **options).unwrapped
+    env.reset(seed=seed)
+    return env
+
+
 def many(name: str, number: int, **options: Any) -> Any:
     return gymnasium.make_vec(name, number, **{"world": "object", **options})
 
 
 def test_all_ids_are_registered_as_minigrid_has_them():
     ids = [name for name in gymnasium.registry if name.startswith("GV-MiniGrid-")]
-    assert (
-        ids
-        == [f"GV-{name}" for name in list_minigrid_grids()]
-        == list(map(gym_id, list_minigrid_grids()))
-    )
+    names = list_minigrid_grids()
+    assert ids == [f"GV-{name}" for name in names] == [gym_id(name) for name in names]
     assert len(ids) == 76
 
 
@@ -60,12 +64,10 @@ def test_gymnasiums_own_check(name):
 
 def test_spaces_are_minigrids():
     env = one(PUT_NEAR)
-    image, direction, mission = (
-        env.observation_space[key] for key in ("image", "direction", "mission")
-    )
-    assert image == Box(0, 255, (7, 7, 3), np.uint8)
-    assert (direction, env.action_space) == (Discrete(4), Discrete(7))
-    assert isinstance(mission, Text)
+    spaces = env.observation_space
+    assert spaces["image"] == Box(0, 255, (7, 7, 3), np.uint8)
+    assert (spaces["direction"], env.action_space) == (Discrete(4), Discrete(7))
+    assert isinstance(spaces["mission"], Text)
     assert one(BALLS).action_space == Discrete(3)
     envs = many(PUT_NEAR, 3)
     shown = envs.reset(seed=0)[0]
@@ -73,76 +75,9 @@ def test_spaces_are_minigrids():
     assert shown["mission"].shape == (3, len(envs.scenario.missions.names))
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("mode", AutoresetMode)
-def test_both_worlds_one_and_many_show_the_same(mode):
-    options = {"max_steps": 6, "autoreset_mode": mode}
-    objects, compiled, own = (
-        many(PUT_NEAR, 3, world=world, copy=copy, **options)
-        for world, copy in (("object", False), ("compiled", False), ("compiled", True))
-    )
-    alone, other = (one(PUT_NEAR, max_steps=6, world=world) for world in ("object", "compiled"))
-    found: Any = objects.reset(seed=1)
-    assert same(found, compiled.reset(seed=1))
-    assert same(found, own.reset(seed=1))
-    assert same(alone.reset(seed=1), shown := other.reset(seed=1))
-    pilot = np.random.default_rng(0)
-    ends = 0
-    for step in range(24):
-        if step < 6:
-            first = {key: part[0] for key, part in found[0].items()}
-            first |= {"direction": int(first["direction"]), "mission": objects.missions()[0]}
-            assert same(first, shown[0])
-        actions = pilot.integers(7, size=3)
-        found = objects.step(actions)
-        assert same(found, compiled.step(actions))
-        assert same(found, own.step(actions))
-        assert same(alone.step(actions[0]), shown := other.step(actions[0]))
-        for last in found[4].get("final_obs", ()):
-            if last is not None:
-                ends += 1
-                assert last in objects.single_observation_space
-    assert (ends > 6) == (mode is AutoresetMode.SAME_STEP)
-
-
-def test_the_last_observation_is_that_of_the_end():
-    """Not that of the level which a reset has put in its place."""
-    options = {"max_steps": 5}
-    at_once = many(PUT_NEAR, 4, autoreset_mode="SameStep", **options)
-    later = many(PUT_NEAR, 4, autoreset_mode="Disabled", **options)
-    for envs in (at_once, later):
-        envs.reset(seed=3)
-    for action in (0, 2, 1, 2, 1):
-        *_, info = at_once.step([action] * 4)
-        expected, *_ = later.step([action] * 4)
-    for i, last in enumerate(info["final_obs"]):
-        assert same(last, {key: part[i] for key, part in expected.items()})
-
-
-def test_copies_go_on_alike():
-    envs = many(PUT_NEAR, 3)
-    envs.reset(seed=0)
-    envs.step([1, 2, 0])
-    twins = envs.fork(), pickle.loads(pickle.dumps(envs))
-    for action in (0, 2, 3, 1):
-        found = envs.step([action] * 3)[0]
-        assert all(same(found, twin.step([action] * 3)[0]) for twin in twins)
-
-
-def test_results_go_where_they_are_asked_for():
-    envs = many(PUT_NEAR, 2)
-    out = {"image": np.ones((2, 7, 7, 3), np.uint8), "direction": np.full(2, 9)}
-    envs.reset(seed=0)
-    shown = envs.step([0, 1], out=out)[0]
-    assert shown["image"] is out["image"]
-    assert shown["direction"] is out["direction"]
-    assert out["direction"].max() < 4
-
-
 def shared(world: str) -> tuple[Any, ...]:
     """What comes of a world whose generator others draw from."""
-    env = one(BALLS, world=world).unwrapped
-    env.reset(seed=0)
+    env = begun(BALLS, world=world)
     own = generator_from_row(env.snapshot()["rng"])
     assert env.np_random.bit_generator.state == own.bit_generator.state
     other, drawn = env.fork(), []
@@ -242,8 +177,7 @@ def test_grids_objects_and_views_are_as_recorded(name, world):
 
 
 def test_states_have_minigrids_hash():
-    env = one("GV-MiniGrid-DoorKey-8x8-v0").unwrapped
-    env.reset(seed=0)
+    env = begun("GV-MiniGrid-DoorKey-8x8-v0")
     assert env.hash() == "591b33dd2109b684"
     before = env.hash(64)
     env.step(1)
@@ -257,16 +191,14 @@ def test_objects_pass_for_those_of_minigrid(monkeypatch):
     goal, wall = type("Goal", (), {}), type("Wall", (), {})
     classes = SimpleNamespace(Goal=goal, Wall=wall)
     monkeypatch.setitem(sys.modules, "minigrid.core.world_object", classes)
-    env = one("GV-MiniGrid-Empty-5x5-v0").unwrapped
-    env.reset(seed=0)
+    env = begun("GV-MiniGrid-Empty-5x5-v0")
     assert isinstance(env.grid.get(3, 3), goal)
     assert isinstance(env.grid.get(0, 0), wall)
     assert not isinstance(env.grid.get(0, 0), goal)
 
 
 def test_nothing_can_be_written():
-    env = one("GV-MiniGrid-Empty-5x5-v0").unwrapped
-    env.reset(seed=0)
+    env = begun("GV-MiniGrid-Empty-5x5-v0")
     with pytest.raises(AttributeError, match="grid can only be read: write a scenario"):
         env.grid.set(1, 1, None)
     with pytest.raises(AttributeError, match="cannot assign to field 'color'"):
@@ -287,8 +219,7 @@ screen_size see_through_walls step_count steps_remaining tile_size width window
 
 @pytest.mark.parametrize("name", NAMES.split())
 def test_attributes_are_there_or_name_their_replacement(name):
-    env = one("GV-MiniGrid-Empty-5x5-v0").unwrapped
-    env.reset(seed=0)
+    env = begun("GV-MiniGrid-Empty-5x5-v0")
     try:
         getattr(env, name)
     except AttributeError as error:
@@ -323,17 +254,15 @@ def test_views_of_other_sizes_are_refused():
 
 def test_pictures_of_minigrid_want_it_installed():
     """Whoever names the size of a cell wants MiniGrid's own picture; else it is ours."""
-    env = one("GV-MiniGrid-Empty-5x5-v0", render_mode="rgb_array", tile_size=16, highlight=False)
-    env.reset(seed=0)
-    assert (env.unwrapped.tile_size, env.unwrapped.highlight) == (16, False)
-    for draw in (env.render, env.unwrapped.get_frame):
+    env = begun("GV-MiniGrid-Empty-5x5-v0", render_mode="rgb_array", tile_size=16, highlight=False)
+    assert (env.tile_size, env.highlight) == (16, False)
+    for draw in (env.render, env.get_frame):
         with pytest.raises(MissingExtraError, match=r"pip install minigrid; .*'pixels' and"):
             draw()
 
 
 def test_an_agent_that_stays_in_lava_dies_once():
-    env = one("GV-MiniGrid-LavaGapS5-v0").unwrapped
-    env.reset(seed=0)
+    env = begun("GV-MiniGrid-LavaGapS5-v0")
     ends: list[bool] = []
     grid = env.grid
     for _ in range(200):
@@ -360,47 +289,40 @@ def test_options_of_others_are_ignored():
 @pytest.mark.parametrize("action", [np.array([1]), np.array([[1]]), np.array(1)])
 def test_actions_may_be_arrays_of_one(action):
     for name in (PUT_NEAR, BALLS):
-        shown = []
-        for each in (action, 1):
-            env = one(name)
-            env.reset(seed=0)
-            shown.append(env.step(each))
-        assert same(*shown)
-    with pytest.raises(ValueError, match="allowed are 0 to"):
-        env.step(np.array([1.0]))
-    with pytest.raises(ValueError, match="allowed are 0 to"):
-        env.step(np.array([1, 1]))
+        assert same(*(begun(name).step(each) for each in (action, 1)))
+    for wrong in ([1.0], [1, 1]):
+        with pytest.raises(ValueError, match="allowed are 0 to"):
+            begun(BALLS).step(np.array(wrong))
 
 
 # ---- habits ------------------------------------------------------------------------------------
 
 
 EMPTY = "MiniGrid-Empty-5x5-v0"
+OWN = {"name": "own", "extends": EMPTY}
+LOADED = Scenario.load(OWN, size=4)
+WAYS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+    "id": (partial(one, f"GV-{EMPTY}"), partial(many, f"GV-{EMPTY}", 2), {"size": 4}),
+    "class": (partial(GridEnv, EMPTY), partial(GridVectorEnv, EMPTY, 2), {"size": 4}),
+    "any": (
+        partial(one, "GV-Scenario-v0"),
+        partial(many, "GV-Scenario-v0", 2),
+        {"scenario": EMPTY, "size": 4},
+    ),
+    "extends": (partial(GridEnv, OWN), partial(GridVectorEnv, OWN, 2), {"size": 4}),
+    "loaded": (GridEnv, partial(GridVectorEnv, num_envs=2), {"scenario": LOADED}),
+}
+"""Makers of the smallest room, one world and two, and what they take."""
 
 
 @pytest.mark.parametrize("world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
 @pytest.mark.parametrize("mode", AutoresetMode)
-@pytest.mark.parametrize(
-    ("single", "vector"),
-    [
-        (partial(one, f"GV-{EMPTY}", size=4), partial(many, f"GV-{EMPTY}", 2, size=4)),
-        (partial(GridEnv, EMPTY, size=4), partial(GridVectorEnv, EMPTY, 2, size=4)),
-        (
-            partial(one, "GV-Scenario-v0", scenario=EMPTY, size=4),
-            partial(many, "GV-Scenario-v0", 2, scenario=EMPTY, size=4),
-        ),
-        (
-            partial(GridEnv, {"extends": EMPTY}, size=4),
-            partial(GridVectorEnv, {"extends": EMPTY}, 2, size=4),
-        ),
-    ],
-    ids=["id", "class", "any", "extends"],
-)
-def test_an_end_in_the_last_step_is_both(single, vector, mode, world):
+@pytest.mark.parametrize(("make", "make_vector", "source"), WAYS.values(), ids=WAYS)
+def test_an_end_in_the_last_step_is_both(make, make_vector, source, mode, world):
     way = (2, 1, 2)  # to the goal of the smallest room
     for steps, truncated in ((3, True), (4, False)):
-        env = single(max_steps=steps, world=world)
-        envs = vector(max_steps=steps, world=world, autoreset_mode=mode)
+        env = make(max_steps=steps, world=world, **source)
+        envs = make_vector(max_steps=steps, world=world, autoreset_mode=mode, **source)
         env.reset(seed=0), envs.reset(seed=0)
         for action in way:
             _, reward, *ends, _ = env.step(action)
@@ -411,53 +333,33 @@ def test_an_end_in_the_last_step_is_both(single, vector, mode, world):
         assert reward == rewards[0] == 1 - 0.9 * (3 / steps)
 
 
-@pytest.mark.parametrize(
-    "source",
-    ["MiniGrid-Empty-5x5-v0", {"name": "own", "extends": "MiniGrid-Empty-5x5-v0"}],
-    ids=["name", "mapping"],
-)
-def test_a_limit_counts_in_the_reward_however_it_is_asked_for(source):
-    loaded = Scenario.load(source, size=4)
-    for env in (
-        GridEnv(source, size=4, max_steps=20, world="object"),
-        GridEnv(loaded, max_steps=20, world="object"),
-        GridVectorEnv(loaded, 1, max_steps=20, world="object"),
-    ):
-        env.reset(seed=0)
-        for action in (2, 1, 2):
-            given: Any = action if isinstance(env, GridEnv) else [action]
-            reward: Any = env.step(given)[1]
-        assert reward == 1 - 0.9 * (3 / 20)
-    with pytest.raises(ScenarioError, match="max_steps=0: allowed are whole numbers from 1"):
-        GridEnv(loaded, max_steps=0, world="object")
-
-
 @pytest.mark.parametrize("action", [3, 6, 7])
 def test_actions_that_a_level_lacks_are_its_first(action):
     shown = []
     for given in (0, action):
-        env, envs = one(BALLS), many(BALLS, 2)
-        env.reset(seed=0), envs.reset(seed=0)
-        shown.append((env.step(given), envs.step([given, 1])))
+        envs = many(BALLS, 2)
+        envs.reset(seed=0)
+        shown.append((begun(BALLS).step(given), envs.step([given, 1])))
     assert same(*shown)
 
 
 @pytest.mark.parametrize(("name", "action"), [(PUT_NEAR, 7), (PUT_NEAR, -1), (BALLS, -1)])
 def test_all_others_are_refused(name, action):
-    env, envs = one(name), many(name, 2)
-    env.reset(seed=0), envs.reset(seed=0)
+    envs = many(name, 2)
+    envs.reset(seed=0)
     with pytest.raises(ValueError, match=f"action {action}: allowed are 0 to"):
-        env.step(action)
+        begun(name).step(action)
     with pytest.raises(ValueError, match=f"action {action} of world 1: allowed are 0 to"):
         envs.step([0, action])
 
 
 def test_levels_are_made_with_other_parameters():
-    env = one("GV-MiniGrid-DoorKey-8x8-v0", size=6)
-    env.reset(seed=0)
-    assert env.unwrapped.scenario.max_steps == 360
+    env = begun("GV-MiniGrid-DoorKey-8x8-v0", size=6)
+    assert env.scenario.max_steps == 360
     with pytest.raises(ScenarioError, match="no option 'sise'"):
         one("GV-MiniGrid-DoorKey-8x8-v0", sise=6)
+    with pytest.raises(ScenarioError, match="max_steps=0: allowed are whole numbers from 1"):
+        GridEnv(LOADED, max_steps=0, world="object")
 
 
 def test_other_representations_are_there_too():
@@ -481,9 +383,8 @@ def drawn_by_minigrid(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("size", [3, 7])
 def test_minigrid_draws_the_level_with_what_the_agent_sees(size, monkeypatch):
     asked = drawn_by_minigrid(monkeypatch)
-    env = one(PUT_NEAR, agent_view_size=size).unwrapped
+    env = begun(PUT_NEAR, seed=3, agent_view_size=size)
     inspection, ways = Inspection(env.scenario), set()
-    env.reset(seed=3)
     for action in (1, 2, 1, 2, 2, 1, 2, 2, 2, 1, 2):
         env.step(action)
         ways.add(env.agent_dir)
@@ -508,24 +409,18 @@ def test_minigrid_draws_the_level_with_what_the_agent_sees(size, monkeypatch):
 
 @pytest.mark.parametrize(
     ("options", "cell", "highlighted"),
-    [
-        ({"tile_size": 6}, 6, True),
-        ({"highlight": False}, 32, False),
-        ({"highlight": True}, 32, True),
-    ],
+    [({"tile_size": 6}, 6, True)] + [({"highlight": lit}, 32, lit) for lit in (False, True)],
 )
 def test_render_draws_like_minigrid_where_it_is_asked_to(options, cell, highlighted, monkeypatch):
     asked = drawn_by_minigrid(monkeypatch)
-    env = one(PUT_NEAR, render_mode="rgb_array", **options).unwrapped
-    env.reset(seed=0)
+    env = begun(PUT_NEAR, render_mode="rgb_array", **options)
     assert env.render().shape == (cell, cell, 3)
     assert asked[-1][-1].any() == highlighted
     assert (env.tile_size, env.highlight) == (cell, highlighted)
 
 
 def test_boxes_of_a_grid_tell_what_is_in_them():
-    env = one("GV-MiniGrid-ObstructedMaze-1Dlh-v0").unwrapped
-    env.reset(seed=0)
+    env = begun("GV-MiniGrid-ObstructedMaze-1Dlh-v0")
     things = [each for each in env.grid.grid if each]
     (door,) = (each for each in things if each.type == "door")
     (box,) = (each for each in things if each.type == "box")
@@ -574,8 +469,6 @@ def test_the_code_that_is_compiled_paints_the_same(area):
     assert painted.reshape(out["image"].shape).tolist() == out["image"].tolist()
 
 
-FULL: dict[str, Any] = {"name": "minigrid", "fully_observable": True}
-FULLY: dict[str, Any] = {"observation_representation": FULL}
 DIST_SHIFT = """
 222222222
 2A1999182
@@ -588,7 +481,7 @@ DIST_SHIFT = """
 
 
 def test_the_whole_grid_and_the_agent_in_it():
-    env = one("GV-MiniGrid-DistShift1-v0", **FULLY)
+    env = one("GV-MiniGrid-DistShift1-v0", observation_representation=FULL)
     shown = env.reset(seed=0)[0]
     assert shown in env.observation_space
     kinds = [[int(char, 16) for char in row] for row in DIST_SHIFT.split()]
@@ -597,28 +490,3 @@ def test_the_whole_grid_and_the_agent_in_it():
         image = env.step(action)[0]["image"]
         assert np.argwhere(image[..., 0] == 10).tolist() == [[x, 1]]
         assert image[x, 1].tolist() == [10, 0, direction]
-
-
-@pytest.mark.compiled
-def test_both_worlds_show_the_same_grids():
-    objects, compiled = (
-        many(PUT_NEAR, 3, world=world, max_steps=6, autoreset_mode="SameStep", **FULLY)
-        for world in ("object", "compiled")
-    )
-    assert same(objects.reset(seed=1), compiled.reset(seed=1))
-    for actions in np.random.default_rng(0).integers(7, size=(20, 3)):
-        assert same(objects.step(actions), compiled.step(actions))
-
-
-@pytest.mark.parametrize("name", ["medley-7x7", "mixing", "sokoban"])
-def test_levels_of_any_size_have_room(name):
-    envs = GridVectorEnv(name, 3, world="object", **FULLY)
-    assert envs.reset(seed=0)[0] in envs.observation_space
-
-
-def test_any_level_can_be_shown_so():
-    for name in ("medley-7x7", "memory-5x5"):
-        envs = GridVectorEnv(name, 2, world="object", observation_representation="minigrid")
-        shown = envs.reset(seed=0)[0]
-        assert shown in envs.observation_space
-        assert not Scenario.load(name).missions or shown["mission"].any()

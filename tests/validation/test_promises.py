@@ -28,41 +28,24 @@ def line(text: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("key", "name", "at", "says"),
+    ("phase", "name", "at", "says"),
     [
+        ("transition", "try_luck", "lucky", "the when of try_luck, draws by chance"),
+        ("transition", "turn_first", "turning", "the when of turn_first, edits the state"),
         (
-            "transition_functions",
-            "try_luck",
-            "def lucky",
-            "lucky ({}), the when of try_luck, draws by chance",
-        ),
-        (
-            "transition_functions",
-            "turn_first",
-            "def turning",
-            "turning ({}), the when of turn_first, edits the state",
-        ),
-        (
-            "reward_functions",
-            "remember_mark",
-            "def leaving_a_mark",
-            "leaving_a_mark ({}), the remember of remember_mark, edits the state",
+            *("reward", "remember_mark", "leaving_a_mark"),
+            "the remember of remember_mark, edits the state",
         ),
     ],
 )
-def test_a_condition_and_a_memory_only_look(key: str, name: str, at: str, says: str):
-    (report,) = told(key, name)
-    assert report.startswith(says.format(f"{DATA / 'promises.py'}:{line(at)}"))
+def test_a_condition_and_a_memory_only_look(phase: str, name: str, at: str, says: str):
+    (report,) = told(f"{phase}_functions", name)
+    assert report.startswith(f"{at} ({DATA / 'promises.py'}:{line(f'def {at}')}), {says}")
 
 
 @pytest.mark.parametrize(
     ("name", "figure"),
-    [
-        ("end_it", "terminated"),
-        ("pay", "reward"),
-        ("hurry", "steps"),
-        ("act_for_you", "action"),
-    ],
+    [("end_it", "terminated"), ("pay", "reward"), ("hurry", "steps"), ("act_for_you", "action")],
 )
 def test_what_the_engine_sets_is_no_rule_s_to_write(name: str, figure: str):
     place = f"{DATA / 'promises.py'}:{line(f'def {name}(') - 1}"  # its decorator's

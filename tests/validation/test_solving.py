@@ -33,6 +33,10 @@ observation_function: {name: partially_occluded, area: [[-2, 0], [-1, 1]]}
 """
 
 
+def solved(source: Path, seed: int = 0, **limits: Any) -> Solution:
+    return Solver(Scenario.load(source), **limits).solve(seed)
+
+
 @pytest.fixture
 def level(tmp_path: Path) -> Path:
     file = tmp_path / "level.yaml"
@@ -73,8 +77,7 @@ def played(scenario: Scenario, seed: int, actions: tuple[int, ...]) -> bool:
 def test_the_way_is_a_shortest_one(level):
     scenario = Scenario.load(level)
     found = Solver(scenario).solve(0)
-    assert found.verdict is Verdict.WON
-    assert not found.by_chance
+    assert (found.verdict, found.by_chance) == (Verdict.WON, False)
     assert played(scenario, 0, found.actions)
     assert len(found.actions) == plainly(scenario, 0)
 
@@ -114,28 +117,27 @@ def test_draws_are_those_of_the_seed():
 @pytest.mark.thorough
 def test_looking_by_chance_changes_no_way(level):
     level.write_text(LEVEL.replace("partially_occluded", "stochastic_raytracing"))
-    by_chance = Solver(Scenario.load(level)).solve(0)
+    by_chance = solved(level)
     level.write_text(LEVEL)
-    assert by_chance == Solver(Scenario.load(level)).solve(0)
+    assert by_chance == solved(level)
 
 
 def test_a_level_that_cannot_be_won(level):
     level.write_text(LEVEL.replace("K", "."))
-    found = Solver(Scenario.load(level)).solve(0)
+    found = solved(level)
     assert [found.verdict, found.actions] == [Verdict.LOST, ()]
 
 
 def test_a_way_longer_than_the_episode(level):
-    steps = len(Solver(Scenario.load(level)).solve(0).actions)
-    level.write_text(LEVEL.replace("max_steps: 30", f"max_steps: {steps}"))
-    assert Solver(Scenario.load(level)).solve(0).verdict is Verdict.WON
-    level.write_text(LEVEL.replace("max_steps: 30", f"max_steps: {steps - 1}"))
-    assert Solver(Scenario.load(level)).solve(0).verdict is Verdict.LOST
+    steps = len(solved(level).actions)
+    for limit, verdict in ((steps, Verdict.WON), (steps - 1, Verdict.LOST)):
+        level.write_text(LEVEL.replace("max_steps: 30", f"max_steps: {limit}"))
+        assert solved(level).verdict is verdict
 
 
 def test_not_found_is_not_cannot(level):
-    assert Solver(Scenario.load(level), states=10).solve(0).verdict is Verdict.UNKNOWN
-    assert Solver(Scenario.load(level), seconds=1e-9).solve(0).verdict is Verdict.UNKNOWN
+    for limit in ({"states": 10}, {"seconds": 1e-9}):
+        assert solved(level, **limit).verdict is Verdict.UNKNOWN
 
 
 def test_equal_levels_are_searched_once(level):
@@ -162,16 +164,15 @@ def test_all_levels_share_one_limit_of_seconds(monkeypatch):
 
 
 def test_what_check_has_compiled_is_used_again(level, monkeypatch):
-    monkeypatch.setattr(CompiledBatch, "load", lambda batch: batch.checked)
     monkeypatch.setattr(CompiledBatch, "prepare", lambda batch: None)
-    assert Solver(Scenario.load(level))._worlds.checked
-    monkeypatch.setattr(CompiledBatch, "load", lambda batch: not batch.checked)
-    assert not Solver(Scenario.load(level))._worlds.checked
+    for kept in (True, False):
+        monkeypatch.setattr(CompiledBatch, "load", lambda batch: batch.checked == kept)  # noqa: B023
+        assert Solver(Scenario.load(level))._worlds.checked == kept
 
 
 def test_any_end_wins_where_no_success_is_declared(level):
     level.write_text(LEVEL.replace("success_function: reach_exit\n", ""))
-    assert len(Solver(Scenario.load(level)).solve(0).actions) == 1  # into the wall
+    assert len(solved(level).actions) == 1  # into the wall
 
 
 def test_rules_that_do_not_compile(level):
@@ -180,7 +181,7 @@ def test_rules_that_do_not_compile(level):
         "@system(TRANSITION)\ndef odd(w):\n    'Nothing.'\n    json.dumps({})\n"
     )
     level.write_text(LEVEL.replace("turn_agent,", "turn_agent, ./rules.py:odd,"))
-    assert Solver(Scenario.load(level)).solve(0).verdict is Verdict.WON
+    assert solved(level).verdict is Verdict.WON
 
 
 def test_the_command(level, capsys, tmp_path):
@@ -223,10 +224,8 @@ def test_settings_are_kept_in_the_replay(tmp_path, capsys):
 def test_check_says_whether_it_can_be_won(level, capsys):
     assert main(["check", str(level), "--episodes", "1"]) == 0
     said = capsys.readouterr().out
-    assert (
-        "searched\tthe one level, within 200,000 states of each and 10 s of computing in all\n"
-        in said
-    )
+    extent = "the one level, within 200,000 states of each and 10 s of computing in all"
+    assert f"searched\t{extent}\n" in said
     assert re.search(r"can be won\tin \d+ steps at least", said)
     level.write_text(LEVEL.replace("K", "."))
     assert main(["check", str(level), "--episodes", "1"]) == 1
@@ -249,7 +248,7 @@ def thaw(w: World) -> None:
 
 def test_what_happens_at_a_time_is_waited_for(level: Path):
     (level.parent / "late.py").write_text(LATE)
-    text = level.read_text().replace("actuate_door, pickndrop", "./late.py:thaw")
+    text = LEVEL.replace("actuate_door, pickndrop", "./late.py:thaw")
     level.write_text(text.replace("..K", "..."))
-    solution = Solver(Scenario.load(level)).solve(0)
+    solution = solved(level)
     assert (solution.verdict, len(solution.actions)) == (Verdict.WON, 12)

@@ -35,6 +35,10 @@ def scenarios(draw):
     sight["absolute"], sight["threshold"] = draw(
         st.sampled_from([(True, 1.0), (True, 3.0), (False, 0.5), (False, 1.0)])
     )
+    living = {"name": "living_reward", "reward": on}
+    bumping = {"name": "bump_into_wall", "reward": off}
+    bumps = ["bump_into_wall", "bump_moving_obstacle"]
+    nearer = {"name": "./rules.py:nearer", "distance_function": "euclidean"}
     return Scenario.load(
         {
             "max_shape": [9, 9],
@@ -54,32 +58,19 @@ def scenarios(draw):
                 {"name": "overlap", "object_type": draw(kinds), "reward_on": on, "reward_off": off},
                 {"name": "reach_exit", "reward_on": on, "reward_off": off},
                 {"name": "bump_moving_obstacle", "reward": off},
-                {"name": "bump_into_wall", "reward": off},
+                bumping,
                 {"name": "actuate_door", "reward_open": on, "reward_close": off},
                 {"name": "pickndrop", "object_type": draw(kinds), "reward_pick": on},
                 {"name": "./rules.py:remembered_exit"},
-                {
-                    "name": "./rules.py:nearer",
-                    "object_type": draw(kinds),
-                    "distance_function": "euclidean",
-                },
+                nearer | {"object_type": draw(kinds)},
                 {"name": "./rules.py:shorter", "object_type": draw(kinds)},
-                {
-                    "name": "reduce_sum",
-                    "reward_functions": [
-                        {"name": "living_reward", "reward": on},
-                        {"name": "bump_into_wall", "reward": off},
-                    ],
-                },
+                {"name": "reduce_sum", "reward_functions": [living, bumping]},
             ],
             "terminating_function": {
                 "name": "reduce_any",
                 "terminating_functions": [
                     {"name": "overlap", "object_type": draw(kinds)},
-                    {
-                        "name": "reduce_all",
-                        "terminating_functions": ["bump_into_wall", "bump_moving_obstacle"],
-                    },
+                    {"name": "reduce_all", "terminating_functions": bumps},
                     {"name": "reach_exit"},
                 ],
             },

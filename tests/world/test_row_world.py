@@ -41,20 +41,15 @@ def frames_of(picture, *actions, **changes):
 
 
 def test_a_frame_tells_what_happened():
-    start, picked, moved = frames_of(
-        "#.\n>K\nE.", PICK_N_DROP, MOVE_RIGHT, max_steps=2, name="key-to-go"
-    )
+    named = {"max_steps": 2, "name": "key-to-go"}
+    start, picked, moved = frames_of("#.\n>K\nE.", PICK_N_DROP, MOVE_RIGHT, **named)
     assert (start.title, start.steps, start.max_steps) == ("key-to-go", 0, 2)
     assert (start.action, start.outcome) == ("", "")
     assert (start.agent, start.item) == ((1, 0, RIGHT), (0, 0, 0))
     assert start.grid[:, :, 0].tolist() == [[WALL, FLOOR], [FLOOR, KEY], [EXIT, FLOOR]]
     assert (picked.action, picked.item, picked.outcome) == ("PICK_N_DROP", (KEY, 0, YELLOW), "")
-    assert picked.terms == {
-        "living_reward": -1.0,
-        "reach_exit": 0.0,
-        "actuate_door": 0.0,
-        "pickndrop": 1.0,
-    }
+    paid = {"living_reward": -1.0, "reach_exit": 0.0, "actuate_door": 0.0, "pickndrop": 1.0}
+    assert picked.terms == paid
     assert (picked.reward, picked.total, picked.steps) == (0.0, 0.0, 1)
     assert (moved.action, moved.outcome) == ("MOVE_RIGHT", "terminated")
     assert frames_of("^.", TURN_LEFT, max_steps=1)[1].outcome == "truncated"

@@ -75,6 +75,9 @@ def shift(w, agent, steps: tuple[int, int] = (0, 1)):
 '''
 
 
+MEADOW = "\n".join([*["........."] * 4, "....^....", *["........."] * 4])
+
+
 @pytest.fixture(scope="module")
 def load(tmp_path_factory):
     """A meadow seen by one of the functions above."""
@@ -84,9 +87,7 @@ def load(tmp_path_factory):
     def load(visibility, *transitions, area=((-3, 0), (-1, 2))):
         return Scenario.load(
             {
-                "map": "\n".join(
-                    [".........", *["........."] * 3, "....^....", *["........."] * 4]
-                ),
+                "map": MEADOW,
                 "max_steps": 9,
                 "reward_functions": ["living_reward"],
                 "terminating_function": "reach_exit",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import multiprocessing
 import pickle
+from contextlib import closing
 from typing import Any
 
 import gymnasium
@@ -21,6 +22,7 @@ from tests.comparing import same, under_hash_seeds
 
 NAMES = list(DOMAINS["algebra"].built_in())
 EASY = "mathy-poly-simplify-easy"
+PLAIN = {"domain": "algebra", "environment": "PolySimplify", "problem": "4x + 2x"}
 
 
 def env(scenario=EASY, **options) -> ExpressionEnv:
@@ -56,7 +58,7 @@ def test_random_episodes(name):
 
 
 def test_what_is_seen():
-    made = env({"domain": "algebra", "environment": "PolySimplify", "problem": "4x + 2x"})
+    made = env(PLAIN)
     observation, info = made.reset(seed=0)
     assert observation["nodes"][:8].tolist() == [10, 5, 50, 3, 10, 5, 50, 0]
     assert observation["values"][:8].tolist() == [4, 0, 0, 0, 2, 0, 0, 0]
@@ -96,32 +98,13 @@ def test_the_end_comes_after_three_times_the_moves():
 
 
 def test_it_is_a_loss_to_outgrow_the_observation():
-    made = env(
-        {
-            "domain": "algebra",
-            "environment": "BinomialDistribute",
-            "problem": "(a + b) * (c + 3)",
-            "max_seq_len": 9,
-        }
-    )
-    _, info = made.reset(seed=0)
+    level = {"domain": "algebra", "environment": "BinomialDistribute", "max_seq_len": 9}
+    made = env({**level, "problem": "(a + b) * (c + 3)"})
+    made.reset(seed=0)
     observation, reward, terminated, _, info = made.step(3 * 7 + 2)
-    assert (reward, terminated, info["outcome"], info["decided_by"]) == (
-        -1,
-        True,
-        "lose",
-        "outgrow",
-    )
+    told: Any = reward, terminated, info["outcome"], info["decided_by"]
+    assert told == (-1, True, "lose", "outgrow")
     assert observation in made.observation_space
-
-
-@pytest.mark.parametrize(
-    ("problem", "said"),
-    [("6x", "solved already"), ("4x +", "no expression"), (" + ".join("x" * 99), "197 nodes")],
-)
-def test_problems_that_cannot_be_begun(problem, said):
-    with pytest.raises(ValueError, match=said):
-        env().reset(options={"problem": problem})
 
 
 def test_what_reset_may_be_told():
@@ -134,13 +117,14 @@ def test_what_reset_may_be_told():
         ({"problm": "x"}, "no option 'problm': did you mean 'problem'"),
         ({"problem": 5}, "problem=5: expected the text"),
         ({"problem": "4x + 2x = 3"}, "is an equation"),
+        ({"problem": "6x"}, "solved already"),
+        ({"problem": "4x +"}, "no expression"),
+        ({"problem": " + ".join("x" * 99)}, "197 nodes"),
         ({"max_moves": 0}, "allowed are 1 to"),
         ({"max_moves": "many"}, "max_moves='many': expected a whole number"),
     ):
         with pytest.raises(ValueError, match=said):
             made.reset(options=options)
-    with pytest.raises(ValueError, match=r"no option 'problem': .*reset_mask"):
-        ExpressionVectorEnv(EASY, 1).reset(options={"problem": "x"})
 
 
 @pytest.mark.parametrize("action", [-1, 896, 1.5, "x", None])
@@ -212,9 +196,8 @@ def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_many_are_as_one(mode):
     several = ExpressionVectorEnv(EASY, 3, autoreset_mode=mode)
-    shared = ExpressionVectorEnv(EASY, 3, autoreset_mode=mode, processes=2)
     alone = [env() for _ in range(3)]
-    try:
+    with closing(ExpressionVectorEnv(EASY, 3, autoreset_mode=mode, processes=2)) as shared:
         shown: Any = several.reset(seed=20)
         assert same(shown, shared.reset(seed=20))
         ones = [one.reset(seed=20 + i) for i, one in enumerate(alone)]
@@ -246,9 +229,6 @@ def test_many_are_as_one(mode):
         several.restore(2, token)
         assert same(several.snapshot(2), token)
         assert begun or mode == "NextStep"
-    finally:
-        several.close()
-        shared.close()
 
 
 def test_only_those_that_are_asked_for_begin_anew():
@@ -257,35 +237,42 @@ def test_only_those_that_are_asked_for_begin_anew():
     chosen = np.array([False, True, False])
     again = several.reset(seed=[1, 9, 3], options={"reset_mask": chosen})[1]["text"]
     assert (texts == again).tolist() == [True, False, True]
-    with pytest.raises(ValueError, match="2 seeds for 3 games"):
-        several.reset(seed=[1, 2])
-    with pytest.raises(ValueError, match=r"reset_mask has shape \(2,\)"):
-        several.reset(options={"reset_mask": np.ones(2, bool)})
-    with pytest.raises(ValueError, match=r"actions have shape \(1,\)"):
-        several.step([0])
-    with pytest.raises(ValueError, match="action 896 of game 1"):
-        several.step([0, 896, 0])
-    with pytest.raises(ValueError, match="num_envs=0: allowed are whole numbers from 1 on"):
-        ExpressionVectorEnv(EASY, 0)
-    with pytest.raises(ValueError, match="processes=0: allowed are whole numbers from 1 on"):
-        ExpressionVectorEnv(EASY, 1, processes=0)
-    with pytest.raises(ValueError, match="allowed are 'NextStep', 'SameStep', 'Disabled'"):
-        ExpressionVectorEnv(EASY, 1, autoreset_mode="Sometimes")
-    with pytest.raises(ValueError, match="seed=-1: allowed are whole numbers from 0 on"):
-        several.reset(seed=-1)
+    for arguments, said in (
+        ({"seed": [1, 2]}, "2 seeds for 3 games"),
+        ({"seed": -1}, "seed=-1: allowed are whole numbers from 0 on"),
+        ({"options": {"reset_mask": chosen[:2]}}, r"reset_mask has shape \(2,\)"),
+        ({"options": {"problem": "x"}}, "no option 'problem': .*reset_mask"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            several.reset(**arguments)
+    for actions, said in (
+        ([0], r"actions have shape \(1,\)"),
+        ([0, 896, 0], "action 896 of game 1"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            several.step(actions)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"num_envs": 0}, "num_envs=0: allowed are whole numbers from 1 on"),
+        ({"processes": 0}, "processes=0: allowed are whole numbers from 1 on"),
+        ({"autoreset_mode": "Sometimes"}, "allowed are 'NextStep', 'SameStep', 'Disabled'"),
+        ({"render_mode": "human"}, "'human': allowed are None, 'rgb_array', 'ansi'"),
+    ],
+)
+def test_many_that_cannot_be_made(options, said):
+    with pytest.raises(ValueError, match=said):
+        ExpressionVectorEnv(EASY, **{"num_envs": 1, **options})
 
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 @pytest.mark.parametrize("processes", [1, 2])
 def test_statistics_of_episodes(mode, processes):
-    several = ExpressionVectorEnv(
-        {"domain": "algebra", "environment": "PolySimplify", "problem": "4x + 2x", "max_moves": 3},
-        2,
-        autoreset_mode=mode,
-        processes=processes,
-        episode_statistics=True,
-    )
-    try:
+    options: Any = {"autoreset_mode": mode, "processes": processes, "episode_statistics": True}
+    level = {**PLAIN, "max_moves": 3}
+    with closing(ExpressionVectorEnv(level, 2, **options)) as several:
         several.reset(seed=0)
         assert "episode" not in several.step([24, 0])[4]
         info = several.step([7, 0])[4]
@@ -294,8 +281,6 @@ def test_statistics_of_episodes(mode, processes):
         assert info["episode"]["l"].tolist() == [2, 0]
         assert "s" not in info["episode"]
         assert "episode" not in several.step([24, 0])[4]
-    finally:
-        several.close()
     made = ExpressionVectorEnv(EASY, 1, max_steps=1, episode_statistics=True)
     made.reset(seed=0)
     assert made.step([0])[4]["episode"]["s"].tolist() == [False]
@@ -304,22 +289,19 @@ def test_statistics_of_episodes(mode, processes):
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_what_was_shown_stays_as_it_was(processes):
-    several = ExpressionVectorEnv(EASY, 2, processes=processes)
-    try:
+    with closing(ExpressionVectorEnv(EASY, 2, processes=processes)) as several:
         first = several.reset(seed=0)
         kept = copy.deepcopy(first)
         for _ in range(3):
             several.step(first[1]["action_mask"].argmax(1))
         assert same(first, kept)
-    finally:
-        several.close()
 
 
 @pytest.mark.slow
 def test_processes_tell_what_goes_wrong_in_them():
     before = {*multiprocessing.active_children()}
-    several = ExpressionVectorEnv(EASY, 3, processes=2, max_steps=1, autoreset_mode="Disabled")
-    try:
+    options: Any = {"max_steps": 1, "autoreset_mode": "Disabled"}
+    with closing(ExpressionVectorEnv(EASY, 3, processes=2, **options)) as several:
         texts = several.reset(seed=0)[1]["text"].tolist()
         several.step([0, 0, 0])
         with pytest.raises(ValueError, match="the episode is over"):
@@ -330,8 +312,6 @@ def test_processes_tell_what_goes_wrong_in_them():
         ended.join()
         with pytest.raises(RuntimeError, match="the worker process has ended"):
             several.step([0, 0, 0])
-    finally:
-        several.close()
     assert {*multiprocessing.active_children()} == before
 
 
@@ -367,13 +347,9 @@ def test_it_is_drawn_as_pixels():
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
 def test_many_are_drawn_as_one(processes):
-    several = ExpressionVectorEnv(EASY, 2, render_mode="rgb_array", processes=processes)
-    alone = env(render_mode="rgb_array")
-    try:
+    options: Any = {"render_mode": "rgb_array"}
+    alone = env(**options)
+    alone.reset(seed=21)
+    with closing(ExpressionVectorEnv(EASY, 2, processes=processes, **options)) as several:
         several.reset(seed=20)
-        alone.reset(seed=21)
         assert np.array_equal((several.render() or ())[1], alone.render())
-    finally:
-        several.close()
-    with pytest.raises(ValueError, match="'human': allowed are None, 'rgb_array', 'ansi'"):
-        ExpressionVectorEnv(EASY, 2, render_mode="human")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pickle
 import random
+from functools import partial
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -80,8 +83,7 @@ def test_tokens_count_from_the_left():
     expression = tree("4x + 2x")
     names = [env.get_token_at_index(expression, index) for index in range(7)]
     assert "".join(node.name for node in names if node) == "4*x+2*x"
-    assert env.get_token_at_index(expression, 7) is None
-    assert env.get_token_at_index(expression, -1) is None
+    assert env.get_token_at_index(expression, 7) is env.get_token_at_index(expression, -1) is None
 
 
 @pytest.mark.parametrize("action", [(DF, 1), (DF, 7), (DF, -1), (7, 3), (-1, 3), 48, 49, -1])
@@ -92,12 +94,9 @@ def test_invalid_moves(action):
     assert (timestep.reward, timestep.discount) == (-0.5, 1.0)
     assert not is_terminal_transition(timestep)
     assert change.result is None
-    for raising in (
-        PolySimplify(error_invalid=True),
-        PolySimplify(invalid_action_response="raise"),
-    ):
+    for options in ({"error_invalid": True}, {"invalid_action_response": "raise"}):
         with pytest.raises(ValueError, match="is invalid in '4x \\+ 2x'"):
-            raising.get_next_state(state, action)
+            PolySimplify(**options).get_next_state(state, action)
     ending = PolySimplify(invalid_action_response="terminal")
     after, timestep, _ = ending.get_next_state(state, action)
     assert (after.agent.moves_remaining, timestep.reward, timestep.discount) == (0, -1.0, 0.0)
@@ -166,13 +165,7 @@ def test_coming_back_counts_what_the_expression_prints_as():
 class Halve(BaseRule):
     """2a becomes a: another value."""
 
-    @property
-    def name(self):
-        return "Halve"
-
-    @property
-    def code(self):
-        return "HV"
+    name, code = "Halve", "HV"
 
     def can_apply_to(self, node):
         return node.name == "2"
@@ -271,12 +264,10 @@ def test_it_is_written_in_one_line(capsys):
     assert printed[0].startswith("002 | -- cs -- df -- -- -- | 10 | 0.0 ")
     verbose = PolySimplify(verbose=True, seed=0)
     state, _ = verbose.get_initial_state()
-    verbose.get_next_state(state, verbose.random_action(to_library(state.root).root))
-    assert len(capsys.readouterr().out.splitlines()) == 2
-    verbose.get_next_state(
-        state, verbose.random_action(to_library(state.root).root), searching=True
-    )
-    assert capsys.readouterr().out == ""
+    for searching, lines in ((False, 2), (True, 0)):
+        action = verbose.random_action(to_library(state.root).root)
+        verbose.get_next_state(state, action, searching=searching)
+        assert len(capsys.readouterr().out.splitlines()) == lines
 
 
 def test_the_end_equals_the_beginning():
@@ -319,12 +310,6 @@ def test_problems_are_open_and_touch_nothing_global(name, difficulty):
     assert before == (random.getstate(), repr(np.random.get_state()))  # noqa: NPY002
 
 
-def test_difficulties_are_words():
-    assert MathyEnvProblemArgs("hard").difficulty == "hard"
-    with pytest.raises(ValueError, match="allowed are easy, normal, hard"):
-        MathyEnvProblemArgs("harder")
-
-
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 @pytest.mark.parametrize("text", ["x = 3", "4x + 2x = 3"])
 def test_an_equation_is_no_problem_and_breaks_no_win_check(name, text):
@@ -348,11 +333,10 @@ def test_arguments_that_are_none():
     for problem in (5, None, ["4x"]):
         with pytest.raises(TypeError, match="expected the text of an expression"):
             MathyEnvState(problem)  # type: ignore[arg-type]  # on purpose
-    for moves in (-1, "3", 2.5, True):
+    makes: tuple[Any, ...] = (partial(MathyEnvState, "4x"), MathyEnv)
+    for make, moves in product(makes, (-1, "3", 2.5, True)):
         with pytest.raises(ValueError, match=r"max_moves=.*: expected a whole number"):
-            MathyEnvState("4x", moves)  # type: ignore[arg-type]  # on purpose
-        with pytest.raises(ValueError, match=r"max_moves=.*: expected a whole number"):
-            MathyEnv(max_moves=moves)  # type: ignore[arg-type]  # on purpose
+            make(max_moves=moves)
     with pytest.raises(ValueError, match="at least one rule"):
         MathyEnv(rules=[])
     for rule in ("swap", rules.CommutativeSwapRule):
@@ -360,11 +344,13 @@ def test_arguments_that_are_none():
             MathyEnv(rules=[rule])  # type: ignore[list-item]  # on purpose
     with pytest.raises(ValueError, match="count from 0"):
         PolySimplify().get_action_indices(-1)
-    assert PolySimplify(seed=1).get_initial_state("hard") == PolySimplify(seed=1).get_initial_state(
-        MathyEnvProblemArgs("hard")
-    )
-    with pytest.raises(ValueError, match="allowed are easy, normal, hard"):
-        PolySimplify().get_initial_state("harder")
+    hard = MathyEnvProblemArgs("hard")
+    assert hard.difficulty == "hard"
+    one, other = (PolySimplify(seed=1).get_initial_state(each) for each in ("hard", hard))
+    assert one == other
+    for call in (MathyEnvProblemArgs, PolySimplify().get_initial_state):
+        with pytest.raises(ValueError, match="allowed are easy, normal, hard"):
+            call("harder")
 
 
 def test_grouped_terms():

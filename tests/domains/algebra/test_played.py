@@ -19,9 +19,8 @@ from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.terminal.play import TerminalGame
-from gv_engine.ui.window.app import App
 from tests.algebra_games import EASY, game_of, problem
-from tests.desk import Desk, home
+from tests.desk import Desk, home, playing
 from tests.screen import until
 
 
@@ -35,17 +34,9 @@ def valid_of(game: Session) -> str:
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     home(tmp_path, monkeypatch)
-    desk = Desk((800, 600), App(Settings(animation=False), Bindings()))
+    desk = Desk()
     yield desk
     desk.app.quit()
-
-
-def playing(desk: Desk, name: str = EASY, seed: int = 1) -> PlayScreen:
-    desk.app.play(name, seed)
-    desk.look()
-    screen = desk.app.top
-    assert isinstance(screen, PlayScreen)
-    return screen
 
 
 def ask(desk: Desk, screen: PlayScreen) -> None:
@@ -64,7 +55,7 @@ def ask(desk: Desk, screen: PlayScreen) -> None:
 def test_hint_by_hint_to_a_win_that_is_kept_and_verified(
     desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    screen = playing(desk)
+    screen = playing(desk, EASY, 1)
     while not screen.frame.outcome:
         assert screen.game.length < 16
         ask(desk, screen)
@@ -87,7 +78,7 @@ def test_hint_by_hint_to_a_win_that_is_kept_and_verified(
 
 
 def test_a_rule_by_its_number_and_one_that_does_not_apply(desk: Desk):
-    screen = playing(desk)
+    screen = playing(desk, EASY, 1)
     before = screen.frame.text
     desk.press("1")
     assert screen.frame.text == before
@@ -97,7 +88,7 @@ def test_a_rule_by_its_number_and_one_that_does_not_apply(desk: Desk):
 
 
 def test_the_key_of_difficulties_goes_round_them(desk: Desk):
-    playing(desk)
+    playing(desk, EASY, 1)
     seen = []
     for _ in range(3):
         desk.press("L")

@@ -72,6 +72,17 @@ max_seq_len: 32
 """
 
 
+SIMPLIFY: dict[str, Any] = {"domain": "algebra", "environment": "PolySimplify"}
+
+
+def written(folder: Path, code: str, environment: str = "PolySimplify", more: str = "") -> Path:
+    """A file of a level beside code of its own."""
+    (folder / "own.py").write_text(code)
+    made = folder / "one.yaml"
+    made.write_text(f"domain: algebra\nenvironment: {environment}\n{more}")
+    return made
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     (tmp_path / "own.py").write_text(OWN)
@@ -108,8 +119,7 @@ def test_it_is_loaded_again_with_the_files_as_they_are(file):
 
 
 def test_a_problem_function(file):
-    config = {"domain": "algebra", "environment": "PolySimplify"}
-    own = {**config, "problem_function": "./own.py:squares"}
+    own = {**SIMPLIFY, "problem_function": "./own.py:squares"}
     scenario = load_scenario(own, folder=file.parent)
     assert isinstance(scenario, AlgebraScenario)
     env = ExpressionEnv(scenario)
@@ -167,7 +177,7 @@ def test_what_differs_from_a_variant_is_not_called_like_it(changes, name):
 
 def test_families_do_not_mix():
     with pytest.raises(ScenarioError, match="domain: found 'algebra'; load_scenario"):
-        Scenario.load({"domain": "algebra", "environment": "PolySimplify"})
+        Scenario.load(SIMPLIFY)
     with pytest.raises(ValueError, match="of the domain 'grid'"):
         algebra_scenario("keydoor-5x5")
     with pytest.raises(ScenarioError, match=r"domain: no domain 'algebr'; did you mean 'algebra'"):
@@ -177,14 +187,8 @@ def test_families_do_not_mix():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (
-            {"environment": "PolySimplfy"},
-            "no environment 'PolySimplfy'; did you mean 'PolySimplify'",
-        ),
-        (
-            {"environment": "./own.py:squares"},
-            "is no subclass of gv_engine.mathy.MathyEnv",
-        ),
+        ({"environment": "PolySimplfy"}, "no environment 'PolySimplfy'; did you mean 'PolySimplif"),
+        ({"environment": "./own.py:squares"}, "is no subclass of gv_engine.mathy.MathyEnv"),
         ({"environment": "./own.py:Nowhere"}, "has no 'Nowhere'"),
         ({"environment": []}, "expected a text"),
         ({"difficulty": "harder"}, "no difficulty 'harder'; did you mean 'hard'"),
@@ -192,10 +196,7 @@ def test_families_do_not_mix():
         ({"rules": []}, "at least one rule"),
         ({"rules": ["swap"]}, "rules\\[0\\]: no rule 'swap'"),
         ({"rules": ["./own.py:Mine"]}, "is no subclass of mathy_core.rule.BaseRule"),
-        (
-            {"rules": [{"name": "commutative_swap", "prefered": True}]},
-            "cannot be made: got an unexp",
-        ),
+        ({"rules": [{"name": "commutative_swap", "prefered": 1}]}, "cannot be made: got an unexp"),
         ({"rewards": {"winn": 3}}, "unknown key 'winn'; did you mean 'win'"),
         ({"rewards": {"win": "much"}}, "expected a number"),
         ({"max_moves": 0}, "allowed are 1 to"),
@@ -207,9 +208,8 @@ def test_families_do_not_mix():
     ],
 )
 def test_mistakes_are_said_where_they_are(file, change, said):
-    config: dict[str, Any] = {"domain": "algebra", "environment": "PolySimplify", **change}
     with pytest.raises(ScenarioError, match=said):
-        load_scenario(config, folder=file.parent)
+        load_scenario({**SIMPLIFY, **change}, folder=file.parent)
 
 
 def test_all_mistakes_at_once_with_file_and_line(file):
@@ -234,9 +234,8 @@ def test_all_mistakes_at_once_with_file_and_line(file):
     ],
 )
 def test_a_problem_that_cannot_be_begun_is_said_where_it_stands(tmp_path, line, said, moves):
-    (tmp_path / "own.py").write_text("def squares(params, rng): ...\ndef alone(params): ...\n")
-    made = tmp_path / "one.yaml"
-    made.write_text(f"domain: algebra\nenvironment: PolySimplify\n{moves}{line}\n")
+    code = "def squares(params, rng): ...\ndef alone(params): ...\n"
+    made = written(tmp_path, code, more=f"{moves}{line}\n")
     with pytest.raises(ScenarioError) as raised:
         load_scenario(str(made))
     (problem,) = raised.value.problems
@@ -294,6 +293,9 @@ class Changing(Rule):
 """
 
 
+CHANGE = "def apply_to(self, node):\n        change"
+
+
 def line_of(text: str) -> int:
     return BROKEN[: BROKEN.index(text)].count("\n") + 1
 
@@ -308,9 +310,7 @@ def line_of(text: str) -> int:
 )
 @pytest.mark.parametrize("command", ["check", "rollout"])
 def test_an_environment_of_ones_own_that_is_broken(tmp_path, capsys, name, said, command):
-    (tmp_path / "own.py").write_text(BROKEN)
-    made = tmp_path / "one.yaml"
-    made.write_text(f"domain: algebra\nenvironment: ./own.py:{name}\n")
+    made = written(tmp_path, BROKEN, f"./own.py:{name}")
     assert main([command, str(made), "--episodes", "2"]) > 0
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
@@ -322,20 +322,12 @@ def test_an_environment_of_ones_own_that_is_broken(tmp_path, capsys, name, said,
     [
         ("Asking", "return node.nothing", "Asking at node 0 of 4x + 2x: AttributeError: "),
         ("Applying", 'raise KeyError("mine")', "Applying at node 0 of 4x + 2x: KeyError: 'mine'"),
-        (
-            "Changing",
-            "def apply_to(self, node):\n        change",
-            "Changing at node 0 of 4x + 2x: it changes the value: 5x + 2x",
-        ),
+        ("Changing", CHANGE, "Changing at node 0 of 4x + 2x: it changes the value: 5x + 2x"),
     ],
 )
 def test_bugs_of_ones_own_rules_are_reported(tmp_path, capsys, name, place, said):
-    (tmp_path / "own.py").write_text(BROKEN)
-    made = tmp_path / "one.yaml"
     rules = f"[./own.py:{name}, distributive_factoring, constant_arithmetic]"
-    made.write_text(
-        f"domain: algebra\nenvironment: PolySimplify\nproblem: 4x + 2x\nrules: {rules}\n"
-    )
+    made = written(tmp_path, BROKEN, more=f"problem: 4x + 2x\nrules: {rules}\n")
     assert main(["rollout", str(made), "--episodes", "2"]) == 0
     capsys.readouterr()
     assert main(["check", str(made), "--episodes", "2"]) == 1
@@ -346,11 +338,7 @@ def test_bugs_of_ones_own_rules_are_reported(tmp_path, capsys, name, place, said
 
 
 def test_a_world_that_cannot_be_played_is_found(tmp_path, capsys):
-    made = tmp_path / "one.yaml"
-    made.write_text(
-        "domain: algebra\nenvironment: PolySimplify\nproblem: 4x + 2x\n"
-        "rules: [restate_subtraction]\n"
-    )
+    made = written(tmp_path, "", more="problem: 4x + 2x\nrules: [restate_subtraction]\n")
     assert main(["check", str(made)]) == 1
     assert "no rule applies anywhere in 4x + 2x" in capsys.readouterr().err
 
@@ -389,13 +377,16 @@ def plain(w, agent):
 def ordered(folder: Path, **keys: Any) -> ExpressionEnv:
     """A game of 4x + 2x with these lists of systems."""
     (folder / "own.py").write_text(SYSTEMS)
-    level = {"domain": "algebra", "environment": "PolySimplify", "problem": "4x + 2x"}
-    env = ExpressionEnv(load_scenario({**level, **keys}, folder=folder))  # type: ignore[arg-type]
+    level = {**SIMPLIFY, "problem": "4x + 2x", **keys}
+    env = ExpressionEnv(load_scenario(level, folder=folder))  # type: ignore[arg-type]
     env.reset(seed=0)
     return env
 
 
 SWAP, FACTOR = 22, 24
+BREVITY = {"name": "./own.py:brevity"}
+NESTED = {"name": "./own.py:nested", "terminating_function": "refuse"}
+GIVE_IN = {"transition_functions": ["apply_rule", "./own.py:give_in"]}
 ENDS = ["refuse", "outgrow", "reach_goal", "run_out_of_moves", "go_in_circles"]
 
 
@@ -411,18 +402,10 @@ ENDS = ["refuse", "outgrow", "reach_goal", "run_out_of_moves", "go_in_circles"]
         ({"reward_functions": ["spend_time", "helpful_move"]}, FACTOR, -0.01, "spend_time"),
         # added, with what they take
         ({"reward_functions": ["./own.py:brevity", "spend_time"]}, FACTOR, -2.5, "brevity"),
-        (
-            {"reward_functions": [{"name": "./own.py:brevity", "each": 2}]},
-            *(FACTOR, -10.0, "brevity"),
-        ),
-        ({"transition_functions": ["apply_rule", "./own.py:give_in"]}, SWAP, -7.0, "give_in"),
-        (
-            {
-                "transition_functions": ["apply_rule", "./own.py:give_in"],
-                "terminating_functions": ["reach_goal"],  # is not asked any more
-            },
-            *(SWAP, -7.0, "give_in"),
-        ),
+        ({"reward_functions": [{**BREVITY, "each": 2}]}, FACTOR, -10.0, "brevity"),
+        (GIVE_IN, SWAP, -7.0, "give_in"),
+        # what is not asked any more
+        ({**GIVE_IN, "terminating_functions": ["reach_goal"]}, SWAP, -7.0, "give_in"),
     ],
 )
 def test_the_order_of_systems_is_that_of_the_file(tmp_path, keys, action, reward, by):
@@ -438,7 +421,7 @@ def test_the_order_of_systems_is_that_of_the_file(tmp_path, keys, action, reward
 
 def test_a_file_that_names_no_systems_has_those_of_ours():
     ours = algebra_scenario("mathy-poly-simplify")
-    silent = algebra_scenario({"domain": "algebra", "environment": "PolySimplify"})
+    silent = algebra_scenario(SIMPLIFY)
     assert ours.order == silent.order
     for key in ("transition_functions", "terminating_functions", "reward_functions"):
         assert f"{key}: [" in ours.document.text
@@ -458,11 +441,8 @@ def test_what_is_left_out_does_nothing(tmp_path):
         (["helpful"], "did you mean 'helpful_move'"),
         (["./own.py:plain"], "plain is no system; decorate it with @system(REWARD)"),
         (["./own.py:give_in"], "is a TRANSITION system, but listed for REWARD"),
-        ([{"name": "./own.py:brevity", "eech": 1}], "brevity takes no 'eech'; did you mean 'each'"),
-        (
-            [{"name": "./own.py:nested", "terminating_function": "refuse"}],
-            "own.py:20) remembers something or takes other functions",
-        ),
+        ([{**BREVITY, "eech": 1}], "brevity takes no 'eech'; did you mean 'each'"),
+        ([NESTED], "own.py:20) remembers something or takes other functions"),
         ("revisit", "reward_functions: found 'revisit', expected a list"),
         (["systems.reward:living_reward"], "is for grids"),
     ],
@@ -474,11 +454,7 @@ def test_systems_that_are_none_of_algebra(tmp_path, systems, said):
 
 
 def test_a_system_that_fails_is_named_with_its_line(tmp_path, capsys):
-    (tmp_path / "own.py").write_text(SYSTEMS)
-    made = tmp_path / "one.yaml"
-    made.write_text(
-        "domain: algebra\nenvironment: PolySimplify\nreward_functions: [./own.py:broken]\n"
-    )
+    made = written(tmp_path, SYSTEMS, more="reward_functions: [./own.py:broken]\n")
     assert main(["rollout", str(made), "--episodes", "1", "--policy", "valid"]) > 0
     (line,) = capsys.readouterr().err.splitlines()
     assert "own.py:17: KeyError: 'mine'" in line
@@ -539,9 +515,8 @@ raise SystemExit(main(["check", "mathy-poly-simplify"]))
 
 @pytest.mark.slow
 def test_without_mathy_core_one_line_says_how_to_get_it():
-    done = subprocess.run(
-        [sys.executable, "-c", MISSING], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", MISSING]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "keydoor-5x5" in done.stdout
     assert "mathy-poly" not in done.stdout

@@ -33,6 +33,12 @@ def stage_of(game: Session) -> TreeStage:
     return stage
 
 
+def place_of(stage: TreeStage, node: int) -> pygame.Rect:
+    """The place of a node on the surface."""
+    assert stage._layout is not None
+    return stage._layout.rects[node].move(stage._corner).move(stage._room.topleft)
+
+
 def play_at_random(game: Session, moves: int) -> None:
     rng = np.random.default_rng(game.seed)
     for _ in range(moves):
@@ -98,8 +104,7 @@ def test_the_chosen_node_is_in_sight_however_large_the_tree():
         for node in (0, 60, 122):
             stage._cursor.choose(node)
             stage.draw(surface, ROOM, 1)
-            assert stage._layout is not None
-            place = stage._layout.rects[node].move(stage._corner).move(stage._room.topleft)
+            place = place_of(stage, node)
             assert stage._room.contains(place)
             assert stage._node_at(place.center) == node
 
@@ -192,10 +197,9 @@ def test_after_a_move_what_it_has_made_is_chosen():
 def test_clicks_choose_nodes_in_tree_and_text_and_apply_rules():
     game = problem("4x + 2x")
     stage = stage_of(game)
-    assert stage._layout is not None
     assert stage._text is not None
-    for node, place in enumerate(stage._layout.rects):
-        at = place.move(stage._corner).move(stage._room.topleft).center
+    for node in range(7):
+        at = place_of(stage, node).center
         assert stage.click(at, 1) == ""
         assert stage._cursor.node == node
         assert stage.hover(at)
@@ -206,17 +210,14 @@ def test_clicks_choose_nodes_in_tree_and_text_and_apply_rules():
     assert stage.click(place.center, 3) == ""
     stage._cursor.choose(3)
     stage.draw(pygame.Surface((800, 600)), ROOM, 1)
-    assert [stage.click(rect.center, 1) for rect, _ in stage._buttons] == [
-        "commutative_swap 3",
-        "distributive_factoring 3",
-    ]
+    offered = ["commutative_swap 3", "distributive_factoring 3"]
+    assert [stage.click(rect.center, 1) for rect, _ in stage._buttons] == offered
 
 
 def test_a_resting_mouse_does_not_cover_what_a_move_has_done():
     game = problem("4x + 2x")
     stage = stage_of(game)
-    assert stage._layout is not None
-    stage.hover(stage._layout.rects[3].move(stage._corner).move(stage._room.topleft).center)
+    stage.hover(place_of(stage, 3).center)
     before = game.frame()
     stage._cursor.choose(3, 3)
     game.step(stage.command("apply"))
@@ -246,15 +247,13 @@ def test_what_the_last_move_has_changed_looks_different():
     game = problem("4x + 2x")
     game.step("commutative_swap 3")
     assert game.frame().nodes[3].changed
-    marked, plain = pygame.Surface((800, 600)), pygame.Surface((800, 600))
-    stage = TreeStage(game, DARK)
-    stage._cursor.choose(0)
-    stage.draw(marked, ROOM, 1)
-    other = problem("2x + 4x")
-    stage = TreeStage(other, DARK)
-    stage._cursor.choose(0)
-    stage.draw(plain, ROOM, 1)
-    assert (pygame.surfarray.array2d(marked) != pygame.surfarray.array2d(plain)).any()
+    pictures = []
+    for shown in (game, problem("2x + 4x")):
+        surface, stage = pygame.Surface((800, 600)), TreeStage(shown, DARK)
+        stage._cursor.choose(0)
+        stage.draw(surface, ROOM, 1)
+        pictures.append(pygame.surfarray.array2d(surface))
+    assert (pictures[0] != pictures[1]).any()
 
 
 def test_nodes_glide_from_where_they_were():

@@ -21,7 +21,7 @@ from gv_engine.domains.algebra import (
     PolySimplify,
     termination,
 )
-from gv_engine.domains.algebra.episode import AlgebraEpisode, find_hint
+from gv_engine.domains.algebra.episode import AlgebraEpisode
 from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS
 from gv_engine.rules.objects import ExpressionFrame, expression_to_text
 from gv_engine.rules.system import Call
@@ -30,9 +30,14 @@ from gv_engine.scenario.loading import load_scenario
 CA, CS, DM, DF, AG = range(5)
 
 
-def world(text: str, env: MathyEnv | None = None) -> ExpressionWorld:
-    made = ExpressionWorld(env or PolySimplify())
-    made.reset(MathyEnvState(text, 20))
+SOLVE = Call(SUCCESS_SYSTEMS["solve"], {})
+
+
+def world(
+    text: str, env: MathyEnv | None = None, moves: int = 20, **options: Any
+) -> ExpressionWorld:
+    made = ExpressionWorld(env or PolySimplify(), **options)
+    made.reset(MathyEnvState(text, moves))
     return made
 
 
@@ -49,12 +54,10 @@ def names(made: ExpressionWorld) -> dict[int, str]:
 
 def test_every_node_is_an_entity():
     made = world("4x + y^2")
+    kinds = ["Constant", "Operator", "Variable", "Operator", "Variable", "Operator", "Constant"]
     with made.context:
         parts: list[Any] = [esper.components_for_entity(e) for e in made.entities]
-    assert [type(own[1]).__name__ for own in parts] == (
-        ["Constant", "Operator", "Variable", "Operator", "Variable", "Operator", "Constant"]
-    )
-    with made.context:
+        assert [type(own[1]).__name__ for own in parts] == kinds
         assert [esper.component_for_entity(e, InOrder).index for e in made.entities] == [*range(7)]
         assert esper.component_for_entity(made.entities[0], Constant).value == 4
         assert esper.component_for_entity(made.entities[2], Variable).name == "x"
@@ -81,11 +84,8 @@ def test_the_systems_are_processors_in_their_order():
         *("apply_rule", "refuse", "outgrow", "reach_goal", "run_out_of_moves", "go_in_circles"),
         *("revisit", "helpful_move", "unhelpful_move", "spend_time", "draw_expression"),
     ]
-    for action, decided in [
-        ((DF, 3), "helpful_move"),
-        ((DF, 3), "refuse"),
-        ((CS, 5), "spend_time"),
-    ]:
+    moves = {"helpful_move": (DF, 3), "refuse": (DF, 3), "spend_time": (CS, 5)}
+    for decided, action in moves.items():
         made.step(action)
         assert made.decided_by == decided
 
@@ -154,11 +154,8 @@ def test_the_frame_tells_all_that_a_picture_needs():
     (changed,) = [node for node in shown.nodes if node.changed]
     assert (changed.text, changed.x, shown.text[slice(*changed.whole)]) == ("+", 3, "2x + 4x")
     assert changed.rules == (CS, DF, AG)
-    assert [shown.actions[rule] for rule in changed.rules] == [
-        "commutative_swap",
-        "distributive_factoring",
-        "associative_group",
-    ]
+    named = ["commutative_swap", "distributive_factoring", "associative_group"]
+    assert [shown.actions[rule] for rule in changed.rules] == named
     root = next(node for node in shown.nodes if node.parent == -1)
     assert (root.x, root.y, shown.depth) == (7, 0, 4)
     assert "2x + 4x + 3y" in expression_to_text(shown).splitlines()
@@ -268,16 +265,13 @@ class Paid(PolySimplify):
 def test_a_goal_is_reached_where_the_environment_pays_for_it(worth, won):
     env = Paid()
     env.worth = worth
-    made = ExpressionWorld(env, success=Call(SUCCESS_SYSTEMS["solve"], {}))
-    made.reset(MathyEnvState("4x + 2x", 20))
+    made = world("4x + 2x", env, success=SOLVE)
     made.step((CS, 3))
     assert (made.decided_by, made.terminated, made.success) == ("reach_goal", True, won)
 
 
 def test_a_loss_that_pays_is_no_success():
-    env = PolySimplify(rewards=EnvRewards(lose=0.5))
-    made = ExpressionWorld(env, success=Call(SUCCESS_SYSTEMS["solve"], {}))
-    made.reset(MathyEnvState("4x + 2x", 1))
+    made = world("4x + 2x", PolySimplify(rewards=EnvRewards(lose=0.5)), 1, success=SOLVE)
     made.step((CS, 3))
     assert (made.decided_by, made.terminated, made.reward) == ("run_out_of_moves", True, 0.5)
     assert not made.success
@@ -322,10 +316,9 @@ def test_an_episode_is_that_of_an_environment():
 
 def test_what_is_refused_says_why():
     made = episode()
-    assert made.refusal_reason("commutative_swap 0") == "Commutative Swap does not apply to node 0"
-    assert (
-        made.refusal_reason("commutative_swap 999") == "Commutative Swap does not apply to node 999"
-    )
+    for node in (0, 999):
+        said = f"Commutative Swap does not apply to node {node}"
+        assert made.refusal_reason(f"commutative_swap {node}") == said
     for unknown in ("swap 3", "commutative_swap", "commutative_swap -1", ""):
         assert "no rule of this level" in made.refusal_reason(unknown)
     fine = next(action for action, valid in made.mask().items() if valid)
@@ -341,12 +334,3 @@ def test_states_have_digests():
     assert made.state() != start
     made.restore(token)
     assert made.state() == start
-
-
-def test_hints_play_an_episode_to_its_end():
-    made = episode("mathy-poly-simplify-easy")
-    while not made.outcome:
-        hint = find_hint(made.world.env, made.world.state)
-        assert hint is not None
-        made.step(f"{made.frame('').actions[hint.rule]} {hint.node}")
-    assert made.reward > 1
