@@ -469,7 +469,7 @@ def cut_bits(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
     """Copy grid cells into a view (the area that an agent sees) that stores its rows as bits; all
-    cells count as unseen. For the arguments see `simd.cut_looks`."""
+    cells count as unseen. For the arguments see `cut_looks`."""
     cut_looks(w, view, turned, line, next_line, cell, next_cell)
     for i in range(view.height):
         view.seen_rows[i] = view.seen_from_right[i] = 0
@@ -509,7 +509,7 @@ def cut_cells(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
     """Copy grid cells into a view (the area that an agent sees) that stores a number per cell; all
-    cells count as unseen. For the arguments see `simd.cut_looks`."""
+    cells count as unseen. For the arguments see `cut_looks`."""
     cut_looks(w, view, turned, line, next_line, cell, next_cell)
     view.seen.fill(0)
 
@@ -518,7 +518,7 @@ def cut_entities(
     view: Any, w: Any, turned: bool, line: int, next_line: int, cell: int, next_cell: int
 ) -> None:
     """Copy grid cells into a view (the area that an agent sees) that also stores the entity in each
-    cell. For the arguments see `simd.cut_looks`."""
+    cell. For the arguments see `cut_looks`."""
     cut_cells(view, w, turned, line, next_line, cell, next_cell)
     at = w.in_line()
     for i in range(view.height):

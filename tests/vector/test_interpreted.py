@@ -35,7 +35,7 @@ class Row(RowWorld):
 
 
 def cut(w, view, turned, line, next_line, cell, next_cell):
-    """What `simd.cut_looks` does, cell by cell."""
+    """What `cut_looks` does, cell by cell."""
     for name in ("clear_rows", "clear_from_right"):
         getattr(view, name, np.zeros(1)).fill(0)
     for i, j in np.ndindex(view.height, view.width):
@@ -54,7 +54,7 @@ def cut(w, view, turned, line, next_line, cell, next_cell):
 
 
 def show(view, grid):
-    """What `simd.write_seen_looks` does, cell by cell."""
+    """What `write_seen_looks` does, cell by cell."""
     for i, j in np.ndindex(grid.shape[:2]):
         if hasattr(view, "seen"):
             seen = view.seen[i, j]
