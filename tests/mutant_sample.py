@@ -107,10 +107,7 @@ class Survey:
 
         lines, function = _statement(mutant), range(mutant.first, mutant.last + 1)
         tests = reaching(lines)
-        if not tests and (
-            any("" in contexts.get(line, ()) for line in lines) or not reaching(function)
-        ):
-            # runs when the file is imported, or compiled
+        if not tests:  # runs when the file is imported, or compiled
             tests = reaching(function) or set().union(*reached.values())
         kills = self._kills[f"{mutant.file} {mutant.function}"]
         cases: Counter[str] = Counter()
