@@ -16,9 +16,9 @@ gv-engine splits keydoor-9x9 --levels test --solve --seconds 60
 gv-engine splits keydoor-9x9 --levels test --out test.json"""
 
 _EPILOG = """
-The levels of seeds 0, 1, 2 … are collected without duplicates; two levels are equal if the same
-objects are in the same places. Every fifth level is a test level. All commands with --levels accept
-FILE.
+The levels of seeds 0, 1, 2 … are collected without duplicates; two levels are equal if they have
+the same objects in the same places, the same mission, and the same sampled values that rules read.
+Every fifth level is a test level. All commands with --levels accept FILE.
 """
 
 

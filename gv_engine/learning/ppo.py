@@ -4,7 +4,7 @@ Each agent of a world is a line of the batch: all agents train one network, each
 rewards, and the network reads which agent it acts for (de Witt et al., 2020).
 
 Start with `Learner.update`, which collects `num_steps` of all worlds into `RolloutBuffer` and then
-optimises; `network.py` has the actor-critic network, `config.py` the hyperparameters.
+optimises. `ActorCritic` is the network; `training.py` has the hyperparameters.
 """
 
 from __future__ import annotations
