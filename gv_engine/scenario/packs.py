@@ -400,27 +400,30 @@ def no_level_message(name: str, levels: tuple[PackLevel, ...]) -> str:
 
 
 def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the levels that `node` gives: as a list, as one mapping with a map, or as a path
-    relative to `folder`, which `files` reads."""
-    if isinstance(node.value, list):
-        for item in node.value:
-            yield from _read_levels(item, folder, files)
-    elif isinstance(node.value, dict):
-        entries = fields.read_fields(ErrorCollector(""), node, _LEVEL_KEYS)
-        for key in node.value.keys() - entries.keys():
-            raise node.value[key].error(f"unknown key {key!r}{fields.suggestion(key, _LEVEL_KEYS)}")
-        if "map" not in entries:
-            raise node.error("the map is missing: {title: …, map: …}")
-        texts: dict[str, Any] = {
-            key: fields.optional_text(entries[key]) for key in _TEXTS if key in entries
-        }
-        par = fields.integer(entries["par"], 1, fields.INT32_MAX) if "par" in entries else 0
-        yield PackLevel(entries["map"], par=par, view=entries.get("view"), **texts)
-    elif folder is None:
-        raise node.error(no_file_message(fields.text(node)))
-    else:
-        for file in _list_level_files(node, folder / fields.text(node)):
-            yield from _read_level_file(node, file, files)
+    """Yield the levels that `node` gives: a path relative to `folder`, which `files` reads, or a
+    list of paths and of mappings with a map."""
+    for item in node.value if isinstance(node.value, list) else [node]:
+        if isinstance(item.value, dict) and item is not node:
+            yield _read_level(item)
+        elif folder is None:
+            raise item.error(no_file_message(fields.text(item)))
+        else:
+            for file in _list_level_files(item, folder / fields.text(item)):
+                yield from _read_level_file(item, file, files)
+
+
+def _read_level(node: YamlNode) -> PackLevel:
+    """Return the level in a mapping with a map."""
+    entries = fields.read_fields(ErrorCollector(""), node, _LEVEL_KEYS)
+    for key in node.value.keys() - entries.keys():
+        raise node.value[key].error(f"unknown key {key!r}{fields.suggestion(key, _LEVEL_KEYS)}")
+    if "map" not in entries:
+        raise node.error("the map is missing: {title: …, map: …}")
+    texts: dict[str, Any] = {
+        key: fields.optional_text(entries[key]) for key in _TEXTS if key in entries
+    }
+    par = fields.integer(entries["par"], 1, fields.INT32_MAX) if "par" in entries else 0
+    return PackLevel(entries["map"], par=par, view=entries.get("view"), **texts)
 
 
 def _list_level_files(node: YamlNode, place: Path) -> list[Path]:

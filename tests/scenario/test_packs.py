@@ -207,6 +207,9 @@ def assert_levels_refused(says: str, levels: Any, folder: Path) -> None:
         ("there-is-none.xsb", "levels: "),
         ("notes.md", "expected a file of levels, named .xsb, .sok, .txt, .tmx; found another one"),
         ([{"map": "^E"}, 3], "levels[1]: "),
+        ([[{"map": "#>E"}]], "levels[0]: found a list of 1, expected a text"),
+        ({"map": "#>E"}, "levels: found a mapping"),
+        ([{"map": "#>E", "par": 0}], "levels[0].par: found 0, allowed are 1 to"),
     ],
 )
 def test_mistakes_are_told(levels: Any, says: str, tmp_path: Path):
