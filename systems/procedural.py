@@ -168,7 +168,7 @@ def from_maps(
     holds: Table,
     oriented: Table,
 ) -> None:
-    """Build one of several maps, rotated or mirrored.
+    """Build one of several maps: number `which`, turned or mirrored in the way `way`.
 
     Args:
         which, way: table values: index of the map, and its `transform`.

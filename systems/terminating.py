@@ -106,7 +106,7 @@ def all_covered(w: World, agent: int, object_type: int, other_type: int) -> bool
 
 @system(TERMINATING)
 def reduce_any(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
-    """At least one of several conditions holds."""
+    """At least one condition in `terminating_functions` holds."""
     for over in terminating_functions:
         if over:
             return True
@@ -115,7 +115,7 @@ def reduce_any(w: World, agent: int, terminating_functions: Sequence[bool]) -> b
 
 @system(TERMINATING)
 def reduce_all(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
-    """All of several conditions hold."""
+    """All conditions in `terminating_functions` hold."""
     for over in terminating_functions:
         if not over:
             return False

@@ -402,8 +402,8 @@ _CODES: dict[str, UnitCode] = {}
 def _get_or_compile(
     function: Callable[..., Any], arg_types: Any, finish: Callable[..., Any], digest: str
 ) -> UnitCode:
-    """Return the compiled code of `function` for arguments of these Numba types: from memory, the
-    disk cache, or compiled now.
+    """Return the machine code of `function` for arguments of the Numba types `arg_types`: from
+    memory, or from the disk cache; if it is in neither, compile it.
 
     Args:
         finish: function `(library, entry)` that prepares the LLVM module; part of the cache key.

@@ -357,8 +357,9 @@ def _build_set_state(w: Any, e: Any, state: Any) -> Any:
 
 
 def _append_state_write(before: Any, column: str, field: str) -> Any:
-    """Return a function `(world, entity, state)` that calls `before` and then writes the state into
-    `field` of the component `column`, if the entity has it."""
+    """Return a function `(world, entity, state)` that first calls `before` with the same arguments,
+    and then writes the state number into the field `field` of the component `column`, if
+    the entity has that component."""
 
     def set_state(w: Any, e: Any, state: Any) -> None:
         """Call `before`, then write `state` into the column if entity `e` has the component."""

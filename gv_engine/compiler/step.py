@@ -657,8 +657,8 @@ def _run_both(first: Any, second: Any) -> Any:
 
 
 def _make_reveal(write_seen: Any, write_mask: Any) -> Any:
-    """Return `reveal(world, parameters, view, grid, item, mask)`, which writes the observation and
-    action mask of a world's only agent by calling `write_seen` and `write_mask`."""
+    """Return a function that writes the observation of a world's only agent into `grid` and `item`
+    and its action mask into `mask`, by calling `write_seen` and `write_mask`."""
 
     def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
         """Write the agent's observation and action mask."""

@@ -218,8 +218,8 @@ class PixelView(ObservationEncoder):
         self._cell_pictures, self._items = map(self._lines, pictures)
 
     def _lines(self, pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the pixels of pictures as an (n, planes, side, bytes of a line) array, with a
-        plane for each colour, or a single one."""
+        """Return n pictures as an (n, planes, height, bytes per pixel row) array: three planes if
+        the channels come first, otherwise one with interleaved colours."""
         if self._planar:
             return np.ascontiguousarray(np.moveaxis(pictures, -1, 1))
         return pictures.reshape(len(pictures), 1, pictures.shape[1], -1)

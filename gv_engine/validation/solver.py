@@ -330,8 +330,8 @@ def _trace_back(steps: list[Any], state: int) -> Iterator[int]:
 
 
 def _make_worlds(scenario: Scenario, checked: bool) -> Backend:
-    """Return compiled worlds for the search, with bounds checks if `checked` or if only such a
-    program is cached. If a user-defined rule does not compile, return object worlds."""
+    """Return compiled worlds for the search, with bounds checks if `checked`, or if the cache holds
+    only the program with checks; object worlds if a user-defined rule does not compile."""
     try:
         size = backend.get_expansion_size(scenario)
         worlds = CompiledBatch(scenario, size, checked=checked)

@@ -200,8 +200,8 @@ class CompiledBatch(Backend):
             self._raise_error(np.flatnonzero(actions[:: self._seats] != KEEP))
 
     def show_worlds(self, worlds: WorldIndex) -> None:
-        """Write the observations and masks of `worlds`: of few worlds one by one, of many by a
-        step; see `Backend.show_worlds`."""
+        """Write the observations and action masks of `worlds` into `outputs` without a step: one
+        call of the program per world if they are few, else one call for all."""
         chosen = np.atleast_1d(worlds)
         if chosen.size > _MAX_SINGLE_WORLDS:
             super().show_worlds(worlds)

@@ -272,7 +272,8 @@ def _has_number(node: Node | None, kind: NodeKind) -> bool:
 
 
 def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
-    """Return the core rules that apply to an operator with these operands, as bits."""
+    """Return a bit mask of the seven core rewrite rules that apply to an operator of this kind with
+    the operands `left` and `right`."""
     rule_bits = 0
     if kind is ADD:
         rule_bits = CS | CS_ANY
