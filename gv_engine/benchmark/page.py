@@ -19,7 +19,7 @@ from gv_engine.benchmark.entry import (
     EntryPart,
     all_scenarios,
 )
-from gv_engine.scenario.files import atomic_write
+from gv_engine.scenario.files import write_file
 from gv_engine.scenario.library import GALLERY, MINIGRID, list_built_in_grids
 from gv_engine.session.autoplay import SOLVER
 
@@ -423,8 +423,6 @@ def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
     names = [column.name for column in comparison.columns if column.has_training]
     for group in _GROUPS:
         if panels := comparison.panels(group):
-            with atomic_write(images / f"benchmark-{group}.svg") as draft:
-                draft.write_text(draw_panels(panels, names), "utf-8")
+            write_file(images / f"benchmark-{group}.svg", draw_panels(panels, names))
     body = "\n\n".join(comparison.sections(images.name))
-    with atomic_write(page) as draft:
-        draft.write_text(f"{before}{begin}\n{body}\n\n{end}{after}", "utf-8")
+    write_file(page, f"{before}{begin}\n{body}\n\n{end}{after}")

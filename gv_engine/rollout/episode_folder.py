@@ -259,21 +259,9 @@ class EpisodeFolder:
         self._pending, self._num_pending = [], 0
 
     def _write_episodes(self, episodes: list[FinishedEpisode]) -> None:
-        """Write these episodes into the files of the folder, and then count them as written."""
+        """Write these episodes into the files of the folder."""
         if episodes:
             self._write(episode_rows(episodes))
-        self._count_rows(sum(episode.length for episode in episodes), len(episodes))
-
-    def _count_rows(self, more_steps: int, more_episodes: int) -> None:
-        """Add `more_steps` and `more_episodes`, which have just been written, to the numbers in all
-        files; until then they do not count."""
-        steps, number = self.steps + more_steps, self.episodes + more_episodes
-        for array in self._step_arrays.values():
-            array.set_count(steps)
-        for array in self._episode_arrays.values():
-            array.set_count(number)
-        self.steps, self.episodes = steps, number
-        self._write_listing(complete=False)
 
     def extend(self, rows: Mapping[str, Any]) -> None:
         """Write many episodes at once, which are given as the arrays that `episode_rows` returns.
@@ -284,16 +272,20 @@ class EpisodeFolder:
         self.flush()
         with self._writing():
             self._write(rows)
-            self._count_rows(len(rows["action"]), len(rows["episode_seed"]))
 
     def _write(self, rows: Mapping[str, Any]) -> None:
         """Write the arrays `rows` into the files, after the steps and episodes that are counted
-        already."""
+        already; count them at the end, in `rollout.json`."""
+        steps, number = self.steps + len(rows["action"]), self.episodes + len(rows["episode_seed"])
         rows = {**rows, "episode_start": rows["episode_start"] + self.steps}
         for name, array in self._step_arrays.items():
             array.write(self.steps, rows[name])
+            array.set_count(steps)
         for name, array in self._episode_arrays.items():
             array.write(self.episodes, rows[name])
+            array.set_count(number)
+        self.steps, self.episodes = steps, number
+        self._write_listing(complete=False)
 
     def close(self, complete: bool) -> None:
         """Write all remaining episodes, note in `rollout.json` whether the rollout is `complete`,
@@ -348,8 +340,8 @@ class EpisodeFolder:
         # by hand, as an indented json.dumps is slower than the steps of a chunk
         lines = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
         parts = _json_lines(counts), self._fixed, '  "arrays": {\n' + ",\n".join(lines) + "\n  }"
-        with files.atomic_write(self._path / LISTING, follow_links=False) as draft:
-            draft.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
+        text = "{\n" + ",\n".join(parts) + "\n}\n"
+        files.write_file(self._path / LISTING, text, follow_links=False)
 
 
 def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
