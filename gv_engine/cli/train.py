@@ -349,8 +349,7 @@ def run(options: argparse.Namespace) -> int:
         scenario,
         LevelSet(scenario, seeds) if seeds else None,
         _stop_condition(options, runs[0].stop_condition),
-        format_command(_rollout_words(options, runs[0].scenario, path)),
-        format_command(_resume_words(options, runs[0].scenario, path)),
+        *_commands(options, runs[0].scenario, path),
     )
     with cli.handling_sigterm(), ExitStack() as stack:
         for each in runs:
@@ -362,25 +361,17 @@ def run(options: argparse.Namespace) -> int:
         return train_on_ray(plan, runs, options.ray)
 
 
-def _rollout_words(
+def _commands(
     options: argparse.Namespace, reference: Mapping[str, Any], path: Path
-) -> list[str]:
-    """Return the words of the `gv-engine rollout` command that plays the trained policy in folder
-    `path` in its scenario, given by `reference`; `options` say what Python may run."""
+) -> tuple[str, str]:
+    """Return the commands that let the run in the folder `path` act, and that resume it, where
+    `reference` is its scenario."""
     load = partial(load_scenario, reference["source"], **reference["settings"])
     words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy", str(path)]
-    return words + cli.consent_words(options, load)
-
-
-def _resume_words(
-    options: argparse.Namespace, reference: Mapping[str, Any], path: Path
-) -> list[str]:
-    """Return the words of the `gv-engine train --resume` command that continues the training in
-    folder `path`; `reference` is its scenario, and `options` are those of this command."""
-    words = ["gv-engine", "train", "--resume", str(path)]
-    if options.ray:
-        words += ["--ray", options.ray]
-    return words + cli.consent_words(options, partial(load_reference, reference, path))
+    resume_words = ["gv-engine", "train", "--resume", str(path)]
+    resume_words += ["--ray", options.ray] if options.ray else []
+    resume_words += cli.consent_words(options, partial(load_reference, reference, path))
+    return format_command(words + cli.consent_words(options, load)), format_command(resume_words)
 
 
 def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
