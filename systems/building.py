@@ -12,6 +12,13 @@ from gv_engine.rules.world import World
 from systems.queries import is_free
 
 
+def check_odd_shape(shape: tuple[int, int]) -> str:
+    """Return an error message unless height and width are odd, else ""."""
+    if shape[0] % 2 == 1 and shape[1] % 2 == 1:
+        return ""
+    return f"found shape {list(shape)}: both sides must be odd"
+
+
 def build_room(w: World, shape: Sequence[int]) -> None:
     """Set the grid to this (height, width) and surround it with walls."""
     w.set_shape(shape[0], shape[1])

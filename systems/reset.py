@@ -21,6 +21,7 @@ from systems.building import (
     build_room,
     build_rooms,
     cell_of,
+    check_odd_shape,
     floor_cells,
     put,
     put_agent,
@@ -224,11 +225,8 @@ def teleport(w: World, shape: Sequence[int]) -> None:
 
 def _check_crossing(shape: tuple[int, int], num_rivers: int) -> str:
     """Return an error message if `crossing` cannot build a level with these arguments, else ""."""
-    if shape[0] % 2 == 0 or shape[1] % 2 == 0:
-        return f"found shape {list(shape)}: both sides must be odd"
-    if num_rivers < 1:
-        return f"found num_rivers {num_rivers}: at least one"
-    return _check_least_shape(shape, 5, 5)
+    few = "" if num_rivers > 0 else f"found num_rivers {num_rivers}: at least one"
+    return check_odd_shape(shape) or few or _check_least_shape(shape, 5, 5)
 
 
 @system(RESET, check=_check_crossing)
@@ -269,11 +267,8 @@ def from_map(
 
 def _check_maze(shape: tuple[int, int], loops: float) -> str:
     """Return an error message if `maze` cannot build a level with these arguments, else ""."""
-    if shape[0] % 2 == 0 or shape[1] % 2 == 0:
-        return f"found shape {list(shape)}: both sides must be odd"
-    if not 0 <= loops <= 1:
-        return f"found loops {loops}: allowed are 0 to 1"
-    return _check_least_shape(shape, 5, 5)
+    wrong = "" if 0 <= loops <= 1 else f"found loops {loops}: allowed are 0 to 1"
+    return check_odd_shape(shape) or wrong or _check_least_shape(shape, 5, 5)
 
 
 @system(RESET, check=_check_maze)

@@ -249,8 +249,8 @@ class BenchmarkEntry:
         self.path.mkdir(parents=True, exist_ok=True)
         about = {"format": _FORMAT, **asdict(self)}
         del about["path"]
-        with files.atomic_write(self.path / ENTRY_FILE, follow_links=False) as draft:
-            draft.write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        text = json.dumps(about, indent=2, ensure_ascii=False)
+        files.write_file(self.path / ENTRY_FILE, f"{text}\n", follow_links=False)
         return self
 
     def append(self, part: EntryPart) -> None:
@@ -326,14 +326,14 @@ def _parse_part(values: dict[str, Any]) -> EntryPart:
         raise ValueError(f"its held_out is {_shorten_json(held_out)}, expected true or false")
     return EntryPart(
         scenario,
-        _parse_integer(values, "seed", SEEDS - 1),
+        _check_number(values["seed"], "seed", SEEDS - 1),
         files.check_digest(values["digest"]),
         _parse_lengths(values, "lengths"),
-        _parse_integer(values, "different", TESTED, TESTED),
+        _check_number(values.get("different", TESTED), "different", TESTED),
         held_out,
         _parse_lengths(values, "greedy") if values.get("greedy") else (),
-        _parse_integer(values, "steps"),
-        _parse_number(values.get("seconds", 0.0), "seconds"),
+        _check_number(values.get("steps", 0), "steps"),
+        float(_check_number(values.get("seconds", 0.0), "seconds", is_whole=False)),
         _parse_curve(values.get("curve", [])),
     )
 
@@ -343,33 +343,16 @@ def _shorten_json(value: object, length: int = 40) -> str:
     return shorten(json.dumps(value), length)
 
 
-def _parse_integer(
-    values: dict[str, Any], name: str, maximum: int = _MOST, default: int = 0
-) -> int:
-    """Return `values[name]` if it is a whole number from 0 to `maximum`; `default` if it is
-    missing.
+def _check_number(value: Any, name: str, maximum: float = _MOST, is_whole: bool = True) -> Any:
+    """Return `value` if it is a number from 0 to `maximum`; `name` is its name in error messages.
 
     Raises:
-        ValueError: the value is none.
+        ValueError: the value is none, or no whole number where `is_whole`.
     """
-    value = values.get(name, default)
-    if type(value) is not int or not 0 <= value <= maximum:
-        text = _shorten_json(value)
-        raise ValueError(f"its {name} is {text}, expected a whole number from 0 to {maximum:,}")
+    if type(value) not in (int, int if is_whole else float) or not 0 <= value <= maximum:
+        kind, text = "whole number" if is_whole else "number", _shorten_json(value)
+        raise ValueError(f"its {name} is {text}, expected a {kind} from 0 to {maximum:,}")
     return value
-
-
-def _parse_number(value: Any, name: str, maximum: float = _MOST) -> float:
-    """Return `value` as a float if it is a number from 0 to `maximum`; `name` is its name in error
-    messages.
-
-    Raises:
-        ValueError: the value is none.
-    """
-    if type(value) not in (int, float) or not 0 <= value <= maximum:
-        text = _shorten_json(value)
-        raise ValueError(f"its {name} is {text}, expected a number from 0 to {maximum:,}")
-    return float(value)
 
 
 def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
@@ -403,7 +386,7 @@ def _parse_curve(values: Any) -> tuple[tuple[int, float], ...]:
         isinstance(point, list) and len(point) == 2 and type(point[0]) is int for point in values
     ):
         raise ValueError("its curve is no list of pairs [steps, success]")
-    points = tuple((steps, _parse_number(success, "curve", 1.0)) for steps, success in values)
+    points = tuple((n, float(_check_number(rate, "curve", 1.0, False))) for n, rate in values)
     steps = [point[0] for point in points]
     if len(steps) > _MAX_POINTS or max(steps, default=0) > _MOST:
         raise ValueError(f"its curve has more than {_MAX_POINTS:,} pairs, or {_MOST:,} steps")

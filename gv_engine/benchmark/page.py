@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from gv_engine.benchmark.entry import (
     EntryPart,
     all_scenarios,
 )
-from gv_engine.scenario.files import atomic_write
+from gv_engine.scenario.files import write_file
 from gv_engine.scenario.library import GALLERY, MINIGRID, list_built_in_grids
 from gv_engine.session.autoplay import SOLVER
 
@@ -179,23 +179,18 @@ class EntryColumn:
 
     Attributes:
         parts: parts of each scenario, by seed.
+        has_training: True if any part was trained.
+        greedy: True if any part was tested with the most likely actions too.
     """
 
     def __init__(self, entry: BenchmarkEntry) -> None:
         self.entry, self.name = entry, entry.name
         self.parts: dict[str, list[EntryPart]] = {}
-        for part in entry.read_parts().values():
+        parts = entry.read_parts().values()
+        for part in parts:
             self.parts.setdefault(part.scenario, []).append(part)
-
-    @cached_property
-    def has_training(self) -> bool:
-        """True if any part was trained."""
-        return any(part.steps for parts in self.parts.values() for part in parts)
-
-    @cached_property
-    def greedy(self) -> bool:
-        """True if any part was tested with the most likely actions too."""
-        return any(part.greedy for parts in self.parts.values() for part in parts)
+        self.has_training = any(part.steps for part in parts)
+        self.greedy = any(part.greedy for part in parts)
 
     def successes(self, scenario: str, greedy: bool = False) -> list[float]:
         """Return the success rate of each seed in a scenario; `greedy` is for tests with the most
@@ -423,8 +418,6 @@ def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
     names = [column.name for column in comparison.columns if column.has_training]
     for group in _GROUPS:
         if panels := comparison.panels(group):
-            with atomic_write(images / f"benchmark-{group}.svg") as draft:
-                draft.write_text(draw_panels(panels, names), "utf-8")
+            write_file(images / f"benchmark-{group}.svg", draw_panels(panels, names))
     body = "\n\n".join(comparison.sections(images.name))
-    with atomic_write(page) as draft:
-        draft.write_text(f"{before}{begin}\n{body}\n\n{end}{after}", "utf-8")
+    write_file(page, f"{before}{begin}\n{body}\n\n{end}{after}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -137,9 +138,8 @@ def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
     """Train a network with PPO on a scenario, and return its results on the test levels."""
     # here, as torch takes its time
-    from gv_engine.learning.ppo import Learner, make_training_env
     from gv_engine.learning.run_folder import Run
-    from gv_engine.learning.training import RECURRENT_DEFAULTS, Hyperparameters
+    from gv_engine.learning.training import RECURRENT_DEFAULTS, Hyperparameters, Training
 
     grid, levels = entry.find_scenario(scenario), entry.split_levels(scenario)
     defaults: dict[str, Any] = RECURRENT_DEFAULTS if runner.settings["memory"] else {}
@@ -149,22 +149,18 @@ def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
     lengths: list[tuple[int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         run = Run.create(Path(folder), grid, settings, levels.train and "train", levels.train)
-        learner = Learner(make_training_env(grid, settings, levels=levels.train), settings)
-        began = time.process_time()
-        is_done = False
-        while not is_done:
-            metrics = learner.update()
-            run.log_update(learner, time.process_time() - began)
-            if not math.isnan(metrics.success_rate):
-                curve.append((metrics.steps, round(metrics.success_rate, 3)))
-                if metrics.episodes >= _MIN_EPISODES:
-                    lengths.append((metrics.steps, metrics.episode_length))
-            is_successful = bool(lengths) and metrics.success_rate >= until
-            is_done = metrics.steps >= max_steps or (is_successful and _has_converged(lengths))
-        seconds = time.process_time() - began
-        run.save_checkpoint(learner, seconds)
-        run.close()
-        learner.env.close()
+        with closing(Training(run, grid, levels.train)) as training:
+            began, is_done = time.process_time(), False
+            while not is_done:
+                metrics = training.update()
+                if not math.isnan(metrics.success_rate):
+                    curve.append((metrics.steps, round(metrics.success_rate, 3)))
+                    if metrics.episodes >= _MIN_EPISODES:
+                        lengths.append((metrics.steps, metrics.episode_length))
+                is_successful = bool(lengths) and metrics.success_rate >= until
+                is_done = metrics.steps >= max_steps or (is_successful and _has_converged(lengths))
+            seconds = time.process_time() - began
+            training.save_checkpoint()
         return {
             "lengths": measure_lengths(scenario, folder, seed),
             "greedy": measure_lengths(scenario, f"{folder}:{GREEDY}", seed),

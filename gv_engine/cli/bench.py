@@ -36,7 +36,9 @@ def add(commands: cli.Commands) -> None:
     parser.add_scenario(_DEFAULT)
     parser.add_option("--num-envs N", cli.parse_positive, "number of worlds", 4096)
     threads_text = "measure with 1, 2, 4, … up to T threads; by default one per core"
-    parser.add_option("--threads T", cli.parse_positive, threads_text, count_cores())
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    parser.add_option("--threads T", cli.parse_positive, threads_text, cores)
     parser.add_option("--seconds S", cli.parse_seconds, "duration of each measurement", 1)
 
 
@@ -46,13 +48,6 @@ def run(options: argparse.Namespace) -> int:
     rows = list(measure(scenario, options.num_envs, options.threads, options.seconds))
     cli.print_table(("", ">"), rows, scenario.name)
     return 0
-
-
-def count_cores() -> int:
-    """Return the number of processor cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def measure(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
@@ -22,7 +21,7 @@ from gv_engine.rollout.policy import load_policy, policies_by_agent
 from gv_engine.rules.errors import Stopped, StoppedError
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.autoplay import Autoplayer, Opponent, make_autoplayer
+from gv_engine.session.autoplay import Autoplayer, Opponent, make_autoplayer, play_steps
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.rollout_games import is_rollout
@@ -31,7 +30,6 @@ from gv_engine.session.timeline import EpisodeSummary
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 
 _DEFAULT = "keydoor-9x9"
-_POLL_SECONDS = 0.01  # s between checks whether an agent has chosen
 _NAMES_AGENTS = re.compile("[^/]+=").match
 """Match of a policy argument that names agents, as `bob=random`."""
 _EXAMPLES = """\
@@ -215,10 +213,7 @@ def _play_to_end(session: Session, policy: str) -> Session:
         PolicyError: the policy does not exist.
     """
     cli.require_step_limit(session.scenario, None, "set max_steps")
-    opponent = Opponent(policy, session, make_autoplayer(session, policy))
-    while not opponent.is_over:
-        if not opponent.go_to(session.length + 1):
-            time.sleep(_POLL_SECONDS)
+    play_steps(session, policy)
     session.seek(0)
     return session
 

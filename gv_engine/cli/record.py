@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import time
 from itertools import islice
 from pathlib import Path
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.replay import load_verified
 from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.session.autoplay import make_autoplayer
+from gv_engine.session.autoplay import play_steps
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import SUFFIX
@@ -67,15 +66,7 @@ def _save_replay(scenario: Playable, options: argparse.Namespace) -> int:
     """Play an episode of `scenario` by the policy that the options name, save it as a replay, and
     return 0."""
     game = Session(scenario, options.seed)
-    autoplayer = make_autoplayer(game, options.policy)
-    num_steps = _STEPS if options.steps is None else options.steps
-    try:
-        while len(game.past_steps) < num_steps and not game.outcome:
-            while (choice := autoplayer.choose(game)) is None:  # it computes in another process
-                time.sleep(0.01)
-            game.step(choice.action)
-    finally:
-        autoplayer.close()
+    play_steps(game, options.policy, _STEPS if options.steps is None else options.steps)
     game.replay().save(options.out)
     cli.say(f"{options.out}: {scenario.name}, seed {options.seed}, {len(game.past_steps)} steps")
     return 0

@@ -14,7 +14,7 @@ from gv_engine.cli.replay import load_verified
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.rollout.episode_folder import EpisodeFolder, EpisodeStats, read
 from gv_engine.rollout.policy import ActionSequence, policy_digest
-from gv_engine.rollout.shards import Job, Shard
+from gv_engine.rollout.shards import Job
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
@@ -207,9 +207,9 @@ def run(options: argparse.Namespace) -> int:
         raise cli.UsageError(f"{prefix}{error}") from None
     policy = job.make_policy(env)
     if options.ray:
-        from gv_engine.rollout.on_ray import connect  # imported here: Ray takes seconds to import
+        from gv_engine.rollout import on_ray  # imported here: Ray takes seconds to import
 
-        connect(options.ray)
+        on_ray.connect(options.ray)
     folder: EpisodeFolder | None = None
     if out:
         about = _describe_rollout(options, levels)
@@ -233,7 +233,7 @@ def run(options: argparse.Namespace) -> int:
         ):
             advance(old_episodes)
             if options.ray:
-                for shard in _shards(job, first, remaining, options.ray):
+                for shard in on_ray.play_shards(job, first, remaining, options.ray):
                     with cli.delaying_signals():
                         if folder:
                             folder.extend(shard.rows)
@@ -287,14 +287,6 @@ def _describe_rollout(options: argparse.Namespace, levels: LevelSet | None) -> d
     if levels and options.policy != SOLVER:
         description |= {"levels": options.levels, "level_seeds": levels.seeds}
     return description
-
-
-def _shards(job: Job, first: int, episodes: int, address: str) -> Iterator[Shard]:
-    """Play `episodes` episodes of the rollout `job`, from number `first` on, on the Ray cluster at
-    `address`; yield their steps and statistics in portions."""
-    from gv_engine.rollout.on_ray import play_shards  # imported here: Ray takes seconds to import
-
-    return play_shards(job, first, episodes, address)
 
 
 def _step_limit(text: str) -> int:

@@ -18,6 +18,7 @@ from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.learning.training import (
     RECURRENT_DEFAULTS,
     Hyperparameters,
+    RunResult,
     StopCondition,
     Training,
     TrainingSlices,
@@ -60,14 +61,6 @@ class TrainingPlan(NamedTuple):
     resume_command: str
 
 
-class _RunResult(NamedTuple):
-    """Progress of a run."""
-
-    path: Path
-    metrics: TrainingMetrics
-    seconds: float
-
-
 def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> int:
     """Train the policies of `runs` one after the other on this machine, in the scenario of `plan`;
     print a report, and return the exit code. With `watch` a window shows the training worlds.
@@ -84,7 +77,7 @@ def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> 
         label = f"steps of {run.path}" if runs[1:] else "steps"
         with run.lock(), closing(Training(run, plan.scenario, plan.levels, **options)) as training:
             code = _train(training, plan, label, watch)
-            results.append(_RunResult(run.path, training.metrics, training.seconds))
+            results.append(RunResult(run.path, training.metrics, training.seconds, {}))
             rows, steps = _report_rows(training), steps + training.steps
         if code:
             break
@@ -158,19 +151,18 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     stop_condition, cores = plan.stop_condition, runs[0].settings.num_threads
     by_path = {run.path: run for run in runs}
     waiting = deque((run.path, run.read_files()) for run in runs)
-    by_run: dict[Path, _RunResult] = {}
+    by_run: dict[Path, RunResult] = {}
     slices = TrainingSlices(plan.scenario, plan.levels, stop_condition, _SLICE_SECONDS)
     jobs = (waiting.popleft() if waiting else None for _ in count())
     code = done = 0
     try:
         with cli.progress("steps", stop_condition.steps * len(runs)) as advance:
-            for path, files, metrics, seconds in run_parts(
-                slices.train, jobs, address, cores, False
-            ):
+            for result in run_parts(slices.train, jobs, address, cores, False):
+                path, metrics, _, files = result
                 with cli.delaying_signals():
                     write_run_files(path, files)
                 before = by_run[path].metrics.steps if path in by_run else 0
-                by_run[path] = _RunResult(path, metrics, seconds)
+                by_run[path] = result._replace(files={})
                 steps = metrics.steps
                 if stop_condition.is_met(metrics):
                     done, steps = done + 1, stop_condition.steps
@@ -231,7 +223,7 @@ def _format_means(metrics: TrainingMetrics) -> list[str]:
 
 
 def _warn_of_unknown_means(
-    plan: TrainingPlan, runs: Sequence[Run], results: Sequence[_RunResult]
+    plan: TrainingPlan, runs: Sequence[Run], results: Sequence[RunResult]
 ) -> None:
     """Print a warning if one of `results` has no known success rate and return, with the number of
     steps after which they are known in these `runs` of `plan`."""
@@ -263,7 +255,7 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
     return [row for row in rows if row[1] != _UNKNOWN]
 
 
-def _print_results(plan: TrainingPlan, results: Sequence[_RunResult]) -> None:
+def _print_results(plan: TrainingPlan, results: Sequence[RunResult]) -> None:
     """Print a table, titled by the scenario of `plan`, with one line for each training run in
     `results`; nothing if there are none."""
     if not results:
@@ -271,7 +263,7 @@ def _print_results(plan: TrainingPlan, results: Sequence[_RunResult]) -> None:
     heads = "run", "steps>", "episodes>", "seconds>", "success>", "return, mean>", "length, mean>"
     rows = [
         (path, *_format_counts(metrics, seconds), *_format_means(metrics))
-        for path, metrics, seconds in results
+        for path, metrics, seconds, _ in results
     ]
     cli.print_table(heads, rows, plan.scenario.name)
 
@@ -357,8 +349,7 @@ def run(options: argparse.Namespace) -> int:
         scenario,
         LevelSet(scenario, seeds) if seeds else None,
         _stop_condition(options, runs[0].stop_condition),
-        format_command(_rollout_words(options, runs[0].scenario, path)),
-        format_command(_resume_words(options, runs[0].scenario, path)),
+        *_commands(options, runs[0].scenario, path),
     )
     with cli.handling_sigterm(), ExitStack() as stack:
         for each in runs:
@@ -370,25 +361,17 @@ def run(options: argparse.Namespace) -> int:
         return train_on_ray(plan, runs, options.ray)
 
 
-def _rollout_words(
+def _commands(
     options: argparse.Namespace, reference: Mapping[str, Any], path: Path
-) -> list[str]:
-    """Return the words of the `gv-engine rollout` command that plays the trained policy in folder
-    `path` in its scenario, given by `reference`; `options` say what Python may run."""
+) -> tuple[str, str]:
+    """Return the commands that let the run in the folder `path` act, and that resume it, where
+    `reference` is its scenario."""
     load = partial(load_scenario, reference["source"], **reference["settings"])
     words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy", str(path)]
-    return words + cli.consent_words(options, load)
-
-
-def _resume_words(
-    options: argparse.Namespace, reference: Mapping[str, Any], path: Path
-) -> list[str]:
-    """Return the words of the `gv-engine train --resume` command that continues the training in
-    folder `path`; `reference` is its scenario, and `options` are those of this command."""
-    words = ["gv-engine", "train", "--resume", str(path)]
-    if options.ray:
-        words += ["--ray", options.ray]
-    return words + cli.consent_words(options, partial(load_reference, reference, path))
+    resume_words = ["gv-engine", "train", "--resume", str(path)]
+    resume_words += ["--ray", options.ray] if options.ray else []
+    resume_words += cli.consent_words(options, partial(load_reference, reference, path))
+    return format_command(words + cli.consent_words(options, load)), format_command(resume_words)
 
 
 def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:

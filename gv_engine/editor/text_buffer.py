@@ -25,7 +25,7 @@ import yaml
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.document import MAX_SCENARIO_BYTES
 from gv_engine.scenario.fields import ErrorCollector, FieldError, decode_utf8
-from gv_engine.scenario.files import atomic_write, format_bytes, read_bytes
+from gv_engine.scenario.files import format_bytes, read_bytes, write_file
 from gv_engine.session.timeline import Watch
 
 KeyPath = tuple[str | int, ...]
@@ -547,8 +547,7 @@ class TextBuffer:
         target = file or self.file
         if target is None:
             raise ValueError("a new file needs a name")
-        with atomic_write(target) as draft:
-            draft.write_bytes(self.text.replace("\n", self._line_break).encode())
+        write_file(target, self.text.replace("\n", self._line_break))
         self.file, self._saved = target, self.text
         self.accept_disk_version()
         return target

@@ -25,7 +25,7 @@ from gv_engine.rules import errors
 from gv_engine.rules.component import column_name, fields_of
 from gv_engine.rules.system import RENDERING, RESET, Phase
 from gv_engine.scenario.document import read_file
-from gv_engine.scenario.files import atomic_write, parse_json, read_bytes
+from gv_engine.scenario.files import parse_json, read_bytes, write_file
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.loading import check_reference, make_reference
 from gv_engine.scenario.scenario import Scenario
@@ -114,8 +114,7 @@ class LevelSet(NamedTuple):
         if path.suffix != FILE_SUFFIX:
             raise LevelsError(f"{path}: the name of a level file must end with {FILE_SUFFIX}")
         about = {"format": _FORMAT, "scenario": make_reference(self.scenario), "seeds": self.seeds}
-        with atomic_write(path) as draft:
-            draft.write_text(json.dumps(about) + "\n", "utf-8")
+        write_file(path, json.dumps(about) + "\n")
 
 
 def level_set(scenario: Scenario, levels: Levels | LevelSet, world: str = "auto") -> LevelSet:

@@ -50,6 +50,7 @@ from gv_engine.scenario.files import (
     parse_json,
     read_bytes,
     remove_stale_drafts,
+    write_file,
 )
 from gv_engine.scenario.loading import check_reference, make_reference
 from gv_engine.scenario.plugin import format_command
@@ -301,8 +302,7 @@ class Run:
         checkpoint = {"learner": learner.state(), "best": self.best, "seconds": seconds}
         data = BytesIO()  # torch itself reports a full disk by another error than OSError
         torch.save(checkpoint, data)
-        with atomic_write(self.path / _CHECKPOINT, follow_links=False) as draft:
-            draft.write_bytes(data.getbuffer())
+        write_file(self.path / _CHECKPOINT, data.getbuffer(), follow_links=False)
         PolicyFile(
             self.scenario["name"],
             ScenarioSpec.of_scenario(learner.env.scenario),
@@ -349,8 +349,7 @@ def write_run_files(run: Path, files: Mapping[str, bytes]) -> None:
     """
     last = _CHECKPOINT, POLICY_FILE
     for name in sorted(files, key=lambda name: name in last and 1 + last.index(name)):
-        with atomic_write(run / name, follow_links=False) as draft:
-            draft.write_bytes(files[name])
+        write_file(run / name, files[name], follow_links=False)
 
 
 def find_runs(path: Path) -> list[Run]:
@@ -368,8 +367,7 @@ def find_runs(path: Path) -> list[Run]:
 
 def _write_run_file(run: Path, about: Mapping[str, Any]) -> None:
     """Write `run.json` into the folder of a run, atomically."""
-    with atomic_write(run / RUN_FILE, follow_links=False) as draft:
-        draft.write_text(json.dumps(about, indent=2) + "\n", "utf-8")
+    write_file(run / RUN_FILE, json.dumps(about, indent=2) + "\n", follow_links=False)
 
 
 def _load_run_file(path: Path) -> dict[str, Any]:

@@ -162,20 +162,20 @@ class Training:
         self.learner.env.close()
 
 
-class SliceResult(NamedTuple):
-    """Result of a slice of training.
+class RunResult(NamedTuple):
+    """State of a run after its training, or after a slice of it.
 
     Attributes:
         path: folder of the run.
-        files: bytes of the run's files after the slice, by file name.
         metrics: metrics of the last update.
         seconds: seconds that the whole run took so far.
+        files: after a slice, bytes of the run's files by file name.
     """
 
     path: Path
-    files: dict[str, bytes]
     metrics: TrainingMetrics
     seconds: float
+    files: dict[str, bytes]
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class TrainingSlices:
     stop_condition: StopCondition
     seconds: float = math.inf
 
-    def train(self, path: Path, files: dict[str, bytes]) -> SliceResult:
+    def train(self, path: Path, files: dict[str, bytes]) -> RunResult:
         """Continue a training run in a temporary folder for a limited time, as one slice of a
         longer run.
 
@@ -219,4 +219,4 @@ class TrainingSlices:
                 training.save_checkpoint()
                 seconds = training.seconds
             results = {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
-            return SliceResult(path, results, training.metrics, seconds)
+            return RunResult(path, training.metrics, seconds, results)

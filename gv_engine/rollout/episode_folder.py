@@ -35,10 +35,10 @@ import math
 import os
 import sys
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -259,21 +259,9 @@ class EpisodeFolder:
         self._pending, self._num_pending = [], 0
 
     def _write_episodes(self, episodes: list[FinishedEpisode]) -> None:
-        """Write these episodes into the files of the folder, and then count them as written."""
+        """Write these episodes into the files of the folder."""
         if episodes:
             self._write(episode_rows(episodes))
-        self._count_rows(sum(episode.length for episode in episodes), len(episodes))
-
-    def _count_rows(self, more_steps: int, more_episodes: int) -> None:
-        """Add `more_steps` and `more_episodes`, which have just been written, to the numbers in all
-        files; until then they do not count."""
-        steps, number = self.steps + more_steps, self.episodes + more_episodes
-        for array in self._step_arrays.values():
-            array.set_count(steps)
-        for array in self._episode_arrays.values():
-            array.set_count(number)
-        self.steps, self.episodes = steps, number
-        self._write_listing(complete=False)
 
     def extend(self, rows: Mapping[str, Any]) -> None:
         """Write many episodes at once, which are given as the arrays that `episode_rows` returns.
@@ -284,16 +272,20 @@ class EpisodeFolder:
         self.flush()
         with self._writing():
             self._write(rows)
-            self._count_rows(len(rows["action"]), len(rows["episode_seed"]))
 
     def _write(self, rows: Mapping[str, Any]) -> None:
         """Write the arrays `rows` into the files, after the steps and episodes that are counted
-        already."""
+        already; count them at the end, in `rollout.json`."""
+        steps, number = self.steps + len(rows["action"]), self.episodes + len(rows["episode_seed"])
         rows = {**rows, "episode_start": rows["episode_start"] + self.steps}
         for name, array in self._step_arrays.items():
             array.write(self.steps, rows[name])
+            array.set_count(steps)
         for name, array in self._episode_arrays.items():
             array.write(self.episodes, rows[name])
+            array.set_count(number)
+        self.steps, self.episodes = steps, number
+        self._write_listing(complete=False)
 
     def close(self, complete: bool) -> None:
         """Write all remaining episodes, note in `rollout.json` whether the rollout is `complete`,
@@ -348,8 +340,8 @@ class EpisodeFolder:
         # by hand, as an indented json.dumps is slower than the steps of a chunk
         lines = (f"    {json.dumps(name)}: {json.dumps(about)}" for name, about in arrays.items())
         parts = _json_lines(counts), self._fixed, '  "arrays": {\n' + ",\n".join(lines) + "\n  }"
-        with files.atomic_write(self._path / LISTING, follow_links=False) as draft:
-            draft.write_text("{\n" + ",\n".join(parts) + "\n}\n", "utf-8")
+        text = "{\n" + ",\n".join(parts) + "\n}\n"
+        files.write_file(self._path / LISTING, text, follow_links=False)
 
 
 def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
@@ -564,18 +556,26 @@ class _Summary(NamedTuple):
         return _Summary(self.total + other.total, low, high)
 
 
+_NO_VALUES = _Summary()
+
+
+@dataclass(eq=False)
 class EpisodeStats:
-    """Statistics of episodes: returns, lengths, ends and reward terms.
+    """Statistics of episodes.
 
     Attributes:
         episodes, steps: numbers of episodes and steps.
+        ends: number of episodes by how they ended.
+        returns, lengths: summaries over the episodes.
+        terms: sum of each reward term.
     """
 
-    def __init__(self) -> None:
-        self.episodes = self.steps = 0
-        self._ends = Counter(terminated=0, truncated=0)
-        self._returns = self._lengths = _Summary()
-        self._terms: Any = 0.0
+    episodes: int = 0
+    steps: int = 0
+    ends: dict[str, Any] = field(default_factory=lambda: {"terminated": 0, "truncated": 0})
+    returns: _Summary = _NO_VALUES
+    lengths: _Summary = _NO_VALUES
+    terms: Any = 0.0
 
     def add(self, episode: FinishedEpisode) -> None:
         """Add a finished episode to the statistics."""
@@ -583,7 +583,7 @@ class EpisodeStats:
         if episode.success is not None:
             ends["success"] = episode.success
         total, length = (_Summary(value, value, value) for value in (episode.total, episode.length))
-        self._count(1, episode.length, ends, total, length, episode.terms)
+        self.merge(EpisodeStats(1, episode.length, ends, total, length, episode.terms))
 
     def add_folder(self, scenario: AnyScenario, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Add all episodes of a saved rollout, given by its `arrays`, to the statistics.
@@ -612,30 +612,18 @@ class EpisodeStats:
                 ends["success"] = arrays["episode_success"][episodes].sum()
             returns = _Summary.of(np.add.reduceat(reward, starts[:-1] - starts[0]))
             lengths = _Summary.of(np.diff(starts))
-            self._count(len(starts) - 1, len(reward), ends, returns, lengths, terms.sum(axis=0))
+            numbers = len(starts) - 1, len(reward)
+            self.merge(EpisodeStats(*numbers, ends, returns, lengths, terms.sum(axis=0)))
 
     def merge(self, other: EpisodeStats) -> None:
         """Add the episodes in `other` to these statistics."""
-        summaries = other._returns, other._lengths
-        self._count(other.episodes, other.steps, other._ends, *summaries, other._terms)
-
-    def _count(
-        self,
-        episodes: int,
-        steps: int,
-        ends: dict[str, Any],
-        returns: _Summary,
-        lengths: _Summary,
-        terms: Any,
-    ) -> None:
-        """Add numbers and sums over some episodes to the statistics: how they ended, rewards,
-        lengths and reward terms."""
-        self.episodes += episodes
-        self.steps += steps
-        self._ends.update({name: int(number) for name, number in ends.items()})
-        self._returns = self._returns.merge(returns)
-        self._lengths = self._lengths.merge(lengths)
-        self._terms = self._terms + terms
+        self.episodes += other.episodes
+        self.steps += other.steps
+        for name, number in other.ends.items():
+            self.ends[name] = self.ends.get(name, 0) + int(number)
+        self.returns = self.returns.merge(other.returns)
+        self.lengths = self.lengths.merge(other.lengths)
+        self.terms = self.terms + other.terms
 
     def rows(
         self, reward_names: tuple[str, ...], seconds: float, new: EpisodeStats
@@ -654,14 +642,14 @@ class EpisodeStats:
         rows += [("steps", f"{self.steps:,}"), ("steps per second", speed)]
         if not self.episodes:
             return rows
-        for name, summary in (("return", self._returns), ("length", self._lengths)):
+        for name, summary in (("return", self.returns), ("length", self.lengths)):
             rows += [
                 (f"{name}, mean", _number(summary.total / self.episodes)),
                 (f"{name}, least", _number(summary.low)),
                 (f"{name}, most", _number(summary.high)),
             ]
-        rows += [(name, f"{ends / self.episodes:.1%}") for name, ends in self._ends.items()]
-        means = zip(reward_names, self._terms / self.episodes)
+        rows += [(name, f"{ends / self.episodes:.1%}") for name, ends in self.ends.items()]
+        means = zip(reward_names, self.terms / self.episodes)
         return rows + [(f"{name}, mean sum", _number(mean)) for name, mean in means]
 
 

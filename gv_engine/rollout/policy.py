@@ -26,8 +26,6 @@ from gv_engine.vector.seeding import make_paired_generators
 
 # ---- policy --------------------------------------------------------------------------------------
 
-_BLOCK = 128  # numbers that are sampled at once
-
 
 class PolicyError(GVEngineError):
     """There is no such policy, or it returned an invalid action."""
@@ -99,25 +97,17 @@ class _ActionSampler:
 
     def __init__(self, num_envs: int) -> None:
         self._rngs = [np.random.default_rng(0)] * num_envs
-        self._samples = np.zeros((num_envs, _BLOCK))
-        self._next = np.full(num_envs, _BLOCK)
-        self._worlds = np.arange(num_envs)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Give each of `worlds` a new random number generator, made from `seed` and the world's
         episode number in `numbers`."""
         for world, number in zip(worlds, numbers, strict=True):
             self._rngs[world] = np.random.default_rng([seed, number])
-            self._next[world] = _BLOCK
 
     def sample(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
         """Return a random action for each of N worlds, one of those that `allowed` (N, actions)
         marks; any action where it marks none."""
-        for world in np.flatnonzero(self._next == _BLOCK):
-            self._samples[world] = self._rngs[world].random(_BLOCK)
-            self._next[world] = 0
-        draws = self._samples[self._worlds, self._next]
-        self._next += 1
+        draws = np.array([rng.random() for rng in self._rngs])
         is_allowed = allowed.astype(bool)
         is_allowed[~is_allowed.any(axis=1)] = True
         ranks = (draws * is_allowed.sum(axis=1)).astype(np.int64)

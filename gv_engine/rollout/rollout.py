@@ -6,7 +6,6 @@ k)`, and its policy samples from `numpy.random.default_rng([s, k])`.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -180,36 +179,27 @@ def find_ended(
     return ended
 
 
-class _Block:
-    """Arrays (steps, N, …) of some steps of all worlds; the arrays are reused when no reference to
-    the block is left."""
-
-    def __init__(self, arrays: Arrays, free: list[Arrays]) -> None:
-        self.arrays = arrays
-        weakref.finalize(self, free.append, arrays)
-
-
 class Steps(Mapping[str, NDArray[Any]]):
     """Recorded steps of an episode: (T, …) arrays by the names of `rows_of_steps`.
 
     Each array is concatenated on access; safe in other threads.
     """
 
-    def __init__(self, parts: Sequence[tuple[_Block, slice]], world: int) -> None:
+    def __init__(self, parts: Sequence[tuple[Arrays, slice]], world: int) -> None:
         self._parts, self._world = parts, world
 
     def pieces(self, name: str) -> list[NDArray[Any]]:
-        """Return consecutive views of an array, valid as long as this object lives."""
-        return [block.arrays[name][lines, self._world] for block, lines in self._parts]
+        """Return consecutive views of an array."""
+        return [block[name][lines, self._world] for block, lines in self._parts]
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return np.concatenate(self.pieces(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._parts[0][0].arrays)
+        return iter(self._parts[0][0])
 
     def __len__(self) -> int:
-        return len(self._parts[0][0].arrays)
+        return len(self._parts[0][0])
 
 
 class _StepHistory:
@@ -218,34 +208,27 @@ class _StepHistory:
 
     def __init__(self, kinds: dict[str, RowKind], num_envs: int) -> None:
         self._kinds, self._num_envs = kinds, num_envs
-        self._size, self._row = _BLOCK_STEPS, 0
-        self._free: list[Arrays] = []
+        self._row = 0
         self._blocks = [self._new_block()]
-        self._parts: dict[int, list[tuple[_Block, slice]]] = {}  # of this step, by length
 
-    def _new_block(self) -> _Block:
-        """Return a block, which holds the arrays of some consecutive steps; arrays that are no
-        longer in use are reused."""
-        try:
-            arrays = self._free.pop()
-        except IndexError:
-            arrays = {
-                name: np.zeros((self._size, self._num_envs, *shape), dtype)
-                for name, (dtype, shape) in self._kinds.items()
-            }
-        return _Block(arrays, self._free)
+    def _new_block(self) -> Arrays:
+        """Return a block, the arrays of some consecutive steps."""
+        return {
+            name: np.zeros((_BLOCK_STEPS, self._num_envs, *shape), dtype)
+            for name, (dtype, shape) in self._kinds.items()
+        }
 
     def record(self, values: Mapping[str, Any]) -> None:
         """Store the `values` of the current step in all worlds, by name; names that are not to be
         kept are ignored."""
-        arrays = self._blocks[-1].arrays
+        arrays = self._blocks[-1]
         for name in values.keys() & arrays.keys():
             arrays[name][self._row] = values[name]
 
     def record_terms(self, terms: Sequence[NDArray[np.float64]]) -> None:
         """Store `terms`, what each reward function gave in the current step: an array (N,), or (N,
         A) for A agents, for each function."""
-        row = self._blocks[-1].arrays["reward_terms"][self._row]  # (N, F) or (N, A, F)
+        row = self._blocks[-1]["reward_terms"][self._row]  # (N, F) or (N, A, F)
         for column, term in enumerate(terms):
             row[..., column] = term
 
@@ -253,28 +236,21 @@ class _StepHistory:
         """Go on to the next step, and drop the steps that no running episode needs; `longest` is
         the number of steps of the longest one."""
         self._row += 1
-        self._parts.clear()
-        if self._row == self._size:
-            num_blocks = -(-longest // self._size)  # rounded up
+        if self._row == _BLOCK_STEPS:
+            num_blocks = -(-longest // _BLOCK_STEPS)  # rounded up
             self._blocks = [*self._blocks[-num_blocks - 1 :], self._new_block()]
             self._row = 0
 
     def steps_of(self, world: int, length: int) -> Steps:
         """Return the last `length` steps of the world with the number `world`."""
-        if length not in self._parts:
-            self._parts[length] = self._last_parts(length)
-        return Steps(self._parts[length], world)
-
-    def _last_parts(self, length: int) -> list[tuple[_Block, slice]]:
-        """Return (block, slice of its steps) pairs that together hold the last `length` steps."""
         parts, stop = [], self._row
         for block in reversed(self._blocks):
             start = max(0, stop - length)
             parts.append((block, slice(start, stop)))
-            length, stop = length - (stop - start), self._size
+            length, stop = length - (stop - start), _BLOCK_STEPS
             if not length:
                 break
-        return parts[::-1]
+        return Steps(parts[::-1], world)
 
 
 def rows_of_steps(

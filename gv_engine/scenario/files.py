@@ -339,6 +339,17 @@ def atomic_write(path: Path, follow_links: bool = True) -> Iterator[Path]:
         draft.discard()
 
 
+def write_file(path: Path, content: str | bytes | memoryview, follow_links: bool = True) -> None:
+    """Write `content`, bytes or a text in UTF-8, as the whole of the file `path`, see
+    `atomic_write`.
+
+    Raises:
+        OSError: as for `atomic_write`.
+    """
+    with atomic_write(path, follow_links) as draft:
+        draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
 def append_line(path: Path, line: str) -> None:
     """Append a line of text to a file in one piece, while a lock keeps other processes out;
     symbolic links are refused.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Mapping
+from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -19,6 +22,8 @@ from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session.episode import PolicyInput
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import Session
+
+_POLL_SECONDS = 0.01  # s between two looks whether an agent has chosen
 
 # ---- acting --------------------------------------------------------------------------------------
 
@@ -316,6 +321,18 @@ class Opponent:
             return False
         self.session = Session(player.scenario, player.seed)
         return True
+
+
+def play_steps(session: Session, policy: str, steps: int = sys.maxsize) -> None:
+    """Let the policy or solver called `policy` play `session` to its end, or up to the step number
+    `steps`.
+
+    Raises:
+        PolicyError: the policy does not exist.
+    """
+    with closing(Opponent(policy, session, make_autoplayer(session, policy))) as opponent:
+        while not opponent.go_to(steps):  # it computes in another process
+            time.sleep(_POLL_SECONDS)
 
 
 def describe_standing(name: str, session: Session) -> str:

@@ -7,10 +7,11 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
-from typing import Any, NamedTuple, Protocol, cast
+from threading import Thread
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ _SNAPSHOT_INTERVAL = 1 / 60  # s between two snapshots
 _POINT_INTERVAL = 0.25  # s between two points
 _MEAN_EPISODES = 500  # episodes in the mean of a point
 _MAX_PAST_STEPS = 2048  # steps that a session of a world can undo
+_T = TypeVar("_T")
 
 
 class CurvePoint(NamedTuple):
@@ -260,45 +262,38 @@ class BatchViewer:
 
     # ---- from outside --------------------------------------------------------------------
 
-    def between_steps(self, work: Callable[[], None]) -> None:
+    def between_steps(self, work: Callable[[], _T]) -> _T:
         """Run `work` while no world takes a step, in the viewer's thread if that runs; wait until
-        `work` has ended, and raise its error here."""
+        `work` has ended, and return its result or raise its error here."""
         if not self._thread.is_alive():
-            work()
-            return
-        done, errors = Event(), list[BaseException]()
+            return work()
+        future: Future[_T] = Future()
 
         def task() -> None:
-            """Run `work`, keep its error for the caller, and report that it has ended."""
+            """Run `work`, and keep its result or its error for the caller."""
             try:
-                work()
+                future.set_result(work())
             except BaseException as error:  # raised again by the caller
-                errors.append(error)
-            finally:
-                done.set()
+                future.set_exception(error)
 
         self._tasks.put(task)
-        done.wait()
-        if errors:
-            raise errors[0]
+        return future.result()
 
     def take_over(self, world: int) -> Session:
         """Return a session in which a player can continue the world with index `world`, and go back
         to the beginning of its episode. In the batch the world stands still until `give_back`."""
-        states: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
 
-        def freeze() -> None:
-            """Stop the world, and append its current state, the first state of its episode and the
-            actions since to `states`."""
+        def freeze() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+            """Stop the world, and return its current state, the first state of its episode and the
+            actions since."""
             row = self._frozen_rows[world] = self._env.snapshot(world)
             start, num_steps = self._starts[world].copy(), int(self._episode_steps[world])
             if num_steps > len(self._past_actions):  # no longer recorded
                 start, num_steps = row, 0
             lines = np.arange(self.steps - num_steps, self.steps) % len(self._past_actions)
-            states.append((row, start, self._past_actions[lines, world]))
+            return row, start, self._past_actions[lines, world]
 
-        self.between_steps(freeze)
-        row, start, actions = states[0]
+        row, start, actions = self.between_steps(freeze)
         session, types = Session(self.scenario, 0), self.scenario.types
         session.restore(start)
         for action in actions.tolist():

@@ -26,7 +26,7 @@ from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario import files
 from gv_engine.scenario.document import ScenarioIdentity, read_text
-from gv_engine.scenario.files import atomic_write, check_digest, check_line, format_bytes
+from gv_engine.scenario.files import check_digest, check_line, format_bytes, write_file
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.library import ScenarioRef, add_whole_files
 from gv_engine.scenario.loading import get_domain
@@ -124,8 +124,7 @@ def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
             if scenario.identity.digest == identity.digest:
                 if not is_scenario_text(str(file), identity.text):
                     file.parent.mkdir(parents=True, exist_ok=True)
-                    with atomic_write(file) as draft:
-                        draft.write_bytes(identity.text.encode())
+                    write_file(file, identity.text)
                 return scenario
     raise ReplayError(
         f"a game of {shorten(identity.name, 60)!r}, which is not known here, and its text alone "
@@ -230,8 +229,7 @@ class Replay:
             raise OSError(
                 f"{path} cannot be written: {len(self.steps):,} steps are more than a replay holds"
             )
-        with atomic_write(path) as draft:
-            draft.write_bytes(data)
+        write_file(path, data)
 
     def to_bytes(self) -> bytes:
         """Return the content of the replay's file: JSON with a checksum at the end."""

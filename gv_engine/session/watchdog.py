@@ -228,43 +228,23 @@ def _raising(stopped: Stopped) -> Callable[..., Any]:
     return trace
 
 
-class HardTimeout:
-    """Context manager that ends the process if watched code takes too long.
+@contextmanager
+def hard_timeout(limit: float, message: str) -> Iterator[None]:
+    """Context manager that ends the process if its block takes longer than `limit` seconds.
 
     For compiled code, which cannot be stopped otherwise; the code must release the GIL.
 
     Args:
-        limit: seconds that the code may take.
+        limit: maximum duration of the block in seconds.
+        message: printed before the process ends.
     """
-
-    def __init__(self, limit: float) -> None:
-        self.limit = limit
-        self._deadline, self._message = math.inf, ""
-        self._over = threading.Event()
-
-    def __enter__(self) -> HardTimeout:
-        threading.Thread(target=self._watch, name="gv-engine fuse", daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-
-    @contextmanager
-    def watch(self, message: str) -> Iterator[None]:
-        """End the process after printing `message` if the code of the `with` block takes longer
-        than the limit."""
-        self._message, self._deadline = message, time.monotonic() + self.limit
-        try:
-            yield
-        finally:
-            self._deadline = math.inf
-
-    def _watch(self) -> None:
-        """Wait, and end the process once the deadline has passed. This is the main function of the
-        watching thread."""
-        while not self._over.wait(min(self.limit / 8, PATIENCE)):
-            if time.monotonic() > self._deadline:
-                _exit(self._message)
+    timer = threading.Timer(min(limit, threading.TIMEOUT_MAX), _exit, [message])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager
@@ -273,7 +253,7 @@ def force_exit_after(seconds: float, message: str) -> Iterator[None]:
     block does not end within `seconds` seconds. SIGTERM counts only if it has a handler.
 
     A second Ctrl-C, at least a second later, ends it at once. For compiled code in the main thread,
-    like `HardTimeout`.
+    like `hard_timeout`.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

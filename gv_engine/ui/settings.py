@@ -18,7 +18,7 @@ from typing import Any
 import platformdirs
 
 from gv_engine.rules.errors import shorten
-from gv_engine.scenario.files import atomic_write, check_file_size, make_file_name, read_bytes
+from gv_engine.scenario.files import check_file_size, make_file_name, read_bytes, write_file
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.session import Session
@@ -141,8 +141,7 @@ def write_text(file: Path, text: str, errors: str = "strict") -> Path:
         OSError: the file cannot be written.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(file) as draft:
-        draft.write_text(text, "utf-8", errors)
+    write_file(file, text.encode("utf-8", errors))
     return file
 
 

@@ -29,7 +29,7 @@ from gv_engine.rules.system import Phase, System, source_location, unwrap_partia
 from gv_engine.rules.world import World
 from gv_engine.scenario.layout import AGENT_COLUMNS, compute_derived_columns, find_fault
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.watchdog import HardTimeout
+from gv_engine.session.watchdog import hard_timeout
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART, SAME_STEP, Simulation
@@ -358,23 +358,22 @@ def run_differential_test(
     worlds = {"object": _make_env(scenario, "object", False), name: second}
     steps = 0
     player = _PolicyActions(scenario, policy) if policy else _RandomActions(scenario)
-    with HardTimeout(limit) as timeout:
-        for number in range(episodes):
-            player.begin(seed, number)
-            action: NDArray[np.int64] | None = None
-            for step in range(_MAX_STEPS + 1):
-                try:
-                    outputs = _step_all(worlds, seed + number, action, timeout)
-                    _check_step(scenario, worlds, outputs)
-                except _Fault as fault:
-                    indices = () if action is None else action.tolist()
-                    names = ", ".join(scenario.action_names[each] for each in indices) or "reset"
-                    place = f"seed {seed + number}, step {step}, {names}"
-                    return Report(number + 1, steps, f"{place}: {fault}")
-                steps += action is not None
-                if np.all(outputs["terminated"] | outputs["truncated"]):
-                    break
-                action = player.act(outputs)
+    for number in range(episodes):
+        player.begin(seed, number)
+        action: NDArray[np.int64] | None = None
+        for step in range(_MAX_STEPS + 1):
+            try:
+                outputs = _step_all(worlds, seed + number, action, limit)
+                _check_step(scenario, worlds, outputs)
+            except _Fault as fault:
+                indices = () if action is None else action.tolist()
+                names = ", ".join(scenario.action_names[each] for each in indices) or "reset"
+                place = f"seed {seed + number}, step {step}, {names}"
+                return Report(number + 1, steps, f"{place}: {fault}")
+            steps += action is not None
+            if np.all(outputs["terminated"] | outputs["truncated"]):
+                break
+            action = player.act(outputs)
     kinds = dict.fromkeys(env.world for env in worlds.values())
     faults = (_find_batch_fault(scenario, kind, _TURNS * episodes, seed) for kind in kinds)
     return Report(episodes, steps, next(filter(None, faults), ""))
@@ -480,7 +479,7 @@ def _step_all(
     worlds: dict[str, GridEnv | _MultiAgentEnv],
     seed: int,
     action: NDArray[np.int64] | None,
-    timeout: HardTimeout,
+    limit: float,
 ) -> dict[str, Any]:
     """Take the same step in every world, or reset all if `action` is None, and return their
     outputs.
@@ -496,9 +495,9 @@ def _step_all(
     for name, env in worlds.items():
         reward: Any = 0.0
         terminated = truncated = np.False_
-        message = _timeout_message(env.scenario, action is None, timeout.limit)
+        message = _timeout_message(env.scenario, action is None, limit)
         try:
-            with timeout.watch(message) if name == "compiled" else nullcontext():
+            with hard_timeout(limit, message) if name == "compiled" else nullcontext():
                 if action is None:
                     observation, info = env.reset(seed=seed)
                 else:

@@ -118,18 +118,10 @@ def is_door_open(w: World, color: int) -> bool:
     return False
 
 
-def both_doors_open(w: World) -> bool:
-    """Return True if the blue and the red door are open.
-
-    A step opens one door, and opening the blue one ends the episode, so that red came first.
-    """
-    return is_door_open(w, BLUE) and is_door_open(w, RED)
-
-
 @system(REWARD)
 def open_blue_door(w: World, agent: int, max_steps: int) -> float:
     """Pays for opening the blue door while the red one is open; more for fewer steps."""
-    return success_reward(w, max_steps) if both_doors_open(w) else 0.0
+    return success_reward(w, max_steps) if opened_in_order(w, agent) else 0.0
 
 
 @system(TERMINATING, says="You opened the blue door")
@@ -141,4 +133,5 @@ def blue_door_is_open(w: World, agent: int) -> bool:
 @system(TERMINATING)
 def opened_in_order(w: World, agent: int) -> bool:
     """The blue door is open, and the red one was before."""
-    return both_doors_open(w)
+    # a step opens one door, and opening the blue one ends the episode
+    return is_door_open(w, BLUE) and is_door_open(w, RED)

@@ -8,7 +8,7 @@ from components.minigrid import LAVA
 from components.objects import EXIT, KEY, WALL
 from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World
-from systems.building import build_room, sample_bridges, sample_rivers
+from systems.building import build_room, check_odd_shape, sample_bridges, sample_rivers
 from systems.minigrid.placing import (
     place,
     place_agent,
@@ -50,13 +50,6 @@ def gap(w: World, shape: Sequence[int], object_type: int) -> None:
     y = w.rng.integers(1, w.height - 1)
     set_column(w, object_type, x, 1, w.height - 1)
     set_cell(w, FLOOR, y, x)
-
-
-def check_odd_shape(shape: tuple[int, int]) -> str:
-    """Return an error message unless height and width are odd, else ""."""
-    if shape[0] % 2 == 1 and shape[1] % 2 == 1:
-        return ""
-    return f"found shape {list(shape)}: both sides must be odd"
 
 
 @system(RESET, check=check_odd_shape)

@@ -9,8 +9,7 @@ from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.geometry import RIGHT
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, system
 from gv_engine.rules.world import World
-from systems.building import build_room, put, put_agent
-from systems.minigrid.levels import check_odd_shape
+from systems.building import build_room, check_odd_shape, put, put_agent
 from systems.minigrid.placing import random_type, set_cell, set_column, set_row
 from systems.minigrid.steps import success_reward
 

@@ -113,21 +113,16 @@ def unlock(
     place_agent_in_room(w, here)
 
 
-def is_first_door_open(w: World) -> bool:
-    """Return True if the first door on the grid is open."""
-    return w.door.status[first_with(w, w.door)] == OPEN
-
-
 @system(REWARD)
 def open_door(w: World, agent: int, max_steps: int) -> float:
     """Pays for opening the door; more for fewer steps."""
-    return success_reward(w, max_steps) if is_first_door_open(w) else 0.0
+    return success_reward(w, max_steps) if door_is_open(w, agent) else 0.0
 
 
 @system(TERMINATING, says="You opened the door")
 def door_is_open(w: World, agent: int) -> bool:
     """The door is open."""
-    return is_first_door_open(w)
+    return w.door.status[first_with(w, w.door)] == OPEN
 
 
 # ---- KeyCorridor ---------------------------------------------------------------------------------

@@ -198,18 +198,10 @@ def held_object(w: World, agent: int) -> int:
     return w.agent.holding[agent]
 
 
-def dropped_near_target(w: World, agent: int, was: float) -> bool:
-    """Return True if the agent has dropped the object in hand adjacent to the cell of its
-    mission."""
-    dropped = w.action[agent] == DROP and was != NOTHING and w.agent.holding[agent] == NOTHING
-    y, x = towards(w, agent, FORWARD)
-    return dropped and is_adjacent(y, x, w.mission.y[agent], w.mission.x[agent])
-
-
 @system(REWARD, remember=held_object)
 def put_near(w: World, agent: int, was: float, max_steps: int) -> float:
     """Pays for dropping any object near the cell of the mission; more for fewer steps."""
-    return success_reward(w, max_steps) if dropped_near_target(w, agent, was) else 0.0
+    return success_reward(w, max_steps) if was_put_near(w, agent, was) else 0.0
 
 
 def tries_to_drop(w: World, agent: int, action: int) -> bool:
@@ -234,4 +226,6 @@ def takes_other_or_drops(w: World, agent: int, was: float) -> bool:
 @system(TERMINATING, remember=held_object)
 def was_put_near(w: World, agent: int, was: float) -> bool:
     """The agent has dropped an object near the cell of its mission."""
-    return dropped_near_target(w, agent, was)
+    dropped = w.action[agent] == DROP and was != NOTHING and w.agent.holding[agent] == NOTHING
+    y, x = towards(w, agent, FORWARD)
+    return dropped and is_adjacent(y, x, w.mission.y[agent], w.mission.x[agent])

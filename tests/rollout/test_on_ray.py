@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from gv_engine.cli import main, train
-from gv_engine.cli import rollout as command
 from gv_engine.rollout import episode_folder
 
 ray: Any = pytest.importorskip("ray")
@@ -183,7 +182,7 @@ def test_a_machine_that_dies_is_replaced(cluster, monkeypatch):
 
 def test_what_was_interrupted_goes_on(cluster, monkeypatch, capsys):
     one = whole()
-    shards = command._shards
+    shards = on_ray.play_shards
 
     def interrupted(*given: Any) -> Iterator[Any]:
         for number, shard in enumerate(shards(*given)):
@@ -191,11 +190,11 @@ def test_what_was_interrupted_goes_on(cluster, monkeypatch, capsys):
                 raise KeyboardInterrupt
             yield shard
 
-    monkeypatch.setattr(command, "_shards", interrupted)
+    monkeypatch.setattr(on_ray, "play_shards", interrupted)
     again = [*WORDS, "--out", "many", "--ray", cluster.address]
     assert main(again) == 130
     assert "interrupted after 36 of 200 episodes, 36 of them in many" in capsys.readouterr().err
-    monkeypatch.setattr(command, "_shards", shards)
+    monkeypatch.setattr(on_ray, "play_shards", shards)
     assert main([*again, "--resume"]) == 0
     assert_same_bytes(one, Path("many"))
 

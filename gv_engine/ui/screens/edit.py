@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -354,8 +354,7 @@ class EditScreen(Screen):
         self._is_erasing = False
         self._is_pressed = False
         self._stroke = 0
-        self._drawing: MapDrawing | None = None
-        self._drawing_key: object = None
+        self._make_drawing = lru_cache(maxsize=1)(make_map_drawing)
         self._layout: EditLayout | None = None
         self._preview: EditorDocument | None = None
         self.chosen_fault = -1
@@ -459,18 +458,18 @@ class EditScreen(Screen):
 
     def on_mouse(self, event: pygame.event.Event) -> None:
         """Zoom the map, choose objects, or paint, as a mouse event says."""
-        if self._layout is None or self._drawing is None:
+        if self._layout is None:
             return
         if event.type == pygame.MOUSEWHEEL:
             mouse = pygame.mouse.get_pos() if pygame.mouse.get_focused() else (0, 0)
             if self._layout.palette.collidepoint(mouse):
                 self.brushes.select_next(-event.y)
             else:
-                self._drawing.zoom(event.y)
+                self.drawing.zoom(event.y)
             return
         position, cell = getattr(event, "pos", None), None
         if position and self._layout.board.collidepoint(position) and self.has_map:
-            cell = self._drawing.cell_at(position)
+            cell = self.drawing.cell_at(position)
         if cell is not None and cell != self.cursor:
             self.cursor, self.app.needs_redraw = cell, True
             if event.type == pygame.MOUSEMOTION and self._is_pressed and self.tool == "pen":
@@ -498,13 +497,9 @@ class EditScreen(Screen):
     def drawing(self) -> MapDrawing:
         """Drawing of the map; created again after a change of colours, object types or folder."""
         words, folder = self.work.vocabulary, self.work.level.file.parent
-        key = self.app.theme, words.types, folder
-        if self._drawing is None or self._drawing_key != key:
-            domain = self.work.document.domain if self.work.document else "grid"
-            folders = (folder, folder / "sprites")
-            self._drawing = make_map_drawing(domain, self.app.theme, folders, words.types)
-            self._drawing_key = key
-        return self._drawing
+        domain = self.work.document.domain if self.work.document else "grid"
+        folders = (folder, folder / "sprites")
+        return self._make_drawing(domain, self.app.theme, folders, words.types)
 
     def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
         """Draw into `rect`, by means of `drawing`, the map with outlined cells, or, if the level

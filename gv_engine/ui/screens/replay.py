@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 from gv_engine.rules.errors import GVEngineError, error_text
-from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutSessions
 from gv_engine.session.session import Session
 from gv_engine.session.timeline import join_differences
@@ -329,8 +328,7 @@ class ReplayScreen(GameScreen):
 
     Args:
         app: app of the screen.
-        replay: replay to watch.
-        game: session with the replay's steps, see `Session.of`.
+        game: session with the replay's steps, see `Session.from_replay`.
     """
 
     controls = 5.0
@@ -356,9 +354,8 @@ class ReplayScreen(GameScreen):
     }
     resume_label, leave_label = "Go on watching", "Leave the replay"
 
-    def __init__(self, app: AppContext, replay: Replay, game: Session) -> None:
+    def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app, game)
-        self.replay = replay
         self._is_playing = False
         self._due = 0.0
 
@@ -453,8 +450,7 @@ class RolloutScreen(ReplayScreen):
 
     def __init__(self, app: AppContext, games: RolloutSessions) -> None:
         self._games, self._number = games, 0
-        game = games.open_session(0)
-        super().__init__(app, game.replay(), game)
+        super().__init__(app, games.open_session(0))
         self._is_playing = True
 
     def has_command(self, name: str) -> bool:
@@ -473,7 +469,6 @@ class RolloutScreen(ReplayScreen):
             self.app.show_note(f"{self._games.path} has {len(self._games)} episodes")
             return
         self._number, self.game = index, self._games.open_session(index)
-        self.replay = self.game.replay()
         self._due = 0.0
         self.frame = self.game.frame()
         self._rebuild_stage()

@@ -31,17 +31,14 @@ class Card:
 
     Attributes:
         title: name of what the card opens.
+        file: file that the card opens, if any.
         text: text about it; empty until the card is loaded.
         wrong: message if it cannot be opened, else "".
         loaded_theme: theme of the loaded thumbnail; None before.
     """
 
-    file: Path | None = None
-    """File that the card opens, if any."""
-
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self.text = ""
+    def __init__(self, title: str, file: Path | None = None, text: str = "") -> None:
+        self.title, self.file, self.text = title, file, text
         self.wrong = ""
         self._thumbnail: pygame.Surface | None = None
         self.loaded_theme: Theme | None = None
@@ -125,9 +122,8 @@ class ScenarioCard(Card):
     """Card that plays a scenario."""
 
     def __init__(self, entry: Entry) -> None:
-        super().__init__(entry.title)
+        super().__init__(entry.title, Path(entry.source))
         self.entry = entry
-        self.file = Path(entry.source)
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
         """Load the scenario's description and a picture of the level of seed 0, `side` pixels wide;
@@ -156,8 +152,7 @@ class MissingCard(Card):
     """
 
     def __init__(self, entries: Sequence[Entry]) -> None:
-        super().__init__(f"{len(entries)} more levels")
-        self.text = entries[0].missing
+        super().__init__(f"{len(entries)} more levels", text=entries[0].missing)
         self._names = " ".join(entry.title for entry in entries)
 
     @property
@@ -174,8 +169,7 @@ class ReplayCard(Card):
     file: Path
 
     def __init__(self, file: Path) -> None:
-        super().__init__(file.stem)
-        self.file = file
+        super().__init__(file.stem, file)
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
         """Load a summary of the replay and, if `app` knows its scenario, a picture of the level,
@@ -231,9 +225,7 @@ class FileCard(Card):
     file: Path
 
     def __init__(self, file: Path) -> None:
-        super().__init__(file.name)
-        self.file = file
-        self.text = str(file)
+        super().__init__(file.name, file, str(file))
 
     def open(self, app: AppContext) -> None:
         """Open the file of the card: watch it if it is a replay or a folder of episodes, else play

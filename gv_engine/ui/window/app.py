@@ -182,7 +182,7 @@ class App(AppContext):
             return
         replay = Replay.load(file)
         scenario = self.find_scenario(replay, file, scenario)
-        self.push(ReplayScreen(self, replay, Session.from_replay(replay, scenario)))
+        self.push(ReplayScreen(self, Session.from_replay(replay, scenario)))
 
     def _resume_replay(self, replay: Replay, scenario: Playable, step: int | None = None) -> None:
         """Open a game of `scenario` that continues `replay` after `step` steps, by default after
