@@ -161,15 +161,6 @@ def as_output_arrays(out: Any, specs: ArraySpecs) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def copy_to_output(output: NDArray[Any] | None, result: NDArray[Any]) -> NDArray[Any]:
-    """Copy `result` into the caller's array `output` and return that; return `result` itself if
-    `output` is None."""
-    if output is None:
-        return result
-    np.copyto(output, result)
-    return output
-
-
 def _as_output_array(
     label: str, buffer: Any, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> NDArray[Any]:

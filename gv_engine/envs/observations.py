@@ -66,10 +66,7 @@ class IndexGrid(ObservationEncoder):
     def make_arrays(self, *batch_shape: int) -> Arrays:
         """Return new arrays `grid` and `item` with zeros, and the constant `agent_id_grid`, for one
         observation or for a batch of this shape."""
-        made = {
-            name: np.zeros((*batch_shape, *self.space[name].shape), self.space[name].dtype)  # type: ignore[misc]  # boxes have one
-            for name in self.space
-        }
+        made = super().make_arrays(*batch_shape)
         made["agent_id_grid"][...] = self._agent_id_grid
         return made
 
@@ -224,10 +221,6 @@ class PixelView(ObservationEncoder):
             return np.ascontiguousarray(np.moveaxis(pictures, -1, 1))
         return pictures.reshape(len(pictures), 1, pictures.shape[1], -1)
 
-    def make_arrays(self, *batch_shape: int) -> Arrays:
-        """Return a zeroed `pixels` array for one observation or a batch."""
-        return {"pixels": np.zeros((*batch_shape, *self.space.shape), np.uint8)}
-
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
         """Draw the observed cells (`grid`), the agent and the object in its hand (`item`), and
         write the pixels into `out`."""
@@ -251,10 +244,6 @@ class PixelView(ObservationEncoder):
             who = np.flatnonzero(held[:, 0] != NONE_GRID_OBJECT)
             items = self._representation.codes(held[who])[:, 0]
             cells[:, :, y, side - half :, x, run - line :][who] = self._items[items]
-
-    def to_observation(self, arrays: Arrays) -> NDArray[np.uint8]:
-        """Return the pixels."""
-        return arrays["pixels"]
 
 
 class TextView(ObservationEncoder):
@@ -370,10 +359,6 @@ class FlatEncoder(ObservationEncoder):
         self.space = spaces.Box(low.astype(kind), high.astype(kind), dtype=kind)
         self._scratch: Arrays = {}
 
-    def make_arrays(self, *batch_shape: int) -> Arrays:
-        """Return a zeroed `flat` array for one observation or a batch."""
-        return {"flat": np.zeros((*batch_shape, *self.space.shape), self.space.dtype)}
-
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
         """Write the observed grid, the held object and the mission, one behind the other, into the
         vectors `out["flat"]`."""
@@ -385,10 +370,6 @@ class FlatEncoder(ObservationEncoder):
         parts = self._scratch["grid"], self._scratch["item"], *mission
         for target, part in zip(self._slices, parts, strict=True):
             out["flat"][..., target] = part.reshape(*batch_shape, -1)
-
-    def to_observation(self, arrays: Arrays) -> NDArray[Any]:
-        """Return the flat vectors."""
-        return arrays["flat"]
 
 
 class MissionEncoder(ObservationEncoder):

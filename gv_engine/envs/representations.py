@@ -420,7 +420,14 @@ class ObservationEncoder:
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
         """Return zeroed arrays for one observation, or for a batch of this shape."""
-        raise NotImplementedError
+        parts = self._parts.items()
+        return {name: np.zeros((*batch_shape, *box.shape), box.dtype) for name, box in parts}
+
+    @property
+    def _parts(self) -> Mapping[str, Any]:
+        """Spaces of the arrays of an observation, by name."""
+        whole = isinstance(self.space, spaces.Dict)
+        return self.space.spaces if whole else dict.fromkeys(self.buffer_names, self.space)
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
         """Return arrays for N observations; an observed array, such as `grid` (N, h, w, 3), is used
@@ -441,17 +448,16 @@ class ObservationEncoder:
         raise NotImplementedError
 
     def to_observation(self, arrays: Arrays) -> Any:
-        """Return the observation, or those of many worlds, for the user; by default the arrays."""
-        return arrays.copy()
+        """Return the observation, or those of many worlds, for the user: the arrays, or the only
+        one."""
+        whole = isinstance(self.space, spaces.Dict)
+        return arrays.copy() if whole else arrays[self.buffer_names[0]]
 
     def space_with_mission(self, missions: Missions) -> spaces.Space[Any]:
         """Return the Gymnasium space of observations to which the agent's mission has been
         added."""
-        parts = self.space.spaces if isinstance(self.space, spaces.Dict) else {}
-        parts = parts or dict.fromkeys(self.buffer_names, self.space)
-        return spaces.Dict(
-            {**parts, MISSION: spaces.Box(missions.low, missions.high, dtype=np.int32)}
-        )
+        mission = spaces.Box(missions.low, missions.high, dtype=np.int32)
+        return spaces.Dict({**self._parts, MISSION: mission})
 
     def to_observation_with_mission(self, arrays: Arrays, missions: Missions) -> Any:
         """Return the observation for the user from arrays that include `mission`."""

@@ -58,6 +58,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     world: str
     num_actions: int
     world_noun = "world"
+    _copy: bool
     recorded: tuple[str, ...]
 
     def __init__(
@@ -115,6 +116,17 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         flags = (self.num_envs,), np.dtype(np.bool_)
         reward = (self.num_envs,), self._reward_dtype
         return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
+
+    def _copy_results(self, results: Arrays, outputs: Arrays) -> Arrays:
+        """Return the arrays `results` by name: copied into the caller's array in `outputs` if there
+        is one, otherwise into a new array if the environment makes copies."""
+        copied = {}
+        for name, array in results.items():
+            copied[name] = array.copy() if self._copy and name not in outputs else array
+            if name in outputs:
+                copied[name] = outputs[name]
+                np.copyto(outputs[name], array)
+        return copied
 
     def _check_reset_arguments(
         self, seed: arg_checks.Seeds, options: dict[str, Any] | None
@@ -415,17 +427,6 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         if self._has_action_masks:
             arrays["action_mask"] = self._batch.outputs.mask
         return self._step_output_specs({name: (a.shape, a.dtype) for name, a in arrays.items()})
-
-    def _copy_results(self, results: Arrays, outputs: Arrays) -> Arrays:
-        """Return the arrays `results` by name: copied into the caller's array in `outputs` if there
-        is one, otherwise into a new array if the environment makes copies."""
-        copied = {}
-        for name, array in results.items():
-            if name in outputs:
-                copied[name] = arg_checks.copy_to_output(outputs[name], array)
-            else:
-                copied[name] = array.copy() if self._copy else array
-        return copied
 
     @property
     def _all_arrays(self) -> Arrays:

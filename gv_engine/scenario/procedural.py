@@ -26,7 +26,7 @@ from gv_engine.scenario import fields
 from gv_engine.scenario.fields import Key, KeyTable, YamlNode
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.map import SYMBOL_KEYS, LevelSource, MapReader, Symbol, read_symbol
-from gv_engine.scenario.random_values import make_row, make_table
+from gv_engine.scenario.random_values import make_filled_table, make_row, make_table
 from systems import procedural
 
 _MAX_MAPS = 1000
@@ -45,136 +45,20 @@ def make_symbol_tables(placed: Sequence[Symbol], types: ObjectTypes) -> dict[str
     most = max([1, *(len(symbol.options) for symbol in symbols)])
     looks, weights = make_table(0, len(symbols), most, 4), make_table(0, len(symbols), most)
     looks[..., 0], weights[:, 0] = FLOOR, 1
-    facings, holds = make_table(procedural.NOBODY, len(symbols)), make_table(0, len(symbols))
     for number, symbol in enumerate(symbols):
         looks[number, : len(symbol.options)] = [
             (option.kind, option.state, option.color, numbers[option.content])
             for option in symbol.options
         ]
-        holds[number] = numbers[symbol.holds]
         weights[number, : len(symbol.weights)] = symbol.weights
-        if symbol.facing is not None:
-            facings[number] = symbol.facing
+    nobody = procedural.NOBODY
+    ways = [nobody if symbol.facing is None else symbol.facing for symbol in symbols]
+    held = make_row([numbers[symbol.holds] for symbol in symbols], 0)
     oriented = make_table(0, max(kind.index for kind in types) + 1)
     for kind in types:
         oriented[kind.index] = kind.is_oriented
-    tables = {"looks": looks, "weights": weights, "facings": facings}
-    return {**tables, "holds": holds, "oriented": oriented}
-
-
-class RandomMaps:
-    """Reader of `maps`, `map`, `symmetries` and `room`; empty if a reset function builds the level.
-
-    Attributes:
-        shape: (height, width) of the room, None for maps.
-        maps: maps in order.
-        which, way: indices of the random values for the map and its symmetry.
-    """
-
-    def __init__(self, source: LevelSource) -> None:
-        self._source = source
-        self._entries, self._draws = source.entries, source.draws
-        self._problems, self._types = source.draws.problems, source.draws.names.types
-        self.shape: tuple[int, int] | None = None
-        self.maps: list[MapReader] = []
-        self.which = self.way = 0
-
-    def read(self) -> tuple[Call, ...]:
-        """Return the calls of reset systems that build the level from a map, several maps, or an
-        empty room."""
-        if "room" in self._entries:
-            self.shape = fields.read_pair(self._entries["room"])
-            return (Call(get_system(procedural.walled_room), {"shape": self.shape}),)
-        node = self._entries.get("maps", self._entries.get("map"))
-        assert node
-        is_single = "maps" not in self._entries
-        maps = [node] if is_single else fields.limited_items(node, _MAX_MAPS, "maps")
-        self.maps = [MapReader(self._source, each) for each in maps]
-        ways = self._read_symmetries()
-        self.which = self._draws.add_numbers(range(len(maps)))
-        self.way = self._draws.add_numbers(ways)
-        shapes = make_table(1, len(maps), 2, 2)
-        shapes[: len(maps)] = [
-            (level.shape, level.shape[::-1] if 1 in ways else level.shape) for level in self.maps
-        ]
-        symbols = {c: s for level in self.maps for c, s in level.legend.items() if s}
-        cells = self.encode_maps({c: index for index, c in enumerate(symbols)}, 0, node)
-        lies = {"which": self.which, "way": self.way}
-        tables = make_symbol_tables(list(symbols.values()), self._types)
-        arguments = {**lies, "shapes": shapes, "cells": cells, **tables}
-        level = Call(get_system(procedural.from_maps), arguments)
-        below = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
-        if not below:
-            return (level,)
-        cells = self.encode_maps({c: index for index, c in enumerate(below)}, -1, node)
-        tables = make_symbol_tables(list(below.values()), self._types)
-        ground_reset = get_system(procedural.ground_of_maps)
-        return level, Call(ground_reset, {**lies, "cells": cells, **tables})
-
-    def _read_symmetries(self) -> tuple[int, ...]:
-        """Return the symmetries by which maps may be changed, as numbers: 0 to 3 quarter turns,
-        plus 4 if also mirrored."""
-        read = fields.enum_schema(_SYMMETRIES, "symmetry").read
-        named: tuple[str, ...] = self._problems.read_key(
-            self._entries,
-            "symmetries",
-            lambda node: fields.read_distinct(self._problems, node, read),
-            (),
-        )
-        turns = _SYMMETRIES["turn"] if "turn" in named else (0,)
-        mirrors = _SYMMETRIES["mirror"] if "mirror" in named else (0,)
-        return tuple(mirror + turn for mirror in mirrors for turn in turns)
-
-    def encode_maps(
-        self, codes: Mapping[str, int], default: int, node: YamlNode
-    ) -> NDArray[np.int64]:
-        """Return a (maps, H, W) array with the code of the character in each cell of each map:
-        `codes` by character, `default` for other legend characters, 0 for unknown ones."""
-        height, width = (round_up_size(max(m.shape[axis] for m in self.maps)) for axis in (0, 1))
-        if len(self.maps) * height * width > fields.MAX_CELLS:
-            raise node.error(f"{len(self.maps)} maps of up to {height}x{width} are too many")
-        cells = np.zeros((len(make_table(0, len(self.maps))), height, width), np.int64)
-        for k, level in enumerate(self.maps):
-            known = {c: codes.get(c, default) for c, symbol in level.legend.items() if symbol}
-            for y, row in enumerate(level.rows):
-                cells[k, y, : len(row)] = [known.get(character, 0) for character in row]
-        return cells
-
-    def require_agent(self) -> None:
-        """Add an error for the room, or for each map, if it has no agent."""
-        if self.shape:
-            node = self._entries["room"]
-            self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
-        for level in self.maps:
-            level.require_agent()
-
-    def find_free_cells(self, reset: Call | None) -> list[NDArray[np.bool_]]:
-        """Return an (H, W) mask for each map, or for the room, True for cells that may be free for
-        objects; [] if `reset` builds a level of unknown size."""
-        if self.shape:
-            free = np.zeros(self.shape, np.bool_)
-            free[1:-1, 1:-1] = True
-            return [free]
-        masks = []
-        for level in self.maps:
-            free = np.zeros(level.shape, np.bool_)
-            for y, x, symbol in level.symbols():
-                kinds = (self._draws.list_possible_values(option.kind) for option in symbol.options)
-                free[y, x] = symbol.ground is None and any(FLOOR in values for values in kinds)
-            masks.append(free)
-        match reset and reset.arguments.get("shape"):
-            case [int(height), int(width)]:
-                masks.append(np.ones((height, width), np.bool_))
-        return masks
-
-    def room_numbers(self, map_index: int, numbers: Mapping[str, int]) -> NDArray[np.int64]:
-        """Return the (H, W) room number of each cell of map number `map_index`, 0 for none;
-        `numbers` gives the number of each room name."""
-        level = self.maps[map_index]
-        rooms = np.zeros(level.shape, np.int64)
-        for y, x, symbol in level.symbols():
-            rooms[y, x] = numbers.get(symbol.room, 0)
-        return rooms
+    tables = {"looks": looks, "weights": weights, "facings": make_row(ways, nobody)}
+    return {**tables, "holds": held, "oriented": oriented}
 
 
 _DEFAULT_TRIES = 100
@@ -270,7 +154,9 @@ class ProceduralReader:
         self._source = source
         self._entries, self._draws, self._legend = source.entries, source.draws, source.legend
         self._problems, self._names = source.draws.problems, source.draws.names
-        self._maps = RandomMaps(source)
+        self._shape: tuple[int, int] | None = None  # of the room, None for maps
+        self._maps: list[MapReader] = []
+        self._which = self._way = 0  # random values for the map and its symmetry
         self._rooms: dict[str, Region] = {}
         self._numbers: dict[str, int] = {}  # of the rooms that the legend marks
         self.depth = 1
@@ -282,7 +168,7 @@ class ProceduralReader:
         Args:
             reset: reset call that builds the level, None for a room or maps.
         """
-        levels = (reset,) if reset else self._maps.read()
+        levels = (reset,) if reset else self._read_maps()
         marked = (symbol.room for symbol in self._legend.values() if symbol and symbol.room)
         self._numbers = {room: number for number, room in enumerate(dict.fromkeys(marked), 1)}
         self._rooms = {room: Region((), (number,)) for room, number in self._numbers.items()}
@@ -290,7 +176,7 @@ class ProceduralReader:
             self._read_rooms()
         places = self._read_places()
         if reset is None and not any(place.symbol.facing is not None for place in places):
-            self._maps.require_agent()
+            self._require_agent()
         for place in places:
             with self._problems.collect():
                 self._check_room(place, reset)
@@ -412,50 +298,36 @@ class ProceduralReader:
         """Raise a FieldError if the region of `place` is known to have too few free cells for all
         its objects; `reset` builds the level if there is no map."""
         most = max(self._draws.list_possible_values(place.count[1]))
-        for number, free in enumerate(self._maps.find_free_cells(reset), 1):
+        for number, free in enumerate(self._find_free_cells(reset), 1):
             inside = np.zeros_like(free)
             for top, low, left, right in place.region.boxes:
                 inside[top : low + 1, left : right + 1] = True
-            if place.region.marks:
-                rooms = self._maps.room_numbers(number - 1, self._numbers)
-                inside |= np.isin(rooms, place.region.marks)
+            for y, x, symbol in self._maps[number - 1].symbols() if place.region.marks else ():
+                inside[y, x] |= self._numbers.get(symbol.room, 0) in place.region.marks
             left_over = int((free & inside).sum())
             if left_over < most:
-                where = f" of map {number}" if len(self._maps.maps) > 1 else ""
+                where = f" of map {number}" if len(self._maps) > 1 else ""
                 room = "no free cell" if left_over == 0 else f"{left_over} free cells"
                 raise place.node.error(f"up to {most} of it, where its region{where} has {room}")
 
     def _make_placement_call(self, places: Sequence[Placement]) -> Call:
         """Return the call of the system `place_things` that puts all `places` into the level,
         described by arrays."""
-        lines, counts = make_table(0, len(places)), make_table(0, len(places), 2)
-        boxes = make_table(
-            -1, len(places), max(len(place.region.boxes) for place in places) or 1, 4
-        )
-        inside = make_table(-1, len(places), max(len(place.region.marks) for place in places) or 1)
-        apart = make_table(-1, len(places), max(len(place.apart) for place in places) or 1)
-        for k, place in enumerate(places):
-            lines[k] = place.node.line or 0
-            counts[k] = place.count
-            for number, box in enumerate(place.region.boxes):
-                boxes[k, number] = box
-            inside[k, : len(place.region.marks)] = place.region.marks
-            apart[k, : len(place.apart)] = place.apart
         rooms = np.zeros((1, 1, 1), np.int64)
         if any(place.region.marks for place in places):
             codes = {c: self._numbers[s.room] for c, s in self._legend.items() if s and s.room}
-            rooms = self._maps.encode_maps(codes, 0, self._entries["place"])
+            rooms = self._encode_maps(codes, 0, self._entries["place"])
         return Call(
             get_system(procedural.place_things),
             {
-                "which": self._maps.which,
-                "way": self._maps.way,
-                "lines": lines,
-                "counts": counts,
-                "boxes": boxes,
-                "marks": inside,
+                "which": self._which,
+                "way": self._way,
+                "lines": make_row([place.node.line or 0 for place in places], 0),
+                "counts": make_filled_table(0, [place.count for place in places]),
+                "boxes": make_filled_table(-1, [place.region.boxes for place in places], 4),
+                "marks": make_filled_table(-1, [place.region.marks for place in places]),
                 "rooms": rooms,
-                "apart": apart,
+                "apart": make_filled_table(-1, [place.apart for place in places]),
                 **make_symbol_tables([place.symbol for place in places], self._names.types),
             },
         )
@@ -475,6 +347,96 @@ class ProceduralReader:
                 if not 2 <= len(types["things"]) <= _MAX_PLACES:
                     raise node.error("expected a start and at least one goal: [agent, Exit]")
         return make_row(types["things"]), make_row(types["through"])
+
+    # ---- maps and rooms ------------------------------------------------------------
+
+    def _read_maps(self) -> tuple[Call, ...]:
+        """Return the calls of reset systems that build the level from a map, several maps, or an
+        empty room."""
+        if "room" in self._entries:
+            self._shape = fields.read_pair(self._entries["room"])
+            return (Call(get_system(procedural.walled_room), {"shape": self._shape}),)
+        node = self._entries.get("maps", self._entries.get("map"))
+        assert node
+        is_single = "maps" not in self._entries
+        maps = [node] if is_single else fields.limited_items(node, _MAX_MAPS, "maps")
+        self._maps = [MapReader(self._source, each) for each in maps]
+        ways = self._read_symmetries()
+        self._which = self._draws.add_numbers(range(len(maps)))
+        self._way = self._draws.add_numbers(ways)
+        shapes = make_table(1, len(maps), 2, 2)
+        shapes[: len(maps)] = [
+            (level.shape, level.shape[::-1] if 1 in ways else level.shape) for level in self._maps
+        ]
+        symbols = {c: s for level in self._maps for c, s in level.legend.items() if s}
+        cells = self._encode_maps({c: index for index, c in enumerate(symbols)}, 0, node)
+        lies = {"which": self._which, "way": self._way}
+        tables = make_symbol_tables(list(symbols.values()), self._names.types)
+        arguments = {**lies, "shapes": shapes, "cells": cells, **tables}
+        level = Call(get_system(procedural.from_maps), arguments)
+        below = {c: symbol.ground for c, symbol in symbols.items() if symbol.ground}
+        if not below:
+            return (level,)
+        cells = self._encode_maps({c: index for index, c in enumerate(below)}, -1, node)
+        tables = make_symbol_tables(list(below.values()), self._names.types)
+        ground_reset = get_system(procedural.ground_of_maps)
+        return level, Call(ground_reset, {**lies, "cells": cells, **tables})
+
+    def _read_symmetries(self) -> tuple[int, ...]:
+        """Return the symmetries by which maps may be changed, as numbers: 0 to 3 quarter turns,
+        plus 4 if also mirrored."""
+        read = fields.enum_schema(_SYMMETRIES, "symmetry").read
+        named: tuple[str, ...] = self._problems.read_key(
+            self._entries,
+            "symmetries",
+            lambda node: fields.read_distinct(self._problems, node, read),
+            (),
+        )
+        turns = _SYMMETRIES["turn"] if "turn" in named else (0,)
+        mirrors = _SYMMETRIES["mirror"] if "mirror" in named else (0,)
+        return tuple(mirror + turn for mirror in mirrors for turn in turns)
+
+    def _encode_maps(
+        self, codes: Mapping[str, int], default: int, node: YamlNode
+    ) -> NDArray[np.int64]:
+        """Return a (maps, H, W) array with the code of the character in each cell of each map:
+        `codes` by character, `default` for other legend characters, 0 for unknown ones."""
+        height, width = (round_up_size(max(m.shape[axis] for m in self._maps)) for axis in (0, 1))
+        if len(self._maps) * height * width > fields.MAX_CELLS:
+            raise node.error(f"{len(self._maps)} maps of up to {height}x{width} are too many")
+        cells = np.zeros((len(make_table(0, len(self._maps))), height, width), np.int64)
+        for k, level in enumerate(self._maps):
+            known = {c: codes.get(c, default) for c, symbol in level.legend.items() if symbol}
+            for y, row in enumerate(level.rows):
+                cells[k, y, : len(row)] = [known.get(character, 0) for character in row]
+        return cells
+
+    def _require_agent(self) -> None:
+        """Add an error for the room, or for each map, if it has no agent."""
+        if self._shape:
+            node = self._entries["room"]
+            self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
+        for level in self._maps:
+            level.require_agent()
+
+    def _find_free_cells(self, reset: Call | None) -> list[NDArray[np.bool_]]:
+        """Return an (H, W) mask for each map, or for the room, True for cells that may be free for
+        objects; [] if `reset` builds a level of unknown size."""
+        if self._shape:
+            free = np.zeros(self._shape, np.bool_)
+            free[1:-1, 1:-1] = True
+            return [free]
+        masks = []
+        for level in self._maps:
+            free = np.zeros(level.shape, np.bool_)
+            for y, x, symbol in level.symbols():
+                kinds = (self._draws.list_possible_values(option.kind) for option in symbol.options)
+                free[y, x] = symbol.ground is None and any(FLOOR in values for values in kinds)
+            masks.append(free)
+        match reset and reset.arguments.get("shape"):
+            case [int(height), int(width)]:
+                masks.append(np.ones((height, width), np.bool_))
+        return masks
 
 
 def _read_range(node: YamlNode) -> tuple[int, int]:

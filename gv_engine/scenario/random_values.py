@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,17 @@ def make_row(numbers: Sequence[int], fill: int = -1) -> NDArray[np.int64]:
     row = make_table(fill, len(numbers) or 1)
     row[: len(numbers)] = numbers
     return row
+
+
+def make_filled_table(
+    fill: int, rows: Sequence[Sequence[Any]], *last_sizes: int
+) -> NDArray[np.int64]:
+    """Return an array of `rows`, each filled up with `fill`, as `make_table` makes it; the items of
+    a row are numbers, or arrays of the sizes `last_sizes`."""
+    table = make_table(fill, len(rows), max(map(len, rows)) or 1, *last_sizes)
+    for line, row in zip(table, rows, strict=False):
+        line[: len(row)] = np.reshape(row, (len(row), *last_sizes))
+    return table
 
 
 def read_weights(node: YamlNode, count: int) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import random  # noqa: TID251  # to see whether others draw from it
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -127,14 +127,6 @@ def find_reachable(world: ObjectWorld) -> NDArray[np.bool_]:
         if (grown == reached).all():
             return reached
         reached = grown
-
-
-def cells_in_all_levels(masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
-    """Return the (y, x) cells that are True in all of the (H, W) masks; none if the masks differ in
-    size."""
-    if len({mask.shape for mask in masks}) > 1:
-        return []
-    return [(y, x) for y, x in np.argwhere(np.logical_and.reduce(masks)).tolist()]
 
 
 # ---- masks ---------------------------------------------------------------------------------------

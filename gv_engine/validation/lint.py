@@ -234,7 +234,9 @@ class _Linter:
 
     def _map_cells(self, masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
         """Return the map cells that are True in the masks of all levels; none without a map."""
-        return differential.cells_in_all_levels(masks) if "map" in self._top else []
+        if "map" not in self._top or len({mask.shape for mask in masks}) > 1:
+            return []
+        return [(y, x) for y, x in np.argwhere(np.logical_and.reduce(masks)).tolist()]
 
     def _scalars_of(self, *keys: str) -> list[YamlNode]:
         """Return all scalars under some keys of the scenario."""

@@ -7,11 +7,10 @@ the same values into the same arrays (`StepArrays`), so callers need not know wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,6 @@ from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART, World
 _OBSERVATION_ARRAYS = "grid", "item", "ground", "whole", "mission"
 
 
-@dataclass
 class StepArrays:
     """Arrays of N worlds after a step, overwritten by the next step.
 
@@ -61,70 +59,45 @@ class StepArrays:
             reset has already started a new one.
     """
 
-    grid: NDArray[np.uint8]
-    item: NDArray[np.uint8]
-    ground: NDArray[np.uint8]
-    whole: NDArray[np.uint8]
-    mission: NDArray[np.int32]
-    mask: NDArray[np.int8]
-    terms: NDArray[np.float64]
-    member: NDArray[np.int64]
-    facing: NDArray[np.uint8]
-    rewards: NDArray[np.float64]
-    terminated: NDArray[np.bool_]
-    truncated: NDArray[np.bool_]
-    returns: NDArray[np.float64]
-    lengths: NDArray[np.int64]
-    final_grid: NDArray[np.uint8]
-    final_item: NDArray[np.uint8]
-    final_ground: NDArray[np.uint8]
-    final_whole: NDArray[np.uint8]
-    final_mission: NDArray[np.int32]
-    final_mask: NDArray[np.int8]
-    final_terms: NDArray[np.float64]
-    final_member: NDArray[np.int64]
-    final_facing: NDArray[np.uint8]
-    success: NDArray[np.bool_]
-
-    @classmethod
-    def make(cls, scenario: Scenario, num_worlds: int, more: Collection[str] = ()) -> StepArrays:
-        """Return arrays of zeros for the step results of `num_worlds` worlds; the optional `ground`
+    def __init__(self, scenario: Scenario, num_worlds: int, more: Collection[str] = ()) -> None:
+        """Make arrays of zeros for the step results of `num_worlds` worlds; the optional `ground`
         and `whole` are empty unless `more` names them."""
         n = num_worlds * scenario.layout.agents
-        actions, terms = len(scenario.actions), len(scenario.reward_names)
-        mission_size = len(scenario.missions.names) if scenario.missions else 0
         view, whole = (*scenario.area.shape, 3), (*scenario.largest_shape, 3)
+        twice: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {
+            "grid": (view, np.uint8),
+            "item": ((3,), np.uint8),
+            "ground": (view if "ground" in more else (0,), np.uint8),
+            "whole": (whole if "whole" in more else (0,), np.uint8),
+            "mission": ((len(scenario.missions.names) if scenario.missions else 0,), np.int32),
+            "mask": ((len(scenario.actions),), np.int8),
+            "terms": ((len(scenario.reward_names),), np.float64),
+            "member": ((), np.int64),
+            "facing": ((), np.uint8),
+        }
+        once = {"rewards": np.float64, "terminated": np.bool_, "truncated": np.bool_}
+        once |= {"returns": np.float64, "lengths": np.int64, "success": np.bool_}
+        specs = twice | {name: ((), dtype) for name, dtype in once.items()}
+        specs |= {f"final_{name}": spec for name, spec in twice.items()}
+        for name, (shape, dtype) in specs.items():
+            setattr(self, name, np.zeros((n, *shape), dtype))
 
-        def make() -> tuple[Any, ...]:
-            """Return new arrays of those kinds that exist twice: for the last step, and for the end
-            of an episode."""
-            return (
-                np.zeros((n, *view), np.uint8),
-                np.zeros((n, 3), np.uint8),
-                np.zeros((n, *(view if "ground" in more else (0,))), np.uint8),
-                np.zeros((n, *(whole if "whole" in more else (0,))), np.uint8),
-                np.zeros((n, mission_size), np.int32),
-                np.zeros((n, actions), np.int8),
-                np.zeros((n, terms)),
-                np.zeros(n, np.int64),
-                np.zeros(n, np.uint8),
-            )
+    if TYPE_CHECKING:  # the arrays are attributes
 
-        flags = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-        sums = np.zeros(n), np.zeros(n, np.int64)
-        arrays: list[Any] = [*make(), np.zeros(n), *flags, *sums, *make(), np.zeros(n, np.bool_)]
-        return cls(*arrays)
+        def __getattr__(self, name: str) -> Any:
+            """Return the array of this name."""
 
     @property
     def observed(self) -> tuple[NDArray[Any], ...]:
         """Return the arrays that observations are made of: `grid`, `item`, and `ground`, `whole`
         and `mission` if in use."""
-        return _drop_empty(self.get_arrays(_OBSERVATION_ARRAYS))
+        return tuple(array for array in self.get_arrays(_OBSERVATION_ARRAYS) if array.shape[1])
 
     @property
     def final_observed(self) -> tuple[NDArray[Any], ...]:
         """Return the arrays that observations at the end of episodes are made of."""
-        return _drop_empty(self.get_arrays(_OBSERVATION_ARRAYS, "final_"))
+        shown = self.get_arrays(_OBSERVATION_ARRAYS, "final_")
+        return tuple(array for array in shown if array.shape[1])
 
     def get_arrays(self, names: Iterable[str], prefix: str = "") -> list[NDArray[Any]]:
         """Return the arrays with these names, each name with the prefix."""
@@ -147,11 +120,6 @@ class StepArrays:
         """Copy the values of all arrays in `source` into the arrays of the same names here."""
         for mine, theirs in zip(vars(self).values(), vars(source).values(), strict=True):
             mine[...] = theirs
-
-
-def _drop_empty(arrays: Iterable[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """Return the arrays whose second axis is not empty."""
-    return tuple(array for array in arrays if array.shape[1])
 
 
 class Backend:
@@ -200,7 +168,7 @@ class Backend:
         """Store the settings and make `num_worlds` worlds, which write into `outputs`. `masks`,
         `checked`, `more` and `levels` are explained at the class."""
         self.scenario = scenario
-        self.outputs = outputs or StepArrays.make(scenario, num_worlds, more)
+        self.outputs = outputs or StepArrays(scenario, num_worlds, more)
         self.num_threads, self.masks, self.checked = num_threads, masks, checked
         self.more = more
         self.levels = np.zeros(0, RNG) if levels is None else levels

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv, RuleError
-from gv_engine.envs import vector_environment
 from gv_engine.vector import backend, compiled_backend
 from tests.boards import scenario
 from tests.comparing import same
@@ -31,7 +30,7 @@ def played(level, world, num_envs=6, steps=5, **options):
 @pytest.mark.parametrize("level", ["keydoor-5x5", "dynamic-obstacles-5x5", "medley-7x7"])
 @pytest.mark.parametrize("at_once", [5, 1000])
 def test_states_go_on_as_worlds_would(level, world, at_once, monkeypatch):
-    monkeypatch.setattr(vector_environment, "get_expansion_size", lambda _: at_once)
+    monkeypatch.setattr(backend, "get_expansion_size", lambda _: at_once)
     envs = played(level, world)
     rows, actions = envs.snapshot(), [0, 4, 5]
     shown = copy.deepcopy(envs._batch.outputs)
@@ -84,7 +83,7 @@ def test_what_cannot_be_expanded():
 
 @KINDS
 def test_failures_are_told_by_their_positions(world, monkeypatch):
-    monkeypatch.setattr(vector_environment, "get_expansion_size", lambda _: 4)
+    monkeypatch.setattr(backend, "get_expansion_size", lambda _: 4)
     rules = {"reward_functions": [{"name": "getting_closer", "object_type": "Exit"}]}
     good, bad = (
         scenario(picture, **rules) for picture in ("#####\n#>.E#\n#####", "#####\n#>..#\n#####")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import RawArray
@@ -567,10 +567,11 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
                 fit.
         """
         seeds, chosen = self._check_reset_arguments(seed, options)
-        outputs = arg_checks.as_output_arrays(out, self._results)
+        outputs = arg_checks.as_output_arrays(out, self._output_specs)
         self._started = True
-        reply = self._call_all("step", np.where(chosen, RESTART, KEEP), seeds)
-        observations = self._column_arrays(outputs, self._observed)
+        reply = self._step_all(np.where(chosen, RESTART, KEEP), seeds)
+        observations = {name: self._rows[name] for name in self._observed}
+        observations = self._copy_results(observations, outputs)
         return observations, add_presence_masks(self._info(reply.texts), self._all)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
@@ -586,8 +587,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             ValueError: an action is not in the action space, an episode is over and autoreset is
                 disabled, `reset` was not called yet, or `out` does not fit.
         """
-        outputs = arg_checks.as_output_arrays(out, self._results)
-        reply = self._call_all("step", self._check_actions(actions), [None] * self.num_envs)
+        outputs = arg_checks.as_output_arrays(out, self._output_specs)
+        reply = self._step_all(self._check_actions(actions), [None] * self.num_envs)
         info = add_presence_masks(self._info(reply.texts), self._all)
         self._add_final(info, reply.final_steps)
         rows = self._rows
@@ -596,28 +597,19 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             success = info.get("success", ended)
             self._add_episode(info, ended, rows["returns"], rows["lengths"], success)
         flags = "reward", "terminated", "truncated"
-        results = self._column_arrays(outputs, (*self._observed, *flags))
+        results = {name: rows[name] for name in (*self._observed, *flags)}
+        results = self._copy_results(results, outputs)
         reward, terminated, truncated = map(results.pop, flags)
         return results, reward.astype(self._reward_dtype, copy=False), terminated, truncated, info
 
     @cached_property
-    def _results(self) -> arg_checks.ArraySpecs:
+    def _output_specs(self) -> arg_checks.ArraySpecs:
         """Return the shape and dtype of each array that the argument `out` of `step` may contain,
         by name."""
         space: Any = self.single_observation_space
         return self._step_output_specs(
             {name: ((self.num_envs, *box.shape), box.dtype) for name, box in space.items()}
         )
-
-    def _column_arrays(self, outputs: Arrays, names: Iterable[str]) -> Arrays:
-        """Return the results of all environments with these `names`: written into the arrays of
-        `outputs`, copied, or as views (`copy=False`)."""
-        arrays = {}
-        for name in names:
-            is_copied = self._copy and name not in outputs
-            column = self._rows[name].copy() if is_copied else self._rows[name]
-            arrays[name] = arg_checks.copy_to_output(outputs.get(name), column)
-        return arrays
 
     def _info(self, texts: list[InfoTexts]) -> dict[str, Any]:
         """Return the info of all environments as arrays, with the keys of `ExpressionEnv.info`.
@@ -639,11 +631,11 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
             info |= {name: rows["success"].copy() for name in ("success", "is_success")}
         return info
 
-    def _call_all(self, method: str, *arguments: Any) -> WorkerReply:
-        """Call `method` of all workers at the same time, each with its part of every argument, and
+    def _step_all(self, *arguments: Any) -> WorkerReply:
+        """Call `step` of all workers at the same time, each with its part of every argument, and
         join their replies."""
         for worker, first, last in zip(self._workers, self._cuts, self._cuts[1:], strict=False):
-            worker.call(method, *(part[first:last] for part in arguments))
+            worker.call("step", *(part[first:last] for part in arguments))
         replies: list[WorkerReply] = []
         failures: list[Exception] = []
         for worker in self._workers:  # read all replies, or the next call would get an old one

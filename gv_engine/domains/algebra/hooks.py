@@ -11,7 +11,7 @@ from gv_engine.domains.algebra.episode import AlgebraEpisode, HintFinder
 from gv_engine.domains.algebra.expression import is_equivalent
 from gv_engine.domains.algebra.gym_env import ExpressionEnv, ExpressionVectorEnv, algebra_scenario
 from gv_engine.domains.algebra.scenario import AlgebraScenario
-from gv_engine.rollout.policy import Policy, PolicyError, load_policy
+from gv_engine.rollout.policy import PolicyError, load_policy
 from gv_engine.rules.objects import ExpressionFrame
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
@@ -128,27 +128,16 @@ def iter_frames(
 ) -> Iterator[ExpressionFrame]:
     """Yield the frames (pictures to be drawn) of one episode that a policy, given by name, plays
     for at most `steps` steps."""
-    env = ExpressionVectorEnv(scenario, autoreset_mode="Disabled")
-    return _frames(env, load_policy(policy, 1, env.num_actions, scenario=scenario), seed, steps)
-
-
-def _frames(
-    env: ExpressionVectorEnv, policy: Policy, seed: int, steps: int
-) -> Iterator[ExpressionFrame]:
-    """Yield the frames of one episode: step `env` with the policy's actions, and draw a copy of its
-    world."""
-    policy.begin([0], seed, [0])
-    observation, info = env.reset(seed=seed)
-    mirror = AlgebraEpisode(env.scenario)
-    mirror.reset(seed)
-    yield mirror.frame("")
+    player = load_policy(policy, 1, ExpressionEnv(scenario).num_actions, scenario=scenario)
+    player.begin([0], seed, [0])
+    episode = AlgebraEpisode(scenario)
+    episode.reset(seed)
+    yield episode.frame("")
     for _ in range(steps):
-        if mirror.outcome:
+        if episode.outcome:
             return
-        actions = policy.act(observation, info)
-        observation, _, _, _, info = env.step(actions)
-        mirror.world.step(int(actions[0]))
-        yield mirror.frame("")
+        episode.world.step(int(player.act(*episode.observe())[0]))
+        yield episode.frame("")
 
 
 def describe_size(scenario: AlgebraScenario) -> str:

@@ -283,7 +283,9 @@ class _SpanFinder:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = [token for token in _TOKEN.finditer(text) if token[0] not in _OPEN + _CLOSE]
+        tokens = ((found[0], *found.span()) for found in _TOKEN.finditer(text))
+        # (token, start, end), and an empty one behind the last
+        self._tokens = [*(each for each in tokens if each[0] not in _OPEN + _CLOSE), ("", 0, 0)]
         self._next = 0  # number of the next token
         self._node_spans: list[Span] = []
         self._subtree_spans: list[Span] = []
@@ -292,7 +294,7 @@ class _SpanFinder:
         """Return the character ranges of all nodes; raise _Misaligned if the text does not match
         the tree."""
         self._find_subtree(root)
-        if self._next != len(self._tokens):
+        if self._next != len(self._tokens) - 1:
             raise _Misaligned
         return Spans(self._text, self._node_spans, self._subtree_spans)
 
@@ -303,14 +305,11 @@ class _SpanFinder:
         place = len(self._node_spans)
         self._node_spans.append((0, 0))
         self._subtree_spans.append((0, 0))
-        if (
-            node.kind is expression.FACTORIAL and node.right is not None
-        ):  # its sign follows the operand
-            parts.append(self._find_subtree(node.right))
+        is_postfix = node.kind is expression.FACTORIAL
+        own = (0, 0) if is_postfix else self._match_node(node)
+        parts += [self._find_subtree(node.right)] if node.right is not None else []
+        if is_postfix:
             own = self._match_node(node)
-        else:
-            own = self._match_node(node)
-            parts += [self._find_subtree(node.right)] if node.right is not None else []
         parts.append(own)
         self._node_spans[place] = own
         first, last = min(start for start, _ in parts), max(end for _, end in parts)
@@ -329,32 +328,18 @@ class _SpanFinder:
     def _match_node(self, node: Node) -> Span:
         """Advance past the token of a node in the text and return its character range; raise
         _Misaligned if another token is there."""
-        token = self._token()
+        token, start, _ = self._tokens[self._next]
         if node.kind is MULTIPLY and token != "*":
-            end = self._tokens[self._next - 1].end() if self._next else 0
+            end = self._tokens[self._next - 1][2] if self._next else 0
             return end, end
-        start = self._token_start()
         if node.kind is CONSTANT:
-            if token in "-–" and token:
-                self._next += 1
-            token = self._token()
-            if not token[:1].isdigit():
+            self._next += token in ("-", "–")
+            if not self._tokens[self._next][0][:1].isdigit():
                 raise _Misaligned
         elif token not in (node.name, "–"):
             raise _Misaligned
         self._next += 1
-        return start, self._tokens[self._next - 1].end()
-
-    def _token(self) -> str:
-        """Return the text of the next token; empty at the end."""
-        return self._tokens[self._next][0] if self._next < len(self._tokens) else ""
-
-    def _token_start(self) -> int:
-        """Return the index of the first character of the next token; raise _Misaligned at the end
-        of the text."""
-        if self._next == len(self._tokens):
-            raise _Misaligned
-        return self._tokens[self._next].start()
+        return start, self._tokens[self._next - 1][2]
 
 
 # ---- rewrite templates ---------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.rollout.policy import Policy, load_policy, policies_by_agent
+from gv_engine.rollout.policy import load_policy, policies_by_agent
 from gv_engine.rules import errors
 from gv_engine.rules.objects import Frame
 from gv_engine.rules.system import Phase
@@ -102,46 +102,25 @@ def compile_scenario(scenario: Scenario) -> str:
 
 def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
     """Yield the frames (pictures to be drawn) of one episode that a policy, given by name, plays
-    for at most `steps` steps."""
-    if scenario.layout.agents > 1:
-        return _frames_of_agents(scenario, policy, seed, steps)
-    env = GridVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
-    player = load_policy(policy, 1, len(scenario.actions), scenario=scenario)
-    return _frames_of_policy(env, player, seed, steps)
-
-
-def _frames_of_policy(env: GridVectorEnv, policy: Policy, seed: int, steps: int) -> Iterator[Frame]:
-    """Yield the frames of one episode with one agent, at most `steps + 1`, by stepping `env` with
-    the policy's actions."""
-    mirror = Simulation(env.scenario)
-    policy.begin([0], seed, [0])
-    observation, info = env.reset(seed=seed)
-    terminated = truncated = np.zeros(1, np.bool_)
-    for step in range(steps + 1):
-        if step:
-            observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
-        mirror.world.restore(env.snapshot(0))
-        terms = info["reward_terms"]
-        mirror.terms = [float(terms[name][0]) for name in env.scenario.reward_names]
-        rendered: list[Frame] = []
-        mirror.render(rendered.append, observation["grid"][0])
-        yield rendered[-1]
-        if terminated[0] or truncated[0]:
-            return
-
-
-def _frames_of_agents(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
-    """Yield the frames of one episode with several agents, in which the policies named in `policy`
-    choose the actions."""
-    episode, sharing = GridEpisode(scenario), scenario.sharing
-    for name, own in policies_by_agent(policy, sharing).items():
-        episode.partners[name] = load_policy(own, 1, len(scenario.actions), scenario=scenario)
+    for at most `steps` steps; for several agents `policy` may name one for each."""
+    episode, is_alone = GridEpisode(scenario), scenario.layout.agents == 1
+    texts = {"": policy} if is_alone else policies_by_agent(policy, scenario.sharing)
+    count = len(scenario.actions)
+    players = {name: load_policy(text, 1, count, scenario=scenario) for name, text in texts.items()}
+    if is_alone:
+        players[""].begin([0], seed, [0])
+    else:
+        episode.partners = players
     episode.reset(seed)
     yield episode.frame("")
     for _ in range(steps):
         if episode.outcome:
             return
-        episode.step(episode.joint_action(episode.wait))
+        if is_alone:
+            action = episode.actions[int(players[""].act(*episode.observe())[0])]
+        else:
+            action = episode.joint_action(episode.wait)
+        episode.step(action)
         yield episode.frame("")
 
 
