@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import zlib
 from base64 import b64decode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import count
@@ -404,7 +404,7 @@ def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iter
     list of paths and of mappings with a map."""
     for item in node.value if isinstance(node.value, list) else [node]:
         if isinstance(item.value, dict) and item is not node:
-            yield _read_level(item)
+            yield _read_level(item, item.value)
         elif folder is None:
             raise item.error(no_file_message(fields.text(item)))
         else:
@@ -412,11 +412,11 @@ def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iter
                 yield from _read_level_file(item, file, files)
 
 
-def _read_level(node: YamlNode) -> PackLevel:
-    """Return the level in a mapping with a map."""
+def _read_level(node: YamlNode, values: Mapping[str, YamlNode]) -> PackLevel:
+    """Return the level in the mapping `node`, which has these values by key."""
     entries = fields.read_fields(ErrorCollector(""), node, _LEVEL_KEYS)
-    for key in node.value.keys() - entries.keys():
-        raise node.value[key].error(f"unknown key {key!r}{fields.suggestion(key, _LEVEL_KEYS)}")
+    for key in values.keys() - entries.keys():
+        raise values[key].error(f"unknown key {key!r}{fields.suggestion(key, _LEVEL_KEYS)}")
     if "map" not in entries:
         raise node.error("the map is missing: {title: …, map: …}")
     texts: dict[str, Any] = {
