@@ -61,26 +61,35 @@ class RandomPolicy:
         num_envs: N.
         num_actions: number of the scenario's actions.
         valid: keep to the action mask; an empty mask allows all actions.
-        compiled: sample in compiled code, with the same results.
     """
 
-    def __init__(
-        self, num_envs: int, num_actions: int, valid: bool, compiled: bool = False
-    ) -> None:
+    def __init__(self, num_envs: int, num_actions: int, valid: bool) -> None:
         self._valid = valid
         self._allowed = np.ones((num_envs, num_actions), np.int8)
-        self._sampler = (_CompiledSampler if compiled else _ActionSampler)(num_envs)
+        self._rngs: Any = [np.random.default_rng(0)] * num_envs
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start episodes in worlds."""
-        self._sampler.begin(worlds, seed, numbers)
+        """Give each of `worlds` a new random number generator, made from `seed` and the world's
+        episode number in `numbers`."""
+        for world, number in zip(worlds, numbers, strict=True):
+            self._rngs[world] = np.random.default_rng([seed, number])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """Return a random action for each of N worlds; only valid actions if the policy was made
         so."""
         if self._valid:
             self._allowed = info["action_mask"]
-        return self._sampler.sample(self._allowed)
+        return self._sample()
+
+    def _sample(self) -> NDArray[np.int64]:
+        """Return a random action for each of N worlds, one of those that are allowed; any action
+        where none is."""
+        draws = np.array([rng.random() for rng in self._rngs])
+        is_allowed = self._allowed.astype(bool)
+        is_allowed[~is_allowed.any(axis=1)] = True
+        ranks = (draws * is_allowed.sum(axis=1)).astype(np.int64)
+        actions: NDArray[np.int64] = (is_allowed.cumsum(axis=1) > ranks[:, None]).argmax(axis=1)
+        return actions
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
@@ -92,47 +101,24 @@ class RandomPolicy:
         return uniform
 
 
-class _ActionSampler:
-    """Samples actions with an RNG for each of N worlds."""
+class CompiledRandomPolicy(RandomPolicy):
+    """`RandomPolicy` that samples in compiled code, with the same results."""
 
-    def __init__(self, num_envs: int) -> None:
-        self._rngs = [np.random.default_rng(0)] * num_envs
-
-    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Give each of `worlds` a new random number generator, made from `seed` and the world's
-        episode number in `numbers`."""
-        for world, number in zip(worlds, numbers, strict=True):
-            self._rngs[world] = np.random.default_rng([seed, number])
-
-    def sample(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Return a random action for each of N worlds, one of those that `allowed` (N, actions)
-        marks; any action where it marks none."""
-        draws = np.array([rng.random() for rng in self._rngs])
-        is_allowed = allowed.astype(bool)
-        is_allowed[~is_allowed.any(axis=1)] = True
-        ranks = (draws * is_allowed.sum(axis=1)).astype(np.int64)
-        actions: NDArray[np.int64] = (is_allowed.cumsum(axis=1) > ranks[:, None]).argmax(axis=1)
-        return actions
-
-
-class _CompiledSampler:
-    """`_ActionSampler` in compiled code."""
-
-    def __init__(self, num_envs: int) -> None:
+    def __init__(self, num_envs: int, num_actions: int, valid: bool) -> None:
         from gv_engine.compiler.compiler import compile_function
 
-        self._records = np.zeros(num_envs, RNG)
-        self._chosen = np.zeros(num_envs, np.int64)
+        super().__init__(num_envs, num_actions, valid)
+        self._rngs, self._chosen = np.zeros(num_envs, RNG), np.zeros(num_envs, np.int64)
         self._choose = compile_function(sample_allowed_actions)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start new RNGs in worlds, from the seed and each number."""
-        self._records[worlds] = make_paired_generators(seed, numbers)
+        self._rngs[worlds] = make_paired_generators(seed, numbers)
 
-    def sample(self, allowed: NDArray[np.int8]) -> NDArray[np.int64]:
-        """Return a random action for each of N worlds, one of those that `allowed` (N, actions)
-        marks; any action where it marks none."""
-        self._choose(self._records, allowed, self._chosen)
+    def _sample(self) -> NDArray[np.int64]:
+        """Return a random action for each of N worlds, one of those that are allowed; any action
+        where none is."""
+        self._choose(self._rngs, self._allowed, self._chosen)
         return self._chosen
 
 
@@ -270,7 +256,8 @@ def load_policy(
         RunError: the run is damaged, or of another kind of worlds.
     """
     if name in BUILT_IN:
-        return RandomPolicy(num_envs, num_actions, BUILT_IN[name], compiled)
+        policy_class = CompiledRandomPolicy if compiled else RandomPolicy
+        return policy_class(num_envs, num_actions, BUILT_IN[name])
     if run := find_run(name):
         return CheckpointPolicy(run, num_envs, scenario, greedy=name.endswith(f":{GREEDY}"))
     where, colon, attribute = name.rpartition(":")
