@@ -169,11 +169,11 @@ class Session:
 
     @property
     def reward(self) -> float:
-        return self.batch.outputs.rewards.item(self._first)
+        return float(self.batch.outputs.rewards[self._first])
 
     @property
     def terminated(self) -> bool:
-        return self.batch.outputs.terminated.item(self._first)
+        return bool(self.batch.outputs.terminated[self._first])
 
 
 # ---- reading rows ------------------------------------------------------------------------------

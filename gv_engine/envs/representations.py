@@ -426,8 +426,10 @@ class ObservationEncoder:
     @property
     def _parts(self) -> Mapping[str, Any]:
         """Spaces of the arrays of an observation, by name."""
-        whole = isinstance(self.space, spaces.Dict)
-        return self.space.spaces if whole else dict.fromkeys(self.buffer_names, self.space)
+        space = self.space
+        if isinstance(space, spaces.Dict):
+            return space.spaces
+        return dict.fromkeys(self.buffer_names, space)
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
         """Return arrays for N observations; an observed array, such as `grid` (N, h, w, 3), is used
