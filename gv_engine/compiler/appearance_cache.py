@@ -17,7 +17,7 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from components.core import FLOOR
-from gv_engine.compiler.intrinsics import owning_world, writable_view
+from gv_engine.compiler.intrinsics import emit_lanes, emit_repeated, owning_world, writable_view
 from gv_engine.compiler.method_registry import (
     LAYOUTS,
     is_omitted,
@@ -32,7 +32,7 @@ from gv_engine.rules.errors import RuleError
 
 # ---- encoding ------------------------------------------------------------------------------------
 
-_BYTE, _LANE, _INDEX = (ir.IntType(size) for size in (8, 32, 64))
+_BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
 CHUNK = 64
 """Cells that are encoded at once."""
 
@@ -98,9 +98,9 @@ def _encode_chunk(context: Any, builder: Any, signature: Any, arguments: Any) ->
     source = builder.gep(cells.data, [builder.mul(first, _INDEX(3))])
     shown = builder.load(builder.bitcast(source, wide.as_pointer()), align=1)
     kind, state, color = (
-        _emit_lanes(builder, shown, range(channel, 3 * CHUNK, 3)) for channel in range(3)
+        emit_lanes(builder, shown, range(channel, 3 * CHUNK, 3)) for channel in range(3)
     )
-    stride_of_all = _emit_repeated(builder, builder.trunc(even_stride, _BYTE))
+    stride_of_all = emit_repeated(builder, builder.trunc(even_stride, _BYTE), CHUNK)
     number = builder.add(builder.mul(stride_of_all, builder.add(kind, state)), color)
     numbers = cgutils.alloca_once_value(builder, number)
     wrong = cgutils.alloca_once_value(builder, ir.Constant(_CELLS, [0] * CHUNK))
@@ -111,29 +111,17 @@ def _encode_chunk(context: Any, builder: Any, signature: Any, arguments: Any) ->
             for field in signature.args[2].dtype.fields.values()
         )
         value = builder.select(builder.icmp_unsigned("!=", of_color, _BYTE(0)), color, kind)
-        above = builder.sub(value, _emit_repeated(builder, low))
-        within = builder.icmp_unsigned("<", above, _emit_repeated(builder, count))
+        above = builder.sub(value, emit_repeated(builder, low, CHUNK))
+        within = builder.icmp_unsigned("<", above, emit_repeated(builder, count, CHUNK))
         within = builder.sext(within, _CELLS)
         joined = (numbers, rise, builder.add), (wrong, is_wrong, builder.or_)
         for accumulator, of_step, join in joined:
-            part = builder.and_(within, _emit_repeated(builder, of_step))
+            part = builder.and_(within, emit_repeated(builder, of_step, CHUNK))
             builder.store(join(builder.load(accumulator), part), accumulator)
     goal = builder.bitcast(builder.gep(out.data, [first]), _CELLS.as_pointer())
     builder.store(builder.load(numbers), goal, align=1)
     whole = ir.IntType(8 * CHUNK)
     return builder.icmp_unsigned("!=", builder.bitcast(builder.load(wrong), whole), whole(0))
-
-
-def _emit_lanes(builder: Any, vector: Any, lanes: Any) -> Any:
-    """Emit a vector of these lanes of a vector."""
-    order = ir.Constant(ir.VectorType(_LANE, len(lanes)), list(lanes))
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
-
-
-def _emit_repeated(builder: Any, value: Any) -> Any:
-    """Emit a vector of `CHUNK` copies of a byte."""
-    one = builder.insert_element(ir.Constant(_CELLS, ir.Undefined), value, _LANE(0))
-    return _emit_lanes(builder, one, [0] * CHUNK)
 
 
 # ---- look methods --------------------------------------------------------------------------------

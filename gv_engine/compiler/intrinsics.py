@@ -335,6 +335,19 @@ def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
     return write
 
 
+def emit_lanes(builder: Any, vector: Any, lanes: Sequence[int], other: Any = None) -> Any:
+    """Emit a vector of these lanes of `vector`; numbers beyond its length select lanes of
+    `other`."""
+    order = ir.Constant(ir.VectorType(_ZERO.type, len(lanes)), list(lanes))
+    return builder.shuffle_vector(vector, other or ir.Constant(vector.type, ir.Undefined), order)
+
+
+def emit_repeated(builder: Any, value: Any, count: int) -> Any:
+    """Emit a vector of `count` copies of a number."""
+    nothing = ir.Constant(ir.VectorType(value.type, count), ir.Undefined)
+    return emit_lanes(builder, builder.insert_element(nothing, value, _ZERO), [0] * count)
+
+
 def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], None]:
     """Return an intrinsic `(world, first, count, number)` that writes `table[number]` into each of
     the `columns` for the `count` entities from `first` on.
@@ -352,12 +365,9 @@ def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], 
             # the last lanes may be written twice
             e = builder.select(builder.icmp_signed(">", start, last), last, start)
             for place, value in _emit_entity_cells(builder, w, columns, (world, e, number)):
-                kind = ir.VectorType(value.type, LANES)
-                nothing = ir.Constant(kind, ir.Undefined)
-                one = builder.insert_element(nothing, value, _ZERO)
-                order = ir.Constant(ir.VectorType(_ZERO.type, LANES), [0] * LANES)
-                repeated = builder.shuffle_vector(one, nothing, order)
-                builder.store(repeated, builder.bitcast(place, kind.as_pointer()), align=1)
+                repeated = emit_repeated(builder, value, LANES)
+                to = builder.bitcast(place, repeated.type.as_pointer())
+                builder.store(repeated, to, align=1)
         return context.get_dummy_value()
 
     return spread

@@ -12,12 +12,13 @@ import numpy as np
 from llvmlite import ir
 
 from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
+from gv_engine.compiler.intrinsics import emit_lanes, emit_repeated
 from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, types
 from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.geometry import step_x, step_y, to_relative
 from gv_engine.scenario.layout import Layout
 
-_BYTE, _SIDE, _HALF, _LOOK, _WORD = (ir.IntType(size) for size in (8, 16, 32, 32, 64))
+_BYTE, _SIDE, _LOOK, _WORD = (ir.IntType(size) for size in (8, 16, 32, 64))
 _OPAQUE = 1 << 31
 _REVERSED = ir.Constant(
     ir.ArrayType(_BYTE, 256), [int(f"{byte:08b}"[::-1], 2) for byte in range(256)]
@@ -31,14 +32,6 @@ _STORE = 16
 def _splat(value: int, count: int) -> Any:
     """Return an LLVM constant: a vector of `count` equal appearances."""
     return ir.Constant(ir.VectorType(_LOOK, count), [value] * count)
-
-
-def _shuffle(builder: Any, vector: Any, other: Any = None, *, lanes: list[int]) -> Any:
-    """Return an LLVM vector of the elements `lanes` of `vector`; numbers beyond its length select
-    elements of `other`."""
-    order = ir.Constant(ir.VectorType(_HALF, len(lanes)), lanes)
-    other = other or ir.Constant(vector.type, ir.Undefined)
-    return builder.shuffle_vector(vector, other, order)
 
 
 def _field_address(builder: Any, record: Any, pointer: Any, name: str, index: Any) -> Any:
@@ -118,12 +111,12 @@ def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
     lanes = range(size)
     while step < size:
         for r in (r for r in lanes if not r & step):
-            pair = rows[r], rows[r + step]
+            one, two = rows[r], rows[r + step]
             orders = (
                 [size + k - step if k & step else k for k in lanes],
                 [size + k if k & step else k + step for k in lanes],
             )
-            rows[r], rows[r + step] = (_shuffle(builder, *pair, lanes=order) for order in orders)
+            rows[r], rows[r + step] = (emit_lanes(builder, one, order, two) for order in orders)
         step *= 2
     return rows
 
@@ -150,8 +143,7 @@ def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
     world, record, turned, line, next_line, cell, next_cell = arguments
     turned = builder.icmp_signed("!=", turned, _WORD(0))
     backward = builder.icmp_signed("<", next_cell, _WORD(0))
-    one = builder.insert_element(_splat(0, size), builder.sext(backward, _LOOK), _HALF(0))
-    turns = _shuffle(builder, one, lanes=[0] * size)
+    turns = emit_repeated(builder, builder.sext(backward, _LOOK), size)
     nothing = _constant_address(builder, hidden)
     reversed_bytes = _constant_address(builder, _REVERSED)
     rows, columns = (
@@ -182,7 +174,7 @@ def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
             look = _load(builder, builder.select(on_grid, place, nothing), kind)
             look = builder.select(mask, look, hidden)
             far, start = builder.add(far, next_line), builder.add(start, further)
-            reversed_look = _shuffle(builder, look, lanes=lanes[::-1])
+            reversed_look = emit_lanes(builder, look, lanes[::-1])
             # by XOR, as LLVM would turn a select into a branch, which processors mispredict
             other = builder.and_(builder.xor(look, reversed_look), turns)
             tile_rows.append(builder.xor(look, other))
@@ -210,7 +202,7 @@ def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
                 if not by_bits:
                     opaque = builder.icmp_signed("<", look, _splat(0, size))
                     # a store may run over the row's end only if the next row is stored later
-                    opaque = _shuffle(builder, opaque, lanes=lanes[: count if j else size])
+                    opaque = emit_lanes(builder, opaque, lanes[: count if j else size])
                     opaque = builder.zext(opaque, ir.VectorType(_BYTE, opaque.type.count))
                     _store(builder, opaque, address("opaque", row, _WORD(j)))
                 if by_bits:
@@ -264,7 +256,7 @@ def write_seen_looks(context: Any, builder: Any, signature: Any, arguments: Any)
             for start in [*range(0, whole - _STORE, _STORE), max(0, whole - _STORE)]:
                 order = [k // 3 * 4 + k % 3 for k in range(start, min(whole, start + _STORE))]
                 to = builder.gep(row, [_WORD(3 * begin + start)])
-                _store(builder, _shuffle(builder, parts, lanes=order), to)
+                _store(builder, emit_lanes(builder, parts, order), to)
     return context.get_dummy_value()
 
 
@@ -281,8 +273,7 @@ def _load_seen(
         word = _load(builder, _element_address(builder, view, record, name, i), _WORD)
         first = max(0, min(bits))
         word = builder.trunc(builder.lshr(word, _WORD(first)), _LOOK)
-        one = builder.insert_element(_splat(0, size), word, _HALF(0))
-        repeated = _shuffle(builder, one, lanes=[0] * size)
+        repeated = emit_repeated(builder, word, size)
         bits_by_lane = [1 << bit - first if bit >= 0 else 0 for bit in bits]
         seen = builder.or_(seen, builder.and_(repeated, ir.Constant(repeated.type, bits_by_lane)))
     return builder.icmp_unsigned("!=", seen, _splat(0, size))
@@ -297,8 +288,7 @@ def find_typed_cells(context: Any, builder: Any, signature: Any, arguments: Any)
     """
     w, (world, i, kinds) = signature.args[0], arguments
     cells, size = w.fields["at"].type.nitems, 16
-    one = builder.insert_element(_splat(0, size), builder.trunc(kinds, _LOOK), _HALF(0))
-    type_bits, cell_bits = _shuffle(builder, one, lanes=[0] * size), _WORD(0)
+    type_bits, cell_bits = emit_repeated(builder, builder.trunc(kinds, _LOOK), size), _WORD(0)
     first = builder.shl(i, _WORD(6))
     for begin in range(0, 64, size):
         start = builder.add(first, _WORD(begin))

@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, get_type_hints
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,21 +147,12 @@ def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
             raise refuse(f"it takes {parameter.name!r} too, which no caller passes")
         if parameter.name == "rng" and parameter.default is parameter.empty:
             raise refuse("'rng' needs the default None")
-    hints = _get_type_hints(function)
+    hints = system.read_type_hints(system.unwrap_partials(function))
     if phase is Phase.TRANSITION and hints.get("return", Any) not in (Any, None, type(None)):
         raise refuse("it says that it returns something, and transitions edit the state instead")
     return tuple(
         Parameter(p.name, hints.get(p.name, Any), p.default) for p in further if p.name != "rng"
     )
-
-
-def _get_type_hints(function: Any) -> dict[str, Any]:
-    """Return the type hints of a function by parameter; an empty dictionary if they cannot be
-    resolved."""
-    try:
-        return get_type_hints(system.unwrap_partials(function), include_extras=True)
-    except (NameError, TypeError):  # a name that only type checkers import, or no plain function
-        return {}
 
 
 def function_name(function: Any) -> str:
@@ -221,12 +212,6 @@ _CONVERTERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 """Converters of reserved parameter names: (to systems, to functions of states)."""
 
 
-def _nested_phase(name: str) -> Phase | None:
-    """Return the phase of the functions that a parameter takes, such as `reward_functions`; None if
-    none."""
-    return NESTED.get(name) or NESTED.get(name.removesuffix("s"))
-
-
 def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any:
     """Return an argument that a user wrote for a function of states, converted to the form that the
     engine's systems take.
@@ -239,7 +224,7 @@ def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> 
     Raises:
         TypeError, ValueError, KeyError: the value is not allowed for this parameter.
     """
-    if phase := _nested_phase(name):
+    if phase := NESTED.get(name) or NESTED.get(name.removesuffix("s")):
         return call(value, phase) if callable(value) else tuple(call(one, phase) for one in value)
     return _CONVERTERS[name][0](value) if name in _CONVERTERS else value
 
@@ -450,13 +435,17 @@ def _run_visibility(
     view.entity[...] = np.where(above == NOTHING, below, above)
     for cell, e in np.ndenumerate(above):
         view.opaque[cell] = blocks_vision(grid.world, e) | blocks_vision(grid.world, below[cell])
-    _run_on_view(call_, grid.world, view, rng)
+    run_on_view(call_, grid.world, view, rng)
     return view.seen.astype(np.bool_)
 
 
-def _run_on_view(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
+def run_on_view(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
     """Run the visibility function `call_` on a view (the cells around an agent), which then
-    contains the seen cells."""
+    contains the seen cells.
+
+    Raises:
+        RuleError: the function returned something else than (h, w) bool.
+    """
     whole = Call.of(call_.system, call_.arguments, view.area)
     _check_arguments(whole, view.area)
     with _use_rng_and_action(world, rng):
@@ -475,17 +464,6 @@ _RUNNERS: dict[Phase, Callable[..., Any]] = {
     Phase.TERMINATING: _run_reward,
     Phase.VISIBILITY: _run_visibility,
 }
-
-
-def apply_visibility(
-    visibility: Callable[..., Any], world: ObjectWorld, view: ObjectView, rng: Rng
-) -> None:
-    """Call a visibility function of grids, and mark in `view` which cells are seen.
-
-    Raises:
-        RuleError: the function returned something else than (h, w) bool.
-    """
-    _run_on_view(to_call(visibility, Phase.VISIBILITY), world, view, rng)
 
 
 # ---- functions of states as systems --------------------------------------------------------------

@@ -341,13 +341,19 @@ def _read_parameters(
                 f"{function.__name__}{signature} is no system: argument {listed[position].name!r} "
                 f"stands for {name!r} and takes no default; expected {expected}"
             )
-    try:
-        hints = get_type_hints(function, include_extras=True)
-    except NameError:  # a name that only type checkers import
-        hints = {}
+    hints = read_type_hints(function)
     return tuple(
         Parameter(p.name, hints.get(p.name, Any), p.default) for p in listed[len(leading) :]
     )
+
+
+def read_type_hints(function: Any) -> dict[str, Any]:
+    """Return the type hints of a function by parameter; an empty dictionary if they cannot be
+    resolved."""
+    try:
+        return get_type_hints(function, include_extras=True)
+    except (NameError, TypeError):  # a name that only type checkers import, or no plain function
+        return {}
 
 
 class Registry:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -515,9 +516,7 @@ def frame_to_text(frame: Frame) -> str:
     and a line about the last step."""
     left = grid_to_text(frame.grid, frame.types, frame.agent).split("\n")
     right = grid_to_text(frame.observation, frame.types, (*frame.observer, 0)).split("\n")
-    height, width = max(len(left), len(right)), len(left[0])
-    left += [" " * width] * (height - len(left))
-    right += [""] * (height - len(right))
+    rows = zip_longest(left, right, fillvalue="")
     kind, _, color = frame.item
     held = "nothing"
     if kind:
@@ -526,7 +525,7 @@ def frame_to_text(frame: Frame) -> str:
     line = f"{last}return {frame.total:+g}, step {frame.steps}, holding {held}"
     if frame.outcome:
         line += f", {frame.outcome}"
-    lines = [*(f"{a}   {b}".rstrip() for a, b in zip(left, right, strict=True)), line]
+    lines = [*(f"{a:{len(left[0])}}   {b}".rstrip() for a, b in rows), line]
     return "\n".join([*lines, *([format_mission(frame.mission)] if frame.mission else [])])
 
 

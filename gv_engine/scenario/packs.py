@@ -46,19 +46,14 @@ class SokobanLevel:
         line: line of its first row, from 1.
         title, author: texts of the file, "" for none.
         rows: rows of characters, of different lengths.
-        moves: parts of its solution.
+        solution: its moves, "" for none.
     """
 
     line: int
     title: str
     author: str
     rows: list[str] = field(default_factory=list)
-    moves: list[str] = field(default_factory=list)
-
-    @property
-    def solution(self) -> str:
-        """All moves of the solution; "" for none."""
-        return "".join(self.moves)
+    solution: str = ""
 
 
 def read_sokoban(text: str) -> Iterator[SokobanLevel]:
@@ -87,9 +82,7 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
         if metadata:
             key, value = metadata[1].lower(), metadata[2].strip()
             solving = key == "solution"
-            if last and solving:
-                last.moves = [value]
-            elif last:
+            if last:
                 setattr(last, key, value)
             elif key == "author":  # before the first level: of all levels
                 author = value
@@ -100,7 +93,7 @@ def read_sokoban(text: str) -> Iterator[SokobanLevel]:
             elif last and not last.title:
                 last.title = title
         elif solving and last and _MOVES.fullmatch(line):
-            last.moves.append(line.strip())
+            last.solution += line.strip()
         elif line.strip():
             solving = False
     if last:

@@ -19,7 +19,7 @@ from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from types import FrameType, ModuleType
-from typing import Any, TypedDict, Unpack, cast, get_type_hints
+from typing import Any, TypedDict, Unpack, cast
 from urllib.parse import unquote
 
 import esper
@@ -27,7 +27,7 @@ import esper
 from gv_engine.rules import errors, objects
 from gv_engine.rules.component import fields_of, is_component
 from gv_engine.rules.objects import RULE_MODULE_PREFIX, SEPARATOR, is_engine_module, is_rule_module
-from gv_engine.rules.system import Parameter, Phase, System, system_of
+from gv_engine.rules.system import Parameter, Phase, System, read_type_hints, system_of
 from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.resources import PACKAGE, SCENARIOS, SIBLINGS
@@ -663,11 +663,7 @@ def make_processor_system(cls: type[esper.Processor], phase: Phase) -> System:
             `process`.
     """
     signature = inspect.signature(cls)
-    try:
-        hints = get_type_hints(cls.__init__, include_extras=True)
-    except NameError:  # a name imported for type checkers only
-        hints = {}
-    parameters = []
+    hints, parameters = read_type_hints(cls.__init__), []
     for parameter in signature.parameters.values():
         if parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
             raise TypeError(

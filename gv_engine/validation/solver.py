@@ -110,12 +110,7 @@ class Solver:
         self._blind = self._worlds if blind is scenario else _make_worlds(blind, checked)
         followers = scenario.layout.dtype.itemsize * len(self._actions)
         self._together = max(1, _BATCH_BYTES // followers)
-        self._searched: dict[int, Solution] = {}
-
-    @property
-    def num_levels(self) -> int:
-        """Return the number of different levels without random steps searched so far."""
-        return len(self._searched)
+        self.searched: dict[int, Solution] = {}  # by hash of the level, without random steps
 
     def solve(self, seed: int, ends: float | None = None) -> Solution:
         """Return the shortest way to win the level of a seed. A level that is equal to an earlier
@@ -145,13 +140,13 @@ class Solver:
         """
         start = row[None]
         level = int(backend.hash_states(start, False, True, self._worlds.uses_compiled_code)[0])
-        if level not in self._searched:
+        if level not in self.searched:
             ends = time.process_time() + self._seconds if ends is None else ends
             try:
-                self._searched[level] = self._search(self._blind, start, False, ends)
+                self.searched[level] = self._search(self._blind, start, False, ends)
             except _RandomStep:
                 return self._search(self._worlds, start, True, ends)
-        return self._searched[level]
+        return self.searched[level]
 
     def _search(self, worlds: Backend, start: NDArray[Any], draws: bool, ends: float) -> Solution:
         """Search breadth-first for a win from a state; return the shortest way to it.
@@ -263,7 +258,7 @@ class Survey:
     def all_alike(self) -> bool:
         """Return True if all seeds give the same level, without random steps."""
         by_chance = any(solution.by_chance for solution in self.solutions.values())
-        return self._asked > 1 and not by_chance and self._solver.num_levels == 1
+        return self._asked > 1 and not by_chance and len(self._solver.searched) == 1
 
     @property
     def extent(self) -> str:

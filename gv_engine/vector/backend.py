@@ -84,7 +84,7 @@ class StepArrays:
 
     if TYPE_CHECKING:  # the arrays are attributes
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> NDArray[Any]:
             """Return the array of this name."""
 
     @property

@@ -569,9 +569,9 @@ def parse_view_sizes(names: Iterable[str]) -> dict[str, int]:
     return dict(zip(("height", "width", "y", "x"), map(int, field.split("_")[1:]), strict=False))
 
 
-def make_view_dtype(area: Area, by_rows: bool, with_entities: bool) -> np.dtype[Any]:
-    """Return the dtype of the record by which compiled code represents an `ObjectView` (what an
-    agent sees) of `area`.
+def make_view_record(area: Area, by_rows: bool, with_entities: bool) -> np.ndarray[Any, Any]:
+    """Return a new (1,) array, the record by which compiled code represents an `ObjectView` (what
+    an agent sees) of `area`, with its sizes filled in.
 
     Args:
         area: part of the grid that is seen.
@@ -594,13 +594,7 @@ def make_view_dtype(area: Area, by_rows: bool, with_entities: bool) -> np.dtype[
         fields += [(name, np.uint8, area.shape) for name in ("opaque", "seen")]
         # spare bytes: rows are read and written in whole tiles
         fields += [("spare", np.uint8, (whole[0] - height + 1) * width + tile)]
-    return np.dtype(fields, align=True)
-
-
-def make_view_record(area: Area, by_rows: bool, with_entities: bool) -> np.ndarray[Any, Any]:
-    """Return a new (1,) array for what an agent sees of `area`, with its sizes filled in; the other
-    arguments are those of `make_view_dtype`."""
-    record = np.zeros(1, make_view_dtype(area, by_rows, with_entities))
+    record = np.zeros(1, np.dtype(fields, align=True))
     record["height"], record["width"] = area.shape
     record["y"], record["x"] = area.observer
     return record

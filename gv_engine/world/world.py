@@ -556,10 +556,6 @@ class ObjectWorld(Verbs, World):
         """Return layout and row for pickling."""
         return _rebuild_world, (self.layout, self.snapshot())
 
-    def __copy__(self) -> ObjectWorld:
-        """Return an independent copy, see `fork`."""
-        return self.fork()
-
 
 _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items()]
 """Initial value of each per-agent attribute."""
