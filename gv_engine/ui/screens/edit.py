@@ -356,6 +356,7 @@ class EditScreen(Screen):
         self._stroke = 0
         self._make_drawing = lru_cache(maxsize=1)(make_map_drawing)
         self._layout: EditLayout | None = None
+        self._drawn: MapDrawing | None = None  # drawing that the mouse points at
         self._preview: EditorDocument | None = None
         self.chosen_fault = -1
         self._next_check = 0.0
@@ -458,18 +459,18 @@ class EditScreen(Screen):
 
     def on_mouse(self, event: pygame.event.Event) -> None:
         """Zoom the map, choose objects, or paint, as a mouse event says."""
-        if self._layout is None:
+        if self._layout is None or self._drawn is None:
             return
         if event.type == pygame.MOUSEWHEEL:
             mouse = pygame.mouse.get_pos() if pygame.mouse.get_focused() else (0, 0)
             if self._layout.palette.collidepoint(mouse):
                 self.brushes.select_next(-event.y)
             else:
-                self.drawing.zoom(event.y)
+                self._drawn.zoom(event.y)
             return
         position, cell = getattr(event, "pos", None), None
         if position and self._layout.board.collidepoint(position) and self.has_map:
-            cell = self.drawing.cell_at(position)
+            cell = self._drawn.cell_at(position)
         if cell is not None and cell != self.cursor:
             self.cursor, self.app.needs_redraw = cell, True
             if event.type == pygame.MOUSEMOTION and self._is_pressed and self.tool == "pen":
@@ -754,7 +755,7 @@ class EditScreen(Screen):
         buttons = ((text, "edit", name) for text, name in _BUTTONS.items())
         self.draw_buttons(painter, header, buttons, 9 * painter.line_height)
         painter.draw_text(header, self.work.title, size=1.3, middle=True)
-        drawing = self.drawing
+        drawing = self._drawn = self.drawing
         try:
             self._draw_board(painter, layout.board, drawing)
             draw_palette(painter, layout.palette, self, drawing)
