@@ -239,7 +239,7 @@ class Comparison:
         for group, title in _GROUPS.items():
             names = [name for name in all_scenarios() if _scenario_group(name) == group]
             yield f"### {title}"
-            yield from (_format_table(*self.table(same)) for same in self._with_same_columns(names))
+            yield from (_format_table(*self.table(same)) for same in self._group_by_columns(names))
             if self.panels(group):
                 yield f"![Success over steps of training]({images}/benchmark-{group}.svg)"
 
@@ -273,8 +273,9 @@ class Comparison:
         """Return the columns of entries that cover any of these scenarios."""
         return [c for c in self.columns if not {*names}.isdisjoint(c.entry.scenario_names)]
 
-    def _with_same_columns(self, names: Sequence[str]) -> list[list[str]]:
-        """Return these scenarios as lists of those that the same entries cover."""
+    def _group_by_columns(self, names: Sequence[str]) -> list[list[str]]:
+        """Group the scenarios `names`: those of a group have results from the same benchmark
+        entries, and so fit one table."""
         lists: dict[tuple[int, ...], list[str]] = {}
         for name in names:
             key = tuple(name in column.entry.scenario_names for column in self.columns)

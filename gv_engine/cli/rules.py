@@ -140,7 +140,7 @@ def _format_entries(
     homes: dict[tuple[str, str], str],
     indent: str = "",
 ) -> Iterator[str]:
-    """Yield the lines of a list, with one line for those of its entries that are listed elsewhere.
+    """Yield the lines of a list of keys; keys that another list describes share one line.
 
     Args:
         entries: (name, text, parts) of each entry.

@@ -336,8 +336,8 @@ def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
 
 
 def emit_lanes(builder: Any, vector: Any, lanes: Sequence[int], other: Any = None) -> Any:
-    """Emit a vector of these lanes of `vector`; numbers beyond its length select lanes of
-    `other`."""
+    """Emit a vector of the elements of `vector` numbered by `lanes`; numbers beyond its length
+    select elements of `other`."""
     order = ir.Constant(ir.VectorType(_ZERO.type, len(lanes)), list(lanes))
     return builder.shuffle_vector(vector, other or ir.Constant(vector.type, ir.Undefined), order)
 

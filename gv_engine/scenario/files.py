@@ -340,8 +340,11 @@ def atomic_write(path: Path, follow_links: bool = True) -> Iterator[Path]:
 
 
 def write_file(path: Path, content: str | bytes | memoryview, follow_links: bool = True) -> None:
-    """Write `content`, bytes or a text in UTF-8, as the whole of the file `path`, see
-    `atomic_write`.
+    """Replace the file `path` by `content` in one atomic step; a text is written in UTF-8.
+
+    Args:
+        path, follow_links: see `atomic_write`.
+        content: whole content of the file.
 
     Raises:
         OSError: as for `atomic_write`.

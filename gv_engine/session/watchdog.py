@@ -230,7 +230,8 @@ def _raising(stopped: Stopped) -> Callable[..., Any]:
 
 @contextmanager
 def hard_timeout(limit: float, message: str) -> Iterator[None]:
-    """Context manager that ends the process if its block takes longer than `limit` seconds.
+    """Context manager that prints `message` and kills this process, without cleanup, if its block
+    takes longer than `limit` seconds.
 
     For compiled code, which cannot be stopped otherwise; the code must release the GIL.
 
