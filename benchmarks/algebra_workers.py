@@ -130,7 +130,7 @@ def _make_vector_stepper(processes: int) -> Callable[[int], int]:
     number."""
     import numpy as np
 
-    from gv_engine.domains.algebra.gym_env import ExpressionVectorEnv
+    from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 
     envs = ExpressionVectorEnv("mathy-poly-simplify-normal", GAMES, processes=processes)
     rng = np.random.default_rng(0)

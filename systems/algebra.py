@@ -9,7 +9,7 @@ from __future__ import annotations
 import esper
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.rules.objects import TreeNode
+from gv_engine.rules.frame import TreeNode
 from gv_engine.rules.system import (
     RENDERING,
     REWARD,

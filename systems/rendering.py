@@ -1,8 +1,8 @@
 """Rendering rules: they read the world and change nothing."""
 
 from components.core import HIDDEN
+from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import action_name
-from gv_engine.rules.objects import Canvas, Frame
 from gv_engine.rules.system import RENDERING, system
 from gv_engine.rules.world import World
 

@@ -31,9 +31,9 @@ from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.rules.system import REGISTRIES, Phase
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.bound_call import BoundCall
-from gv_engine.world.columns import ObjectView
 from gv_engine.world.rng import generator_from_row, generator_to_row
 from gv_engine.world.simulation import DISABLED, RESTART
+from gv_engine.world.view import ObjectView
 from tests import DATA
 from tests.boards import agent_of, cells_of, content_of, item_of
 

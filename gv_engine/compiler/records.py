@@ -18,7 +18,7 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.np.arrayobj import record_getattr
 
 from gv_engine.compiler.numba_pipeline import extending, get_type_code
-from gv_engine.world.columns import READ_ONLY_MESSAGE, get_tile_size, parse_view_sizes
+from gv_engine.world.view import READ_ONLY_MESSAGE, get_tile_size, parse_view_sizes
 
 # Numba's type hints do not help here
 _read_numba_field: Any = record_getattr

@@ -21,8 +21,8 @@ from gv_engine.editor.rules import RuleList
 from gv_engine.editor.text_buffer import EditError, KeyPath, TextBuffer, compose_yaml, has_value
 from gv_engine.rules.errors import GVEngineError, ProblemPlace, ScenarioError
 from gv_engine.scenario.document import Document, read_text
-from gv_engine.scenario.fields import ScenarioFormat
 from gv_engine.scenario.files import path_exists
+from gv_engine.scenario.json_schema import ScenarioFormat
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.loading import find_scenario_ref
 from gv_engine.scenario.packs import is_pack

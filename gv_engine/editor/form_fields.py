@@ -10,8 +10,9 @@ from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.text_buffer import EditError
 from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario import fields
-from gv_engine.scenario.fields import TEXT, FunctionSchema, JsonSchema, Key, KeyTable, parse_value
+from gv_engine.scenario import json_schema
+from gv_engine.scenario.fields import parse_value
+from gv_engine.scenario.json_schema import TEXT, FunctionSchema, JsonSchema, Key, KeyTable
 from gv_engine.scenario.reference_docs import argument_keys, first_sentence, load_formats
 
 
@@ -157,7 +158,7 @@ def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
     systems = {system.name: system for system in functions.systems}
     description = first_sentence(systems[name].function) if name in systems else "Which rule it is."
     keys = {
-        "name": Key(description, fields.enum_schema(systems), required=True),
+        "name": Key(description, json_schema.enum_schema(systems), required=True),
         **functions.extra_keys,
     }
     return {**keys, **argument_keys(systems[name])} if name in systems else keys
@@ -186,7 +187,7 @@ class FormParts(NamedTuple):
     def fields(self, value: Any) -> list[FormField]:
         """Return the form fields that edit `value`, a list or mapping: a yes-or-no field for each
         possible item, and a field for each other part."""
-        option_key = Key("Whether it is one of them.", fields.BOOLEAN, required=True)
+        option_key = Key("Whether it is one of them.", json_schema.BOOLEAN, required=True)
         selected = self.usual if value is None else value
         options = ((option, option in selected) for option in self.options)
         option_fields = [make_field(str(o), option_key, has, self.vocab) for o, has in options]
@@ -269,7 +270,7 @@ def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | 
 
 def _resolve(schema: JsonSchema) -> JsonSchema:
     """Return the definition that a schema refers to, or the schema itself."""
-    return fields.DEFINITIONS.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
+    return json_schema.DEFINITIONS.get(str(schema.get("$ref", "")).rpartition("/")[2], schema)
 
 
 def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
@@ -280,9 +281,9 @@ def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
 def _choices(schema: JsonSchema, vocab: Vocabulary) -> Sequence[Any]:
     """Return all values that the JSON `schema` allows, if they are names from `vocab` or the
     schema, or true and false; [] if the value is typed freely."""
-    if schema == fields.OBJECT:
+    if schema == json_schema.OBJECT:
         return _object_names(vocab)
-    if schema == fields.COLOR:
+    if schema == json_schema.COLOR:
         return list(COLORS)
     resolved = _resolve(schema)
     if "enum" in resolved:

@@ -33,7 +33,7 @@ from gv_engine.scenario.calls import NESTED, TYPES
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.resolver import DISTANCES
 from gv_engine.world.bound_call import BoundCall
-from gv_engine.world.columns import ObjectView
+from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld
 from systems.queries import blocks_vision
 

@@ -30,7 +30,7 @@ from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD
 from gv_engine.rules.system import REGISTRIES, Phase, system_of
-from gv_engine.world.columns import ObjectView
+from gv_engine.world.view import ObjectView
 
 
 def from_visibility(

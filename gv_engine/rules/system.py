@@ -27,8 +27,9 @@ from typing import Any, Protocol, TypeVar, get_type_hints
 import numpy as np
 
 from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.frame import TreeNode
 from gv_engine.rules.geometry import Area
-from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes, TreeNode
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
 
 class Phase(enum.Enum):

@@ -13,18 +13,20 @@ from gv_engine.late_imports import KEY_READER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import ErrorCollector, Key, KeyTable, YamlNode
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 
 OWN_ACTION_KEYS: KeyTable = {
-    "name": Key("Name in capitals.", fields.TEXT, required=True),
-    "key": Key("Key of the keyboard.", fields.TEXT),
-    "says": Key("Description for the help; by default the name.", fields.TEXT),
+    "name": Key("Name in capitals.", schema.TEXT, required=True),
+    "key": Key("Key of the keyboard.", schema.TEXT),
+    "says": Key("Description for the help; by default the name.", schema.TEXT),
 }
 """Keys of a custom action."""
 ACTION_SPACE, ACTIONS_OF_ALL = (
-    fields.unique_list(fields.any_of(known, fields.object_schema(OWN_ACTION_KEYS)))
-    for known in (fields.enum_schema(ACTIONS), fields.ACTION)
+    schema.unique_list(schema.any_of(known, schema.object_schema(OWN_ACTION_KEYS)))
+    for known in (schema.enum_schema(ACTIONS), schema.ACTION)
 )
 """JSON schemas of `action_space`: of a scenario, and of a mixture, which may name members'
 actions."""

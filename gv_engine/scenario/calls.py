@@ -15,8 +15,10 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin
 from gv_engine.rules.geometry import Action, Area
 from gv_engine.rules.system import REGISTRIES, Call, Parameter, Phase, System, get_system
 from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.definitions import AgentSpecs
-from gv_engine.scenario.fields import JsonSchema, Key, KeyTable, YamlNode
+from gv_engine.scenario.fields import YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, NameResolver
 from systems.reset import from_map
 
@@ -33,12 +35,12 @@ TYPES = "object_type", "other_type", "ground_type"
 TURN_KEYS: KeyTable = {
     "for": Key(
         "Agents or teams in whose turns the rule runs; by default all.",
-        fields.any_of(fields.TEXT, fields.list_of(fields.TEXT)),
+        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT)),
     )
 }
 """Extra keys of functions that run in agents' turns."""
 ENDING_KEYS: KeyTable = {
-    "says": Key("Message for the player if this rule ends the episode.", fields.TEXT)
+    "says": Key("Message for the player if this rule ends the episode.", schema.TEXT)
 }
 """Extra keys of terminating functions."""
 
@@ -64,41 +66,41 @@ class ValueKind(NamedTuple):
         and systems in it."""
         if self.make_reader:
             return self.make_reader(calls)(node)
-        return fields.read_value(self.form, node)
+        return schema.read_value(self.form, node)
 
 
-_OTHER = ValueKind("a number, true, false, or a list of them", "1", fields.PLAIN)
+_OTHER = ValueKind("a number, true, false, or a list of them", "1", schema.PLAIN)
 
 _BY_NAME: dict[str, ValueKind] = {
-    "shape": ValueKind("[height, width]", "[9, 9]", fields.PAIR),
-    "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", fields.PAIR),
-    "area": ValueKind("[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", fields.AREA),
+    "shape": ValueKind("[height, width]", "[9, 9]", schema.PAIR),
+    "layout": ValueKind("[rows, columns] of rooms", "[2, 2]", schema.PAIR),
+    "area": ValueKind("[[ymin, ymax], [xmin, xmax]]", "[[-6, 0], [-3, 3]]", schema.AREA),
     **dict.fromkeys(
         TYPES,
         ValueKind(
             "the name of an object",
             "Door",
-            fields.OBJECT,
+            schema.OBJECT,
             lambda calls: calls.names.resolve_object_type,
         ),
     ),
-    "color": ValueKind("the name of a colour", "RED", fields.COLOR),
+    "color": ValueKind("the name of a colour", "RED", schema.COLOR),
     "colors": ValueKind(
         "a list of colours",
         "[RED, BLUE]",
-        fields.unique_list(fields.COLOR),
+        schema.unique_list(schema.COLOR),
         lambda calls: partial(fields.read_colors, calls.names.problems),
     ),
     "distance_function": ValueKind(
         "manhattan, euclidean, or a function of (dy, dx)",
         "manhattan",
-        fields.any_of(fields.enum_schema(DISTANCES), fields.REFERENCE),
+        schema.any_of(schema.enum_schema(DISTANCES), schema.REFERENCE),
         lambda calls: calls.names.resolve_distance,
     ),
     "reduction": ValueKind(
         "a function of several numbers",
         "builtins:max",
-        fields.any_of(fields.enum_schema(REDUCTIONS), fields.REFERENCE),
+        schema.any_of(schema.enum_schema(REDUCTIONS), schema.REFERENCE),
         lambda calls: calls.names.resolve_reduction,
     ),
 }
@@ -106,12 +108,15 @@ _BY_NAME: dict[str, ValueKind] = {
 
 _BY_TYPE: dict[Any, ValueKind] = {
     Action: ValueKind(
-        "the name of an action", "ACTUATE", fields.ACTION, lambda calls: calls.names.resolve_action
+        "the name of an action",
+        "ACTUATE",
+        schema.ACTION,
+        lambda calls: calls.names.resolve_action,
     ),
-    int: ValueKind("a whole number", "2", fields.INTEGER),
-    float: ValueKind("a number", "1.0", fields.NUMBER),
-    bool: ValueKind("true or false", "true", fields.BOOLEAN),
-    str: ValueKind("a text", "text", fields.TEXT),
+    int: ValueKind("a whole number", "2", schema.INTEGER),
+    float: ValueKind("a number", "1.0", schema.NUMBER),
+    bool: ValueKind("true or false", "true", schema.BOOLEAN),
+    str: ValueKind("a text", "text", schema.TEXT),
 }
 """Kinds of values by annotated type."""
 
@@ -135,7 +140,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             f"a {phase.label}",
             "{name: …}",
-            fields.function_schema(phase),
+            schema.function_schema(phase),
             lambda calls: lambda node: calls.read_call(node, phase),
         )
     if singular in NESTED:
@@ -144,7 +149,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             words,
             "[…]",
-            fields.list_of(fields.function_schema(phase)),
+            schema.list_of(schema.function_schema(phase)),
             lambda calls: lambda node: calls.read_calls(node, phase),
         )
     kind = parameter.type
@@ -156,7 +161,7 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
         return ValueKind(
             "a function",
             "./rules.py:name",
-            fields.any_of(fields.enum_schema([*DISTANCES, *REDUCTIONS]), fields.REFERENCE),
+            schema.any_of(schema.enum_schema([*DISTANCES, *REDUCTIONS]), schema.REFERENCE),
             lambda calls: calls.names.resolve_parameter,
         )
     return _BY_TYPE.get(kind, _OTHER)

@@ -20,11 +20,13 @@ from gv_engine.rules.component import Field, fields_of, to_snake_case
 from gv_engine.rules.objects import ABOVE, LAYERS, USUAL_COLORS, ObjectType, Parts, build_type
 from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, TurnPolicy
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import ErrorCollector, Key, KeyTable, YamlNode
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.resolver import NameResolver, make_text_module
 
-COMPONENTS = fields.any_of(
-    fields.list_of(fields.TEXT), fields.map_of({"type": ["object", "array", "null"]})
+COMPONENTS = schema.any_of(
+    schema.list_of(schema.TEXT), schema.map_of({"type": ["object", "array", "null"]})
 )
 """Schema of the components of a type or state."""
 OBJECT_TYPE_KEYS: KeyTable = {
@@ -35,13 +37,13 @@ OBJECT_TYPE_KEYS: KeyTable = {
     "states": Key(
         "States, the initial one first; as a mapping, each with its components.", COMPONENTS
     ),
-    "color": Key("Initial colour.", fields.COLOR),
-    "colored": Key("True for a type with colours.", fields.BOOLEAN),
-    "sprite": Key("Base name of the sprites; by default the type's in snake_case.", fields.TEXT),
-    "leaves": Key("Object type that replaces a used-up object.", fields.OBJECT),
+    "color": Key("Initial colour.", schema.COLOR),
+    "colored": Key("True for a type with colours.", schema.BOOLEAN),
+    "sprite": Key("Base name of the sprites; by default the type's in snake_case.", schema.TEXT),
+    "leaves": Key("Object type that replaces a used-up object.", schema.OBJECT),
     "layer": Key(
         "Layer: `ground`, beneath other objects, or `above`, the default.",
-        fields.enum_schema(LAYERS, "layer"),
+        schema.enum_schema(LAYERS, "layer"),
     ),
 }
 """Keys of the declaration of an object type."""
@@ -207,30 +209,31 @@ _MAX = 256
 _BLOCKS = {"movement": Solid, "sight": Opaque}
 
 AGENT_KEYS: KeyTable = {
-    "number": Key("Number of agents, `agent_1` and so on.", fields.integer_schema(1, _MAX)),
-    "names": Key("Names, in place of a number.", fields.list_of(fields.TEXT, maxItems=_MAX)),
+    "number": Key("Number of agents, `agent_1` and so on.", schema.integer_schema(1, _MAX)),
+    "names": Key("Names, in place of a number.", schema.list_of(schema.TEXT, maxItems=_MAX)),
     "teams": Key(
         "Teams, for `for`: `{reds: [ann, bob]}`.",
-        fields.map_of(fields.unique_list(fields.TEXT), maxProperties=_MAX),
+        schema.map_of(schema.unique_list(schema.TEXT), maxProperties=_MAX),
     ),
-    "colors": Key("Colours in turn.", fields.list_of(fields.COLOR)),
+    "colors": Key("Colours in turn.", schema.list_of(schema.COLOR)),
     "blocks": Key(
         "Agents block `movement`, the default, or `sight`, or nothing.",
-        fields.list_of(fields.enum_schema(_BLOCKS, "obstacle")),
+        schema.list_of(schema.enum_schema(_BLOCKS, "obstacle")),
     ),
     "components": Key("Further components, as for objects.", COMPONENTS),
     "turns": Key(
-        "Order in each step: fixed, random, or rotating.", fields.enum_schema(TURNS, "turns")
+        "Order in each step: fixed, random, or rotating.", schema.enum_schema(TURNS, "turns")
     ),
     "done": Key(
-        "If done, an agent stays, or leaves before the next step.", fields.enum_schema(DONE, "done")
+        "If done, an agent stays, or leaves before the next step.",
+        schema.enum_schema(DONE, "done"),
     ),
-    "ends": Key("The episode ends when all are done, or any.", fields.enum_schema(ENDS, "ends")),
+    "ends": Key("The episode ends when all are done, or any.", schema.enum_schema(ENDS, "ends")),
 }
-AGENTS_FORM = fields.any_of(
-    fields.integer_schema(1, _MAX),
-    fields.list_of(fields.TEXT, maxItems=_MAX),
-    fields.object_schema(AGENT_KEYS),
+AGENTS_FORM = schema.any_of(
+    schema.integer_schema(1, _MAX),
+    schema.list_of(schema.TEXT, maxItems=_MAX),
+    schema.object_schema(AGENT_KEYS),
 )
 
 Teams = tuple[tuple[str, tuple[int, ...]], ...]

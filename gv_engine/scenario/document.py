@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Self
 
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
 from gv_engine.scenario import fields, library, packs, parameters, rule_modules
-from gv_engine.scenario.fields import TEXT, ErrorCollector, FieldError, Key, KeyTable, YamlNode
+from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
 from gv_engine.scenario.files import format_bytes, read_bytes
+from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings

@@ -11,14 +11,17 @@ import numpy as np
 from components.core import NONE, Mission
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
+from gv_engine.rules.frame import VIEWS
 from gv_engine.rules.geometry import USUAL_ACTIONS
-from gv_engine.rules.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, VIEWS, ObjectTypes
+from gv_engine.rules.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario import definitions, fields, missions
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.actions import ACTION_SPACE, OWN_ACTION_KEYS, read_actions
 from gv_engine.scenario.calls import CallReader, is_complete
 from gv_engine.scenario.document import FILE_KEYS, Document
-from gv_engine.scenario.fields import ErrorCollector, JsonSchema, Key, KeyTable, YamlNode
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.layout import Layout, round_up_size
 from gv_engine.scenario.map import (
     LEGEND_KEYS,
@@ -36,15 +39,15 @@ from systems.procedural import settle
 
 MAX_ENTITIES = 2**22
 
-STEP_LIMIT = fields.integer_schema(1, fields.INT32_MAX)
+STEP_LIMIT = schema.integer_schema(1, fields.INT32_MAX)
 SHARED_KEYS: KeyTable = {
-    "name": Key("Name; by default that of the file or folder.", fields.TEXT),
-    "description": Key("Description for players.", fields.TEXT),
+    "name": Key("Name; by default that of the file or folder.", schema.TEXT),
+    "description": Key("Description for players.", schema.TEXT),
     "view": Key(
         "First view in the window; `explored` shows the cells that the agent has seen.",
-        fields.enum_schema(VIEWS, "view"),
+        schema.enum_schema(VIEWS, "view"),
     ),
-    "max_steps": Key("Step limit of an episode; by default none.", fields.optional(STEP_LIMIT)),
+    "max_steps": Key("Step limit of an episode; by default none.", schema.optional(STEP_LIMIT)),
     "action_space": Key(
         "Names of actions, or `{name: KICK, key: K}` for new ones; by default the eight"
         " built-in ones.",
@@ -57,23 +60,24 @@ _SHOWN: tuple[JsonSchema, ...] = tuple(
     {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
 )
 SPACE: KeyTable = {
-    "objects": Key("Object types; by default all.", fields.unique_list(fields.OBJECT)),
+    "objects": Key("Object types; by default all.", schema.unique_list(schema.OBJECT)),
     "colors": Key(
-        "Colours; by default NONE, RED, GREEN, BLUE and YELLOW.", fields.unique_list(fields.COLOR)
+        "Colours; by default NONE, RED, GREEN, BLUE and YELLOW.",
+        schema.unique_list(schema.COLOR),
     ),
 }
 VIEW: KeyTable = {
     "area": Key(
         "[[ymin, ymax], [xmin, xmax]] around an agent that looks up; -6 is six cells ahead.",
-        fields.AREA,
+        schema.AREA,
         required=True,
     )
 }
 FROM_VISIBILITY: KeyTable = {
-    "name": Key("It is `from_visibility`.", fields.enum_schema(["from_visibility"]), required=True),
+    "name": Key("It is `from_visibility`.", schema.enum_schema(["from_visibility"]), required=True),
     **VIEW,
     "visibility_function": Key(
-        "Which of the cells are seen.", fields.function_schema(Phase.VISIBILITY), required=True
+        "Which of the cells are seen.", schema.function_schema(Phase.VISIBILITY), required=True
     ),
 }
 
@@ -81,30 +85,32 @@ GRID_KEYS: KeyTable = {
     "always_truncates": Key(
         "If true, an episode that terminates at `max_steps` is also truncated, as in "
         "MiniGrid; default false.",
-        fields.BOOLEAN,
+        schema.BOOLEAN,
     ),
-    "domain": Key("Domain: `grid`, the default, or `algebra`.", fields.enum_schema(["grid"])),
+    "domain": Key("Domain: `grid`, the default, or `algebra`.", schema.enum_schema(["grid"])),
     **SHARED_KEYS,
     "capacity": Key(
-        "Maximum number of entities; by default computed.", fields.integer_schema(2, MAX_ENTITIES)
+        "Maximum number of entities; by default computed.",
+        schema.integer_schema(2, MAX_ENTITIES),
     ),
-    "max_shape": Key("[height, width] of the largest grid; by default computed.", fields.PAIR),
+    "max_shape": Key("[height, width] of the largest grid; by default computed.", schema.PAIR),
     "objects": Key(
         "New object types by name: `Gate: {states: {CLOSED: [Solid], OPEN: []}}`.",
-        fields.map_of(fields.object_schema(definitions.OBJECT_TYPE_KEYS)),
+        schema.map_of(schema.object_schema(definitions.OBJECT_TYPE_KEYS)),
         nested=definitions.OBJECT_TYPE_KEYS,
     ),
-    "state_space": Key("Contents of the grid.", fields.object_schema(SPACE), nested=SPACE),
+    "state_space": Key("Contents of the grid.", schema.object_schema(SPACE), nested=SPACE),
     "observation_space": Key(
-        "Contents of observations.", fields.object_schema(SPACE), nested=SPACE
+        "Contents of observations.", schema.object_schema(SPACE), nested=SPACE
     ),
-    "map": Key("Level, a character per cell, in place of a `reset_function`.", fields.TEXT),
+    "map": Key("Level, a character per cell, in place of a `reset_function`.", schema.TEXT),
     "legend": Key(
         "Objects by character of the map: `C: Coin`, `K: {object: Key, color: RED}`, "
         "`a: {agent: LEFT}`.",
-        fields.map_of(
-            fields.any_of(
-                fields.OBJECT, {**fields.object_schema(LEGEND_KEYS), **fields.any_of(*_SHOWN)}
+        schema.map_of(
+            schema.any_of(
+                schema.OBJECT,
+                {**schema.object_schema(LEGEND_KEYS), **schema.any_of(*_SHOWN)},
             ),
             propertyNames={"minLength": 1, "maxLength": 1},
         ),
@@ -123,33 +129,33 @@ GRID_KEYS: KeyTable = {
         nested=missions.MISSION_KEYS,
     ),
     "reset_function": Key(
-        "Rule that builds a level, in place of a `map`.", fields.function_schema(Phase.RESET)
+        "Rule that builds a level, in place of a `map`.", schema.function_schema(Phase.RESET)
     ),
     "transition_functions": Key(
         "Rules of a step, in order.",
-        fields.list_of(fields.function_schema(Phase.TRANSITION)),
+        schema.list_of(schema.function_schema(Phase.TRANSITION)),
         required=True,
     ),
     "reward_functions": Key(
         'Rules whose sum is the reward; `info["reward_terms"]` calls a second one of '
         "the same name `name_2`.",
-        fields.list_of(fields.function_schema(Phase.REWARD)),
+        schema.list_of(schema.function_schema(Phase.REWARD)),
         required=True,
     ),
     "observation_function": Key(
         "Area of cells around the agent, and visibility.",
-        fields.function_schema(Phase.OBSERVATION),
+        schema.function_schema(Phase.OBSERVATION),
         required=True,
         nested=VIEW,
     ),
     "terminating_function": Key(
         "Rule that ends the episode; `reduce_any` joins several.",
-        fields.function_schema(Phase.TERMINATING),
+        schema.function_schema(Phase.TERMINATING),
         required=True,
     ),
     "success_function": Key(
         "Condition of success at the end; without it, success is undefined.",
-        fields.function_schema(Phase.TERMINATING),
+        schema.function_schema(Phase.TERMINATING),
     ),
 }
 """Keys of scenarios of grids."""

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.scenario import fields
-from gv_engine.scenario.fields import VARIANT, Key, YamlNode, make_unique, mapping, suggestion, text
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import YamlNode, make_unique, mapping, suggestion, text
 from gv_engine.scenario.files import path_exists
+from gv_engine.scenario.json_schema import VARIANT, Key
 from gv_engine.scenario.resources import SCENARIOS
 
 # ---- merging -------------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Itera
 
 VARIANTS = "variants"
 VARIANTS_KEY = Key(
-    "Changes of this file, by name of the variant.", fields.map_of(VARIANT, minProperties=1)
+    "Changes of this file, by name of the variant.", schema.map_of(VARIANT, minProperties=1)
 )
 _RESET = "reset_function"
 _LEVEL_SOURCES = {"map", "maps", "room", _RESET}

@@ -14,11 +14,14 @@ from components.items import CLOSED, LOCKED, OPEN, Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.errors import escape_unprintable
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
-from gv_engine.rules.objects import ABOVE, COLORS, GROUND, Frame, ObjectType, ObjectTypes
+from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import Key, KeyTable, YamlNode
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.random_values import COLOR as A_COLOR
 from gv_engine.scenario.random_values import MAX_WEIGHT, WAY, RandomValues, read_weights
@@ -80,28 +83,30 @@ class Symbol:
         return is_fixed and not (self.one_of or self.room or self.contents)
 
 
-_INNER = fields.any_of(fields.OBJECT, {"type": "object"})
+_INNER = schema.any_of(schema.OBJECT, {"type": "object"})
 SYMBOL_KEYS: KeyTable = {
-    "object": Key("Object type; by default Floor.", fields.OBJECT),
-    "state": Key("State; by default the initial one.", fields.TEXT),
-    "color": Key("Colour; by default NONE.", fields.COLOR),
+    "object": Key("Object type; by default Floor.", schema.OBJECT),
+    "state": Key("State; by default the initial one.", schema.TEXT),
+    "color": Key("Colour; by default NONE.", schema.COLOR),
     "content": Key("Content of a box: an object, one of several, or Floor.", _INNER),
     "agent": Key(
         "Orientation of the agent in the cell; `any` is random.",
-        fields.enum_schema((*ORIENTATIONS, "any")),
+        schema.enum_schema((*ORIENTATIONS, "any")),
     ),
     "holds": Key("Object in the agent's hand, one of several, or Floor.", _INNER),
     "one_of": Key(
-        "Options in place of `object`, one of which is sampled.", fields.list_of(_INNER, minItems=1)
+        "Options in place of `object`, one of which is sampled.",
+        schema.list_of(_INNER, minItems=1),
     ),
-    "weights": Key("Weights of `one_of`.", fields.list_of(fields.integer_schema(1, MAX_WEIGHT))),
+    "weights": Key("Weights of `one_of`.", schema.list_of(schema.integer_schema(1, MAX_WEIGHT))),
 }
 """Keys of a mapping that describes a symbol."""
 LEGEND_KEYS: KeyTable = {
     **SYMBOL_KEYS,
-    "room": Key("Room of the cell.", fields.TEXT),
+    "room": Key("Room of the cell.", schema.TEXT),
     "ground": Key(
-        "Object on the ground layer of the cell.", fields.any_of(fields.OBJECT, {"type": "object"})
+        "Object on the ground layer of the cell.",
+        schema.any_of(schema.OBJECT, {"type": "object"}),
     ),
 }
 

@@ -25,7 +25,9 @@ from gv_engine.rules.component import Field, column_name, fields_of, is_componen
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import JsonSchema, Key, KeyTable, YamlNode
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import YamlNode
+from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_row
 from systems.procedural import set_mission
@@ -158,29 +160,29 @@ _MAX_TEXT_LENGTH = 1000
 MISSION_KEYS: KeyTable = {
     "text": Key(
         "Text with `{color}` and `{object}`, or a list of texts.",
-        fields.any_of(fields.TEXT, fields.list_of(fields.TEXT, minItems=1)),
+        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT, minItems=1)),
         required=True,
     ),
     "wording": Key(
         "Choice of the text: `any`, a number from 0 on, a drawn value, or `by_rule`, "
         "set by a reset function.",
-        fields.TEXT,
+        schema.TEXT,
     ),
     "among": Key(
         "Object types; one on the grid is sampled, with its colour.",
-        fields.any_of(fields.OBJECT, fields.unique_list(fields.OBJECT)),
+        schema.any_of(schema.OBJECT, schema.unique_list(schema.OBJECT)),
     ),
-    "object": Key("Object type; by default any.", fields.OBJECT),
-    "color": Key("Colour; by default any.", fields.TEXT),
+    "object": Key("Object type; by default any.", schema.OBJECT),
+    "color": Key("Colour; by default any.", schema.TEXT),
     "component": Key(
         "Subclass of `Mission` of that name, with further fields: `./rules.py:Mission`.",
-        fields.REFERENCE,
+        schema.REFERENCE,
     ),
 }
 """Keys of `mission`."""
 MISSION_FORM: JsonSchema = {
-    **fields.object_schema(MISSION_KEYS),
-    "additionalProperties": fields.any_of(fields.TEXT, fields.INTEGER),
+    **schema.object_schema(MISSION_KEYS),
+    "additionalProperties": schema.any_of(schema.TEXT, schema.INTEGER),
 }
 
 

@@ -19,11 +19,13 @@ from components.core import Color
 from gv_engine.rules.errors import ScenarioError, TrustError, shorten
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.document import FILE_KEYS, MAX_SCENARIO_BYTES, Document
-from gv_engine.scenario.fields import FieldError, Key, KeyTable, UntrustedCodeError, YamlNode
+from gv_engine.scenario.fields import FieldError, UntrustedCodeError, YamlNode
 from gv_engine.scenario.files import format_bytes, path_exists
 from gv_engine.scenario.grid_reader import SHARED_KEYS, STEP_LIMIT, TopLevel
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.packs import no_file_message
@@ -51,22 +53,22 @@ def _read_weight(node: YamlNode) -> float:
 _MEMBER: KeyTable = {
     "scenario": Key(
         "Name, file or folder beside this one, or a scenario in place.",
-        fields.any_of(fields.TEXT, fields.SCENARIO),
+        schema.any_of(schema.TEXT, schema.SCENARIO),
         required=True,
     ),
     "weight": Key(
         "Relative frequency; by default 1.",
-        fields.ValueSchema({"type": "number", "exclusiveMinimum": 0}, _read_weight),
+        schema.ValueSchema({"type": "number", "exclusiveMinimum": 0}, _read_weight),
     ),
-    "set": Key("Values of parameters, by name.", fields.map_of({})),
+    "set": Key("Values of parameters, by name.", schema.map_of({})),
 }
 MIXTURE_KEYS: KeyTable = {
     **SHARED_KEYS,
     "action_space": SHARED_KEYS["action_space"]._replace(schema=ACTIONS_OF_ALL),
     MIXTURE: Key(
         "Scenarios, one of which each reset samples.",
-        fields.list_of(
-            fields.any_of(fields.TEXT, fields.object_schema(_MEMBER)),
+        schema.list_of(
+            schema.any_of(schema.TEXT, schema.object_schema(_MEMBER)),
             minItems=1,
             maxItems=_MAX_MEMBERS,
         ),

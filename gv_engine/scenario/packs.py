@@ -26,10 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.errors import shorten
-from gv_engine.rules.objects import VIEWS
+from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, Key, KeyTable, NodeBuilder, YamlNode
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, NodeBuilder, YamlNode
 from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.library import VARIANTS
 
 _ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
@@ -261,31 +263,31 @@ _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 _MAX_LEVELS = 1000
 
 _LEVEL_KEYS: KeyTable = {
-    "map": Key("Level, a character per cell.", fields.TEXT, required=True),
-    "title": Key("Name.", fields.TEXT),
-    "author": Key("Author.", fields.TEXT),
+    "map": Key("Level, a character per cell.", schema.TEXT, required=True),
+    "title": Key("Name.", schema.TEXT),
+    "author": Key("Author.", schema.TEXT),
     "solution": Key(
         "A way to win it: u, d, l and r for steps up, down, left and right, of an agent that looks "
         "up; capitals for pushes.",
-        fields.TEXT,
+        schema.TEXT,
     ),
     "says": Key(
         "What players are told while they play it; `{TURN_LEFT}` is the key of that action.",
-        fields.TEXT,
+        schema.TEXT,
     ),
-    "par": Key("Fewest steps to win.", fields.integer_schema(1, fields.INT32_MAX)),
+    "par": Key("Fewest steps to win.", schema.integer_schema(1, fields.INT32_MAX)),
     "view": Key(
         "First view in the window; `explored` shows the cells that the agent has seen.",
-        fields.enum_schema(VIEWS),
+        schema.enum_schema(VIEWS),
     ),
 }
 _TEXTS = ("title", "author", "solution", "says")
-_LEVEL = fields.any_of(fields.TEXT, fields.object_schema(_LEVEL_KEYS))
+_LEVEL = schema.any_of(schema.TEXT, schema.object_schema(_LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Pack, in place of a map: a Sokoban (.xsb, .sok, .txt) or Tiled (.tmx) file, a "
     "folder of them, or a list of these and of levels; each reset samples one, and "
     "`file.yaml#3` is the third.",
-    fields.any_of(fields.TEXT, fields.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
+    schema.any_of(schema.TEXT, schema.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
 )
 
 
@@ -406,7 +408,7 @@ def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iter
 
 
 def _read_level(node: YamlNode, values: Mapping[str, YamlNode]) -> PackLevel:
-    """Return the level in the mapping `node`, which has these values by key."""
+    """Return the level that the mapping `node` describes; `values` are its values by key."""
     entries = fields.read_fields(ErrorCollector(""), node, _LEVEL_KEYS)
     for key in values.keys() - entries.keys():
         raise values[key].error(f"unknown key {key!r}{fields.suggestion(key, _LEVEL_KEYS)}")

@@ -26,7 +26,9 @@ from typing import Any, NamedTuple
 
 from gv_engine.rules.errors import UnknownOptionError, shorten
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import ErrorCollector, Key, KeyTable, NodeBuilder, YamlNode
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import ErrorCollector, NodeBuilder, YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.rule_modules import Consent
 
 PARAMETERS = "parameters"
@@ -57,17 +59,17 @@ _PARAMETER: KeyTable = {
         {},
         required=True,
     ),
-    "type": Key("Type of the values; by default that of `default`.", fields.enum_schema(_KINDS)),
-    "min": Key("Minimum.", fields.NUMBER),
-    "max": Key("Maximum.", fields.NUMBER),
-    "choices": Key("Allowed values.", fields.list_of({})),
-    "says": Key("Description, which `check` prints.", fields.TEXT),
+    "type": Key("Type of the values; by default that of `default`.", schema.enum_schema(_KINDS)),
+    "min": Key("Minimum.", schema.NUMBER),
+    "max": Key("Maximum.", schema.NUMBER),
+    "choices": Key("Allowed values.", schema.list_of({})),
+    "says": Key("Description, which `check` prints.", schema.TEXT),
 }
 PARAMETERS_KEY = Key(
     "Values that the user can set, by name: `$size` or `$(size + 2)` stands for one in any value.",
-    fields.map_of(
-        fields.any_of(fields.PLAIN, fields.TEXT, fields.object_schema(_PARAMETER)),
-        propertyNames={"not": fields.enum_schema(_RESERVED)},
+    schema.map_of(
+        schema.any_of(schema.PLAIN, schema.TEXT, schema.object_schema(_PARAMETER)),
+        propertyNames={"not": schema.enum_schema(_RESERVED)},
     ),
     nested=_PARAMETER,
 )

@@ -269,7 +269,7 @@ class Domain:
         plugin_module: the module with the functions of `DomainPlugin`.
         env, vector_env: its Gymnasium environments.
         built_in: function that returns its built-in scenarios by name, without reading them.
-        format: the `gv_engine.scenario.fields.ScenarioFormat` of its scenario files.
+        format: the `gv_engine.scenario.json_schema.ScenarioFormat` of its scenario files.
         episode: factory of a `gv_engine.session.episode.Episode` of a scenario.
         stage: the `gv_engine.ui.drawing.stage.Stage` of its games.
         sketch: the `gv_engine.ui.drawing.stage.MapDrawing` of its levels; "" if levels cannot be

@@ -23,10 +23,12 @@ from components.core import FLOOR
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields
-from gv_engine.scenario.fields import Key, KeyTable, YamlNode
+from gv_engine.scenario import json_schema as schema
+from gv_engine.scenario.fields import YamlNode
+from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import round_up_size
 from gv_engine.scenario.map import SYMBOL_KEYS, LevelSource, MapReader, Symbol, read_symbol
-from gv_engine.scenario.random_values import make_filled_table, make_row, make_table
+from gv_engine.scenario.random_values import make_padded_table, make_row, make_table
 from systems import procedural
 
 _MAX_MAPS = 1000
@@ -64,7 +66,7 @@ def make_symbol_tables(placed: Sequence[Symbol], types: ObjectTypes) -> dict[str
 _DEFAULT_TRIES = 100
 _MAX_TRIES = 10_000
 _MAX_PLACES = _MAX_BOXES = 100
-_LIST = fields.list_of(fields.TEXT)
+_LIST = schema.list_of(schema.TEXT)
 _PLACES: KeyTable = {
     "count": Key("Number, or [minimum, maximum].", {"type": ["integer", "array"]}),
     "in": Key(
@@ -84,30 +86,30 @@ PROCEDURAL_KEYS: KeyTable = {
     "draw": Key(
         "Values that each level samples, for `$name` in legend and places: a list of "
         "options, `{one_of: …, weights: …, not: $name}` or `{from: 2, to: 4}`.",
-        fields.map_of({"type": ["array", "object"]}),
+        schema.map_of({"type": ["array", "object"]}),
     ),
-    "maps": Key("Maps, one of which is sampled.", fields.list_of(fields.TEXT, minItems=1)),
+    "maps": Key("Maps, one of which is sampled.", schema.list_of(schema.TEXT, minItems=1)),
     "symmetries": Key(
         "If true, maps are rotated and mirrored at random.",
-        fields.unique_list(fields.enum_schema(["turn", "mirror"])),
+        schema.unique_list(schema.enum_schema(["turn", "mirror"])),
     ),
-    "room": Key("[height, width] of a walled room, in place of a map.", fields.PAIR),
-    "rooms": Key("Regions by name.", fields.map_of({"type": ["string", "array", "object"]})),
+    "room": Key("[height, width] of a walled room, in place of a map.", schema.PAIR),
+    "rooms": Key("Regions by name.", schema.map_of({"type": ["string", "array", "object"]})),
     "place": Key(
         "Objects for random free cells, in order.",
-        fields.list_of(
-            fields.any_of(fields.OBJECT, fields.object_schema({**SYMBOL_KEYS, **_PLACES}))
+        schema.list_of(
+            schema.any_of(schema.OBJECT, schema.object_schema({**SYMBOL_KEYS, **_PLACES}))
         ),
         nested={**SYMBOL_KEYS, **_PLACES},
     ),
     "reachable": Key(
         "Objects to which paths must lead from the first: [agent, Exit].",
-        fields.any_of(_LIST, fields.object_schema(_REACHED)),
+        schema.any_of(_LIST, schema.object_schema(_REACHED)),
         nested=_REACHED,
     ),
     "tries": Key(
         "Number of sampled levels after which an error is raised.",
-        fields.integer_schema(1, _MAX_TRIES),
+        schema.integer_schema(1, _MAX_TRIES),
     ),
 }
 """Keys of procedural levels."""
@@ -323,11 +325,11 @@ class ProceduralReader:
                 "which": self._which,
                 "way": self._way,
                 "lines": make_row([place.node.line or 0 for place in places], 0),
-                "counts": make_filled_table(0, [place.count for place in places]),
-                "boxes": make_filled_table(-1, [place.region.boxes for place in places], 4),
-                "marks": make_filled_table(-1, [place.region.marks for place in places]),
+                "counts": make_padded_table(0, [place.count for place in places]),
+                "boxes": make_padded_table(-1, [place.region.boxes for place in places], 4),
+                "marks": make_padded_table(-1, [place.region.marks for place in places]),
                 "rooms": rooms,
-                "apart": make_filled_table(-1, [place.apart for place in places]),
+                "apart": make_padded_table(-1, [place.apart for place in places]),
                 **make_symbol_tables([place.symbol for place in places], self._names.types),
             },
         )
@@ -385,7 +387,7 @@ class ProceduralReader:
     def _read_symmetries(self) -> tuple[int, ...]:
         """Return the symmetries by which maps may be changed, as numbers: 0 to 3 quarter turns,
         plus 4 if also mirrored."""
-        read = fields.enum_schema(_SYMMETRIES, "symmetry").read
+        read = schema.enum_schema(_SYMMETRIES, "symmetry").read
         named: tuple[str, ...] = self._problems.read_key(
             self._entries,
             "symmetries",

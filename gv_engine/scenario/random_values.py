@@ -73,14 +73,14 @@ def make_row(numbers: Sequence[int], fill: int = -1) -> NDArray[np.int64]:
     return row
 
 
-def make_filled_table(
-    fill: int, rows: Sequence[Sequence[Any]], *last_sizes: int
+def make_padded_table(
+    fill: int, rows: Sequence[Sequence[Any]], *item_shape: int
 ) -> NDArray[np.int64]:
-    """Return an array of `rows`, each filled up with `fill`, as `make_table` makes it; the items of
-    a row are numbers, or arrays of the sizes `last_sizes`."""
-    table = make_table(fill, len(rows), max(map(len, rows)) or 1, *last_sizes)
+    """Return `rows`, which may differ in length, as one array, each padded at its end with `fill`.
+    Items are integers, or arrays of `item_shape`; sizes are rounded up as in `make_table`."""
+    table = make_table(fill, len(rows), max(map(len, rows)) or 1, *item_shape)
     for line, row in zip(table, rows, strict=False):
-        line[: len(row)] = np.reshape(row, (len(row), *last_sizes))
+        line[: len(row)] = np.reshape(row, (len(row), *item_shape))
     return table
 
 

@@ -24,10 +24,10 @@ from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, Parameter, Phase, System, source_location
 from gv_engine.rules.world import View, World
-from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.calls import TYPES, find_value_kind, list_built_in
 from gv_engine.scenario.document import EXTENDS, FILE_KEYS
-from gv_engine.scenario.fields import JsonSchema, Key, any_of, definition_ref, object_schema
+from gv_engine.scenario.json_schema import JsonSchema, Key, any_of, definition_ref, object_schema
 from gv_engine.scenario.library import VARIANTS
 from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.missions import reads_mission
@@ -44,7 +44,7 @@ _PARAMETER_VALUE: JsonSchema = {
 }
 
 
-def load_formats() -> dict[str, fields.ScenarioFormat]:
+def load_formats() -> dict[str, schema.ScenarioFormat]:
     """Return the format of the scenario files of each domain whose library is installed, by name of
     the domain."""
     present = [domain for domain in DOMAINS.values() if not domain.missing_message]
@@ -61,16 +61,16 @@ def make_schema() -> dict[str, Any]:
         "scenario": _scenario_schema(formats),
         _changed_name("scenario"): any_changed,
     }
-    for name, common in fields.DEFINITIONS.items():
+    for name, common in schema.DEFINITIONS.items():
         definitions[name] = _Expander().expand_value(common)
         definitions[_changed_name(name)] = _Expander(is_changed=True).expand_value(common)
     for name, file_format in formats.items():
         for own, functions in file_format.functions.items():
-            same = {_definition_name(fields.function_schema(functions.phase)): own}
+            same = {_definition_name(schema.function_schema(functions.phase)): own}
             entry = _function_entry(functions)
             definitions[own] = _Expander(same).expand_value(entry)
             definitions[_changed_name(own)] = _Expander(same, True).expand_value(entry)
-        expander = _Expander({_definition_name(fields.VARIANT): _changed_name(name)})
+        expander = _Expander({_definition_name(schema.VARIANT): _changed_name(name)})
         whole = object_schema({**FILE_KEYS, **file_format.keys})
         mixed = object_schema({**FILE_KEYS, **file_format.mixture_keys})
         every = object_schema({**FILE_KEYS, **file_format.mixture_keys, **file_format.keys})
@@ -81,7 +81,7 @@ def make_schema() -> dict[str, Any]:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "A scenario of GV Engine",
-        "allOf": [fields.SCENARIO],
+        "allOf": [schema.SCENARIO],
         "definitions": {
             "value": _PARAMETER_VALUE,
             "changed": any_of(_PARAMETER_VALUE, {"type": "null"}),
@@ -90,7 +90,7 @@ def make_schema() -> dict[str, Any]:
     }
 
 
-def _scenario_schema(formats: Mapping[str, fields.ScenarioFormat]) -> JsonSchema:
+def _scenario_schema(formats: Mapping[str, schema.ScenarioFormat]) -> JsonSchema:
     """Return the JSON schema of a scenario file: it picks the definition by the domain that the
     file declares. `formats` has the format of each domain."""
     default, *others = DOMAINS
@@ -105,7 +105,7 @@ def _scenario_schema(formats: Mapping[str, fields.ScenarioFormat]) -> JsonSchema
     }
 
 
-def _domain_schema(name: str, formats: Mapping[str, fields.ScenarioFormat]) -> JsonSchema:
+def _domain_schema(name: str, formats: Mapping[str, schema.ScenarioFormat]) -> JsonSchema:
     """Return the JSON schema of the scenarios of the domain `name`: complete ones, mixtures, or
     files with variants. `formats` has the format of each domain."""
     if name not in formats:
@@ -141,14 +141,14 @@ def _definition_name(reference: JsonSchema) -> str:
 # ---- functions -----------------------------------------------------------------------------------
 
 
-def _function_entry(functions: fields.FunctionSchema) -> JsonSchema:
+def _function_entry(functions: schema.FunctionSchema) -> JsonSchema:
     """Return the JSON schema of a list entry that names one of `functions`: the name alone, or a
     mapping with the name and parameters."""
     names = {
         "enum": [system.name for system in functions.systems],
         "enumDescriptions": [first_sentence(system.function) for system in functions.systems],
     }
-    name = Key(f"Of the {functions.phase.label}.", any_of(names, fields.REFERENCE), required=True)
+    name = Key(f"Of the {functions.phase.label}.", any_of(names, schema.REFERENCE), required=True)
     entry = {
         **object_schema({"name": name, **functions.extra_keys}),
         "additionalProperties": True,
@@ -158,7 +158,7 @@ def _function_entry(functions: fields.FunctionSchema) -> JsonSchema:
     return any_of(*bare, entry, *functions.other_entries)
 
 
-def argument_keys(system: System) -> fields.KeyTable:
+def argument_keys(system: System) -> schema.KeyTable:
     """Return the keys of a system's arguments in a scenario file, by name."""
     return {
         parameter.name: Key(kind.words, kind.form, parameter.required)
@@ -168,7 +168,7 @@ def argument_keys(system: System) -> fields.KeyTable:
     }
 
 
-def _parameters_schema(system: System, extra_keys: fields.KeyTable) -> JsonSchema:
+def _parameters_schema(system: System, extra_keys: schema.KeyTable) -> JsonSchema:
     """Return a JSON schema condition: if the entry's `name` is this built-in system, only its
     parameters and `extra_keys` are allowed."""
     parameters = argument_keys(system)
@@ -309,7 +309,7 @@ def list_chapters() -> list[Chapter]:
     ]
 
 
-def _list_key_topics(keys: fields.KeyTable) -> list[Topic]:
+def _list_key_topics(keys: schema.KeyTable) -> list[Topic]:
     """Return one topic (entry of the reference) for each key in the table `keys`."""
     topics = []
     for name, key in keys.items():

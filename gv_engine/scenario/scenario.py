@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from gv_engine.late_imports import INNER_ENV
 from gv_engine.rules.errors import ScenarioError, SeveralAgentsError
+from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
-from gv_engine.rules.objects import OBJECT_TYPES, Canvas, Frame, ObjectTypes
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy, describe_ending
 from gv_engine.scenario import document
@@ -157,8 +158,8 @@ class Scenario(ImmutableScenario):
         return self.schedule.get(phase, ())
 
     def walk_calls(self, *phases: Phase) -> Iterator[Call]:
-        """Yield the calls of the systems that run in `phases`, each before those nested in it; of
-        all members, one after the other."""
+        """Yield the system calls of the scenario file that run in `phases`, depth first: a call
+        comes before the calls in its arguments. A mixture yields those of its members in turn."""
         for member, phase in product(self.members, phases):
             for call in member.calls(phase):
                 yield from call.walk()

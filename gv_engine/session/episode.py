@@ -121,7 +121,7 @@ class Episode(Protocol):
 
     def frame(self, message: str) -> Any:
         """Return what is drawn of the current state, with `message` for the player; in a grid a
-        `gv_engine.rules.objects.Frame`."""
+        `gv_engine.rules.frame.Frame`."""
 
     def row(self) -> Any:
         """Return a copy of the current state that can be saved; in a grid a () array of

@@ -145,7 +145,7 @@ class Session:
         return self._timeline.steps[: self.position]
 
     def frame(self) -> Any:
-        """Return what is drawn of the current state; in a grid a `gv_engine.rules.objects.Frame`.
+        """Return what is drawn of the current state; in a grid a `gv_engine.rules.frame.Frame`.
 
         Raises:
             RuleError: a rendering system failed.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from gv_engine.rules.errors import RuleError, Stopped, StoppedError
-from gv_engine.rules.objects import Scene
+from gv_engine.rules.frame import Scene
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.rule_modules import SourceFile, make_rule_error
 from gv_engine.session.episode import Episode, Playable, make_episode

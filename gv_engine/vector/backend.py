@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gv_engine.compiler.program_cache import uses_name
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import SUCCESS, TERMINATING, TRANSITION
 from gv_engine.rules.turns import ROTATING
 from gv_engine.scenario.layout import RNG, require_layout

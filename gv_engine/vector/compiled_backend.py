@@ -16,14 +16,15 @@ from components.core import FLOOR
 from gv_engine.compiler import parameters
 from gv_engine.compiler.program_cache import uses_name
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import OBSERVATION, RENDERING, VISIBILITY, System
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.rule_modules import make_system_error
 from gv_engine.vector.backend import Backend, view_as_words
-from gv_engine.world.columns import RowWorld, make_view_record
+from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import BUSY, KEEP, LOOK, NEXT_STEP, Simulation, WorldIndex
+from gv_engine.world.view import make_view_record
 
 if TYPE_CHECKING:
     from gv_engine.compiler.programs import Program

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.scenario.rule_modules import make_system_error
 from gv_engine.vector.backend import Backend
-from gv_engine.world.columns import write_object_cells
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import (
     KEEP,
@@ -27,6 +26,7 @@ from gv_engine.world.simulation import (
     starts_episode,
     write_outputs,
 )
+from gv_engine.world.view import write_object_cells
 from gv_engine.world.world import ObjectWorld
 
 if TYPE_CHECKING:

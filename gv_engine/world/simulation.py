@@ -14,14 +14,14 @@ from components.core import HIDDEN, NONE_GRID_OBJECT
 from gv_engine.rules import turns
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import Call, Phase
 from gv_engine.rules.turns import TurnPolicy
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.bound_call import BoundCall, FunctionWrapper, write_action_mask
-from gv_engine.world.columns import ObjectView
 from gv_engine.world.rng import sample_member
+from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld
 
 # ---- processors ----------------------------------------------------------------------------------

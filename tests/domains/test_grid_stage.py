@@ -11,8 +11,8 @@ from components.core import HIDDEN
 from gv_engine import Scenario
 from gv_engine.domains.grid.board import MIN_AGENT_SIZE, GridRenderer, Minimap, find_motion
 from gv_engine.domains.grid.stage import GridStage, place_views
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.rules.objects import Frame
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK, LIGHT

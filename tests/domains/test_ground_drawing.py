@@ -11,7 +11,7 @@ from components.core import FLOOR
 from components.objects import EXIT, KEY, MOVING_OBSTACLE
 from gv_engine.domains.grid.board import GridRenderer, find_motion
 from gv_engine.domains.grid.terminal import GridTerminalView
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import SpriteSheet, TileCache, encode_looks
 

@@ -13,7 +13,7 @@ from gv_engine import GridEnv, Scenario
 from gv_engine.envs.registration import make_env, make_vector_env
 from gv_engine.gridverse import Action as GridverseAction
 from gv_engine.rules.component import AGENT
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.scenario.library import gym_id, list_grid_names, list_minigrid_grids
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import list_built_in_names

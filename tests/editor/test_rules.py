@@ -9,7 +9,15 @@ from gv_engine.editor.form_fields import form_fields, make_field
 from gv_engine.editor.rules import RULE_PARTS, Rule
 from gv_engine.editor.text_buffer import EditError, TextBuffer
 from gv_engine.rules.system import system_of
-from gv_engine.scenario.fields import BOOLEAN, COLOR, TEXT, Key, any_of, enum_schema, integer_schema
+from gv_engine.scenario.json_schema import (
+    BOOLEAN,
+    COLOR,
+    TEXT,
+    Key,
+    any_of,
+    enum_schema,
+    integer_schema,
+)
 from systems.terminating import reduce_any
 
 HAPPENS, PAYS, ENDS, WINS = RULE_PARTS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from components.core import FLOOR, HIDDEN
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import Simulation
 from tests.boards import scenario

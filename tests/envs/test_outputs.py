@@ -11,7 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from gv_engine import GridVectorEnv
-from gv_engine.domains.algebra.gym_env import ExpressionVectorEnv
+from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from tests.comparing import same
 

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gv_engine.domains.grid.board import MIN_AGENT_SIZE, Board, GridRenderer
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing import sprites as lettering
 from gv_engine.ui.drawing import sprites as system_fonts

@@ -9,8 +9,9 @@ from gv_engine.cli.new import write_starter
 from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.ui import settings
 from gv_engine.ui.colors import DARK
+from gv_engine.ui.screens.cards import Card
 from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.start import Card, StartScreen
+from gv_engine.ui.screens.start import StartScreen
 from tests.desk import Desk, playing
 
 pytestmark = pytest.mark.window

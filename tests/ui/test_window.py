@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.session.replay import Replay
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.settings import unfinished_file

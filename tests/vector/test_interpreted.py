@@ -13,8 +13,9 @@ from gv_engine.compiler import observation as sight
 from gv_engine.compiler import rng
 from gv_engine.rules.geometry import Area
 from gv_engine.scenario.layout import RNG
-from gv_engine.world.columns import RowWorld, make_view_record
+from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_to_row, sample_member
+from gv_engine.world.view import make_view_record
 from systems import queries, visibility
 from tests.boards import scenario
 

@@ -6,8 +6,8 @@ from components.core import FLOOR, YELLOW
 from components.objects import EXIT, KEY, WALL
 from gv_engine import Scenario
 from gv_engine.rules.component import AGENT
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import MOVE_RIGHT, PICK_N_DROP, RIGHT, TURN_LEFT
-from gv_engine.rules.objects import Frame
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import Simulation
 from tests import boards

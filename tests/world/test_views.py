@@ -14,7 +14,7 @@ from gv_engine.compiler.observation import cut_looks
 from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
 from gv_engine.validation import differential
 from gv_engine.validation.differential import run_differential_test
-from gv_engine.world.columns import ObjectView
+from gv_engine.world.view import ObjectView
 
 RULES = '''
 import numpy as np

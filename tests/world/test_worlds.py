@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 
 from gv_engine import AGENT, CapacityError, GridEnv, RuleError, Scenario, Simulation
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.validation.differential import find_row_fault
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import DISABLED, KEEP, RESTART

@@ -9,10 +9,11 @@ import numpy as np
 
 from gv_engine.domains.algebra.episode import AlgebraEpisode, HintFinder
 from gv_engine.domains.algebra.expression import is_equivalent
-from gv_engine.domains.algebra.gym_env import ExpressionEnv, ExpressionVectorEnv, algebra_scenario
+from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario
 from gv_engine.domains.algebra.scenario import AlgebraScenario
+from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout.policy import PolicyError, load_policy
-from gv_engine.rules.objects import ExpressionFrame
+from gv_engine.rules.frame import ExpressionFrame
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
 

@@ -16,14 +16,14 @@ DOMAIN = Domain(
     title="algebra",
     plugin_module="gv_engine.domains.algebra.hooks",
     env="gv_engine.domains.algebra.gym_env:ExpressionEnv",
-    vector_env="gv_engine.domains.algebra.gym_env:ExpressionVectorEnv",
+    vector_env="gv_engine.domains.algebra.vector_env:ExpressionVectorEnv",
     built_in=_built_in,
     format="gv_engine.domains.algebra.scenario:FORMAT",
     rules="systems.algebra",
     extra=MATH,
     episode="gv_engine.domains.algebra.episode:AlgebraEpisode",
     stage="gv_engine.domains.algebra.stage:TreeStage",
-    text="gv_engine.rules.objects:expression_to_text",
+    text="gv_engine.rules.frame:expression_to_text",
     terminal="gv_engine.domains.algebra.terminal:TreeTerminalView",
     views=dict.fromkeys(
         ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:stage_renderer"

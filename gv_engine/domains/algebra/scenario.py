@@ -35,6 +35,7 @@ from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, Call, Phase, System, is_nested_call
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario import fields
+from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.calls import ENDING_KEYS, CallReader
 from gv_engine.scenario.document import (
     FILE_KEYS,
@@ -43,8 +44,9 @@ from gv_engine.scenario.document import (
     ScenarioIdentity,
     list_watched_files,
 )
-from gv_engine.scenario.fields import FieldError, FunctionSchema, Key, KeyTable, YamlNode
+from gv_engine.scenario.fields import FieldError, YamlNode
 from gv_engine.scenario.grid_reader import SHARED_KEYS, TopLevel
+from gv_engine.scenario.json_schema import FunctionSchema, Key, KeyTable
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.resolver import NameResolver, TypeIds
 from gv_engine.scenario.rule_modules import SourceFile, list_source_files
@@ -320,12 +322,12 @@ _OPTIONS = (
 _RULE: KeyTable = {
     "name": Key(
         "Name of the rule.",
-        fields.any_of(fields.enum_schema(RULES), fields.REFERENCE),
+        schema.any_of(schema.enum_schema(RULES), schema.REFERENCE),
         required=True,
     )
 }
 _REWARDS: KeyTable = {
-    field.name: Key(f"{field.default} if left out.", fields.NUMBER)
+    field.name: Key(f"{field.default} if left out.", schema.NUMBER)
     for field in dataclasses.fields(EnvRewards)
 }
 _SYSTEMS = {
@@ -334,60 +336,62 @@ _SYSTEMS = {
     "reward_functions": "Systems that may reward a move; the first that does decides.",
 }
 ALGEBRA_KEYS: KeyTable = {
-    "domain": Key("Always `algebra`.", fields.enum_schema(["algebra"]), required=True),
+    "domain": Key("Always `algebra`.", schema.enum_schema(["algebra"]), required=True),
     "name": SHARED_KEYS["name"],
     "description": SHARED_KEYS["description"],
     "environment": Key(
         "Environment that samples problems and defines the goal: a name, or a class.",
-        fields.any_of(fields.enum_schema(ENVIRONMENTS), fields.REFERENCE),
+        schema.any_of(schema.enum_schema(ENVIRONMENTS), schema.REFERENCE),
         required=True,
     ),
     "difficulty": Key(
-        "Difficulty of the problems.", fields.enum_schema(MathyEnvDifficulty.__members__)
+        "Difficulty of the problems.", schema.enum_schema(MathyEnvDifficulty.__members__)
     ),
-    "problem": Key("Problem of every episode; sampled if left out.", fields.TEXT),
-    "problem_function": Key("User-defined function that samples the problems.", fields.REFERENCE),
+    "problem": Key("Problem of every episode; sampled if left out.", schema.TEXT),
+    "problem_function": Key("User-defined function that samples the problems.", schema.REFERENCE),
     "max_moves": Key(
         "Moves allowed in an episode, instead of the problem's.",
-        fields.integer_schema(1, MAX_MOVES),
+        schema.integer_schema(1, MAX_MOVES),
     ),
-    "max_steps": Key("Step limit of an episode.", fields.integer_schema(1, MAX_MOVES)),
+    "max_steps": Key("Step limit of an episode.", schema.integer_schema(1, MAX_MOVES)),
     "rules": Key(
         "Rules; their order numbers the actions.",
-        fields.list_of(
-            fields.any_of(
+        schema.list_of(
+            schema.any_of(
                 *_RULE["name"].schema["anyOf"],
-                {**fields.object_schema(_RULE), "additionalProperties": True},
+                {**schema.object_schema(_RULE), "additionalProperties": True},
             ),
             minItems=1,
         ),
     ),
-    "rewards": Key("Rewards of moves.", fields.object_schema(_REWARDS), nested=_REWARDS),
+    "rewards": Key("Rewards of moves.", schema.object_schema(_REWARDS), nested=_REWARDS),
     "success_function": Key(
         "Condition of success at the end: `solve`, or a user-defined one.",
-        fields.definition_ref("mathy_success"),
+        schema.definition_ref("mathy_success"),
     ),
     **{
         key: Key(
-            _SYSTEMS[key], fields.list_of(fields.definition_ref(f"mathy_{phase.name.lower()}"))
+            _SYSTEMS[key],
+            schema.list_of(schema.definition_ref(f"mathy_{phase.name.lower()}")),
         )
         for key, phase in _PHASES.items()
     },
     "max_seq_len": Key(
-        "Greatest number of nodes of an expression.", fields.integer_schema(1, _MAX_NODES)
+        "Greatest number of nodes of an expression.", schema.integer_schema(1, _MAX_NODES)
     ),
     "invalid_action_response": Key(
-        "Response to an invalid move.", fields.enum_schema(INVALID_ACTION_RESPONSES, "response")
+        "Response to an invalid move.",
+        schema.enum_schema(INVALID_ACTION_RESPONSES, "response"),
     ),
     "previous_state_penalty": Key(
-        "True if returning to an earlier expression is penalised.", fields.BOOLEAN
+        "True if returning to an earlier expression is penalised.", schema.BOOLEAN
     ),
-    "preferred_term_commute": Key("True if 4x may become x * 4.", fields.BOOLEAN),
-    "reward_discount": Key("Discount that is reported while the episode goes on.", fields.NUMBER),
+    "preferred_term_commute": Key("True if 4x may become x * 4.", schema.BOOLEAN),
+    "reward_discount": Key("Discount that is reported while the episode goes on.", schema.NUMBER),
 }
 """Keys of algebra scenarios."""
 
-FORMAT = fields.ScenarioFormat(
+FORMAT = schema.ScenarioFormat(
     ALGEBRA_KEYS,
     {
         **{

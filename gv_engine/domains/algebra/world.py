@@ -20,7 +20,7 @@ from gv_engine.domains.algebra.rule_set import parse
 from gv_engine.domains.algebra.state import START, MathyEnvState
 from gv_engine.rules import system
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.objects import ExpressionFrame, RewriteRecord, TreeNode
+from gv_engine.rules.frame import ExpressionFrame, RewriteRecord, TreeNode
 from gv_engine.rules.system import RENDERING, REWARD, TERMINATING, TRANSITION, Call, Phase
 from gv_engine.rules.turns import describe_ending
 from gv_engine.world.bound_call import BoundCall

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from components.core import FLOOR
 from gv_engine.editor.map_model import MapCell, MapModel
-from gv_engine.rules.objects import Frame, ObjectTypes
+from gv_engine.rules.frame import Frame
+from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.colors import DARK, Theme

@@ -15,8 +15,8 @@ from components.core import HIDDEN
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import Policy
 from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT, WAIT, action_name, named_action
-from gv_engine.rules.objects import Frame
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand, get_plugin
 from gv_engine.scenario.scenario import Scenario

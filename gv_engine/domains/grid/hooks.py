@@ -14,12 +14,12 @@ from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout.policy import load_policy, policies_by_agent
 from gv_engine.rules import errors
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import Phase
 from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, list_built_in
 from gv_engine.scenario.document import Document
-from gv_engine.scenario.fields import FunctionSchema, ScenarioFormat, object_schema
 from gv_engine.scenario.grid_reader import FROM_VISIBILITY, GRID_KEYS, VIEW
+from gv_engine.scenario.json_schema import FunctionSchema, ScenarioFormat, object_schema
 from gv_engine.scenario.mixture import MIXTURE_KEYS
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
 from gv_engine.scenario.scenario import Scenario

@@ -14,8 +14,9 @@ from gv_engine.domains.grid.board import Cell
 from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.rules import geometry
 from gv_engine.rules.component import column_name
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, BACKWARD, LEFT, RIGHT, rotate, step_x, step_y
-from gv_engine.rules.objects import Frame, ObjectType
+from gv_engine.rules.objects import ObjectType
 from gv_engine.scenario.plugin import KeyCommand
 
 # ---- steering ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from gv_engine.domains.grid.board import Cell
 from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.envs.representations import REPRESENTATIONS
-from gv_engine.rules.objects import Frame
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import REWARD
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.reference_docs import describe_rule

@@ -1,6 +1,6 @@
 """Declaration of the grid domain, importable without its dependencies."""
 
-from gv_engine.rules.objects import VIEWS
+from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.plugin import Domain, KeyCommand
 

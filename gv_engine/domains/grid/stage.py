@@ -13,8 +13,8 @@ from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, find_moti
 from gv_engine.domains.grid.episode import GridHint, step_sound
 from gv_engine.domains.grid.input_map import DROPS, Steering, Walk, resolve_action
 from gv_engine.domains.grid.inspector import GridInspector
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
-from gv_engine.rules.objects import Frame
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import Theme

@@ -17,7 +17,8 @@ from rich.text import Text
 from components.core import FLOOR, HIDDEN
 from components.items import Opaque
 from gv_engine.domains.grid.input_map import Steering, resolve_action
-from gv_engine.rules.objects import COLORS, Frame, ObjectTypes
+from gv_engine.rules.frame import Frame
+from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.scenario.map import describe_object, format_mission, grid_to_text
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import PALETTES, Theme

@@ -8,7 +8,8 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
 
 from gv_engine.editor.map_model import MapCell, MapModel
-from gv_engine.rules.objects import ObjectTypes, Scene
+from gv_engine.rules.frame import Scene
+from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.ui.colors import Theme

@@ -16,7 +16,7 @@ from gv_engine.editor.rules import (
     has_fault,
 )
 from gv_engine.editor.text_buffer import EditError, KeyPath, has_value
-from gv_engine.scenario.fields import Key
+from gv_engine.scenario.json_schema import Key
 from gv_engine.scenario.map import LEGEND_KEYS
 from gv_engine.scenario.parameters import PARAMETERS
 from gv_engine.session.catalogue import search

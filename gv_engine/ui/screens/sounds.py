@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from gv_engine.rules.objects import Scene
+from gv_engine.rules.frame import Scene
 from gv_engine.ui.drawing.sprites import pygame
 
 RATE = 22_050  # samples a second

@@ -14,8 +14,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from gv_engine.domains.algebra import ExpressionEnv
-from gv_engine.domains.algebra.gym_env import ExpressionVectorEnv, algebra_scenario
+from gv_engine.domains.algebra.gym_env import algebra_scenario
 from gv_engine.domains.algebra.hooks import check_random_episodes
+from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.plugin import DOMAINS
 from tests.comparing import same, under_hash_seeds

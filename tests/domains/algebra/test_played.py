@@ -9,7 +9,7 @@ import pytest
 
 from gv_engine.cli import main
 from gv_engine.domains.algebra.episode import HintSearch
-from gv_engine.rules.objects import ExpressionFrame
+from gv_engine.rules.frame import ExpressionFrame
 from gv_engine.session.catalogue import size_variants
 from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.session import Session

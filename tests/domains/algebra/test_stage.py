@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from gv_engine.domains.algebra.episode import HintSearch, TreeCursor
+from gv_engine.domains.algebra.inspector import formula_font
 from gv_engine.domains.algebra.stage import (
     MIN_LINE,
     TreeLayout,
     TreeStage,
     WrappedText,
     fit_tree,
-    formula_font,
     lay_out_tree,
     measure_text,
 )

@@ -23,7 +23,7 @@ from gv_engine.domains.algebra import (
 )
 from gv_engine.domains.algebra.episode import AlgebraEpisode
 from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS
-from gv_engine.rules.objects import ExpressionFrame, expression_to_text
+from gv_engine.rules.frame import ExpressionFrame, expression_to_text
 from gv_engine.rules.system import Call
 from gv_engine.scenario.loading import load_scenario
 

@@ -1,0 +1,187 @@
+"""Inspector panel of algebra: the selected node, and the result of each of its rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from gv_engine.domains.algebra.episode import TreeCursor
+from gv_engine.rules.errors import Stopped
+from gv_engine.scenario.map import format_reward
+from gv_engine.scenario.rule_modules import make_rule_error
+from gv_engine.ui.colors import Theme
+from gv_engine.ui.drawing import sprites
+from gv_engine.ui.drawing.sprites import OVERSAMPLING, LineFont, clipped, draw_text_line, pygame
+from gv_engine.ui.drawing.widgets import wrap_text
+
+from pygame import freetype  # isort: skip  # after the module that turns off pygame's greeting
+
+
+_EXPONENT = re.compile(r"(?<=[\w)])\^(?!-?\()(-?\w*)")
+"""Caret with its exponent, which is drawn raised without the caret. Before parentheses the caret
+stays."""
+
+
+_SMALLER = 0.68
+
+
+class FormulaFont(LineFont):
+    """Font for expressions in lines of a height in pixels, with small raised exponents; see
+    `LineFont`."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self._small = sprites.load_font(None, round(line * 11 / 12 * OVERSAMPLING * _SMALLER))
+
+    def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font]]:
+        """Yield the parts of an expression's text, each with the font in which it is drawn, from
+        left to right."""
+        end = 0
+        for exponent in _EXPONENT.finditer(text):
+            yield text[end : exponent.start()], self._font
+            yield exponent[1], self._small
+            end = exponent.end()
+        yield text[end:], self._font
+
+    @lru_cache(maxsize=4096)  # noqa: B019  # fonts live as long as the process
+    def size(self, text: str) -> tuple[int, int]:
+        """Return width and height of an expression in pixels."""
+        width = sum(
+            piece_font.get_rect(piece).w for piece, piece_font in self._pieces(text) if piece
+        )
+        return -(-width // OVERSAMPLING), -(-self._font.get_rect(text or " ").h // OVERSAMPLING)
+
+    @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer texts, and most stay the same
+    def render(self, text: str, color: str) -> pygame.Surface:
+        """Return an image of an expression's text in a colour. The image is cached: callers must
+        not change it."""
+        size = self.size(text)
+        if not min(size):
+            return pygame.Surface(size, pygame.SRCALPHA)
+        large = pygame.Surface((size[0] * OVERSAMPLING, size[1] * OVERSAMPLING), pygame.SRCALPHA)
+        large.fill((*pygame.Color(color)[:3], 0))  # as in `LineFont.render`
+        x = 0
+        for piece, piece_font in self._pieces(text):
+            if piece:
+                sprites.blit_text(large, (x, 0), piece_font, piece, color)
+                x += piece_font.get_rect(piece).w
+        return pygame.transform.smoothscale(large, size)
+
+
+def formula_font(line: int) -> LineFont:
+    """Return the font of expressions for lines of a height in pixels."""
+    return sprites.cached_font(FormulaFont, line)
+
+
+NOTCH_LINES = 3  # lines that one notch of the wheel scrolls
+
+
+class RuleResult(NamedTuple):
+    """Result of applying a rule to a node.
+
+    Attributes:
+        text: resulting expression; the error message if the rule fails.
+        reward: reward of the move.
+        reason: system that gives the reward, or text on how the episode ends.
+    """
+
+    text: str
+    reward: float
+    reason: str
+
+
+class TreeInspector:
+    """Panel with the selected node, and the result and reward of each of its rules.
+
+    Args:
+        game: session with `scenario` and `row()`.
+        theme: colours of the panel.
+        cursor: cursor on the selected node.
+    """
+
+    title = "Inspector"
+
+    def __init__(self, game: Any, theme: Theme, cursor: TreeCursor) -> None:
+        self._game, self._theme, self._cursor = game, theme, cursor
+        self._scenario: Any = None
+        self._world: Any = None
+        self._results: dict[tuple[int, int], RuleResult] = {}
+        self._scrolled = 0
+        self._page = 1  # lines
+
+    def begin(self) -> None:
+        """Clear the cached results, because the expression has changed."""
+        self._results = {}
+
+    def rule_result(self, rule: int, node: int) -> RuleResult:
+        """Return the result of applying a rule to a node, both given by number. Results are
+        cached."""
+        if (rule, node) not in self._results:
+            self._results[rule, node] = self._apply_to_copy(rule, node)
+        return self._results[rule, node]
+
+    def _apply_to_copy(self, rule: int, node: int) -> RuleResult:
+        """Apply a rule to a node, both given by number, on a copy of the world; return the
+        result."""
+        if self._scenario is not self._game.scenario:
+            self._scenario = self._game.scenario
+            self._world = self._scenario.make_world()
+        world = self._world
+        try:
+            world.restore(self._game.row())
+            world.step((rule, node))
+            reason = world.ending or world.decided_by.replace("_", " ")
+            return RuleResult(world.state.agent.problem, float(world.reward), reason)
+        except (Exception, Stopped) as error:  # a user-defined rule may raise anything
+            return RuleResult(str(make_rule_error(error)), 0.0, "")
+
+    def rows(self, line: int, width: int) -> list[tuple[str, str, int]]:
+        """Return (theme colour, text, indent) of each line of the panel, wrapped to `width` pixels.
+        `line` is the height of a line of text in pixels."""
+        frame, chosen = self._cursor.frame, self._cursor.chosen
+        whole = frame.text[slice(*chosen.whole)]
+        rows = [("text", f"{chosen.kind} {chosen.text}", 0)]
+        if whole != chosen.text:
+            rows += [("muted", text, 0) for text in wrap_text(whole, line, width)]
+        rows.append(("text", "", 0))
+        if frame.outcome or not chosen.rules:
+            return [*rows, ("muted", "No rule applies here", 0)]
+        for rule in chosen.rules:
+            result = self.rule_result(rule, chosen.x)
+            rows.append(("accent", f"{rule + 1} {frame.rules[rule]}", 0))
+            rows += [("text", text, 1) for text in wrap_text(result.text, line, width - line)]
+            rows.append(("muted", f"{format_reward(result.reward)} {result.reason}".strip(), 1))
+        return rows
+
+    def draw(self, surface: pygame.Surface, rect: pygame.Rect, line: int) -> None:
+        """Draw the inspector panel into `rect`. `line` is the height of a line of text in
+        pixels."""
+        theme, inner = self._theme, rect.inflate(-line, -line)
+        with clipped(surface, rect):
+            surface.blit(sprites.rounded_rect(rect.size, line // 2, theme.card), rect)
+            if min(inner.size) < line:
+                return
+            rows = self.rows(line, inner.w)
+            self._page = inner.h // line
+            self._scrolled = max(0, min(self._scrolled, len(rows) - self._page))
+            page = rows[self._scrolled : self._scrolled + self._page]
+            for number, (ink, text, level) in enumerate(page):
+                slot = pygame.Rect(inner.x + level * line, inner.y + number * line, 0, line)
+                slot.w = inner.right - slot.x
+                draw_text_line(surface, slot, text, line, getattr(theme, ink), letters=formula_font)
+
+    def event(self, event: pygame.event.Event) -> bool:
+        """Handle a mouse event; return True if the panel has changed."""
+        return event.type == pygame.MOUSEWHEEL and self._scroll(-NOTCH_LINES * event.y)
+
+    def command(self, name: str) -> bool:
+        """Run a command of the group `inspector`; return True if the panel has changed."""
+        half_pages = {"scroll_down": self._page // 2, "scroll_up": -self._page // 2}
+        return name in half_pages and self._scroll(half_pages[name])
+
+    def _scroll(self, lines: int) -> bool:
+        """Scroll by some lines and return True."""
+        self._scrolled = max(0, self._scrolled + lines)
+        return True

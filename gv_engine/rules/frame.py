@@ -1,0 +1,250 @@
+"""Contents of one picture of a grid or an expression, independent of any drawing library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.rules.geometry import RIGHT, Area, rotate, step_x, step_y
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
+
+VIEWS = ("both", "state", "observation", "explored")
+"""Views of a frame: state beside observation, state alone, observation alone, explored cells."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Scene:
+    """Part of a frame that all domains share: last action, rewards, outcome and texts."""
+
+    action: str = ""
+    """Last action, such as MOVE_FORWARD or `Commutative Swap at 3`; "" after a reset."""
+    reward: float = 0.0
+    """Reward of the last step."""
+    terms: Mapping[str, float] = field(default_factory=dict)
+    """Reward of the last step by reward function."""
+    total: float = 0.0
+    """Return: sum of the rewards of the episode so far."""
+    steps: int = 0
+    """Number of steps of the episode so far."""
+    max_steps: int | None = None
+    """Step limit of an episode, None for no limit."""
+    mission: str = ""
+    """Task of the agent as text; "" for none."""
+    outcome: str = ""
+    """"", `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`."""
+    success: bool = False
+    """True if the episode ended in success."""
+    ending: str = ""
+    """Sentence for the player on how the episode ended; "" while it goes on."""
+    message: str = ""
+    """Note for the player."""
+
+    @property
+    def is_loss_highlighted(self) -> bool:
+        """True if a negative reward is shown in the colour of a mistake."""
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class Frame(Scene):
+    """Contents of one picture of a grid world, as arrays and plain values."""
+
+    domain: ClassVar[str] = "grid"
+
+    title: str
+    grid: NDArray[np.uint8]
+    """(H, W, 3) uint8 type, state and colour of every cell."""
+    agent: tuple[int, int, int]
+    """(y, x, facing), with 0 up, 1 down, 2 left, 3 right."""
+    item: tuple[int, int, int]
+    """Type, state and colour of the held object; type 0 for none."""
+    seen: NDArray[np.bool_]
+    """(H, W) mask of the cells of the grid that the agent sees now."""
+    observation: NDArray[np.uint8]
+    """(h, w, 3) uint8 like `grid`; type 1, Hidden, for cells that are not seen."""
+    observer: tuple[int, int]
+    """(y, x) of the agent in the observation, looking up; outside of it, no agent is drawn."""
+    beneath: NDArray[np.uint8] | None = None
+    """(H, W, 3) uint8 objects on the ground layer of every cell; None if the scenario has none."""
+    types: ObjectTypes = OBJECT_TYPES
+    """Object types by index."""
+    color: int = 0
+    """Colour of the agent in a scenario with several agents."""
+    explored: NDArray[np.uint8] | None = None
+    """(H, W, 6) uint8 type, state and colour of every cell and of its ground, as the agent last saw
+    them; type 1, Hidden, where it never looked. None if this is not recorded."""
+
+    def limit_to_explored(self) -> Frame:
+        """Return a copy of the frame in which cells out of the agent's sight show what the agent
+        last saw there."""
+        if self.explored is None:
+            return self
+        grid = np.where(self.seen[..., None], self.grid, self.explored[..., :3])
+        beneath = None if self.beneath is None else self.explored[..., 3:]
+        return replace(self, grid=grid, beneath=beneath)
+
+    def find_differences(self, other: Frame) -> list[tuple[int, int]]:
+        """Return (y, x) of the cells in which this frame and `other` differ in content or agent; []
+        if their grids have different shapes."""
+        if self.grid.shape != other.grid.shape:
+            return []
+        differs = (self.grid != other.grid).any(-1)
+        if self.beneath is not None and other.beneath is not None:
+            differs |= (self.beneath != other.beneath).any(-1)
+        if self.agent != other.agent:
+            for y, x, _ in (self.agent, other.agent):
+                differs[y, x] = True
+        return [(int(y), int(x)) for y, x in np.argwhere(differs)]
+
+    @property
+    def visible_ground(self) -> NDArray[np.uint8] | None:
+        """(h, w, 3) array of the ground objects in the observed cells, turned to the agent's view;
+        type 0 for cells out of sight. None if the level has no ground objects."""
+        if self.beneath is None:
+            return None
+        ground = np.zeros_like(self.observation)
+        for i, j in np.ndindex(ground.shape[:2]):
+            cell = self.to_grid_cell(i, j)
+            if cell and self.seen[cell]:
+                ground[i, j] = self.beneath[cell]
+        self.types.turn_to_view(ground, self.agent[2])
+        return ground
+
+    def to_view_cell(self, y: int, x: int) -> tuple[int, int] | None:
+        """Return (row, column) of the observation that shows the grid cell (y, x); None if it shows
+        no such cell."""
+        facing = self.agent[2]
+        aside = rotate(facing, RIGHT)
+        dy, dx = y - self.agent[0], x - self.agent[1]
+        i = self.observer[0] - dy * step_y(facing) - dx * step_x(facing)
+        j = self.observer[1] + dy * step_y(aside) + dx * step_x(aside)
+        height, width = self.observation.shape[:2]
+        return (i, j) if 0 <= i < height and 0 <= j < width else None
+
+    def to_grid_cell(self, i: int, j: int) -> tuple[int, int] | None:
+        """Return (y, x) of the grid cell that is shown in row `i`, column `j` of the observation;
+        None outside of the grid."""
+        facing = self.agent[2]
+        aside = rotate(facing, RIGHT)
+        ahead, right = self.observer[0] - i, j - self.observer[1]
+        y = self.agent[0] + ahead * step_y(facing) + right * step_y(aside)
+        x = self.agent[1] + ahead * step_x(facing) + right * step_x(aside)
+        height, width = self.grid.shape[:2]
+        return (y, x) if 0 <= y < height and 0 <= x < width else None
+
+
+@dataclass(frozen=True, eq=False)
+class Canvas:
+    """Argument of rendering systems: the view, texts and numbers that the world itself does not
+    hold."""
+
+    show: Callable[[Frame], None]
+    """Function that takes the finished frame and shows it in a window, an array or a text."""
+    title: str
+    area: Area
+    """Observation area."""
+    observation: NDArray[np.uint8]
+    """(h, w, 3) last observation of the agent."""
+    terms: Mapping[str, float]
+    max_steps: int | None
+    mission: str
+    ending: str
+    message: str
+    types: ObjectTypes
+    """Object types of the scenario."""
+    agent: int = 1
+    """Number of the agent whose view is shown."""
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """One node of an expression tree with its position in the drawing; no two nodes share a
+    column."""
+
+    identity: int
+    """Number that a node keeps across rewrites, so that it can move smoothly between pictures."""
+    kind: str
+    """`constant`, `variable` or `operator`."""
+    text: str
+    """Label of the node: a number, a letter or a sign."""
+    x: int
+    """Index in in-order traversal (left operand, node, right operand), from 0. Actions use it."""
+    y: int
+    """Depth of the node in the tree, 0 for the root."""
+    parent: int
+    """`x` of the parent node; -1 for the root."""
+    changed: bool
+    """True if the last move changed or created the node."""
+    rules: tuple[int, ...]
+    """Indices of the rules that apply to the node."""
+    span: tuple[int, int]
+    """Start and end of the node's own characters in the written expression; none for the sign in
+    4x."""
+    whole: tuple[int, int]
+    """Start and end of the characters of the node's whole subtree."""
+
+
+@dataclass(frozen=True)
+class RewriteRecord:
+    """One entry of the history of moves: an expression, and the rule and node that led to it."""
+
+    text: str
+    rule: str
+    """Name of the rule; "" for the start."""
+    node: int
+    """Index of the node; -1 for the start."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExpressionFrame(Scene):
+    """Contents of one picture of an expression, as plain values."""
+
+    domain: ClassVar[str] = "algebra"
+
+    title: str
+    text: str
+    """Written expression."""
+    nodes: tuple[TreeNode, ...]
+    """Nodes of the tree in in-order traversal, so that `nodes[i].x == i`."""
+    rules: tuple[str, ...]
+    """Names of the rules by index."""
+    codes: tuple[str, ...]
+    """Two-letter codes of the rules."""
+    actions: tuple[str, ...]
+    """Prefix of each rule's actions, such as `commutative_swap`; a space and the node follow."""
+    history: tuple[RewriteRecord, ...]
+    """All expressions of the episode, the start first and the present one last."""
+    moves_remaining: int
+    max_moves: int
+
+    @property
+    def is_loss_highlighted(self) -> bool:
+        """True only after a lost episode: correct moves may cost reward, too, such as expanding
+        brackets."""
+        return self.outcome == "lose"
+
+    @property
+    def depth(self) -> int:
+        """Number of rows of nodes."""
+        return 1 + max(node.y for node in self.nodes)
+
+
+def expression_to_text(frame: ExpressionFrame) -> str:
+    """Return the expression tree of `frame` as text, followed by the written expression and a line
+    about the last step."""
+    starts, width = [], 0
+    for node in frame.nodes:
+        starts.append(width)
+        width += len(node.text) + 1
+    rows = [[" "] * width for _ in range(frame.depth)]
+    for node, start in zip(frame.nodes, starts, strict=True):
+        rows[node.y][start : start + len(node.text)] = node.text
+    last = f"{frame.action}: {frame.reward:+g}, " if frame.action else ""
+    line = f"{last}return {frame.total:+g}, {frame.moves_remaining} moves left"
+    if frame.outcome:
+        line += f", {frame.outcome}"
+    return "\n".join([*("".join(row).rstrip() for row in rows), frame.text, line])
