@@ -3,7 +3,7 @@ row.
 
 An appearance is a uint32 with type, state, colour and an opaque bit, see `Layout.looks_dtype`.
 Importing this module registers the writes with Numba. Writes also update the cell lists and
-distances of `list_methods`.
+distances of `spawn_remove`.
 """
 
 from __future__ import annotations

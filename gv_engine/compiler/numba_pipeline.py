@@ -454,7 +454,7 @@ environment._rebuild_env = _rebuild_env
 
 def jit_cached(function: FunctionType, *options: Any) -> Any:
     """Return the Numba-compiled version of `function`. On its first call it is loaded from the
-    cache folder named `key`, or compiled.
+    disk cache, or compiled.
 
     Args, Raises: as for `CompiledFunctionCache`.
     """

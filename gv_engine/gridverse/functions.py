@@ -147,7 +147,10 @@ def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
             raise refuse(f"it takes {parameter.name!r} too, which no caller passes")
         if parameter.name == "rng" and parameter.default is parameter.empty:
             raise refuse("'rng' needs the default None")
-    hints = system.read_type_hints(system.unwrap_partials(function))
+    try:
+        hints = system.read_type_hints(system.unwrap_partials(function))
+    except TypeError:  # no plain function
+        hints = {}
     if phase is Phase.TRANSITION and hints.get("return", Any) not in (Any, None, type(None)):
         raise refuse("it says that it returns something, and transitions edit the state instead")
     return tuple(

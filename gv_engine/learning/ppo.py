@@ -622,6 +622,14 @@ def make_training_env(scenario: Any, settings: Hyperparameters, **options: Any) 
     further arguments of its constructor."""
     grid = resolve_grid_scenario(scenario, None)
     env_class = EachAgentVectorEnv if grid.layout.agents > 1 else GridVectorEnv
-    options |= {"observation_representation": "cells", "autoreset_mode": "SameStep", "copy": False}
-    options |= {"episode_statistics": True, "reward_dtype": "float32"}
-    return env_class(grid, settings.num_envs, num_threads=settings.num_env_threads, **options)
+    return env_class(
+        grid,
+        settings.num_envs,
+        num_threads=settings.num_env_threads,
+        observation_representation="cells",
+        autoreset_mode="SameStep",
+        copy=False,
+        episode_statistics=True,
+        reward_dtype="float32",
+        **options,
+    )

@@ -278,12 +278,16 @@ class EpisodeFolder:
         already; count them at the end, in `rollout.json`."""
         steps, number = self.steps + len(rows["action"]), self.episodes + len(rows["episode_seed"])
         rows = {**rows, "episode_start": rows["episode_start"] + self.steps}
-        for name, array in self._step_arrays.items():
-            array.write(self.steps, rows[name])
-            array.set_count(steps)
-        for name, array in self._episode_arrays.items():
-            array.write(self.episodes, rows[name])
-            array.set_count(number)
+        groups = (
+            (self._step_arrays, self.steps, steps),
+            (self._episode_arrays, self.episodes, number),
+        )
+        for arrays, start, _ in groups:
+            for name, array in arrays.items():
+                array.write(start, rows[name])
+        for arrays, _, end in groups:  # after all rows, so that a failed write leaves equal counts
+            for array in arrays.values():
+                array.set_count(end)
         self.steps, self.episodes = steps, number
         self._write_listing(complete=False)
 

@@ -349,11 +349,15 @@ def _read_parameters(
 
 
 def read_type_hints(function: Any) -> dict[str, Any]:
-    """Return the type hints of a function by parameter; an empty dictionary if they cannot be
-    resolved."""
+    """Return the type hints of a function by parameter; an empty dictionary if a name in them is
+    unknown.
+
+    Raises:
+        TypeError: a hint is no type, or `function` is no plain function.
+    """
     try:
         return get_type_hints(function, include_extras=True)
-    except (NameError, TypeError):  # a name that only type checkers import, or no plain function
+    except NameError:  # a name that only type checkers import
         return {}
 
 

@@ -404,7 +404,7 @@ _MAX_STEPS = int(np.iinfo(np.int32).max) - 1
 _Bounds = Iterator[tuple[str, Any, Any, Any]]
 _Mask = NDArray[np.bool_]
 _Errors = Iterator[tuple[_Mask, str]]
-"""(n, E) mask of wrong entities, and a template of the problem for `_format_problem`."""
+"""Pairs of an (n, E) mask of wrong entities and a template of the problem for `_format_problem`."""
 
 
 def require_layout(layout: Layout, rows: NDArray[Any]) -> None:

@@ -166,8 +166,8 @@ class DomainPlugin(Protocol):
         """
 
     def iter_frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
-        """Yield the frames (states to be drawn) of one episode that a policy plays: the first one,
-        and one after each step.
+        """Load a policy, and return an iterator of the frames (states to be drawn) of one episode
+        that it plays: the first one, and one after each step.
 
         Args:
             scenario: the scenario; the episode is number 0 of `gv_engine.rollout.rollout` with this

@@ -241,8 +241,8 @@ def hard_timeout(limit: float, message: str) -> Iterator[None]:
     """
     timer = threading.Timer(min(limit, threading.TIMEOUT_MAX), _exit, [message])
     timer.daemon = True
-    timer.start()
     try:
+        timer.start()  # a Ctrl-C can interrupt it, and must cancel it
         yield
     finally:
         timer.cancel()

@@ -265,7 +265,7 @@ class Backend:
         self.set_generators(worlds, rows["rng"])  # showing may have used the generators
         done = rows["done"][..., 1:] != 0
         over, cut = (rows[name][..., None] != 0 for name in ("terminated", "truncated"))
-        ended[worlds] = done  # as `write_outputs` of `world.autoreset`
+        ended[worlds] = done  # as `write_outputs` of `world.simulation`
         limited[worlds] = (cut & over) | (~done & (cut | over))
         success[worlds] = rows["success"][..., 1:]
 

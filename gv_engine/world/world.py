@@ -544,9 +544,7 @@ class ObjectWorld(Verbs, World):
     def fork(self) -> ObjectWorld:
         """Return an independent copy of the world, which has the same state and, for the same
         actions, the same future."""
-        other = ObjectWorld(self.layout)
-        other.restore(self.snapshot())
-        return other
+        return _rebuild_world(self.layout, self.snapshot())
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ObjectWorld:
         """Return an independent copy, see `fork`."""
@@ -579,7 +577,7 @@ def _name_value_in_errors(place: str) -> Iterator[None]:
 
 
 def _rebuild_world(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
-    """Return a world made from the layout and the record (row) that were pickled."""
+    """Return a world made from a layout and a record (row) of its state."""
     world = ObjectWorld(layout)
     world.restore(row)
     return world

@@ -479,6 +479,27 @@ def test_a_link_in_place_of_the_listing_is_not_followed(tmp_path: Path):
     assert outside.read_text() == ""
 
 
+def test_a_failed_write_leaves_arrays_of_equal_lengths(tmp_path: Path, monkeypatch: Any):
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    folder, policy = EpisodeFolder(tmp_path / "out", env, {}), load_policy("random", 1, 3)
+    first, second = rollout(env, policy, 2, 0, True)
+    folder.extend(episode_rows([first]))
+    write, left = GrowingArray.write, [None] * 3
+
+    def fail(array: GrowingArray, *arguments: Any) -> None:
+        if not left:
+            raise OSError("full")
+        left.pop()
+        write(array, *arguments)
+
+    monkeypatch.setattr(GrowingArray, "write", fail)
+    with pytest.raises(OSError, match="full"):
+        folder.extend(episode_rows([second]))
+    steps = {len(np.load(tmp_path / "out" / f"{name}.npy")) for name in ("grid", "item", "action")}
+    folder.remove()
+    assert steps == {first.length}
+
+
 def test_bounds_of_a_number_are_its_least_and_greatest_values():
     assert episode_folder._space_bounds(Discrete(4, start=2)) == {"low": 2, "high": 5}
 

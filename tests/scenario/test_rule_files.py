@@ -12,7 +12,7 @@ from components.objects import EXIT, built_in_types
 from gv_engine.rules.component import column_name
 from gv_engine.rules.errors import RuleError, ScenarioError
 from gv_engine.rules.geometry import MOVE_FORWARD, TURN_LEFT
-from gv_engine.rules.system import REWARD, TRANSITION
+from gv_engine.rules.system import REWARD, TRANSITION, system
 from gv_engine.scenario.rule_modules import _explain_path
 from gv_engine.scenario.scenario import Scenario
 from tests.scenario.reading import RULES as BUILT_IN
@@ -409,3 +409,12 @@ def test_scenarios_and_worlds_reach_other_processes(folder):
 def test_a_file_is_named_from_the_folder_on(tmp_path, source):
     assert _explain_path(tmp_path, source).startswith("files are named from the scenario's folder")
     assert _explain_path(tmp_path, "./rules.py") == _explain_path(tmp_path, "a/rules.py") == ""
+
+
+def test_a_hint_that_is_no_type_is_an_error():
+    def rule(w, each):
+        """Do nothing."""
+
+    rule.__annotations__["each"] = "int | 'x'"
+    with pytest.raises(TypeError, match="unsupported operand"):
+        system(TRANSITION)(rule)

@@ -127,18 +127,23 @@ def compile_scenario(scenario: AlgebraScenario) -> str:
 def iter_frames(
     scenario: AlgebraScenario, policy: str, seed: int, steps: int
 ) -> Iterator[ExpressionFrame]:
-    """Yield the frames (pictures to be drawn) of one episode that a policy, given by name, plays
-    for at most `steps` steps."""
+    """Load a policy by name, and return an iterator of the frames (pictures to be drawn) of one
+    episode that it plays for at most `steps` steps."""
     player = load_policy(policy, 1, ExpressionEnv(scenario).num_actions, scenario=scenario)
     player.begin([0], seed, [0])
     episode = AlgebraEpisode(scenario)
     episode.reset(seed)
-    yield episode.frame("")
-    for _ in range(steps):
-        if episode.outcome:
-            return
-        episode.world.step(int(player.act(*episode.observe())[0]))
+
+    def play() -> Iterator[ExpressionFrame]:
+        """Yield the frames of the episode."""
         yield episode.frame("")
+        for _ in range(steps):
+            if episode.outcome:
+                return
+            episode.world.step(int(player.act(*episode.observe())[0]))
+            yield episode.frame("")
+
+    return play()
 
 
 def describe_size(scenario: AlgebraScenario) -> str:

@@ -101,8 +101,8 @@ def compile_scenario(scenario: Scenario) -> str:
 
 
 def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
-    """Yield the frames (pictures to be drawn) of one episode that a policy, given by name, plays
-    for at most `steps` steps; for several agents `policy` may name one for each."""
+    """Load a policy by name, for several agents one for each, and return an iterator of the frames
+    (pictures to be drawn) of one episode that it plays for at most `steps` steps."""
     episode, is_alone = GridEpisode(scenario), scenario.layout.agents == 1
     texts = {"": policy} if is_alone else policies_by_agent(policy, scenario.sharing)
     count = len(scenario.actions)
@@ -112,16 +112,21 @@ def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Itera
     else:
         episode.partners = players
     episode.reset(seed)
-    yield episode.frame("")
-    for _ in range(steps):
-        if episode.outcome:
-            return
-        if is_alone:
-            action = episode.actions[int(players[""].act(*episode.observe())[0])]
-        else:
-            action = episode.joint_action(episode.wait)
-        episode.step(action)
+
+    def play() -> Iterator[Frame]:
+        """Yield the frames of the episode."""
         yield episode.frame("")
+        for _ in range(steps):
+            if episode.outcome:
+                return
+            if is_alone:
+                action = episode.actions[int(players[""].act(*episode.observe())[0])]
+            else:
+                action = episode.joint_action(episode.wait)
+            episode.step(action)
+            yield episode.frame("")
+
+    return play()
 
 
 def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:
