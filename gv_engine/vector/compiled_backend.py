@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from copy import deepcopy
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,11 +88,20 @@ class CompiledBatch(Backend):
         derived_rows: (N,) records of `scenario.layout.looks_dtype`: the rows with their derived
             fields.
         looks: (N, H + 1, W + 1) uint32 look of each cell.
-        programs: programs of the members, loaded or compiled by `prepare`.
+        programs: different programs of the members, loaded or compiled by `prepare`.
     """
 
     world = "compiled"
     uses_compiled_code = True
+    _member_programs: tuple[Program, ...] = ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return a copy that runs the same programs; looking them up again would take most of the
+        time of a copy."""
+        memo[id(self)] = copied = type(self).__new__(type(self))
+        copied._member_programs = self._member_programs
+        copied.__setstate__(deepcopy(self.__getstate__(), memo))
+        return copied
 
     def make_worlds(self, num_worlds: int) -> None:
         """Allocate the records of `num_worlds` worlds, and the arrays that the compiled programs
@@ -146,9 +156,13 @@ class CompiledBatch(Backend):
         )
         for number, member in enumerate(scenario.members):
             records = parameters.make_parameters(scenario, number, self.masks, self.checked)
-            slots = [scenario.reward_names.index(name) for name in member.reward_names]
-            elements = parameters.get_array_dtypes(arrays(member, records))
-            program = programs.get_program(member, slots, elements)
+            if number < len(copied := self._member_programs):
+                program = copied[number]
+            else:
+                slots = [scenario.reward_names.index(name) for name in member.reward_names]
+                elements = parameters.get_array_dtypes(arrays(member, records))
+                program = programs.get_program(member, slots, elements)
+                self._member_programs += (program,)
             tables.setdefault(program, (member, records))[1][number] = records[number]
         self.programs = tuple(tables)
         # each thread has its own views

@@ -96,6 +96,14 @@ def does(w, how, e, y, x):
         w.agent.holding[1 - w.capacity] = 0
         w.at[-1, -1] = 0
         w.steps += w.door.status[-1]
+    elif how == 33:
+        w.spawn(99)
+        for _ in range(w.capacity):
+            w.spawn(w.kind.value[2])
+    elif how == 34:
+        for _ in range(w.capacity):
+            w.spawn(w.kind.value[2])
+        w.spawn(99)
 
 
 @system(TRANSITION)
@@ -269,6 +277,17 @@ ERRORS = {
 def test_any_other_error_is_one_of_its_world_too(folder, how):
     message = both_say(level(folder, stray={"how": how}))
     assert message == f"world 1: {place_of(folder, 'stray')}: {ERRORS[how]}"
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        (33, "w.spawn: an object type that is not in the scenario's state_space"),
+        (34, "the world is full: all of its entities are in use; raise `capacity` in the scenario"),
+    ],
+)
+def test_the_first_of_two_failed_spawns_is_reported(folder, how, message):
+    assert both_say(level(folder, stray={"how": how})) == f"world 1: {message}"
 
 
 @pytest.mark.parametrize("rule", ["masked", "remembered", "summed", "glance"])

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
-from tests.vector.turns import ALL, DIFFERS_OF, assert_as_fresh, begun, by_chance, go_on
+from gv_engine.rules.component import AGENT
+from tests.vector.turns import ALL, DIFFERS_OF, WORLDS, assert_as_fresh, begun, by_chance, go_on
 from tests.world.test_worlds import assert_same_run
 
 pytestmark = [pytest.mark.compiled, pytest.mark.sample("small")]
@@ -51,7 +52,7 @@ def meddle(w, agent):
     elif does == 5:
         w.take(e, "solid")
     elif does == 6 and w.door.has[e]:
-        w.door.status[e] = w.rng.integers(0, 3)
+        w.door.status[e - w.capacity * w.rng.integers(0, 2)] = w.rng.integers(0, 3)
     elif does == 7:
         w.kind.value[e] = (WALL, EXIT)[w.rng.integers(0, 2)]
     elif does == 8:
@@ -97,14 +98,15 @@ def compare(w, agent):
 )
 
 
-@pytest.fixture(scope="module", params=[[9, 11], [65, 70]], ids=["small", "large"])
+@pytest.fixture(scope="module", params=["small", "large"])
 def scenario(request, tmp_path_factory):
     """Levels in which anything may happen to what lists and ways are made of."""
     folder = tmp_path_factory.mktemp("rules")
     (folder / "rules.py").write_text(RULES)
+    large = {"max_shape": [65, 70]}
     return Scenario.load(
         {
-            "max_shape": request.param,
+            **(large if request.param == "large" else {"capacity": 110}),
             "reset_function": {"name": "keydoor", "shape": [7, 9]},
             "transition_functions": [
                 *("move_agent", "turn_agent", "pickndrop"),
@@ -120,6 +122,27 @@ def scenario(request, tmp_path_factory):
         },
         folder=folder,
     )
+
+
+def test_small_and_large_levels_are_what_they_are_called(scenario, request):
+    assert scenario.layout.is_large == (request.node.callspec.params["scenario"] == "large")
+
+
+def test_a_restored_first_object_is_found_by_what_it_gained(scenario):
+    batch = begun(scenario)
+    rows = batch.snapshot(ALL)
+    rows["telepod"]["has"][:, AGENT + 1] = 1
+    batch.restore(ALL, rows, trusted=True)
+    go_on(batch, 2)  # `compare` finds it
+
+
+def test_a_restored_last_object_is_cleared_by_a_reset(scenario):
+    batch = begun(scenario)
+    rows = batch.snapshot(ALL)
+    rows["alive"][:, -1] = 1
+    batch.restore(ALL, rows, trusted=True)
+    batch.reset(np.ones(WORLDS, np.bool_))
+    assert not batch.rows["alive"][:, -1].any()
 
 
 def test_whatever_a_rule_writes_reaches_lists_and_ways(scenario):

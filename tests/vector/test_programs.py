@@ -157,6 +157,15 @@ def test_numba_keeps_no_more_of_environments_that_are_made_again_and_forked(load
     assert counted() == counted()
 
 
+def test_a_fork_runs_the_programs_of_its_original(load, monkeypatch):
+    envs = GridVectorEnv(load("turn_agent"), 4, world="compiled")
+    envs.reset(seed=0)
+    monkeypatch.delattr("gv_engine.compiler.programs.get_program")  # takes most of a fork's time
+    fork = envs.fork()
+    for actions in ([4, 5, 4, 5], [5, 5, 4, 7]):
+        assert fork.step(actions)[0]["grid"].tolist() == envs.step(actions)[0]["grid"].tolist()
+
+
 LOAD = """
 import sys
 from gv_engine import GridEnv, Scenario
