@@ -62,7 +62,8 @@ def built_in_types() -> tuple[ObjectType, ...]:
 
 @cache
 def built_in_components() -> tuple[type, ...]:
-    """Return the components that every world has columns for: those of this package except Mission.
+    """Return the component classes of this package (except Mission), for which every world has
+    columns.
 
     Only worlds whose scenario has missions have the columns of Mission.
     """

@@ -26,14 +26,15 @@ def build_room(w: World, shape: Sequence[int]) -> None:
 
 
 def wall_line(size: int, count: int, number: int) -> int:
-    """Return the row or column of wall `number` when a side of this size is divided into `count`
+    """Return the row or column of wall `number` if a side with `size` cells is divided into `count`
     rooms."""
     # the steps of numpy.linspace, whose rounding counts
     return size - 1 if number == count else int(number * ((size - 1) / count))
 
 
 def build_rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
-    """Build (rows, columns) rooms, with one random opening in each wall between two rooms."""
+    """Set the grid to `shape` and build walls around (rows, columns) rooms, with one random opening
+    between any two neighbouring rooms."""
     height, width = shape[0], shape[1]
     rows, columns = layout[0], layout[1]
     w.set_shape(height, width)
@@ -60,8 +61,8 @@ def build_rooms(w: World, shape: Sequence[int], layout: Sequence[int]) -> None:
 def sample_rivers(
     w: World, first: int, second: int, count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the even rows or columns of `count` random rivers, at most `first` of one direction
-    and `second` of the other."""
+    """Sample `count` rivers (straight lines of obstacles) at even positions, at most `first`
+    horizontal and `second` vertical ones; return their rows and their columns."""
     rivers = np.arange(first + second)
     w.rng.shuffle(rivers)
     rivers = np.sort(rivers[:count])
@@ -71,8 +72,8 @@ def sample_rivers(
 def sample_bridges(
     w: World, rows: NDArray[np.int64], columns: NDArray[np.int64], last_row: int, last_column: int
 ) -> NDArray[np.int64]:
-    """Return (n, 2) cells (y, x), one in each river, along a random path from the first corner to
-    the last.
+    """Return (n, 2) cells (y, x) at which to open a crossing, one for each river, along a random
+    path from the top left to the bottom right.
 
     Args:
         rows, columns: rows and columns of the rivers.
@@ -98,7 +99,8 @@ def sample_bridges(
 
 
 def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
-    """Spawn an object of a type in a cell and return its entity; NOTHING for Floor.
+    """Spawn an object of type `kind` in a cell and return its entity; for Floor, do nothing and
+    return NOTHING.
 
     A colour other than NONE is only allowed for coloured types.
     """
@@ -112,7 +114,8 @@ def put(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
 
 
 def put_cells(w: World, cells: NDArray[np.int64]) -> None:
-    """Spawn objects from (H, W, 3) type, state and colour of each cell; Floor spawns none."""
+    """Spawn an object in every cell of the grid from `cells`, (H, W, 3) type, state and colour;
+    Floor spawns none."""
     for y in range(w.height):
         for x in range(w.width):
             if cells[y, x, 0] != FLOOR:
@@ -121,13 +124,13 @@ def put_cells(w: World, cells: NDArray[np.int64]) -> None:
 
 
 def put_agent(w: World, agent: int, y: int, x: int, facing: int) -> None:
-    """Put an agent into a cell and set its orientation; objects in the cell stay."""
+    """Put an agent into a cell and set its orientation `facing`; objects in the cell stay."""
     w.stand(agent, y, x)
     w.agent.facing[agent] = facing
 
 
 def next_agent(w: World) -> int:
-    """Return the first agent that has no cell yet, or the last agent if all have one."""
+    """Return the first agent that is not on the grid yet; the last agent if all are."""
     result = 0
     for agent in w.agents():
         if result == 0 or w.position.y[result] >= 0:
@@ -136,8 +139,8 @@ def next_agent(w: World) -> int:
 
 
 def set_random_target(w: World, agent: int, kinds: Sequence[int] | NDArray[np.int64]) -> int:
-    """Sample an object of these types on the grid, copy its type and colour into the agent's
-    mission, and return it.
+    """Sample an object of one of the types `kinds` on the grid, and write its type and colour into
+    the agent's mission; return the object.
 
     If there is none, the level fails.
     """
@@ -162,7 +165,7 @@ def set_random_target(w: World, agent: int, kinds: Sequence[int] | NDArray[np.in
 
 
 def floor_cells(w: World, excluded: int = -1) -> NDArray[np.int64]:
-    """Return numbers y * width + x of the cells without an object, row by row, except
+    """Return the cells without an object, as numbers y * width + x in row order, except the number
     `excluded`."""
     cells = np.empty(w.height * w.width, np.int64)
     count = 0
@@ -186,8 +189,8 @@ def random_floor_cell(w: World) -> tuple[int, int]:
 
 
 def random_free_of(w: World, cells: tuple[tuple[int, int], ...]) -> tuple[int, int]:
-    """Return a random free one of these cells (y, x); (-1, -1) if none is free, without using the
-    RNG."""
+    """Return a random free cell (y, x) among `cells`; (-1, -1), without using the RNG, if none is
+    free."""
     count = 0
     for y, x in cells:
         count += is_free(w, y, x)

@@ -47,8 +47,8 @@ def patrol(w: World, object_type: int) -> None:
 
 
 def find_nearest_agents(w: World, objects: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each object the agent with the shortest path to it; NOTHING if no path leads to
-    any.
+    """Return for each object the agent that is nearest by path length; NOTHING if no path leads to
+    an agent.
 
     Agents that are done do not count; of several equally near, the first one is taken.
     """
@@ -82,7 +82,8 @@ def chase(w: World, object_type: int) -> None:
 
 
 def move_closer(w: World, thing: int, steps: NDArray[np.int64]) -> None:
-    """Move an object in its last state one free cell closer to the cell where `steps` is 0.
+    """Move an object to the free neighbouring cell that is one step closer to the target of the
+    path lengths `steps`; objects that are not in their last state stay.
 
     Args:
         steps: (H, W) path length from each cell, as `w.steps_from` returns.
@@ -120,8 +121,8 @@ def spread(w: World, object_type: int, other_type: int = FLOOR, chance: float = 
 
 
 def can_enter_one_way(w: World, agent: int, action: int, object_type: int) -> bool:
-    """Return True if a MOVE action leads into an object of the type in the direction that it
-    faces."""
+    """Return True if the MOVE action leads into an object of this type in the object's own
+    direction, which is its state."""
     if action > MOVE_RIGHT:
         return False
     y, x = towards(w, agent, action)
@@ -131,14 +132,15 @@ def can_enter_one_way(w: World, agent: int, action: int, object_type: int) -> bo
 
 
 def can_enter_or_leave_one_way(w: World, agent: int, action: int, object_type: int) -> bool:
-    """Return True if a MOVE action leads into an object of the type in the direction that it faces,
-    or the agent is on one and moves."""
+    """Return True if the MOVE action leads into an object of this type in the object's own
+    direction, or the agent stands on one and moves off."""
     leaves = action <= MOVE_RIGHT and stands_on(w, agent, object_type)
     return leaves or can_enter_one_way(w, agent, action, object_type)
 
 
 def check_one_way(types: ObjectTypes, object_type: int, agents: int) -> str:
-    """Return an error message if there are several agents or the type has no orientations, else "".
+    """Return an error message if there are several agents, or if the states of the type are not
+    orientations; else "".
 
     A one-way cell that opens for one agent would be open for all of them.
     """

@@ -44,8 +44,8 @@ Things = tuple[Table, Table, Table, Table, Table]
 
 
 def resolve(w: World, value: int) -> int:
-    """Return a table value as a number: itself, or the sampled value that a negative one stands
-    for."""
+    """Return the value of a table entry: the entry itself, or, if it is negative (-1 - k), the
+    sampled value `w.drawn[k]`."""
     return value if value >= 0 else w.drawn[-1 - value]
 
 
@@ -87,7 +87,8 @@ def walled_room(w: World, shape: Sequence[int]) -> None:
 
 
 def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
-    """Return the map cell (y, x) of a world cell, for a map that may be rotated or mirrored."""
+    """Convert the world cell (y, x) to the cell of the map before it was rotated or mirrored by
+    `transform`."""
     height, width = w.height, w.width
     for _ in range(transform % 4):  # undo a quarter turn
         y, x = width - 1 - x, y
@@ -96,7 +97,8 @@ def to_map_cell(w: World, transform: int, y: int, x: int) -> tuple[int, int]:
 
 
 def to_world_direction(transform: int, direction: int) -> int:
-    """Return the world direction of a direction on a map that may be rotated or mirrored."""
+    """Convert a direction on the map to the direction in the world after the map was rotated or
+    mirrored by `transform`."""
     if transform >= 4 and direction in (LEFT, RIGHT):
         direction = rotate(direction, BACKWARD)
     quarters = transform % 4
@@ -105,7 +107,8 @@ def to_world_direction(transform: int, direction: int) -> int:
 
 
 def spawn_random(w: World, thing: int, things: Things, transform: int) -> int:
-    """Spawn one sampled object without a cell, then its sampled content, from the outside in.
+    """Spawn an object sampled from the options `thing` of the tables `things`, not yet on the grid,
+    with its sampled content.
 
     Returns the outermost entity, or NOTHING for Floor.
     """
@@ -130,7 +133,8 @@ def spawn_random(w: World, thing: int, things: Things, transform: int) -> int:
 
 
 def place_random(w: World, y: int, x: int, thing: int, things: Things, transform: int) -> None:
-    """Place one sampled object into a cell, and the agent on top if the object comes with one."""
+    """Place an object sampled from the options `thing` of the tables `things` into a cell; if they
+    come with the agent, put the agent on top."""
     _, _, facings, holds, _ = things
     entity = spawn_random(w, thing, things, transform)
     if entity != NOTHING:
@@ -145,8 +149,8 @@ def place_random(w: World, y: int, x: int, thing: int, things: Things, transform
 
 
 def build_map(w: World, transform: int, cells: Table, things: Things) -> None:
-    """Place the objects of a (height, width) map that may be rotated or mirrored, in the world's
-    row order."""
+    """Sample and place the objects of the map `cells`, (height, width) indices of random objects,
+    after rotating or mirroring it by `transform`."""
     for y in range(w.height):
         for x in range(w.width):
             map_y, map_x = to_map_cell(w, transform, y, x)
@@ -216,8 +220,8 @@ def ground_of_maps(
 
 
 def is_beside_any(w: World, y: int, x: int, kinds: Table) -> bool:
-    """Return True if an object of these types, or the agent if listed, is in a neighbouring
-    cell."""
+    """Return True if a neighbouring cell has an object of one of the types `kinds`, or the agent if
+    THE_AGENT is among them."""
     for near_y, near_x in neighbours(y, x):
         agent = w.agent_at(near_y, near_x) != NOTHING
         if (agent and THE_AGENT in kinds) or w.kind.value[w.at[near_y, near_x]] in kinds:
@@ -229,7 +233,8 @@ def is_beside_any(w: World, y: int, x: int, kinds: Table) -> bool:
 
 
 def is_in_region(y: int, x: int, boxes: Table, marks: Table, rooms: Table) -> bool:
-    """Return True if a map cell is in one of the boxes or one of the rooms `marks`."""
+    """Return True if the map cell (y, x) is in one of `boxes` (first and last row and column) or in
+    a room whose number is in `marks`; `rooms` are the room numbers by cell."""
     for box in boxes:
         if box[0] <= y <= box[1] and box[2] <= x <= box[3]:
             return True
@@ -239,7 +244,7 @@ def is_in_region(y: int, x: int, boxes: Table, marks: Table, rooms: Table) -> bo
 def find_free_cells(
     w: World, transform: int, boxes: Table, marks: Table, rooms: Table, apart: Table, agent: bool
 ) -> Table:
-    """Return numbers y * width + x of the free cells of a region, row by row.
+    """Return the free cells of a region as numbers y * width + x, in row order.
 
     A free cell has no object on either layer, no other agent, and no object of `apart` beside it.
 
@@ -337,7 +342,7 @@ def is_type_at(w: World, y: int, x: int, kind: int) -> bool:
 
 
 def all_reachable(w: World, things: Table, through: Table) -> bool:
-    """Return True if paths lead from the first of these types to all objects of the other types.
+    """Return True if paths lead from the first of the types `things` to all objects of the others.
 
     Args:
         things: type indices, THE_AGENT allowed; -1 for none.

@@ -24,7 +24,8 @@ from gv_engine.rules.world import Columns, World, verb
 
 
 def here(w: World, agent: int) -> int:
-    """Return the object in the agent's cell, else the object on the ground there, else NOTHING."""
+    """Return the object in the agent's cell; if there is none, the ground object there, or
+    NOTHING."""
     y, x = w.position.y[agent], w.position.x[agent]
     thing = w.at[y, x]
     return thing if thing != NOTHING else w.ground[y, x]
@@ -36,7 +37,8 @@ def here_with(w: World, agent: int, columns: Columns) -> int:
 
 
 def object_with_at(w: World, y: int, x: int, columns: Columns) -> int:
-    """Return the object with a component in a cell, on either layer, or NOTHING."""
+    """Return the object in a cell, or else its ground object, that has the component of `columns`;
+    NOTHING if neither has."""
     thing, below = w.at[y, x], w.ground[y, x]
     if columns.has[thing]:
         return thing
@@ -49,7 +51,7 @@ def beside(y: int, x: int, direction: int) -> tuple[int, int]:
 
 
 def neighbours(y: int, x: int) -> tuple[tuple[int, int], ...]:
-    """Return the four neighbouring cells, clockwise from the one above; they may be off the
+    """Return the four neighbouring cells (y, x), clockwise from the one above; they may be off the
     grid."""
     return beside(y, x, FORWARD), beside(y, x, RIGHT), beside(y, x, BACKWARD), beside(y, x, LEFT)
 
@@ -61,7 +63,8 @@ def ahead(w: World, agent: int) -> int:
 
 
 def towards(w: World, agent: int, direction: int) -> tuple[int, int]:
-    """Return the cell (y, x) next to the agent in a direction relative to its orientation."""
+    """Return the cell (y, x) next to the agent in `direction`, which is relative to the agent's
+    orientation."""
     absolute = rotate(w.agent.facing[agent], direction)
     return beside(w.position.y[agent], w.position.x[agent], absolute)
 
@@ -72,7 +75,7 @@ def is_free(w: World, y: int, x: int) -> bool:
 
 
 def all_with(w: World, columns: Columns) -> NDArray[np.int64]:
-    """Return the objects on the grid that have a component, row by row: `all_with(w,
+    """Return the objects on the grid that have a component, in row order: `all_with(w,
     w.telepod)`."""
     return w.having(columns)
 
@@ -88,7 +91,8 @@ def any_on_grid(w: World, object_type: int) -> bool:
 
 
 def first_with(w: World, columns: Columns) -> int:
-    """Return the first object on the grid, row by row, that has a component, or NOTHING."""
+    """Return the first object on the grid, in row order, that has the component of `columns`;
+    NOTHING if there is none."""
     objects = w.having(columns)
     return objects[0] if len(objects) > 0 else NOTHING
 
@@ -110,20 +114,20 @@ def can_enter(w: World, y: int, x: int) -> bool:
 
 
 def has_room(w: World, y: int, x: int) -> bool:
-    """Return True if an object can move into a cell: no object, nothing that blocks, and no agent
-    there."""
+    """Return True if an object can be moved into a cell: the cell has no object, no blocking ground
+    object and no agent."""
     return is_free(w, y, x) and can_enter(w, y, x) and w.agent_at(y, x) == NOTHING
 
 
 def is_at(w: World, y: int, x: int, object_type: int) -> bool:
-    """Return True if an object of a type is in a cell, on the type's layer."""
+    """Return True if a cell has an object of this type."""
     e = w.on_layer_of(object_type, y, x)
     return e != NOTHING and w.kind.value[e] == object_type
 
 
 def count_covered(w: World, agent: int, object_type: int, other_type: int) -> int:
-    """Return the number of objects of a type that share their cell with an object of another
-    type; the same for every `agent`."""
+    """Return the number of objects of `object_type` that share their cell with an object of
+    `other_type`; `agent` is not used."""
     count = 0
     for e in all_of(w, object_type):
         count += is_at(w, w.position.y[e], w.position.x[e], other_type)
@@ -131,8 +135,8 @@ def count_covered(w: World, agent: int, object_type: int, other_type: int) -> in
 
 
 def check_layers_differ(types: ObjectTypes, object_type: int, other_type: int) -> str:
-    """Return an error message if two types have the same layer and so never share a cell, else
-    ""."""
+    """Return an error message if objects of two types can never share a cell, because the types
+    have the same layer; else ""."""
     kinds = types[object_type], types[other_type]
     if kinds[0].layer != kinds[1].layer:
         return ""
@@ -154,7 +158,8 @@ def blocks_vision(w: World, entity: int) -> bool:
 
 @verb
 def walk_from(w: World, y: int, x: int, steps: NDArray[np.int64]) -> None:
-    """Write the path lengths from a cell to all others into `steps`, for `w.steps_from(y, x)`.
+    """Compute the length of the shortest path from cell (y, x) to every other cell by breadth-first
+    search, and write it into `steps`.
 
     Args:
         steps: (at least H, at least W) array to fill; -1 where no path leads.
@@ -177,15 +182,15 @@ def walk_from(w: World, y: int, x: int, steps: NDArray[np.int64]) -> None:
 
 
 def stands_on(w: World, agent: int, object_type: int) -> bool:
-    """Return True if the agent's cell has an object of a type on the type's layer; Floor matches an
-    empty cell."""
+    """Return True if the agent's cell has an object of this type; Floor matches a cell without an
+    object."""
     y, x = w.position.y[agent], w.position.x[agent]
     return w.kind.value[w.on_layer_of(object_type, y, x)] == object_type
 
 
 def matches_mission(w: World, agent: int, entity: int) -> bool:
-    """Return True if an object has the type and the colour that the agent's mission names; an unset
-    one matches all."""
+    """Return True if an object has the type and colour in the agent's mission; a type or colour
+    that is not set matches all."""
     kind = w.mission.kind[agent]
     color = w.mission.color[agent]
     return (
@@ -201,7 +206,7 @@ def holds_mission_target(w: World, agent: int) -> bool:
 
 
 def holds_wrong_object(w: World, agent: int) -> bool:
-    """Return True if the agent holds an object that its mission does not name."""
+    """Return True if the agent holds an object that does not match its mission."""
     held = w.agent.holding[agent]
     return held != NOTHING and not matches_mission(w, agent, held)
 
@@ -218,14 +223,14 @@ def matches_beacon(w: World, entity: int) -> bool:
 
 
 def hits_wall(w: World, agent: int) -> bool:
-    """Return True if the agent's move ends in a wall; for other actions, if the agent stands in
-    one."""
+    """Return True if the agent's current action moves it into a wall, or if the action is no move
+    and the agent stands in a wall."""
     return would_hit_wall(w, agent, w.action[agent])
 
 
 def would_hit_wall(w: World, agent: int, action: int) -> bool:
-    """Return True if this action would end in a wall; for actions that do not move, if the agent
-    stands in one."""
+    """Return True if `action` moves the agent into a wall, or if it is no move and the agent stands
+    in a wall."""
     y, x = w.position.y[agent], w.position.x[agent]
     if action <= MOVE_RIGHT:
         y, x = towards(w, agent, action)
@@ -235,7 +240,8 @@ def would_hit_wall(w: World, agent: int, action: int) -> bool:
 def distance_to(
     w: World, agent: int, object_type: int, distance_function: Callable[[int, int], float]
 ) -> float:
-    """Return `distance_function(dy, dx)` from the agent to the only object of a type.
+    """Return the distance from the agent to the only object of this type, computed by
+    `distance_function(dy, dx)`, such as `math.hypot`.
 
     The level fails unless there is exactly one such object.
     """

@@ -92,8 +92,8 @@ def compare_distances(was: float, now: float, reward_less: float, reward_more: f
 
 
 def shortest_path_length(w: World, agent: int, object_type: int) -> float:
-    """Return the steps of a shortest path between the agent and the only object of a type; infinity
-    if no path leads there.
+    """Return the length of the shortest path from the agent to the only object of this type;
+    infinity if there is no path.
 
     The level fails unless there is exactly one such object.
     """
@@ -121,8 +121,8 @@ def getting_closer_shortest_path(
 
 
 def door_ahead(w: World, agent: int, on_action: Action = Action.ACTUATE) -> tuple[int, int, bool]:
-    """Return the cell (y, x) of the door that the agent is about to actuate, and True if the door
-    is open; (-1, -1, False) for none."""
+    """Return (y, x, is open) of the door on which the agent's action acts; (-1, -1, False) if there
+    is none."""
     e = ahead(w, agent)
     if w.action[agent] != on_action or not w.door.has[e]:
         return -1, -1, False
@@ -232,7 +232,7 @@ def reduce_sum(w: World, agent: int, reward_functions: Sequence[float]) -> float
 
 
 def check_reduction(reward_functions: Sequence[float], reduction: Callable[..., float]) -> str:
-    """Return an error message for `max` or `min` of an empty list, else ""."""
+    """Return an error message if the reduction is `max` or `min` and the list is empty; else ""."""
     if reward_functions or reduction not in (max, min):
         return ""
     return f"there is no {reduction.__name__} of no reward_functions; list at least one"

@@ -123,7 +123,7 @@ def reduce_all(w: World, agent: int, terminating_functions: Sequence[bool]) -> b
 
 
 def check_reduction(terminating_functions: Sequence[bool], reduction: Callable[..., bool]) -> str:
-    """Return an error message for `max` or `min` of an empty list, else ""."""
+    """Return an error message if the reduction is `max` or `min` and the list is empty; else ""."""
     if terminating_functions or reduction not in (max, min):
         return ""
     return f"there is no {reduction.__name__} of no terminating_functions; list at least one"

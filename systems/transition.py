@@ -221,7 +221,8 @@ def can_switch(
     again: bool = True,
     on_action: Action = Action.ACTUATE,
 ) -> bool:
-    """Return True if an object of the type is ahead and has a next state."""
+    """Return True if the action acts on an object of this type ahead that has a next state; with
+    `again`, the first state follows the last."""
     thing = ahead(w, agent)
     if action != on_action or w.kind.value[thing] != object_type:
         return False
@@ -280,13 +281,15 @@ def hold_down(w: World, object_type: int) -> None:
 
 
 def cell_behind(w: World, agent: int, action: int) -> tuple[int, int]:
-    """Return the cell (y, x) behind the one that a MOVE action leads to."""
+    """Return the cell (y, x) two steps from the agent in the direction of a MOVE action: the one
+    behind the pushed object."""
     y, x = towards(w, agent, action)
     return 2 * y - w.position.y[agent], 2 * x - w.position.x[agent]
 
 
 def can_push(w: World, agent: int, action: int, object_type: int, other_type: int = FLOOR) -> bool:
-    """Return True if a MOVE action leads into an object of the type that has room behind it."""
+    """Return True if the MOVE action leads into an object of this type that can be pushed: the cell
+    behind it is free or has an object of `other_type` to receive it."""
     if action > MOVE_RIGHT:
         return False
     y, x = towards(w, agent, action)
@@ -297,7 +300,8 @@ def can_push(w: World, agent: int, action: int, object_type: int, other_type: in
 
 
 def find_receiver(w: World, y: int, x: int, object_type: int) -> int:
-    """Return the object of a type in a cell that a pushed object can go into, or NOTHING.
+    """Return the object of this type in a cell, if it can receive a pushed object, such as a hole
+    to be filled; else NOTHING.
 
     Such an object is not yet in its last state and has no other object on top.
     """

@@ -22,7 +22,7 @@ def fully_transparent(w: World, agent: int, view: View) -> None:
 
 
 def _check_agent_row(area: Area) -> str:
-    """Return an error message if the agent is not in the bottom row of the view, else ""."""
+    """Return an error message unless the agent is in the bottom row of the view `area`; else ""."""
     if area.ymax == 0 and area.xmin <= 0 <= area.xmax:
         return ""
     return f"found rows {area.ymin} to {area.ymax}: the agent must be in the bottom row, row 0"
@@ -41,8 +41,8 @@ def partially_occluded(w: World, agent: int, view: View) -> None:
 
 
 def spread_along_row(reached: int, clear: int) -> tuple[int, int]:
-    """Spread light along a row of bits to higher bits, through clear cells and into the first that
-    is not.
+    """Spread light in a row of bits towards higher bits: through clear cells, and into the first
+    cell that is not clear. Arguments are bit masks.
 
     Returns:
         Bits that are reached in this row, and bits that its clear cells reach in the next row.
@@ -55,15 +55,16 @@ def spread_along_row(reached: int, clear: int) -> tuple[int, int]:
 
 
 def _steps_to_border(start: int, size: int, step: float) -> float:
-    """Return the number of steps from a cell to beyond the first or last cell of its row or
-    column."""
+    """Return the number of steps of size `step` from cell `start` until the row or column of `size`
+    cells is left."""
     cells = size - start if step > 0 else start + 1
     return cells / abs(step) if step else math.inf
 
 
 @lru_cache(maxsize=16)
 def trace_rays(area: Area) -> NDArray[np.int32]:
-    """Return (rays, cells) numbers i * w + j of the cells along the rays from the agent's cell.
+    """Return (rays, cells) the indices i * w + j of the view's cells along each ray from the
+    agent's cell, padded with -1.
 
     There is one ray per corner of a cell, in order of direction; -1 stands behind the last cell.
 
@@ -94,7 +95,7 @@ def trace_rays(area: Area) -> NDArray[np.int32]:
 
 
 def count_crossings(area: Area) -> NDArray[np.integer]:
-    """Return (h * w,) the number of rays that cross each cell."""
+    """Return (h * w,) the number of rays that cross each cell of the view."""
     height, width = area.shape
     table = trace_rays(area)
     return np.bincount(table[table >= 0], minlength=height * width)
@@ -105,16 +106,16 @@ BEAM = 64
 
 
 def order_outward(area: Area) -> NDArray[np.uint16]:
-    """Return (h * w,) cell numbers ordered by distance from the agent's cell; rays only lead
-    outward."""
+    """Return (h * w,) the indices of the view's cells by distance from the agent; every ray crosses
+    cells in this order."""
     cells: NDArray[np.int64] = np.indices(area.shape).reshape(2, -1).T
     order: NDArray[np.int64] = np.abs(cells - area.observer).sum(axis=1).argsort(kind="stable")
     return order.astype(np.uint16)  # unsigned indices are faster in compiled code
 
 
 def pack_rays(area: Area) -> NDArray[np.uint64]:
-    """Return (words, h * w) bits of the rays that cross each cell, in the order of
-    `order_outward`."""
+    """Return (words, h * w) a bit mask of the rays that cross each cell, 64 rays per word; cells
+    are in the order of `order_outward`."""
     height, width = area.shape
     table = trace_rays(area)
     words = np.zeros((-(-len(table) // BEAM), height * width), np.uint64)
@@ -126,7 +127,8 @@ def pack_rays(area: Area) -> NDArray[np.uint64]:
 def cast_light(
     view: View, outward: NDArray[np.uint16], beams: NDArray[np.uint64]
 ) -> NDArray[np.int32]:
-    """Return (h * w,) the number of rays that carry light to each cell; opaque cells stop rays."""
+    """Return (h * w,) the number of rays that reach each cell of the view; opaque cells stop rays.
+    `outward` and `beams` are from `order_outward` and `pack_rays`."""
     lit, opaque = view.lit, flat_view(view.opaque)
     for number in range(len(beams)):
         beam = beams[number]

@@ -356,7 +356,8 @@ def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any
     lengths = np.array([len(e) for e in episodes])
 
     def steps(get: Any, first: int = 0) -> Any:
-        """Return the steps of all episodes in one array, each from step `first` on."""
+        """Return the arrays `get(episode)` of all episodes as one array, each cut to the length of
+        its episode, from index `first` on."""
         parts = zip(map(get, episodes), lengths.tolist(), strict=True)
         return np.concatenate([part[first : first + length] for part, length in parts])
 

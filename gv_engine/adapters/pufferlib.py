@@ -68,6 +68,8 @@ class GridPufferEnv(pufferlib.PufferEnv):
         seed: int = 0,
         **options: Any,
     ) -> None:
+        """Make the worlds and bind them to PufferLib's buffers; the class says what each argument
+        means."""
         check_no_own_options(self, options, _OWN_OPTIONS)
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
         self.scenario, level_rngs = limit_to_levels(loaded, levels, world)

@@ -37,6 +37,7 @@ class SB3VecEnv(VecEnv):
     """
 
     def __init__(self, scenario: ScenarioSource, num_envs: int = 1, **options: Any) -> None:
+        """Make the worlds and the spaces; the class says what each argument means."""
         own_options = {"autoreset_mode": "SameStep", "episode_statistics": True}
         self.worlds = make_adapter_env(self, scenario, num_envs, options, **own_options)
         self._start_time = time.perf_counter()

@@ -37,6 +37,7 @@ class TianshouVecEnv(BaseVectorEnv):
     def __init__(
         self, scenario: ScenarioSource, num_envs: int = 1, masks: bool = False, **options: Any
     ) -> None:
+        """Make the worlds; the class says what each argument means."""
         # no super().__init__(): it would make a worker for each world
         own_options = {"autoreset_mode": "Disabled", "action_masks": masks}
         self.worlds = make_adapter_env(self, scenario, num_envs, options, **own_options)

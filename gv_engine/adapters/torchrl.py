@@ -38,6 +38,8 @@ class TorchRLEnv(EnvBase):
     batch_locked = True
 
     def __init__(self, scenario: ScenarioSource, num_envs: int = 1, **options: Any) -> None:
+        """Make the worlds and the specs of observations, actions, rewards and end flags; the class
+        says what each argument means."""
         super().__init__(device=torch.device("cpu"), batch_size=torch.Size([num_envs]))
         self.worlds = make_adapter_env(self, scenario, num_envs, options, autoreset_mode="Disabled")
         self._success_key = "success" if self.worlds.scenario.tells_success else ""

@@ -108,7 +108,8 @@ def _draw_legend(names: Sequence[str]) -> Iterator[str]:
 
 
 def _draw_panel(number: int, panel: CurvePanel) -> Iterator[str]:
-    """Yield the SVG elements of one panel; `number` is its place, counted row by row."""
+    """Yield the SVG elements of one panel; `number` is its position in the image, counted row by
+    row."""
     row, column = divmod(number, _COLUMNS)
     x, y = column * _WIDTH + _LEFT, _HEAD + row * _HEIGHT + _TOP
     max_steps = max(steps for seeds in panel.lines for curve in seeds for steps, _ in curve)
@@ -234,7 +235,7 @@ class Comparison:
         """
         texts = ((escape_markdown(column.name), column.entry.about) for column in self.columns)
         yield "\n".join(f"- **{name}**: {escape_markdown(about)}" for name, about in texts)
-        yield from self._overall()
+        yield from self._overview()
         yield _LEGEND
         for group, title in _GROUPS.items():
             names = [name for name in all_scenarios() if _scenario_group(name) == group]
@@ -243,9 +244,10 @@ class Comparison:
             if self.panels(group):
                 yield f"![Success over steps of training]({images}/benchmark-{group}.svg)"
 
-    def _overall(self) -> Iterator[str]:
-        """Yield Markdown with the number of missing results, and a table of mean success over the
-        scenarios that all entries which cover them have finished."""
+    def _overview(self) -> Iterator[str]:
+        """Yield Markdown with the number of missing results, and a table of mean success: for each
+        set of scenarios that an entry covers, over those that all entries with this set have
+        finished."""
         expected = [(column, n) for column in self.columns for n in column.entry.scenario_names]
         num_parts = sum(len(column.successes(name)) for column, name in expected)
         if num_parts < SEEDS * len(expected):
@@ -274,8 +276,8 @@ class Comparison:
         return [c for c in self.columns if not {*names}.isdisjoint(c.entry.scenario_names)]
 
     def _group_by_columns(self, names: Sequence[str]) -> list[list[str]]:
-        """Group the scenarios `names`: those of a group have results from the same benchmark
-        entries, and so fit one table."""
+        """Return the scenarios `names` in groups, one for each table: those of a group belong to
+        the same benchmark entries."""
         lists: dict[tuple[int, ...], list[str]] = {}
         for name in names:
             key = tuple(name in column.entry.scenario_names for column in self.columns)
@@ -290,9 +292,9 @@ class Comparison:
         for column in columns:
             head += [f"{column.name} %", *(["greedy %"] if column.greedy else [])]
             head += ["steps", "seconds", "path"] if column.has_training else []
-        return head, [self._row(name, columns) for name in names]
+        return head, [self._make_row(name, columns) for name in names]
 
-    def _row(self, name: str, columns: Sequence[EntryColumn]) -> list[str]:
+    def _make_row(self, name: str, columns: Sequence[EntryColumn]) -> list[str]:
         """Return the row of a scenario in a table with these columns."""
         parts = [part for column in self.columns for part in column.parts.get(name, ())]
         held_out = not parts or any(part.held_out for part in parts)
@@ -308,7 +310,7 @@ class Comparison:
                 mean = interquartile_mean([rates]) if rates else None
                 row.append(_format_mean(mean) + seeds + mark)
             if column.has_training:
-                row += self._costs(name, column)
+                row += self._format_costs(name, column)
         return row
 
     def _shortest_length(self, name: str) -> str:
@@ -319,7 +321,7 @@ class Comparison:
         note = "" if len(lengths) == len(self.shortest[name]) else f" ({len(lengths)})"
         return f"{np.mean(lengths):.1f}{note}"
 
-    def _costs(self, name: str, column: EntryColumn) -> tuple[str, str, str]:
+    def _format_costs(self, name: str, column: EntryColumn) -> tuple[str, str, str]:
         """Return an entry's mean training steps, mean seconds and length ratio in the scenario
         `name`, as texts."""
         if not (parts := column.parts.get(name, [])):
@@ -352,7 +354,8 @@ class Comparison:
 
 
 def _scope_title(finished: int, scope: Sequence[str], columns: Sequence[EntryColumn]) -> str:
-    """Return words for the `finished` scenarios of the set `scope`, such as "all 50 scenarios"."""
+    """Return a column title for the `finished` scenarios of the set `scope`, such as "all 50
+    scenarios"."""
     some = f"{finished} of " if finished < len(scope) else ""
     if len(scope) == len(all_scenarios()):
         return f"{some}all {len(scope)} scenarios"
@@ -399,8 +402,8 @@ def escape_markdown(text: str) -> str:
 
 
 def write_page(page: Path, entries: Sequence[BenchmarkEntry]) -> None:
-    """Write tables of the entries' results between the marks of a Markdown page, and their learning
-    curves as SVG files into `images` beside the page. A missing page is created.
+    """Write tables of the entries' results between the marker lines of a Markdown page, and
+    learning curves as SVG files into `images` beside the page. A missing page is created.
 
     Raises:
         BenchmarkError: an entry is invalid, or the page has no marks.

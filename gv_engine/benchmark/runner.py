@@ -82,8 +82,8 @@ class PartRunner:
         return entry.EntryPart(scenario, seed, digest, **results)
 
     def _is_held_out(self, digest: str) -> bool:
-        """Return True unless the policy may have learned from test levels. `digest` is that of the
-        scenario.
+        """Return True unless the policy may have been trained on the test levels of the scenario
+        whose hash is `digest`.
 
         The `run.json` of a run folder tells; custom files count as held-out.
         """

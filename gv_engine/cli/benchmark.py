@@ -96,8 +96,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkEntry:
-    """Return the benchmark entry saved in the folder `path`, after a check that the options fit it,
-    or a new entry by the options, which is not saved yet.
+    """Return the benchmark entry saved in the folder `path`, after a check that the options fit the
+    entry; if there is none, return a new entry for the options, not saved yet.
 
     Raises:
         UsageError: the options differ from those of the entry, or another program made the entry.

@@ -75,8 +75,8 @@ def find_sources(source: str) -> list[str]:
 
 
 def _find_sources(source: str) -> tuple[bool, list[str]]:
-    """Return whether `source` names a pack of levels, and the names to load for it: its own, and
-    those of the variants (named versions) or levels in its file."""
+    """Return whether `source` is a pack of levels, and the names to check: those of the scenario
+    itself, and of the variants (named versions) or levels in its file."""
     if not (path_exists(Path(source)) or source in list_built_in_grids()):
         return False, [source]
     level = find_ref(source)
@@ -103,7 +103,7 @@ def find_compilable_sources(source: str) -> list[str]:
 
 def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: str) -> int:
     """Check one scenario, print its rules, facts and errors, and return the exit code; `source` is
-    its name for loading."""
+    the name from which it was loaded."""
     hooks, document = get_plugin(scenario), scenario.document
     if document.changes_from_base:
         rows = [(line,) for line in document.changes_from_base]

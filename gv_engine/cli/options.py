@@ -55,9 +55,9 @@ class CommandParser(argparse.ArgumentParser):
         group: argparse._ActionsContainer | None = None,
         **more: Any,
     ) -> None:
-        """Add an option with a value to the parser, or to its `group` of options: `usage` is as
-        `--seed S`, `parse` turns text into the value, `default` is the value without the option,
-        and `text` the help.
+        """Add an option with a value to the parser, or to its `group` of options. `usage` is as
+        `--seed S`, `parse` converts the text to the value, `text` is the help, and `more` goes to
+        argparse's `add_argument`.
 
         Args:
             usage: option and name of the value, as `--seed S`.
@@ -85,8 +85,8 @@ class CommandParser(argparse.ArgumentParser):
         (group or self).add_argument(name, help=text, action=action, **more)
 
     def add_scenario(self, default: str | None = None) -> None:
-        """Add the argument SCENARIO, which is required if `default` is None, and the options for
-        parameters and about Python."""
+        """Add the argument SCENARIO, which is required if `default` is None, and the options of
+        `add_consent` for its parameters and its Python."""
         more: dict[str, Any] = {"nargs": "?", "default": default} if default else {}
         shown = f" (default: {default})" if default else ""
         self.add_argument("scenario", metavar="SCENARIO", help=SCENARIO_HELP + shown, **more)
@@ -101,20 +101,20 @@ class CommandParser(argparse.ArgumentParser):
         """Add the option --set for parameters of the scenario, and the options --trust,
         --allow-module and --no-code, which say what Python the scenario may run."""
         text = "set a parameter of the scenario, as --set size=9; may be repeated"
-        self.add_option("--set NAME=VALUE", _setting, text, [], dest="settings", action="append")
+        self.add_option("--set NAME=VALUE", _as_pair, text, [], dest="settings", action="append")
         text = "A scenario that you name may run the Python files inside its folder, and no others."
         group = self.add_argument_group("Python", text)
         text = "allow the same for scenarios that a snapshot, a replay or a mixture refers to"
         self.add_flag("--trust", text, group)
         text = "allow scenarios to use this module and its submodules; may be repeated"
         more: dict[str, Any] = {"dest": "allow_modules", "action": "append"}
-        self.add_option("--allow-module NAME", _module_name, text, [], group, **more)
+        self.add_option("--allow-module NAME", _parse_module_name, text, [], group, **more)
         text = "run no Python, load only YAML"
         self.add_flag("--no-code", text, group, dest="code", action="store_false")
 
     def add_policy(self, default: str | None = "random", more: str = "") -> None:
-        """Add the option --policy. The help says that without it the player acts if `default` is
-        None; `more` is added to the list of values there."""
+        """Add the option --policy. `more` is added to the list of values in its help; if `default`
+        is None, the help says that the player acts without the option."""
         text = (
             "random: uniform over all actions; valid: uniform over actions that have an effect; "
             "the folder of a run of `gv-engine train`, with :greedy for its most likely action; or "
@@ -174,7 +174,7 @@ def add_command(
     return parser
 
 
-def _module_name(text: str) -> str:
+def _parse_module_name(text: str) -> str:
     """Return `text` if it is a dotted module name such as `caves.rules`; else raise an argparse
     error."""
     if not is_module_name(text):
@@ -184,9 +184,9 @@ def _module_name(text: str) -> str:
     return text
 
 
-def _setting(text: str) -> tuple[str, Any]:
-    """Return the parts of a setting `NAME=VALUE` as (name, parsed value); raise an argparse error
-    if `text` is none."""
+def _as_pair(text: str) -> tuple[str, Any]:
+    """Return (name, parsed value) of a setting `NAME=VALUE`; raise an argparse error for another
+    text."""
     name, equals, value = text.partition("=")
     if not (equals and name.isidentifier()) or name in Consent.__annotations__:
         raise argparse.ArgumentTypeError(f"found {text!r}, expected NAME=VALUE, as size=9")
@@ -223,7 +223,8 @@ def scenario_words(reference: Mapping[str, Any]) -> list[str]:
 
 def consent_words(options: argparse.Namespace, load: Callable[..., object]) -> list[str]:
     """Return the options --allow-module, --no-code and --trust as command-line words, to repeat a
-    command; --trust is there only if `load`, a function that loads the scenario, fails without.
+    command. --trust is included only if the function `load`, which loads the scenario, raises
+    TrustError without it.
 
     Args:
         options: options of the command.
@@ -299,7 +300,7 @@ def parse_at_most(most: int, parse: Callable[[str], int], text: str) -> int:
 
 
 def _parse_at_least(least: int, text: str) -> int:
-    """Return `text` as a whole number; raise an argparse error if it is none or less than
+    """Return `text` as a whole number; raise an argparse error for another text, or a number below
     `least`."""
     try:
         if (number := int(text)) >= least:
@@ -312,8 +313,8 @@ def _parse_at_least(least: int, text: str) -> int:
 
 
 def _parse_positive_float(most: float, expected: str, text: str) -> float:
-    """Return `text` as a number greater than 0 and at most `most`; raise an argparse error for
-    others, in which `expected` describes the number."""
+    """Return `text` as a number greater than 0 and at most `most`; raise an argparse error, in
+    which `expected` describes such a number, for another text."""
     try:
         value = float(text)
     except ValueError:

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         return watch_file(Path(options.scenario), options)
     # errors are printed before the window opens; the window asks whether to stop slow rules
     has_source = _has_source(options) or options.policy or options.race
-    with _naming_slow_rules():
+    with _make_slow_rule_watchdog():
         make_session = _session_factory(options) if has_source else None
     session: Session | None = None
     autoplayer: Autoplayer | None = None
@@ -148,7 +148,7 @@ def begin_session(options: argparse.Namespace) -> Session:
     Raises:
         UsageError: options do not go together, or the file has no such row.
     """
-    with _naming_slow_rules():
+    with _make_slow_rule_watchdog():
         session = _session_factory(options)()
     policy = _policy_of_all_agents(options)
     return _play_to_end(session, policy) if policy else session
@@ -159,9 +159,9 @@ def _policy_of_all_agents(options: argparse.Namespace) -> str:
     return "" if options.policy is None or _NAMES_AGENTS(options.policy) else str(options.policy)
 
 
-def _naming_slow_rules() -> Watchdog:
+def _make_slow_rule_watchdog() -> Watchdog:
     """Return a watchdog that prints a message about the first rule that runs for more than two
-    seconds, and stops none."""
+    seconds, but never stops a rule."""
     named_rules: list[StuckRule] = []
 
     def print_name(rule: StuckRule) -> bool:
@@ -228,8 +228,8 @@ def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) ->
 
 
 def _begin_from_row(scenario: Scenario, row: NDArray[Any]) -> Session:
-    """Return a session of `scenario` that begins with the world saved in `row`, one () record of a
-    file from `snapshots.save`."""
+    """Return a session of `scenario` that begins with the world state `row`, a () record from a
+    snapshot file."""
     game = Session(scenario)
     game.restore(row)
     return game

@@ -158,7 +158,7 @@ def add(commands: cli.Commands) -> None:
     envs_text = "number of parallel worlds, at most one per episode"
     parser.add_option("--num-envs M", cli.parse_positive, envs_text, _MAX_WORLDS)
     limit_text = "step limit of an episode, instead of the scenario's"
-    parser.add_option("--max-steps T", _step_limit, limit_text)
+    parser.add_option("--max-steps T", _parse_step_limit, limit_text)
     threads_text = "threads (in algebra processes) that step worlds; episodes do not change"
     parser.add_option("--threads T", cli.parse_positive, threads_text, 1)
     parser.add_option("--out FOLDER", Path, "new folder for all steps")
@@ -289,7 +289,7 @@ def _describe_rollout(options: argparse.Namespace, levels: LevelSet | None) -> d
     return description
 
 
-def _step_limit(text: str) -> int:
+def _parse_step_limit(text: str) -> int:
     """Return `text` as a limit of steps per episode, at least 1; raise an argparse error for
     another text."""
     if text == "0":

@@ -81,8 +81,8 @@ def _strip_prefix(name: str) -> str:
 
 
 def _print_topic(title: str, entry: Topic) -> None:
-    """Print one entry of the reference with its parameters, example and source place; `title` is
-    its chapter."""
+    """Print one entry of the reference with its parameters, example and source location; `title` is
+    the title of its chapter."""
     cli.say(f"{entry.name} ({title})\n\n{entry.docstring}\n")
     if entry.parts:
         cli.print_table(("", "may be", "default"), entry.parts)
@@ -140,7 +140,8 @@ def _format_entries(
     homes: dict[tuple[str, str], str],
     indent: str = "",
 ) -> Iterator[str]:
-    """Yield the lines of a list of keys; keys that another list describes share one line.
+    """Yield the Markdown lines of a list of keys called `home`. Keys that are in `homes`, which has
+    the list where each key was described first, are not described again.
 
     Args:
         entries: (name, text, parts) of each entry.

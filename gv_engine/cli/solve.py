@@ -61,12 +61,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
     """Search shortest solutions of one scenario's levels, print a table of them, and return the
-    exit code: 1 if one is missing, or if its length is not the par of the level."""
+    exit code: 1 if a solution is missing, or differs in length from the par in the level file."""
     if not isinstance(scenario, Scenario):
         raise cli.UsageError(
             f"{scenario.name} is of the domain {scenario.domain}; grids are solved"
         )
-    rows, solutions = [], list(_solutions(scenario, options))
+    rows, solutions = [], list(_iterate_solutions(scenario, options))
     for seed, solution, seconds in solutions:
         steps = len(solution.actions) or ""
         outcome = solution.verdict.value + " with the draws of this seed" * solution.by_chance
@@ -90,7 +90,7 @@ def _solve_levels(scenario: AnyScenario, options: argparse.Namespace) -> int:
     return 1 if is_par_wrong or 0 in lengths else 0
 
 
-def _solutions(
+def _iterate_solutions(
     scenario: Scenario, options: argparse.Namespace
 ) -> Iterator[tuple[int, Solution, float]]:
     """Yield (seed, solution, seconds of search) for the level of each seed that the options

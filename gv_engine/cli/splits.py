@@ -64,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _solve_set(selected: LevelSet, seconds: float) -> Iterator[tuple[object, ...]]:
-    """Yield (number, seed, steps of the shortest solution) for each level of the set `selected`; ""
-    stands for steps not found in `seconds` seconds for all levels."""
+    """Yield (number, seed, steps of the shortest solution) for each level of the set `selected`,
+    with "" for steps that a search of `seconds` seconds for the whole set did not find."""
     from gv_engine.validation.solver import Survey
 
     with cli.progress("levels", len(selected.seeds)) as advance:

@@ -202,8 +202,8 @@ def _send_metrics(viewer: BatchProcess, training: Training) -> None:
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:
-    """Return success rate and return from `metrics`, as far as they are known, as a text for the
-    progress bar."""
+    """Return success rate and return from `metrics` as text for the progress bar, without unknown
+    values."""
     texts = zip(("success", "return"), _format_means(metrics), strict=False)
     return "".join(f"{name} {text}  " for name, text in texts if text != _UNKNOWN)
 
@@ -225,8 +225,8 @@ def _format_means(metrics: TrainingMetrics) -> list[str]:
 def _warn_of_unknown_means(
     plan: TrainingPlan, runs: Sequence[Run], results: Sequence[RunResult]
 ) -> None:
-    """Print a warning if one of `results` has no known success rate and return, with the number of
-    steps after which they are known in these `runs` of `plan`."""
+    """Print a warning if one of `results` has no estimate of success rate and return, with the
+    number of steps that the estimate needs in `runs` of `plan`."""
     unknown = [result for result in results if math.isnan(result.metrics.episode_return)]
     if unknown:
         longest = max(member.max_steps or 0 for member in plan.scenario.members)
@@ -349,7 +349,7 @@ def run(options: argparse.Namespace) -> int:
         scenario,
         LevelSet(scenario, seeds) if seeds else None,
         _stop_condition(options, runs[0].stop_condition),
-        *_commands(options, runs[0].scenario, path),
+        *_format_commands(options, runs[0].scenario, path),
     )
     with cli.handling_sigterm(), ExitStack() as stack:
         for each in runs:
@@ -361,11 +361,12 @@ def run(options: argparse.Namespace) -> int:
         return train_on_ray(plan, runs, options.ray)
 
 
-def _commands(
+def _format_commands(
     options: argparse.Namespace, reference: Mapping[str, Any], path: Path
 ) -> tuple[str, str]:
-    """Return the commands that let the run in the folder `path` act, and that resume it, where
-    `reference` is its scenario."""
+    """Return two shell commands for the training run in the folder `path`: one plays episodes with
+    its policy, one resumes the training. `reference` describes the scenario, see
+    `make_reference`."""
     load = partial(load_scenario, reference["source"], **reference["settings"])
     words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy", str(path)]
     resume_words = ["gv-engine", "train", "--resume", str(path)]

@@ -46,8 +46,8 @@ CODE_STEP = np.dtype([(name, np.uint8) for name in ("of_color", "low", "count", 
 def make_code_steps(
     of_color: bool, numbers: NDArray[Any], stride: int, unlisted: int
 ) -> NDArray[Any]:
-    """Return (n,) records `CODE_STEP`: the ranges of types or colours whose codes in `numbers` are
-    not multiples of `stride`.
+    """Return (n,) records `CODE_STEP`: the ranges of types (of colours if `of_color`) whose codes
+    in the table `numbers` differ from index * `stride` or are `unlisted`.
 
     Args:
         of_color: the table has the codes of colours, not of types.
@@ -71,8 +71,9 @@ def make_code_steps(
 
 
 def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
-    """Write a code for each of the (M, 3) uint8 `cells` into (M,) uint8 `out`; return True if a
-    cell has a type or colour without a code.
+    """Write a code for each of the (M, 3) uint8 `cells` into (M,) uint8 `out`, by the `stride` and
+    the records `steps` of `make_code_steps`; return True if a cell has a type or colour without a
+    code.
 
     Only whole chunks of 64 cells are encoded; the caller encodes the rest.
     """
@@ -89,7 +90,7 @@ def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
 )
 def _encode_chunk(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit LLVM IR of the Numba intrinsic `_encode_chunk(cells, start, steps, stride, out)`, which
-    writes the codes of 64 cells from `start` on into `out` and returns True if a cell has none."""
+    does the work of `encode_cells` for the 64 cells from index `start` on."""
     cells, steps, out = (
         make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 4)
     )
@@ -161,7 +162,8 @@ def _build_look_everywhere(w: Any, e: Any = None) -> Any:
         layered = "ground" in LAYOUTS[w].layers
 
         def derive_large(w: Any, e: Any = None) -> None:
-            """Update all cells of a large grid, with the lists of cells by type."""
+            """Update the appearances, cell lists and movement map of a large grid, by writing each
+            entity into its cell again."""
             w.forget_cells(False)
             w.strange = TYPES_UNKNOWN
             w.highest = len(w.alive) - 1
@@ -173,7 +175,8 @@ def _build_look_everywhere(w: Any, e: Any = None) -> Any:
                         w.at[y, x] = w.at[y, x]
 
         def derive_small(w: Any, e: Any = None) -> None:
-            """Update all cells of a small grid."""
+            """Update the appearances of all cells of a small grid, by writing each entity into its
+            cell again."""
             w.strange = TYPES_UNKNOWN
             for y in range(w.height):
                 for x in range(w.width):
@@ -240,8 +243,8 @@ _OPAQUE = np.uint32(1 << 31)
 
 @overload(operator.setitem)
 def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
-    """Return the implementation of writing a component value `column[e]` or a cell `column[y, x]`
-    on which appearances depend. Return None for other arrays.
+    """Return the implementation of assigning to a component value `column[e]` or a grid cell
+    `column[y, x]` on which the cached appearances depend; None for other arrays.
 
     The write also updates the appearances, and on large grids the cell lists and movement bits.
     """
@@ -269,8 +272,8 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
             is_listed = "listed" in record.fields
 
             def put_on_layer(column: Any, index: Any, value: Any) -> None:
-                """Put entity `value` into cell `index` on one of two layers, and update appearance,
-                cell lists and movement map."""
+                """Put entity `value` into cell `index` of one of two layers; update the cell's
+                appearance, the lists of cells by object type and the map of blocked cells."""
                 y, x = index
                 y, x = y if y >= 0 else y + rows, x if x >= 0 else x + stride
                 w, layer, cell = owning_world(column), writable_view(column), y * stride + x
@@ -303,8 +306,8 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
             w.looks[y, x] = w.look_of(value)
 
         def put(column: Any, index: Any, value: Any) -> None:
-            """Put entity `value` into cell `index` of a large grid, and update appearance, cell
-            lists and movement map."""
+            """Put entity `value` into cell `index` of a large grid; update the cell's appearance,
+            the lists of cells by object type and the map of blocked cells."""
             y, x = index
             at = writable_view(column)
             w = owning_world(column)

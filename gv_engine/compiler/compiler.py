@@ -84,7 +84,7 @@ class LinkedProgram(NamedTuple):
 
 
 def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> LinkedProgram:
-    """Return the functions to compile for a scenario. For the arguments see
+    """Return the functions to compile for a scenario; the arguments are those of
     `programs.get_program`."""
     method_registry.register_layout(scenario.layout)
     loop = link_loop(scenario, slots, dtypes)

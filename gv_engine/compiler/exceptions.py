@@ -40,7 +40,8 @@ _compiled_raiser = njit(_raise_at)
 
 
 def read_exception(address: int, environments: Iterable[int]) -> Exception:
-    """Return the Python exception whose description compiled code has stored at `address`.
+    """Return the Python exception that compiled code has described in memory at `address`;
+    `environments` are the addresses of the code's Numba environment variables.
 
     Args:
         address: address that compiled code returned.

@@ -217,10 +217,11 @@ def owning_world(context: Any, builder: Any, signature: Any, arguments: Any) -> 
 @emit_as(lambda record: record(record))
 def allocate_like(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit LLVM IR of the Numba intrinsic `allocate_like(record)`, which returns a new
-    uninitialised record of the same type on the stack; a view by cells is returned itself.
+    uninitialised record of the same type on the stack, or, for a view that stores a number per
+    cell, `record` itself.
 
-    As no other code has its address, LLVM can keep its fields in registers. A view by cells is too
-    large for that and is returned itself.
+    As no other code has its address, LLVM can keep its fields in registers; a view with a number
+    per cell is too large for that.
     """
     record = signature.args[0]
     if "seen" in record.fields:
@@ -233,8 +234,9 @@ def allocate_like(context: Any, builder: Any, signature: Any, arguments: Any) ->
 def make_field_getter(
     names: Sequence[str], past: int | None = None, rule: str | None = None, agent: bool = False
 ) -> Callable[[Any, Any, Any], Any]:
-    """Return an intrinsic `(world, parameters, measurements)` that returns the fields `names` of
-    the parameter record as a tuple.
+    """Return an intrinsic `(world, parameters, measurements)` that returns a tuple: the current
+    agent's index if `agent`, the measurement with index `past` if given, and the parameter record's
+    fields `names`.
 
     The arrays are read-only, as all worlds share them.
 
@@ -318,8 +320,8 @@ _Tables = list[tuple[str, str, NDArray[Any]]]
 
 
 def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
-    """Return an intrinsic `(world, entity, number)` that writes into each of the `columns`,
-    component fields with a table of values each, the value `table[number]` for an entity."""
+    """Return an intrinsic `(world, entity, number)` that writes `table[number]` into each of the
+    `columns` of an entity, given as (column, field, table)."""
 
     @emit_as(lambda w, e, number: types.none(w, types.intp, types.intp))
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -336,8 +338,8 @@ def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
 
 
 def emit_lanes(builder: Any, vector: Any, lanes: Sequence[int], other: Any = None) -> Any:
-    """Emit a vector of the elements of `vector` numbered by `lanes`; numbers beyond its length
-    select elements of `other`."""
+    """Emit a shuffle of LLVM vectors: a vector of the elements of `vector` with the indices
+    `lanes`; indices beyond its length select from the vector `other`."""
     order = ir.Constant(ir.VectorType(_ZERO.type, len(lanes)), list(lanes))
     return builder.shuffle_vector(vector, other or ir.Constant(vector.type, ir.Undefined), order)
 
@@ -350,7 +352,7 @@ def emit_repeated(builder: Any, value: Any, count: int) -> Any:
 
 def make_entity_range_write(columns: _Tables) -> Callable[[Any, int, int, int], None]:
     """Return an intrinsic `(world, first, count, number)` that writes `table[number]` into each of
-    the `columns` for the `count` entities from `first` on.
+    the `columns`, given as (column, field, table), of the `count` entities from `first` on.
 
     `count` is at least `LANES`; the stores are vectors of `LANES` entities.
     """
@@ -405,7 +407,7 @@ def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any,
 
 def make_entity_compare(columns: _Tables) -> Callable[[Any, int, int], bool]:
     """Return an intrinsic `(world, entity, number)` that returns True if the entity's value in each
-    of the `columns` equals `table[number]`."""
+    of the `columns`, given as (column, field, table), equals `table[number]`."""
 
     @emit_as(lambda w, e, number: types.boolean(w, types.intp, types.intp))
     def agrees(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -422,8 +424,8 @@ def make_entity_compare(columns: _Tables) -> Callable[[Any, int, int], bool]:
 def _emit_entity_cells(
     builder: Any, w: Any, columns: _Tables, arguments: Any
 ) -> Iterator[tuple[Any, Any]]:
-    """Emit LLVM IR for each column and yield (pointer to the entity's value, value from the
-    column's table), both as integers."""
+    """Emit LLVM IR for each of the `columns`, given as (column, field, table), and yield two values
+    as integers: the pointer to the entity's value, and the value from the table."""
     start, e, number = arguments
     row = builder.bitcast(start, _BYTE.as_pointer())
     for column, field, table in columns:
@@ -508,8 +510,8 @@ def make_record_cast(dtype: np.dtype[Any]) -> Callable[[int], Any]:
 
 
 def _make_cast(make_type: Callable[[Any], Any], description: Any) -> Callable[[int], Any]:
-    """Return an intrinsic `(address)` that returns the object at a memory address, with the Numba
-    type `make_type(description)`."""
+    """Return an intrinsic `(address)` that casts a memory address to an object of the Numba type
+    `make_type(description)`."""
 
     @emit_as(lambda address: make_type(description)(types.intp))
     def cast_address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -40,7 +40,8 @@ class UnitCode(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A compilable function `(world, parameters, ...)` of a world and of its own parameter record.
+    """Function `(world, parameters, ...)` that is compiled separately and linked into programs; it
+    gets its own field of a program's parameter record.
 
     Attributes:
         function: Python function to compile.
@@ -56,8 +57,8 @@ class Unit(NamedTuple):
     rare: bool = False
 
     def argument_types(self, w: Any, p: Any, *more: Any) -> tuple[Any, ...]:
-        """Return the Numba types of the function's arguments, in a program with parameters of type
-        `p`."""
+        """Return the Numba types of the function's arguments: of the world, of the unit's field of
+        the parameters `p`, if it has one, and `more`."""
         return (w, p.fields[self.field].type, *more) if self.field else (w, *more)
 
     def get_code(self, types_: tuple[Any, ...]) -> UnitCode:
@@ -155,8 +156,8 @@ def make_call(unit: Unit) -> Any:
 
 
 def make_stub(name: str, returns: Any = types.none) -> Any:
-    """Return an intrinsic that takes a tuple of integers and calls the program's function `name`
-    with them. `returns` is the Numba type of the result."""
+    """Return an intrinsic that calls the program's function `name` with the integers of a tuple as
+    arguments. `returns` is the Numba type of the result."""
 
     @emit_as(lambda numbers: returns(numbers))
     def call(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -174,7 +175,7 @@ def make_stub(name: str, returns: Any = types.none) -> Any:
 
 def make_sequence(units: Sequence[Unit], acting: bool) -> Any:
     """Return an intrinsic `(world, parameters)` that calls compiled functions (`units`) in order,
-    each once or for each agent.
+    each once or for each agent; with `acting`, only for agents that take part in the step.
 
     Args:
         acting: call only agents that take part in the step, in turn order; else all agents.
@@ -231,7 +232,8 @@ def make_measurement(units: Sequence[Unit | None]) -> Any:
             return results
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            """Emit LLVM IR for a call of `each` and return the result."""
+            """Emit LLVM IR that calls all units; return the LLVM value of the tuple of their
+            results."""
             results = [result(unit, builder, context, arguments) for unit in units]
             return context.make_tuple(builder, kind, results)
 
@@ -287,11 +289,11 @@ def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
 def _agent_loop(
     context: Any, builder: Any, w: Any, world: Any, select: str | bool
 ) -> Iterator[Any]:
-    """Context manager: emit the LLVM IR of the `with` block in a loop over the agents, with
-    `w.turn` set to the agent; yields the agent index.
+    """Context manager: emit the LLVM IR of the `with` block in a loop over all agents, or over
+    those that `select` stands for, with `w.turn` set to the agent; yields the agent index.
 
     Args:
-        selection: False for all agents, "live" for agents that take part in the step, "order" for
+        select: False for all agents, "live" for agents that take part in the step, "order" for
             these in turn order.
     """
     if count_agents(w) == 1:
@@ -318,8 +320,8 @@ def _agent_loop(
 
 
 def _emit_agent_value(context: Any, builder: Any, numba_type: Any, value: Any, agent: Any) -> Any:
-    """Return the LLVM value of one agent: loaded from an array by agent, or `value` itself if its
-    Numba type is not such an array."""
+    """Return the LLVM value of one `agent`: its element of `value` if that is an array by agent,
+    else `value` itself."""
     if _agent_value_type(numba_type) is numba_type:
         return value
     return context.unpack_value(builder, numba_type.dtype, builder.gep(value, [agent]))
@@ -461,7 +463,8 @@ def _compile_to_bitcode(
 def compile_program(
     kernel: Callable[..., Any], dtypes_text: str, callees: Sequence[FunctionType]
 ) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
-    """Compile a program and return (object code, external symbols, names of Numba environments).
+    """Compile `kernel` and the functions `callees` that it calls by name into one program; return
+    (object code, external symbols, names of Numba environments).
 
     The program's entry is `ENTRY`. If the kernel raises, `ENTRY` returns the negative address of
     the exception's description; see `object_loader.Loaded`.

@@ -197,13 +197,15 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
         return int(get_address(w))
 
     def begin(address: int, i: int, row: int, own: int) -> None:
-        """Sample a new level."""
+        """Start an episode with a new level in world `i`, whose record and parameters are at the
+        addresses `row` and `own`."""
         b, p = batch(address), parameters_at(own)
         begin_(world_at(row), p, chunk_view(b.terms, i, p.num_terms * agents))
 
     def act(address: int, i: Any, row: int, own: int, action: int) -> None:
-        """Step world `i` by the agents' actions, and write rewards, ends and sums into the output
-        arrays of the batch."""
+        """Step world `i`, whose record and parameters are at the addresses `row` and `own`, and
+        write rewards, end flags and episode sums into the batch's output arrays. `action` is the
+        first agent's."""
         b, w, p = batch(address), world_at(row), parameters_at(own)
         seat: Any = np.uint64(i) * np.uint64(agents)
         for k in range(1, agents):
@@ -213,8 +215,8 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
             write_outputs(b, seat + np.uint64(k), w, k + 1)
 
     def mend(row: int) -> bool:
-        """Undo changes to the components of NOTHING, the entity that stands for no object; return
-        True if a rule had changed any."""
+        """Undo changes to the components of NOTHING, the entity that stands for no object, in the
+        world's record at address `row`; return True if a rule had changed any."""
         w = world_at(row)
         broken = not w.nothing_is_intact()
         if broken:
@@ -222,8 +224,9 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
         return broken
 
     def reveal(address: int, i: Any, row: int, own: int, shown: int) -> None:
-        """Write the observations and action masks of all agents of world `i`, into the `final_`
-        arrays if `shown` is 0."""
+        """Write the observations and action masks of all agents of world `i`, whose record and
+        parameters are at the addresses `row` and `own`, into the batch's arrays; if `shown` is 0,
+        into those for the end of an episode."""
         b, w, p = batch(address), world_at(row), parameters_at(own)
         for k in range(agents):
             agent, seat = k + 1, np.uint64(i) * np.uint64(agents) + np.uint64(k)
@@ -251,7 +254,8 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
 
 
 def _prefetch_offsets(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
-    """Return the byte offsets in a world's record that nearly every step reads, to be prefetched.
+    """Return the byte offsets in a world's record, of dtype `row`, that nearly every step reads and
+    that are to be prefetched; with `cells` also those of the grid cells.
 
     These are the head, the first elements of each column that step rules name, and with `cells` the
     cells and their appearances.

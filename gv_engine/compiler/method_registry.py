@@ -57,8 +57,8 @@ LAYOUTS: dict[EngineRecord, Layout] = {}
 
 
 def register_layout(layout: Layout) -> None:
-    """Register a world's record layout with Numba, so that rules for such worlds can be compiled.
-    The methods of `World` known by now become callable."""
+    """Register a world's record layout with Numba, so that rules for such worlds can be compiled;
+    they can call all methods of `World` that are declared so far."""
     for name, verb in {**VERBS, "agent_at": _agent_at}.items():
         # `enclose` has a faster implementation, which falls back to this one
         _register_verb("enclose_one_by_one" if name == "enclose" else name, verb)
@@ -216,12 +216,12 @@ for _name in observation.BIT_VIEW_METHODS:
 
 
 @overload(to_measurement)
-def _build_measured(value: Any) -> Any:
+def _build_to_measurement(value: Any) -> Any:
     """Return the implementation of `to_measurement(value)`, which widens a number to int64 or
     float64 and returns a tuple unchanged."""
 
     def impl(value: Any) -> Any:
-        """Implement `measured`; Numba compiles this function."""
+        """Implement `to_measurement` for numbers; Numba compiles this function."""
         return 0 + value
 
     def as_it_is(value: Any) -> Any:
@@ -234,18 +234,18 @@ def _build_measured(value: Any) -> Any:
 
 
 @overload(count_bits)
-def _build_ones(bits: Any) -> Any:
+def _build_count_bits(bits: Any) -> Any:
     """Return the implementation of `count_bits(bits)`, which returns the number of set bits."""
 
     def impl(bits: Any) -> Any:
-        """Implement `ones`; Numba compiles this function."""
+        """Implement `count_bits`; Numba compiles this function."""
         return count_set_bits(bits)
 
     return impl
 
 
 @overload(flat_view)
-def _build_in_line_of_array(array: Any) -> Any:
+def _build_flat_view(array: Any) -> Any:
     """Return the implementation of `flat_view(array)`, which returns a one-dimensional view of a
     C-contiguous array; None for arrays of another layout."""
     if getattr(array, "layout", "") == "C":
@@ -284,7 +284,7 @@ def _build_nothing_is_intact(w: Any) -> Any:
 
 @register_method("in_line")
 def _build_in_line(w: Any) -> Any:
-    """Return the function to compile for `w.in_line()`: return all cells of `w.at` as a
+    """Return the implementation of `w.in_line()`, which returns all cells of `w.at` as a
     one-dimensional array, row-major."""
     return lambda w: flat_cells(w)
 

@@ -117,7 +117,8 @@ functions takes ten times as long."""
 
 
 class _PartCodegen:
-    """Code generator of a part, which is never loaded into memory."""
+    """Numba code generator for functions that are linked into programs and never loaded into memory
+    on their own."""
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of Numba's code generator."""
@@ -128,7 +129,7 @@ class _PartCodegen:
 
 
 class PartLibrary(JITCodeLibrary):
-    """LLVM IR of a part, to be linked into other libraries."""
+    """LLVM IR of a separately compiled function, to be linked into the libraries of programs."""
 
     def _optimize_final_module(self) -> None:
         """Do nothing; the linked program is optimised as a whole."""
@@ -138,7 +139,7 @@ class PartLibrary(JITCodeLibrary):
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Return 0; Python cannot call a part."""
+        """Return 0: this code only runs as part of a program, so Python cannot call it."""
         self._ensure_finalized()  # type: ignore[no-untyped-call]  # numba is
         return 0
 
@@ -163,7 +164,7 @@ class _PartLowering(NativeLowering):
 
 
 class _PartCompiler(Compiler):
-    """Numba compiler with the passes of a part."""
+    """Numba compiler of functions that are linked into programs, see `PartLibrary`."""
 
     def define_pipelines(self) -> list[Any]:
         """Return Numba's list of compiler passes, in which `_PartLowering` emits the LLVM IR and
@@ -300,8 +301,8 @@ def optimize(library: Any, entry: str) -> Any:
 
 
 def optimize_alone(library: Any, entry: str) -> Any:
-    """Run LLVM's optimisations on a code library without forced inlining; return its LLVM module.
-    For functions that are never inlined elsewhere.
+    """Run LLVM's optimisations without forced inlining on a code library whose only visible
+    function is `entry`; return its LLVM module. For functions that are never inlined elsewhere.
 
     The code is smaller and compiles faster than with forced inlining.
     """

@@ -35,7 +35,8 @@ def _splat(value: int, count: int) -> Any:
 
 
 def _field_address(builder: Any, record: Any, pointer: Any, name: str, index: Any) -> Any:
-    """Emit a byte pointer to a record's field, `index` bytes further on."""
+    """Return an LLVM byte pointer: `index` bytes after the start of field `name` of the record at
+    `pointer`."""
     start = builder.add(index, _WORD(record.fields[name].offset))
     return builder.gep(builder.bitcast(pointer, _BYTE.as_pointer()), [start])
 
@@ -128,7 +129,8 @@ def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
 )
 def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit LLVM IR of the Numba intrinsic `cut_looks(world, view, turned, line, next_line, cell,
-    next_cell)`, which copies the appearances of grid cells into a view.
+    next_cell)`, which copies the appearances of grid cells into a view: from grid row `line` and
+    column `cell` on, in the directions `next_line` and `next_cell`.
 
     Row i of the view is grid row `line + i * next_line`, where `next_line` is 1 or -1; its cell j
     is `cell + j * next_cell`. With `turned`, columns take the place of rows. Cells off the grid
@@ -282,7 +284,7 @@ def _load_seen(
 @emit_as(lambda w, i, kinds: types.uint64(w, types.intp, types.uint64))
 def find_typed_cells(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit LLVM IR of the Numba intrinsic `find_typed_cells(world, i, kinds)`, which returns 64
-    bits: which of the cells from 64 * i on look like one of the types in the bit mask `kinds`.
+    bits: bit k is 1 if the cell 64 * i + k shows an object of a type in the bit mask `kinds`.
 
     Bit k of `kinds` stands for the types k, k + 32, k + 64 and so on.
     """
@@ -359,8 +361,8 @@ def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
 
 
 def make_write_view(layout: Layout) -> Any:
-    """Return a function `(world, agent, view, grid, item)` that does what `write_view` does and
-    makes directions of objects relative to the agent."""
+    """Return `write_view`, or, if the layout has objects with a direction, a function with the same
+    arguments that also makes their directions relative to the agent."""
     turn, has_oriented = make_state_turner(layout)
     if not has_oriented:
         return write_view
@@ -523,13 +525,15 @@ def cut_entities(
 
 
 def cover_cells(view: Any, i: int, j: int, e: int, look: int) -> None:
-    """Put an entity's appearance into a cell of a view by cells."""
+    """Draw the appearance `look` of entity `e` into cell (i, j) of a view that stores a number per
+    cell."""
     view.looks[i, j] = look
     view.opaque[i, j] |= look >> 31
 
 
 def cover_entities(view: Any, i: int, j: int, e: int, look: int) -> None:
-    """Put an entity and its appearance into a cell of a view by cells."""
+    """Draw the appearance `look` of entity `e` into cell (i, j) of a view that stores a number per
+    cell, and store the entity there."""
     cover_cells(view, i, j, e, look)
     view.entity[i, j] = e
 

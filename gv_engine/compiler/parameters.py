@@ -60,7 +60,7 @@ def rule_id(rule: str) -> int:
 
 def iter_nested_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
     """Yield (field prefix, call) for each rule call that is directly an argument of `call`;
-    `prefix` is that of the outer call's fields."""
+    `prefix` is the field prefix of `call` itself."""
     for name, value in call.arguments.items():
         if isinstance(value, Call):
             yield f"{prefix}_{name}", value
@@ -71,7 +71,7 @@ def iter_nested_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
 
 def iter_calls(prefix: str, call: Call) -> Iterator[tuple[str, Call]]:
     """Yield (field prefix, call) for `call` and all rule calls nested in its arguments; `prefix` is
-    that of the outer call's fields."""
+    the field prefix of `call` itself."""
     yield prefix, call
     for part in iter_nested_calls(prefix, call):
         yield from iter_calls(*part)
@@ -122,8 +122,8 @@ def is_data(value: Any) -> bool:
 
 
 def list_mask_actions(scenario: Scenario) -> tuple[int, ...]:
-    """Return the actions that a compiled mask tests: the usual ones and then the scenario's
-    others."""
+    """Return the actions that a compiled action mask tests: `USUAL_ACTIONS`, and after them the
+    scenario's other actions."""
     return (*USUAL_ACTIONS, *sorted(set(scenario.actions) - {*USUAL_ACTIONS}))
 
 

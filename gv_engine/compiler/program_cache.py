@@ -353,15 +353,15 @@ def make_private_folder(folder: Path) -> None:
 
 
 def find_foreign_access(path: Path, private_folder: Path | None = None) -> str:
-    """Return a reason why users other than the current one may have written to `path`; an empty
-    string if none can have.
+    """Return a reason why other users may have written to `path`, a text; an empty string if no
+    other user can have.
 
     All folders and links on the path are checked. Above the cache, a folder such as /tmp may be
     writable for all if its sticky bit is set.
 
     Args:
-        own: folder that must be writable by this user only, with everything below; by default the
-            cache.
+        private_folder: folder that must be writable by this user only, with everything below; by
+            default the cache.
 
     Raises:
         OSError: the path does not exist.

@@ -70,7 +70,7 @@ class Program:
 
         Args:
             name: name of the scenario.
-            request_digest: digest of all inputs.
+            digest: digest of all inputs.
             link: returns the functions to compile.
             is_built_in: True if all rules come with the engine.
         """
@@ -149,8 +149,8 @@ _FINISHED: set[Program] = set()
 
 
 def check_compilable(scenario: Scenario) -> None:
-    """Raise an error if a system of the scenario cannot be compiled because it is a processor or a
-    function of states or grids.
+    """Raise `DoesNotCompileError` if a system of the scenario is arbitrary Python: an esper
+    processor, or a function of state or grid objects.
 
     Raises:
         DoesNotCompileError: a system is arbitrary Python; the message names it.
@@ -226,7 +226,7 @@ def _iter_call_functions(call: Call) -> Iterator[Any]:
 
 def _check_limits(scenario: Scenario, functions: Mapping[FunctionType, Any], checked: bool) -> None:
     """Raise `DoesNotCompileError` if the view has too many columns to be stored as bits, or if a
-    function uses `.flat` although `checked` is True."""
+    function uses `.flat` in a program with bounds checks (`checked`)."""
     width = scenario.area.shape[1]
     if width > _MAX_WIDTH and any("clear_row" in f.__code__.co_names for f in functions):
         raise DoesNotCompileError(

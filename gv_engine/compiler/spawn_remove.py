@@ -230,7 +230,8 @@ def _build_clear(w: Any) -> Any:
 
 @register_method("become_agent")
 def _build_become_agent(w: Any, e: Any) -> Any:
-    """Return the function to compile for `w.become_agent(e)`: write the components of an agent."""
+    """Return the implementation of `w.become_agent(e)`, which writes the components of an agent
+    into entity `e`."""
     write, before = _make_prefab_write(LAYOUTS[w]), LAYOUTS[w].type_table_length
     return lambda w, e: write(w, e, before + e)
 
@@ -247,8 +248,8 @@ def _make_prefab_write(layout: Layout) -> Callable[[Any, int, int], None]:
 
 @register_method("add", prefer_literal=True)
 def _build_add(w: Any, e: Any, column: Any) -> Any:
-    """Return the function to compile for `w.add(e, column)`: add a component with default
-    values."""
+    """Return the implementation of `w.add(e, column)`, which adds the component `column` with
+    default values to entity `e`."""
     return _make_component_setter(w, column, True)
 
 
@@ -312,15 +313,15 @@ def _make_sum(first: Any, second: Any) -> Any:
 
 @register_method("num_states")
 def _build_num_states(w: Any, kind: Any) -> Any:
-    """Return the function to compile for `w.num_states(kind)`: return the number of states of a
+    """Return the implementation of `w.num_states(kind)`, which returns the number of states of a
     type."""
     return _make_type_lookup(LAYOUTS[w].num_states, 1)
 
 
 @register_method("left_by")
 def _build_left_by(w: Any, kind: Any) -> Any:
-    """Return the function to compile for `w.left_by(kind)`: return the type of what a used-up
-    object leaves, -1 for nothing."""
+    """Return the implementation of `w.left_by(kind)`, which returns the type of the object that an
+    object of type `kind` leaves behind when it is used up; -1 for none."""
     return _make_type_lookup(LAYOUTS[w].leaves, -1)
 
 
@@ -415,15 +416,15 @@ their type."""
 
 @register_function("now_strange")
 def _mark_strange(w: Any, kind: Any) -> None:
-    """Implement `w.now_strange(kind)`: note that objects of a type may have other components than
-    their type."""
+    """Implement `w.now_strange(kind)`: mark type `kind` as one whose objects may have other
+    components than the type."""
     w.strange |= np.uint32(1) << np.uint32(kind & 31)
 
 
 @register_function("enlist")
 def _list_cell(w: Any, cell: Any, kind: Any) -> None:
     """Implement `w.enlist(cell, kind)`: add a cell, given as a row-major index, to the list of
-    cells that look like type `kind`."""
+    cells that show an object of type `kind`."""
     k, i = kind % len(w.listed), cell >> 6
     w.listed[k, i] |= np.uint64(1) << np.uint64(cell & 63)
     w.filled[k, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
@@ -432,7 +433,7 @@ def _list_cell(w: Any, cell: Any, kind: Any) -> None:
 @register_function("unlist")
 def _unlist_cell(w: Any, cell: Any, kind: Any) -> None:
     """Implement `w.unlist(cell, kind)`: remove a cell, given as a row-major index, from the list of
-    cells that look like type `kind`."""
+    cells that show an object of type `kind`."""
     k, i = kind % len(w.listed), cell >> 6
     w.listed[k, i] &= ~(np.uint64(1) << np.uint64(cell & 63))
     if w.listed[k, i] == 0:
@@ -451,8 +452,9 @@ def _set_movement_bit(w: Any, cell: Any, blocks: Any) -> None:
 
 @register_method("forget_cells")
 def _build_forget_cells(w: Any, lift: Any) -> Any:
-    """Return the implementation of `w.forget_cells(lift)`, which clears the per-type lists and
-    shows all their cells as floor; `lift` also removes the entities from these cells."""
+    """Return the implementation of `w.forget_cells(lift)`, which empties the lists of cells by
+    object type and shows all listed cells as floor; `lift` also removes the entities from these
+    cells."""
     stride = w.fields["at"].type.shape[1]
     has_ground = "ground" in LAYOUTS[w].layers
 
@@ -494,7 +496,7 @@ def _build_find_strange(w: Any) -> Any:
     kinds = layout.type_table_length
 
     def impl(w: Any) -> None:
-        """Compare the components of each live object with those of its type."""
+        """Compare the components of each live object with the components of its type."""
         w.strange = 0
         for e in range(AGENT + 1, len(w.alive)):
             kind = w.kind.value[e]
@@ -526,8 +528,8 @@ def _build_having(w: Any, columns: Any) -> Any:
 
     @register_jitable
     def collect(w: Any, columns: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
-        """Append the objects with the component to `entities`, from those of the 64 cells from 64 *
-        i on that `bits` selects; return the new `count`."""
+        """Append the objects with the component in the cells 64 * i + k, for each bit k of `bits`
+        that is 1, to `entities`; return the new `count`."""
         at = w.in_line()
         while bits != 0:
             cell = 64 * i + lowest_set_bit(bits)
@@ -566,8 +568,8 @@ def _build_having(w: Any, columns: Any) -> Any:
         return entities[:count]
 
     def search_looks(w: Any, columns: Any) -> Any:
-        """Return the objects with the component by searching the cells that look like a type with
-        it."""
+        """Return the objects with the component by searching the cells that show an object of a
+        type with the component."""
         if w.strange == TYPES_UNKNOWN:
             w.find_strange()
         types, count = np.uint64(kinds | w.strange), 0
@@ -580,8 +582,8 @@ def _build_having(w: Any, columns: Any) -> Any:
         return entities[:count]
 
     def search_all_cells(w: Any, columns: Any) -> Any:
-        """Return the objects with the component by searching all cells, as in a grid with two
-        layers an appearance does not tell what is on the ground."""
+        """Return the objects with the component by searching all cells: with two layers, the
+        appearance of a cell does not reveal the object on the ground."""
         entities, count = np.empty(layers * w.height * w.width, np.int64), 0
         for y in range(w.height):
             for x in range(w.width):
@@ -602,8 +604,8 @@ def _build_of_type(w: Any, kind: Any) -> Any:
 
     @register_jitable
     def collect(w: Any, kind: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
-        """Append the objects of type `kind` to `entities`, from those of the 64 cells from 64 * i
-        on that `bits` selects; return the new `count`."""
+        """Append the objects of type `kind` in the cells 64 * i + k, for each bit k of `bits` that
+        is 1, to `entities`; return the new `count`."""
         while bits != 0 and count < len(entities):
             cell = 64 * i + lowest_set_bit(bits)
             bits &= bits - np.uint64(1)
@@ -629,8 +631,8 @@ def _build_of_type(w: Any, kind: Any) -> Any:
     shows_all = len(LAYOUTS[w].layers) == 1
 
     def search_small(w: Any, kind: Any) -> Any:
-        """Return the objects of type `kind` by searching the cells that look like it, or all cells
-        of a grid with two layers."""
+        """Return the objects of type `kind` by searching the cells that show this type, or all
+        cells of a grid with two layers."""
         types, bits = np.uint64(1) << np.uint64(kind & 31), ~np.uint64(0)
         entities, count = np.empty(w.placed[kind], np.int64), 0
         for i in range(words if len(entities) > 0 else 0):
@@ -644,8 +646,8 @@ def _build_of_type(w: Any, kind: Any) -> Any:
 
 @register_jitable
 def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, count: Any) -> Any:
-    """Append the two entities of a cell, `below` and `above`, to `entities` if they have the
-    component; return the new `count`."""
+    """Append the entities on the two layers of a cell, `below` and `above`, to `entities` if they
+    have the component; return the new `count`."""
     if below != NOTHING and columns.has[below]:
         entities[count] = below
         count += 1
@@ -657,7 +659,8 @@ def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, 
 
 @register_jitable
 def _merge_bits(lists: Any, types: Any, i: Any) -> Any:
-    """Return the bitwise OR of word `i` of those `lists` that the bit mask `types` selects."""
+    """Return the bitwise OR of word `i` of several bitmaps: of those of the object types in the bit
+    mask `types`."""
     bits = np.uint64(0)
     while types != 0:
         for k in range(lowest_set_bit(types), len(lists), 32):
@@ -675,7 +678,7 @@ def _build_steps_from(w: Any, y: Any, x: Any) -> Any:
     """
 
     def read_cached(w: Any, y: Any, x: Any) -> Any:
-        """Return `w.ways`, after computing its distances again if they are not for this cell and
+        """Return the cached distances `w.ways`, computed again if they belong to another cell or
         grid."""
         key = np.uint64(((np.int64(y) << 15 | x) << 15 | w.height) << 15 | w.width)
         if w.ways_from != key:

@@ -38,8 +38,8 @@ from gv_engine.scenario.scenario import Scenario
 
 
 def number_end_tests(call: Call) -> dict[str, int]:
-    """Return the number, from 1 on, of each nested test that can end an episode, by the prefix of
-    its fields in the parameter record."""
+    """Return, for each nested test of `call` that can end an episode, its number from 1 on, by the
+    prefix of the test's fields in the parameter record."""
     return {
         prefix: number
         for number, ((prefix, _), path) in enumerate(
@@ -57,8 +57,8 @@ def number_end_tests(call: Call) -> dict[str, int]:
 
 
 def _add_constant(before: Any, value: Any) -> Any:
-    """Return a function `(world, parameters, measurements)` that returns the tuple of `before` with
-    the constant `value` appended."""
+    """Return a function `(world, parameters, measurements)` that returns the tuple that `before`
+    returns, with the constant `value` appended."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
         """Return the values with the constant appended."""
@@ -68,8 +68,9 @@ def _add_constant(before: Any, value: Any) -> Any:
 
 
 def _add_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
-    """Return a function `(world, parameters, measurements)` that returns the tuple of `before` with
-    the result of the nested call `run_nested` appended. It then calls `restore_rule`."""
+    """Return a function `(world, parameters, measurements)` that returns the tuple that `before`
+    returns, with the result of the nested call `run_nested` appended. Afterwards `restore_rule`
+    notes the outer rule as the running one again."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
         """Return the values with the nested call's result appended."""
@@ -79,8 +80,8 @@ def _add_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
 
 
 def _join_values(before: Any, after: Any) -> Any:
-    """Return a function `(world, parameters, measurements)` that returns the tuples of `before` and
-    `after`, concatenated."""
+    """Return a function `(world, parameters, measurements)` that returns the concatenation of the
+    tuples that `before` and `after` return."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
         """Return the values of both getters."""
@@ -95,8 +96,8 @@ def _measure_nothing(w: Any, p: Any) -> Any:
 
 
 def _add_measurement(before: Any, remember: Any, values: Any) -> Any:
-    """Return a function `(world, parameters)` that returns the tuple of `before` with the result of
-    `remember` appended. `values` returns the arguments of `remember`."""
+    """Return a function `(world, parameters)` that returns the tuple that `before` returns, with
+    the result of `remember` appended. `values` returns the arguments of `remember`."""
 
     def measure(w: Any, p: Any) -> Any:
         """Return the measurements with one more appended."""
@@ -106,7 +107,7 @@ def _add_measurement(before: Any, remember: Any, values: Any) -> Any:
 
 
 class PreStepMeasurements:
-    """Measurements that a call needs from before the transitions.
+    """Measurements that a rule call needs and that are taken before the transitions of a step.
 
     Attributes:
         measure: function `(world, parameters)` that returns all measurements as a tuple.
@@ -129,7 +130,7 @@ class PreStepMeasurements:
         return self.length - 1
 
 
-def _return_unchanged(function: Any, values: Any) -> Any:
+def _call_function(function: Any, values: Any) -> Any:
     """Return a function `(world, parameters, measurements)` that calls `function` with the
     arguments from `values` and returns its result."""
 
@@ -140,7 +141,7 @@ def _return_unchanged(function: Any, values: Any) -> Any:
     return run
 
 
-def _return_converted(convert: type, function: Any, values: Any) -> Any:
+def _call_and_convert(convert: type, function: Any, values: Any) -> Any:
     """Return a function `(world, parameters, measurements)` that calls `function` with the
     arguments from `values` and converts its result by the type `convert`."""
 
@@ -151,7 +152,7 @@ def _return_converted(convert: type, function: Any, values: Any) -> Any:
     return run
 
 
-def _return_bool_noting_end(function: Any, values: Any, test_number: int) -> Any:
+def _call_end_test(function: Any, values: Any, test_number: int) -> Any:
     """Return a test `(world, parameters, measurements)` that calls `function`. If it is the first
     true test, it writes `test_number` into `w.ended_by`."""
 
@@ -231,7 +232,8 @@ def make_argument_getter(
     prefix: str, call: Call, past: PreStepMeasurements, helper: Callable[..., Any] | None = None
 ) -> Any:
     """Return a function `(world, parameters, measurements)` that returns the positional arguments
-    of a rule call, except for the first one, the world.
+    of a rule call, or of its `helper`, except for the first one, the world. Measurements that the
+    call needs are added to `past`.
 
     Args:
         prefix: prefix of the call's fields in the parameter record.
@@ -293,15 +295,15 @@ def _make_runner(prefix: str, call: Call, past: PreStepMeasurements) -> Any:
     function, when, until = call.system.function, call.system.when, call.system.until
     values = make_argument_getter(prefix, call, past)
     if prefix in past.end_numbers:
-        end = _return_bool_noting_end(function, values, past.end_numbers[prefix])
+        end = _call_end_test(function, values, past.end_numbers[prefix])
         return _undo_end_if_false(end) if any(map(is_nested_call, call.arguments.values())) else end
     if until is not None:
         return _run_until(until, make_argument_getter(prefix, call, past, until), function, values)
     if when is not None:
         return _run_if(when, make_argument_getter(prefix, call, past, when), function, values)
     if kind := _RESULT_TYPES.get(call.system.phase):
-        return _return_converted(kind, function, values)
-    return _return_unchanged(function, values)
+        return _call_and_convert(kind, function, values)
+    return _call_function(function, values)
 
 
 # ---- units -----------------------------------------------------------------------------------
@@ -382,7 +384,7 @@ def _add_action_test(before: Any, when: Any, getter: Any, inside: Any) -> Any:
 
 def _add_turn_test(before: Any, turns: tuple[bool, ...], test: Any) -> Any:
     """Return a function `(world, parameters, action)` that returns True if the test `before` is
-    true, or `test` in the turn of an agent for which `turns` is True."""
+    true, or if `test` is true and the current agent's entry in `turns` is True."""
 
     def acts(w: Any, p: Any, action: int) -> bool:
         """Return True if an earlier test says that the action has an effect, or this one in the
@@ -570,8 +572,8 @@ def _make_multi_act(*measures: Any, transition: Any, reward: Any, end: Any, succ
     rewarding, ending, succeeding = measures
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
-        """Take one step of the world. `action` is the first agent's, those of the others are in
-        `w.action`."""
+        """Take one step of the world. `action` is the first agent's action; the actions of all
+        other agents are in `w.action`."""
         w.action[1] = action
         begin_step(w, p.leaves)
         set_turn_order(w, p.turns)
@@ -692,13 +694,14 @@ def _make_multi_reveal(write_seen: Any, write_mask: Any) -> Any:
 
 def make_mission_writer(layout: Layout) -> Any:
     """Return a function `(world, parameters, out)` that writes the current agent's mission into the
-    array `out`, as the numbers of `Missions.numbers`."""
+    array `out`, as numbers, see `Missions.numbers`."""
     write: Any = _write_no_numbers
     for number, field in enumerate(list_observed_fields(layout.mission) if layout.mission else ()):
         write = _append_number_write(write, field.name, number)
 
     def write_mission(w: Any, p: Any, out: Any) -> None:
-        """Write the mission's numbers and add the number of the first text."""
+        """Write the mission's numbers; the first one, the number of the text, is counted over all
+        scenarios of a mixture."""
         write(w, out)
         out[0] += p.first_text
 

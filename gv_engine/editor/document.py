@@ -80,6 +80,9 @@ class EditorDocument:
         trust: Trust = DEFAULT_TRUST,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
+        """Parse the text of `buffer`. `variant` is the named version of the scenario to edit,
+        `trust` says which Python code may run, and `settings` are values of the scenario's
+        parameters."""
         self.buffer, self.variant, self.trust = buffer, variant, trust
         self._settings = settings or {}
         self._rule_watch: Watch | None = None
@@ -98,16 +101,16 @@ class EditorDocument:
 
     @property
     def title(self) -> str:
-        """Name of the file and of its edited variant (named version) for the title bar, with * if
-        there are unsaved changes."""
+        """Name for the title bar: the file's, with the edited variant (named version of the
+        scenario), and * if there are unsaved changes."""
         file = self.level.file
         name = file.parent.name if file.stem == "scenario" else file.stem
         named = f"{name}#{self.variant}" if self.variant else name
         return f"{named} *" if self.buffer.is_changed else named
 
     def refresh(self) -> bool:
-        """Parse the text again if text or file name has changed since the last call, and return
-        whether it has; this updates the scenario, the map and the errors."""
+        """Parse the text again if the text or the file name has changed since the last call, which
+        updates the scenario, the map and the errors. Return True if something has changed."""
         now = self.buffer.text, self.buffer.file
         if self._read == now:
             return False
@@ -117,7 +120,7 @@ class EditorDocument:
             document = read_text(self.buffer.text.encode(), self.level, self.trust, self._settings)
             self.document, self.vocabulary = document, read_vocabulary(document)
         except ScenarioError as error:
-            self.faults = self._faults(error)
+            self.faults = self._faults_of(error)
         self.map = MapModel(self.buffer.text, self.document, self.vocabulary, self.variant)
         if self.document is None or self.faults:
             return True
@@ -127,26 +130,26 @@ class EditorDocument:
                 self.scenario = Scenario.read(self.document)
             self._rule_watch = Watch(self._rule_files())
         except ScenarioError as error:
-            self.faults = self._faults(error)
+            self.faults = self._faults_of(error)
         except GVEngineError as error:
             self.faults = (Fault(str(error)),)
         return True
 
     def have_rules_changed(self) -> bool:
-        """Return whether Python files with rules of the scenario have changed on disk since they
-        were read; if so, the next `refresh` parses the text again."""
+        """Return True if Python files with rules of the scenario have changed on disk since the
+        last parse; then the next `refresh` parses the text again."""
         has_changed = self._rule_watch is not None and self._rule_watch.differs(self._rule_files())
         if has_changed:
             self._read = None
         return has_changed
 
     def _rule_files(self) -> list[Path]:
-        """Return the Python files of the scenario."""
+        """Return the Python files that the scenario uses; [] while the text has errors."""
         files = self.scenario.watched_files() if self.scenario else ()
         return [file for file in files if file.suffix == ".py"]
 
-    def _faults(self, error: ScenarioError) -> tuple[Fault, ...]:
-        """Return the problems listed in `error`, each with its place in the file."""
+    def _faults_of(self, error: ScenarioError) -> tuple[Fault, ...]:
+        """Return the problems listed in `error` as faults, each with its position in the file."""
         places = error.places or (ProblemPlace(),) * len(error.problems)
         return tuple(
             Fault(self.shorten_message(text), place)
@@ -159,8 +162,8 @@ class EditorDocument:
         return f"line {rest}" if (rest := message.removeprefix(f"{label}:")) != message else message
 
     def cells_of(self, fault: Fault) -> list[MapCell]:
-        """Return the map cells that an error or likely mistake, `fault`, is about; [] if it is not
-        about cells."""
+        """Return the map cells to which `fault`, an error or likely mistake, refers; [] if there
+        are none."""
         place, level_map = fault.place, self.map
         if place.cells:
             cells = [cell for cell in place.cells if cell in level_map]
@@ -176,14 +179,14 @@ class EditorDocument:
         return []
 
     def _type_names(self, cell: MapCell) -> set[str]:
-        """Return the names of the object types in a map cell: of its object and of its ground."""
+        """Return the names of the types of a map cell's object and ground."""
         symbol = self.map.symbol(cell)
         layers = [symbol, symbol.ground] if symbol else []
         return {self.vocabulary.types[layer.kind].name for layer in layers if layer}
 
     @property
     def rules(self) -> RuleList:
-        """List of the scenario's rules, which can be edited.
+        """Model of the scenario's rules, with functions that return edited texts.
 
         Raises:
             EditError: the file cannot be read.
@@ -219,8 +222,8 @@ class EditorDocument:
     # ---- changes -------------------------------------------------------------------------
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
-        """Replace the text by `change(text)`, parse it again, and return whether it has changed.
-        Consecutive edits with an equal `stroke` are undone together."""
+        """Replace the text by `change(text)`, parse it again, and return True if the text has
+        changed. Consecutive edits with an equal `stroke`, such as a number, are undone together."""
         changed = self.buffer.edit(change, stroke)
         self.refresh()
         return changed
@@ -234,8 +237,7 @@ class EditorDocument:
         return self.buffer.redo() and self.refresh()
 
     def insert_level(self, seed: int) -> None:
-        """Replace the functions that generate levels by a fixed map: the level that they generate
-        for `seed`.
+        """Replace the scenario's level generator by a fixed map: the level generated for `seed`.
 
         Raises:
             EditError: the scenario has errors.
@@ -244,8 +246,8 @@ class EditorDocument:
         self.edit(lambda _: text)
 
     def copy_with_level(self, seed: int) -> EditorDocument:
-        """Return a new document of the same file in which a fixed map, the level generated for
-        `seed`, replaces the functions that generate levels.
+        """Return a copy of this document in which a fixed map, the level generated for `seed`,
+        replaces the level generator.
 
         Raises:
             EditError: the scenario has errors.
@@ -255,7 +257,7 @@ class EditorDocument:
 
     def _text_with_level(self, seed: int) -> str:
         """Return the file's text with a fixed map, the level generated for `seed`, in place of the
-        functions that generate levels.
+        level generator.
 
         Raises:
             EditError: the scenario has errors.
@@ -284,8 +286,8 @@ STARTERS = {
 
 
 def open_document(source: str, **options: Any) -> EditorDocument:
-    """Return `source`, the name or file of a scenario, opened for editing; built-in ones are opened
-    as a copy. `options` are as for `load_scenario`.
+    """Open the scenario `source` (name or file) for editing and return the document; a built-in
+    scenario is copied. `options` are as for `load_scenario`.
 
     Args:
         source: name or file, as for `load_scenario`; a built-in scenario is opened as a copy, and a
@@ -316,8 +318,8 @@ def open_document(source: str, **options: Any) -> EditorDocument:
 
 
 def new_document(starter: str, file: Path | None = None, **options: Any) -> EditorDocument:
-    """Return a new, unsaved level opened for editing, with the text of `starter`, one of
-    `STARTERS`; `file` is where it will be saved, and `options` are as for `open_document`.
+    """Return a new, unsaved document that begins with the text of `starter`, one of `STARTERS`.
+    `file` is the path to save it to, and `options` are as for `open_document`.
 
     Args:
         starter: one of `STARTERS`.
@@ -330,8 +332,9 @@ def new_document(starter: str, file: Path | None = None, **options: Any) -> Edit
 
 
 def _extending_text(source: str) -> str:
-    """Return the text of a new scenario file that extends the built-in scenario `source`. If
-    `source` is a pack of levels, its level such as `sokoban#3`, or else its first, is copied in."""
+    """Return the text of a new scenario file that extends the built-in scenario `source`. From a
+    pack of levels, the text also gets the map of one level: the named one, such as `sokoban#3`, or
+    the first."""
     name, _, number = source.partition("#")
     levels = Scenario.load(name).document.levels
     if not levels:
@@ -343,8 +346,8 @@ def _extending_text(source: str) -> str:
 
 
 def _check_domain(text: str, level: ScenarioRef) -> None:
-    """Raise an error if the scenario file's `text` is not of a grid but of another domain, which
-    the editor cannot edit; `level` is the reference named in the message.
+    """Raise an error if the scenario `text` belongs to a domain that the editor cannot edit; it
+    edits grids only. `level` is named in the message.
 
     Raises:
         EditError: the text is no YAML, or of another domain.
@@ -397,8 +400,8 @@ class BackgroundChecker:
         self._connection: Connection | None = None
 
     def ask(self, scenario: Scenario | None) -> None:
-        """Request that the background process checks `scenario`; the previous request is dropped.
-        None only drops that one."""
+        """Request a check of `scenario` from the background process, and drop the previous request;
+        None drops the previous request only."""
         if self.is_waiting and time.monotonic() > self._request_time + _BUSY_SECONDS:
             self.close()  # it may search for long yet
         self._request_number += 1
@@ -412,8 +415,8 @@ class BackgroundChecker:
             self._connection.send((self._request_number, scenario))
 
     def answer(self) -> CheckState | None:
-        """Return the latest results for the last request; None if none have arrived since the last
-        call. A process that has died or takes too long gives a result with a message."""
+        """Return the newest results for the last request; None if none have arrived since the last
+        call. If the process has died or takes too long, the result is a message."""
         latest = None
         if self._connection is None or not self.is_waiting:
             return None
@@ -440,15 +443,14 @@ class BackgroundChecker:
         self._connection = None
 
     def _start(self) -> Connection:
-        """Start the process and return the connection to it."""
+        """Start the background process, and return the connection to it."""
         self._process, connection = start_worker(_serve_requests)
         return connection
 
 
 def _serve_requests(connection: Connection) -> None:
-    """Check each level that arrives on `connection`, and send back its results, until the
-    connection closes; a newer level cancels the check. This is the main function of the background
-    process."""
+    """Main function of the background process: check each scenario that arrives on `connection` and
+    send back the results, until the connection closes. A newer request cancels a running check."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     # compiler warnings would repeat with every change
     with redirect_stderr(StringIO()), suppress(EOFError, OSError):
@@ -464,8 +466,8 @@ def _serve_requests(connection: Connection) -> None:
 
 
 def check_level(scenario: Scenario) -> Iterator[CheckState]:
-    """Yield results of checks of a scenario as they are found: first errors and likely mistakes,
-    then whether its levels can be won, and in how many steps."""
+    """Yield intermediate results of checking a scenario: first its errors and likely mistakes, then
+    also whether its levels can be won, and in how many steps."""
     try:
         faults = tuple(_find_faults(scenario))
         yield CheckState(faults)
@@ -476,8 +478,8 @@ def check_level(scenario: Scenario) -> Iterator[CheckState]:
 
 
 def _find_faults(scenario: Scenario) -> Iterator[Fault]:
-    """Yield the errors of the scenario, or without any its likely mistakes, as `gv-engine check
-    --quick` finds them."""
+    """Yield the errors of the scenario; if there are none, its likely mistakes, as in `gv-engine
+    check --quick`."""
     from gv_engine.session.sprite_paths import find_broken_sprites
     from gv_engine.validation.differential import find_broken_contracts, run_differential_test
     from gv_engine.validation.lint import find_placed_mistakes, find_rule_place
@@ -492,8 +494,8 @@ def _find_faults(scenario: Scenario) -> Iterator[Fault]:
 
 
 def _solve_levels(scenario: Scenario) -> Iterator[CheckState]:
-    """Yield for each of several seeds of `scenario` the fewest steps that win the level of seed 0,
-    and a summary of the levels searched so far."""
+    """Solve the levels of several seeds; yield after each seed the fewest steps that win the level
+    of seed 0, and a summary of all levels so far."""
     from gv_engine.validation.solver import Survey, Verdict  # compiles
 
     survey = Survey(scenario, (), _SEARCH_SECONDS)

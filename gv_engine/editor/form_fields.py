@@ -45,20 +45,21 @@ class FormField(NamedTuple):
 
     @property
     def current(self) -> dict[str, Any]:
-        """Value of the field as a dict; a rule given by its name alone becomes `{"name": …}`."""
+        """Value of the field as a dict; a rule that is given as a mere name becomes `{"name":
+        …}`."""
         if isinstance(self.value, dict):
             return dict(self.value)
         return {} if self.value is None else {"name": self.value}
 
     def with_current(self, name: str, value: Any) -> Any:
-        """Return the value of the field, a mapping, with its key `name` set to `value`; None
-        removes the key. A mapping that becomes empty gives None."""
+        """Return a copy of the field's value, a mapping, with the key `name` set to `value`; None
+        removes the key. Return None if no key is left."""
         values = {**self.current, name: value}
         if name == "name":  # another rule may have other parameters
             allowed_keys = _call_keys(self.schema, value) or self.keys
             values = {key: values[key] for key in values if key in allowed_keys}
         values = {key: part for key, part in values.items() if part is not None}
-        functions = _functions_of(self.schema)
+        functions = _allowed_rules(self.schema)
         if functions and functions.allows_bare_name and list(values) == ["name"]:
             return values["name"]
         return values or None
@@ -69,14 +70,15 @@ class FormField(NamedTuple):
         return "" if self.value is None else format_typed_value(self.value)
 
     def next_choice(self, step: int) -> Any:
-        """Return the possible value `step` places after the current one, in a circle; None stands
-        for no value, if the field may be empty."""
+        """Return the choice `step` positions after the current value, wrapping around. None, for no
+        value, is among the choices unless a value is required."""
         order = list(self.choices) if self.required else [None, *self.choices]
         number = order.index(self.value) if self.value in order else 0
         return order[(number + step) % len(order)]
 
     def parse(self, text: str) -> Any:
-        """Return the value that the user typed as `text`; raise an error if it is no value.
+        """Return the value that the user typed as `text`; raise an error if the text cannot be
+        parsed.
 
         Raises:
             EditError: the text is no value of the field.
@@ -102,14 +104,14 @@ def form_fields(keys: KeyTable, values: Mapping[str, Any], vocab: Vocabulary) ->
 
 
 def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
-    """Return the form field that edits the value of the key called `name`; `key` has its schema,
-    `value` is the current value, and `vocab` the object types and colours of the level."""
+    """Return the form field that edits `value`, the value of the key called `name`. `key` has the
+    JSON schema, and `vocab` the object types and colours of the level."""
     schema = _matching_schema(key.schema, value)
     choices = tuple(_choices(key.schema, vocab))
     keys: KeyTable = {}
     if "properties" in schema and isinstance(value, dict | None):
         keys = key.nested or _property_keys(schema)
-    elif _functions_of(schema):
+    elif _allowed_rules(schema):
         keys = _call_keys(schema, value["name"] if isinstance(value, dict) else value)
     expected = " or ".join(dict.fromkeys(_describe_types(key.schema)))
     is_text = key.schema is TEXT or key.schema == TEXT
@@ -119,19 +121,18 @@ def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
 
 
 def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
-    """Return the one of the alternatives (`anyOf`) in `schema` to which the current `value` fits, a
-    mapping or list; `schema` itself if there is none."""
+    """Return the alternative (`anyOf`) in `schema` whose type fits `value`, a mapping or list;
+    `schema` itself if there is none."""
     resolved = _resolve(schema)
     if "anyOf" not in resolved or "properties" in resolved:
-        return schema if _functions_of(schema) else resolved
+        return schema if _allowed_rules(schema) else resolved
     kind = "object" if isinstance(value, dict) else "array" if isinstance(value, list) else ""
     matches = [part for part in map(_resolve, resolved["anyOf"]) if part.get("type") == kind]
     return matches[0] if matches else schema
 
 
 def _property_keys(schema: JsonSchema) -> KeyTable:
-    """Return the keys of a form, with description and schema, given the JSON `schema` of the
-    mapping that the form edits."""
+    """Return the fields of a form, by key, for a mapping with the JSON `schema`."""
     required = schema.get("required", ())
     return {
         name: Key(part.get("description", ""), part, name in required)
@@ -142,17 +143,18 @@ def _property_keys(schema: JsonSchema) -> KeyTable:
 # ---- rules within rules ----------------------------------------------------------------------
 
 
-def _functions_of(schema: JsonSchema) -> FunctionSchema | None:
-    """Return the rules that a value of the JSON `schema` may name; None if it names no rules."""
+def _allowed_rules(schema: JsonSchema) -> FunctionSchema | None:
+    """Return the set of rules that the JSON `schema` allows as a value; None if it is no schema of
+    a rule."""
     name = str(schema.get("$ref", "")).rpartition("/")[2]
     candidates = (format.functions.get(name) for format in load_formats().values())
     return next(filter(None, candidates), None)
 
 
 def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
-    """Return the keys of the form for a rule in the scenario file: its name and, if `name` is a
+    """Return the fields of the form for one rule in the scenario file: its name and, if `name` is a
     known rule, its parameters. `schema` says which rules are allowed."""
-    functions = _functions_of(schema)
+    functions = _allowed_rules(schema)
     if functions is None:
         return {}
     systems = {system.name: system for system in functions.systems}
@@ -186,7 +188,7 @@ class FormParts(NamedTuple):
 
     def fields(self, value: Any) -> list[FormField]:
         """Return the form fields that edit `value`, a list or mapping: a yes-or-no field for each
-        possible item, and a field for each other part."""
+        optional item, and a field for each other item."""
         option_key = Key("Whether it is one of them.", json_schema.BOOLEAN, required=True)
         selected = self.usual if value is None else value
         options = ((option, option in selected) for option in self.options)
@@ -199,16 +201,16 @@ class FormParts(NamedTuple):
         return [*option_fields, *others]
 
     def _named_parts(self, value: Any) -> list[tuple[str, Any]]:
-        """Return the (name, part) pairs of `value`, a list or mapping; parts of a list have their
-        number from 1 as name."""
+        """Return the (name, item) pairs of `value`, a list or mapping; names of list items are
+        their numbers from 1."""
         if self.is_list:
             return [(str(number), part) for number, part in enumerate(value or (), 1)]
         return list((value or {}).items())
 
     def set_part(self, value: Any, name: str, part: Any) -> Any:
-        """Return `value`, a list or mapping, with the part called `name` set to `part`; None
-        removes the part. For possible items of a list, `part` is whether the item is in the
-        list."""
+        """Return a copy of `value`, a list or mapping, with the item called `name` set to `part`;
+        None removes the item. For an optional item of a list, `part` True adds and False removes
+        the item."""
         options = {str(option): option for option in self.options}
         if name in options:
             selected = self.usual if value is None else value
@@ -220,8 +222,8 @@ class FormParts(NamedTuple):
         return (list(kept_parts.values()) if self.is_list else kept_parts) or None
 
     def move_part(self, value: Any, name: str, offset: int) -> Any:
-        """Return the list `value` with the part called `name`, its number from 1, moved by `offset`
-        places; a mapping is returned unchanged."""
+        """Return the list `value` with the item called `name`, its number from 1, moved by `offset`
+        positions; a mapping is returned unchanged."""
         names = [key for key, _ in self._named_parts(value)]
         if not self.is_list or name not in names:
             return value
@@ -233,7 +235,7 @@ class FormParts(NamedTuple):
 
     @property
     def example(self) -> Any:
-        """Value with which a newly added part begins."""
+        """Initial value of a newly added item."""
         alternatives = _resolve(self.key.schema).get("anyOf", [self.key.schema])
         schemas = [_resolve(schema) for schema in alternatives]
         if any("properties" in schema for schema in schemas):
@@ -246,8 +248,8 @@ class FormParts(NamedTuple):
 
 
 def _make_parts(schema: JsonSchema, key: Key, vocab: Vocabulary) -> FormParts | None:
-    """Return how to edit a list or mapping of the JSON `schema` part by part; None if it is typed
-    as a whole. `key` has its description, and `vocab` the object types and colours of the level."""
+    """Return the `FormParts` with which the items of a list or mapping of the JSON `schema` are
+    edited one by one; None if the value is typed as a whole. `key` describes the value."""
     items, named_parts = schema.get("items"), schema.get("additionalProperties")
     if schema.get("type") == "array" and isinstance(items, dict):
         if items.get("type") in ("array", "integer", "number") or schema.get("maxItems") == 2:
@@ -279,8 +281,8 @@ def _object_names(vocab: Vocabulary) -> tuple[str, ...]:
 
 
 def _choices(schema: JsonSchema, vocab: Vocabulary) -> Sequence[Any]:
-    """Return all values that the JSON `schema` allows, if they are names from `vocab` or the
-    schema, or true and false; [] if the value is typed freely."""
+    """Return all values that the JSON `schema` allows, if they can be listed: names of objects or
+    colours, enumerated values, true and false. Return [] if the value must be typed."""
     if schema == json_schema.OBJECT:
         return _object_names(vocab)
     if schema == json_schema.COLOR:
@@ -309,8 +311,8 @@ _TYPES = {
 
 
 def _describe_types(schema: JsonSchema) -> list[str]:
-    """Return phrases for the kinds of values that the JSON `schema` allows, such as `a whole
-    number`."""
+    """Return phrases such as `a whole number` for the types of values that the JSON `schema`
+    allows."""
     if schema == TEXT:
         return ["a text"]
     resolved = _resolve(schema)
@@ -328,7 +330,7 @@ def _describe_types(schema: JsonSchema) -> list[str]:
 
 
 def format_typed_value(value: Any) -> str:
-    """Return `value` as text in the way that the user would type it in a form."""
+    """Return `value` as the user would type it in a form."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):

@@ -58,8 +58,8 @@ class Vocabulary:
     names: NameResolver | None = None
 
     def normalize_entry(self, entry: Any) -> CellThing:
-        """Return `entry`, the value of a legend character as YAML gives it, as a dict without keys
-        that have their default value."""
+        """Return the YAML value `entry` of a legend character as a dict, without keys that have
+        their default value."""
         thing = {key: part for key, part in _as_entry(entry).items() if part is not None}
         name = str(thing.get("object", ""))
         if name == OBJECT_TYPES[FLOOR].name:
@@ -74,8 +74,8 @@ class Vocabulary:
         return thing
 
     def thing_of_symbol(self, symbol: Symbol) -> CellThing:
-        """Return the content of a cell as a legend entry (see `CellThing`), given as a `Symbol`
-        without random values."""
+        """Convert `symbol`, the content of a cell without random values, to a legend entry (see
+        `CellThing`)."""
         thing: dict[str, Any] = {}
         if symbol.kind != FLOOR:
             thing = self.thing_of_type(symbol.kind, symbol.state, symbol.color)
@@ -86,8 +86,8 @@ class Vocabulary:
         return thing
 
     def thing_of_type(self, kind: int, state: int = 0, color: int = NONE) -> dict[str, Any]:
-        """Return the legend entry of an object: `kind` is the index of its type in `types`, `state`
-        that of the state in the type's `states`, and `color` that in `COLORS`."""
+        """Return the legend entry of an object; `kind` is an index of `types`, `state` an index of
+        the type's states, and `color` an index of `COLORS`."""
         object_type = self.types[kind]
         thing: dict[str, Any] = {"object": object_type.name}
         if object_type.states and state:
@@ -97,26 +97,27 @@ class Vocabulary:
         return thing
 
     def is_ground(self, thing: CellThing) -> bool:
-        """Return whether `thing`, a cell's content, is a kind of ground such as ice."""
+        """Return True if the object in the legend entry `thing` belongs to the ground layer, as ice
+        does."""
         name = thing.get("object")
         return name in self.types and self.types[str(name)].layer == GROUND
 
 
 def _as_entry(content: Any) -> dict[str, Any]:
-    """Return `content`, the value of a legend character, as a dict; the name of an object becomes
+    """Return the YAML value `content` of a legend character as a dict; a mere object name becomes
     `{"object": …}`."""
     return content if isinstance(content, dict) else {"object": content}
 
 
 def _shorten_entry(thing: CellThing) -> Any:
-    """Return the legend entry `thing` as the name of its object, if it has no other keys; else as a
+    """Return the legend entry `thing` as a mere object name, if it has no other keys; else as a
     dict."""
     return thing["object"] if list(thing) == ["object"] else dict(thing)
 
 
 def read_vocabulary(document: Document) -> Vocabulary:
-    """Return the object types, colours and legend that the scenario file `document` allows in its
-    map. Parts with errors get their defaults; other checks report the errors."""
+    """Return the object types, colours and legend that the map of the scenario `document` may use.
+    Parts with errors are replaced by defaults and not reported."""
     entries = document.root.value if isinstance(document.root.value, dict) else {}
     names = NameResolver(document, TypeIds.assign([document]), ErrorCollector(document.label))
     draws = RandomValues(names)
@@ -165,8 +166,8 @@ def read_vocabulary(document: Document) -> Vocabulary:
 
 
 def _fixed_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:
-    """Return the content of a map character, `symbol`, with the first possible value in place of
-    each random value in `draws`."""
+    """Return `symbol`, the content of a cell, with each random value replaced by the first of its
+    possible values in `draws`."""
     option, facing = symbol.options[0], symbol.facing
     values = (option.kind, option.state, option.color)
     kind, state, color = (draws.list_possible_values(value)[0] for value in values)
@@ -199,8 +200,8 @@ class Brushes:
         self.set_vocabulary(vocab)
 
     def set_vocabulary(self, vocab: Vocabulary) -> None:
-        """Replace the object types and colours that the brushes offer by those of `vocab`, the
-        level's; if the selected brush is no longer offered, select the last one."""
+        """Offer brushes for the object types and colours of `vocab`; if the selected brush is no
+        longer offered, select the last one."""
         self._vocab = vocab
         kinds = dict.fromkeys((*vocab.objects, *(vocab.usual if self.all_things else ())))
         objects = [vocab.types[kind].name for kind in kinds if kind != FLOOR]
@@ -214,30 +215,31 @@ class Brushes:
         self.chosen = name
 
     def select_next(self, offset: int) -> None:
-        """Select the brush `offset` places after the current one."""
+        """Select the brush `offset` positions after the current one, wrapping around."""
         self.chosen = self.names[(self.names.index(self.chosen) + offset) % len(self.names)]
 
     def states(self, name: str) -> tuple[str, ...]:
-        """Return the names of the states of the object that the brush called `name` paints; for the
-        agent, its directions."""
+        """Return the names of the states in which the brush called `name` can paint its object; for
+        the agent, the four directions."""
         return ORIENTATIONS if name == AGENT_KEY else self._vocab.types[name].states
 
     def colors(self, name: str) -> tuple[int, ...]:
-        """Return the indices in `COLORS` of the colours that the brush called `name` can paint; ()
-        if its object has no colour."""
+        """Return the indices in `COLORS` with which the brush called `name` can paint; () if its
+        object has no colour."""
         if name == AGENT_KEY or not self._vocab.types[name].colored:
             return ()
         return self._vocab.colors
 
     def state(self, name: str) -> int:
-        """Return the index of the state in which the brush called `name` paints its object; for the
-        agent, of the direction."""
+        """Return the index of the state in which the brush called `name` currently paints its
+        object; for the agent, of the direction."""
         usual = _USUAL.get(self._vocab.types[name].index) if name != AGENT_KEY else _AGENT_SYMBOL
         state = self._states.get(name, usual.state if usual else 0)
         return min(state, max(0, len(self.states(name)) - 1))
 
     def color(self, name: str) -> int:
-        """Return the index in `COLORS` of the colour that the brush called `name` paints."""
+        """Return the index in `COLORS` of the colour in which the brush called `name` currently
+        paints."""
         if not (colors := self.colors(name)):
             return NONE
         usual = _USUAL.get(self._vocab.types[name].index)
@@ -245,8 +247,8 @@ class Brushes:
         return color if color in colors else colors[-1]
 
     def set_state(self, index: int) -> None:
-        """Let the selected brush paint its object in the state with this `index`, counted in a
-        circle."""
+        """Let the selected brush paint its object in the state with this index, which wraps
+        around."""
         if count := len(self.states(self.chosen)):
             self._states[self.chosen] = index % count
 
@@ -267,8 +269,8 @@ class Brushes:
             self._colors[self.chosen] = colors[number % len(colors)]
 
     def thing(self, name: str = "") -> CellThing:
-        """Return the legend entry of what the brush called `name` paints; "" stands for the
-        selected brush."""
+        """Return the legend entry that the brush called `name` paints; "" stands for the selected
+        brush."""
         name = name or self.chosen
         if name == AGENT_KEY:
             return {AGENT_KEY: ORIENTATIONS[self.state(name)]}
@@ -277,15 +279,15 @@ class Brushes:
         return {} if kind == FLOOR else self._vocab.thing_of_type(kind, *appearance)
 
     def symbol(self, name: str) -> Symbol:
-        """Return what the brush called `name` paints as a `Symbol`: type, state and colour, or the
-        direction of an agent."""
+        """Return the `Symbol` that the brush called `name` paints: type, state and colour of an
+        object, or an agent with its direction."""
         if name == AGENT_KEY:
             return Symbol(facing=self.state(name))
         return Symbol(self._vocab.types[name].index, self.state(name), self.color(name))
 
     def pick(self, thing: CellThing) -> None:
-        """Select the brush that paints what a cell contains: `thing` is the cell's legend entry.
-        The object counts before the agent, and the agent before the ground."""
+        """Select the brush for the legend entry `thing` of a cell, with the same state and colour:
+        for its object if there is one, else for its agent, else for its ground."""
         layer = thing
         if "object" not in thing and AGENT_KEY not in thing and "ground" in thing:
             layer = _as_entry(thing["ground"])
@@ -334,6 +336,8 @@ class MapModel:
     def __init__(
         self, text: str, document: Document | None, vocab: Vocabulary, variant: str = ""
     ) -> None:
+        """Read the map in the scenario file's `text`, or else the one that the file inherits, from
+        `document`. `variant` is the named version of the scenario to edit."""
         self._text, self._vocab = text, vocab
         self.path = _map_path(text, variant)
         drawn = text_buffer.read_scalar(text, self.path)
@@ -362,8 +366,8 @@ class MapModel:
         return self._vocab.legend.get(self.rows[cell[0]][cell[1]])
 
     def cell_arrays(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Return two (H, W, 3) uint8 arrays with type, state and colour indices: one of what lies
-        on top in every cell, one of the ground below."""
+        """Return two (H, W, 3) uint8 arrays of type, state and colour indices: of the topmost
+        object in every cell, and of the ground below."""
         grid = np.zeros((*self.shape, 3), np.uint8)
         grid[..., 0] = FLOOR
         ground = grid.copy()
@@ -391,8 +395,7 @@ class MapModel:
         return [(y, x) for y, x in self.cells() if self.rows[y][x] == character]
 
     def flood_fill(self, cell: MapCell) -> list[MapCell]:
-        """Return the area of cells that have the same map character as `cell` and are connected to
-        it by their sides, `cell` included."""
+        """Return the connected area of cells around `cell` that have the same map character."""
         character, filled, frontier = self.rows[cell[0]][cell[1]], {cell}, [cell]
         while frontier:
             y, x = frontier.pop()
@@ -405,9 +408,9 @@ class MapModel:
     # ---- changes -------------------------------------------------------------------------
 
     def paint(self, things: Iterable[tuple[MapCell, CellThing]], over: bool = True) -> str:
-        """Return the file's text after `things`, pairs of a cell and its new content, were painted
-        into the map. Contents without a character get a new one in the legend; `over` keeps the
-        ground of the cells.
+        """Return the file's text with `things`, pairs of a cell and its new legend entry, painted
+        into the map. New contents get a character in the legend; with `over`, cells keep their
+        ground.
 
         Args:
             things: cells with their new contents.
@@ -420,7 +423,7 @@ class MapModel:
         legend = dict(self._vocab.things)
         text = self._text
         for (y, x), thing in things:
-            content = _add_thing(self.thing((y, x)), thing, self._vocab) if over else dict(thing)
+            content = _paint_over(self.thing((y, x)), thing, self._vocab) if over else dict(thing)
             if AGENT_KEY in thing and self._vocab.agents == 1:
                 for row, column in self.cells():
                     other = legend.get(rows[row][column], FLOOR_THING)
@@ -428,12 +431,11 @@ class MapModel:
                         rest = {key: other[key] for key in other if key not in (AGENT_KEY, "holds")}
                         text, rows[row][column] = self._character_for(text, legend, rows, rest)
             text, rows[y][x] = self._character_for(text, legend, rows, content)
-        text = self._with_spaces(text, (thing for _, thing in things))
-        return self._without_unused(self._with_rows(text, ["".join(row) for row in rows]), rows)
+        text = self._with_allowed_names(text, (thing for _, thing in things))
+        return self._prune_legend(self._with_rows(text, ["".join(row) for row in rows]), rows)
 
     def _with_rows(self, text: str, rows: list[str]) -> str:
-        """Return the scenario file's `text` with its map replaced by `rows`, one string for each
-        row.
+        """Return `text` with the map in it replaced by `rows`, one string for each row.
 
         Raises:
             EditError: the level is in a file of another format.
@@ -445,9 +447,8 @@ class MapModel:
     def _character_for(
         self, text: str, legend: dict[str, CellThing], rows: list[list[str]], thing: CellThing
     ) -> tuple[str, str]:
-        """Return `(text, character)`: the map character that stands for `thing`, a cell's content,
-        and the file's text. A new character is added to the text and to `legend`, and is none of
-        those in `rows`.
+        """Return `(text, character)`: the character that stands for the legend entry `thing`, and
+        the file's text. A new character, not used in `rows`, is added to the text and to `legend`.
 
         Raises:
             EditError: all characters are in use.
@@ -465,10 +466,9 @@ class MapModel:
             return put(text, ("legend",), {character: entry}, after=str(self.path[0])), character
         return put(text, ("legend", character), entry), character
 
-    def _with_spaces(self, text: str, things: Iterable[CellThing]) -> str:
-        """Return the file's `text` with the object types and colours in `things`, contents of
-        cells, added to the lists of `state_space` and `observation_space`, if the file has such
-        lists."""
+    def _with_allowed_names(self, text: str, things: Iterable[CellThing]) -> str:
+        """Return `text` with the object types and colours of the legend entries `things` added to
+        the lists in `state_space` and `observation_space`, as far as the file has such lists."""
         parts = [part for thing in things for part in _nested_things(thing)]
         names_by_key = {
             "objects": dict.fromkeys(str(thing["object"]) for thing in parts if "object" in thing),
@@ -484,10 +484,10 @@ class MapModel:
                         text = text_buffer.insert(text, path, list_length(text, path), name)
         return text
 
-    def _without_unused(self, text: str, rows: list[list[str]]) -> str:
-        """Return the file's `text` without the legend entries of characters that are in the old map
-        but not in `rows`, the new one. Entries with a comment stay, and all if the file has several
-        maps."""
+    def _prune_legend(self, text: str, rows: list[list[str]]) -> str:
+        """Return `text` without the legend entries of characters that the edit has removed from the
+        map, whose new rows are `rows`. Entries with a comment stay; if the file has several maps,
+        all stay."""
         if self.path != ("map",):
             return text
         old_characters = {character for row in self.rows for character in row}
@@ -498,8 +498,8 @@ class MapModel:
         return text
 
     def draw_room(self, corner: MapCell, opposite: MapCell) -> str:
-        """Return the file's text with a room drawn into the map: walls along the sides of the
-        rectangle between two opposite corner cells, and floor inside."""
+        """Return the file's text with a room painted into the map: the rectangle between two
+        opposite corner cells, with walls along its sides and floor inside."""
         (y1, x1), (y2, x2) = corner, opposite
         things = [
             ((y, x), WALL_THING if y in (y1, y2) or x in (x1, x2) else FLOOR_THING)
@@ -508,8 +508,8 @@ class MapModel:
         return self.paint(things, over=False)
 
     def resize(self, height: int, width: int) -> str:
-        """Return the file's text with the map cut or filled with floor, at the right and the
-        bottom, to `height` × `width` cells. A closed wall around the map stays around the map.
+        """Return the file's text with the map cropped or padded with floor to `height` × `width`
+        cells, at the right and the bottom. If walls enclose the old map, they enclose the new one.
 
         Raises:
             EditError: the size is too small or too large.
@@ -530,9 +530,8 @@ class MapModel:
         return self._with_rows(self._text, inner)
 
     def replace_levels(self, grid: Any, ground: Any, agents: Iterable[tuple[int, int, int]]) -> str:
-        """Return the file's text with a fixed map in place of the keys that generate random levels.
-        `grid` and `ground` hold type, state and colour of every cell, and `agents` their (y, x,
-        facing).
+        """Return the file's text with a fixed map in place of the level generator. `grid` and
+        `ground` are (H, W, 3) type, state and colour, and `agents` are (y, x, facing).
 
         Args:
             grid: (H, W, 3) type, state and colour of the objects in every cell.
@@ -563,10 +562,9 @@ def cells_of_box(corner: MapCell, opposite: MapCell) -> list[MapCell]:
     return [(y, x) for y in range(top, bottom + 1) for x in range(left, right + 1)]
 
 
-def _add_thing(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
-    """Return the legend entry of a cell whose entry was `before`, after `thing` is put into the
-    cell. Ground and room stay, unless `thing` is a ground by `vocab` or is bare floor put on bare
-    floor."""
+def _paint_over(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
+    """Return the legend entry of a cell with entry `before` after `thing` is painted over it. The
+    old ground and room stay; if `thing` is itself ground, it replaces only the ground."""
     kept = {key: before[key] for key in ("ground", "room") if key in before}
     if vocab.is_ground(thing):
         return {**before, "ground": _shorten_entry(thing)}
@@ -576,7 +574,8 @@ def _add_thing(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[s
 
 
 def _nested_things(thing: CellThing) -> Iterator[CellThing]:
-    """Yield `thing`, a cell's content, and all contents inside, below or held by it."""
+    """Yield the legend entry `thing`, and the entries of its ground, its content and the object it
+    holds."""
     yield thing
     for key in ("ground", "content", "holds"):
         inner = thing.get(key)
@@ -585,8 +584,8 @@ def _nested_things(thing: CellThing) -> Iterator[CellThing]:
 
 
 def _candidate_characters(thing: CellThing) -> Iterator[str]:
-    """Yield characters that a new legend entry for `thing`, a cell's content, could use; first
-    those from the names of its object, ground and colour."""
+    """Yield characters that could stand for the legend entry `thing` on the map, letters of its
+    object, ground and colour names first."""
     ground = _as_entry(thing.get("ground")).get("object")
     names = [str(part) for part in (thing.get("object"), ground, thing.get("color")) if part]
     for name in (*names, *([AGENT_KEY] if AGENT_KEY in thing else [])):
@@ -598,8 +597,8 @@ def _candidate_characters(thing: CellThing) -> Iterator[str]:
 
 
 def _map_path(text: str, variant: str) -> KeyPath:
-    """Return the key path, such as `("variants", "big", "map")`, at which a scenario file's `text`
-    has or would have the map of its version called `variant`."""
+    """Return the key path, such as `("variants", "big", "map")`, of the map in a scenario's `text`,
+    or of the one to be added; `variant` is the edited version of the scenario, or ""."""
     variant_path: KeyPath = ("variants", variant, "map")
     if variant and has_value(text, variant_path):
         return variant_path

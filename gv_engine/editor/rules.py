@@ -66,12 +66,12 @@ class Rule(NamedTuple):
 
     @property
     def description(self) -> str:
-        """First sentence of the rule's docstring, with the rule's arguments in parentheses; a
-        message if there is no such rule."""
+        """First sentence of the docstring of the rule's function, with the rule's arguments in
+        parentheses; an error message if there is no such function."""
         if self.system is None:
             return "There is no rule of this name"
         summary = _summarize(self.system)
-        arguments = [f"{key.replace('_', ' ')} {_short(v)}" for key, v in self.arguments.items()]
+        arguments = [f"{key.replace('_', ' ')} {_as_text(v)}" for key, v in self.arguments.items()]
         return f"{summary} ({', '.join(arguments)})" if arguments else summary
 
 
@@ -110,48 +110,50 @@ class RuleList:
     def __init__(
         self, text: str, document: Document, vocab: Vocabulary, functions: dict[str, FunctionSchema]
     ) -> None:
+        """Read the rules of the scenario `document`, whose text is `text`; `functions` are the
+        allowed rules by their name in the JSON schema."""
         self._text, self._vocab, self._functions = text, vocab, functions
         value = document.root.value
         self._top: dict[str, YamlNode] = value if isinstance(value, dict) else {}
 
     def rules(self, part: RulePart) -> list[Rule]:
-        """Return the rules in `part`, such as all rewards of the scenario, in their order in the
+        """Return the rules in `part` of the scenario, such as all rewards, in the order of the
         file."""
         node = self._top.get(part.key)
         if node is None:
             return []
         if part.is_list:
             nodes = node.value if isinstance(node.value, list) else []
-            return [self._rule(part, (part.key, n), item) for n, item in enumerate(nodes)]
+            return [self._rule_at(part, (part.key, n), item) for n, item in enumerate(nodes)]
         nested = self._nested_nodes(part)
         if nested is None:
-            return [self._rule(part, (part.key,), node)]
-        return [self._rule(part, (part.key, _NESTED, n), item) for n, item in enumerate(nested)]
+            return [self._rule_at(part, (part.key,), node)]
+        return [self._rule_at(part, (part.key, _NESTED, n), item) for n, item in enumerate(nested)]
 
     def combination(self, part: RulePart) -> str:
         """Return "any of these" or "all of these" if `part`, such as the end of episodes, combines
-        several rules that way; else ""."""
-        return "" if self._nested_nodes(part) is None else _SEVERAL[_name(self._top[part.key])]
+        several rules by `or` or `and`; else ""."""
+        return "" if self._nested_nodes(part) is None else _SEVERAL[_rule_name(self._top[part.key])]
 
     def _nested_nodes(self, part: RulePart) -> list[YamlNode] | None:
-        """Return the YAML nodes of the rules that `part` combines by "any of these" or "all of
-        these"; None if it does not combine rules."""
+        """Return the YAML nodes of the rules that `part` combines by `or` or `and`; None if it does
+        not combine rules."""
         node = self._top.get(part.key)
-        if part.is_list or node is None or _name(node) not in _SEVERAL:
+        if part.is_list or node is None or _rule_name(node) not in _SEVERAL:
             return None
         entries = node.value
         nested = entries.get(_NESTED) if isinstance(entries, dict) else None
         return nested.value if nested and isinstance(nested.value, list) else None
 
-    def _rule(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
-        """Return the rule in `part` whose entry is the YAML `node` at the key path `path`."""
+    def _rule_at(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
+        """Return the rule whose entry in `part` is the YAML `node` at the key path `path`."""
         plain = node.plain if isinstance(node.value, dict) else {}
         arguments = {key: value for key, value in plain.items() if key != "name"}
-        return Rule(part, path, _name(node), arguments, self._system(part.phase, node))
+        return Rule(part, path, _rule_name(node), arguments, self._find_system(part.phase, node))
 
-    def _system(self, phase: Phase, node: YamlNode) -> System | None:
-        """Return the registered rule of kind `phase` that the YAML `node` names; None if there is
-        none."""
+    def _find_system(self, phase: Phase, node: YamlNode) -> System | None:
+        """Return the registered function for `phase`, such as REWARD, that the YAML `node` names;
+        None if there is none."""
         names = self._vocab.names
         named = node.value.get("name") if isinstance(node.value, dict) else node
         if names is None or named is None:
@@ -161,8 +163,8 @@ class RuleList:
         return None
 
     def available_rules(self, part: RulePart) -> Iterator[AvailableRule]:
-        """Yield the rules that can be added to `part`, such as the rewards: those of the user's
-        Python modules first, then built-in ones."""
+        """Yield the rules that can be added to `part`, such as the rewards: first those of Python
+        modules that the scenario uses, then built-in ones."""
         modules = self._vocab.names.modules if self._vocab.names else {}
         for where, module in modules.items():
             if not is_engine_module(module.__name__):
@@ -178,7 +180,7 @@ class RuleList:
         return self._functions[f"{part.phase.name.lower()}_function"]
 
     def argument_table(self, rule: Rule) -> KeyTable:
-        """Return the keys that the entry of `rule` in the scenario file may have, with their
+        """Return the keys that the entry of `rule` in the scenario file can have, with their JSON
         schemas."""
         keys = argument_keys(rule.system) if rule.system is not None else {}
         return {**keys, **self._allowed_functions(rule.part).extra_keys}
@@ -194,7 +196,7 @@ class RuleList:
             if parameter.required and parameter.name not in rule.system.tables
         }
         entry: Any = {"name": rule.name, **arguments} if arguments else rule.name
-        text, rules = self._with_own_key(part.key), self.rules(part)
+        text, rules = self._with_inherited_key(part.key), self.rules(part)
         if part.is_list or self._nested_nodes(part) is not None:
             path = (part.key,) if part.is_list else (part.key, _NESTED)
             return insert(text, path, len(rules), entry)
@@ -204,7 +206,7 @@ class RuleList:
         return put(text, (part.key,), combined)
 
     def _example(self, parameter: system.Parameter) -> Any:
-        """Return a value for `parameter` of a rule with which the rule works in this level."""
+        """Return an example value for `parameter`, valid in this level."""
         name, example = parameter.name, find_value_kind(parameter).example
         if phase := NESTED.get(name.removesuffix("s")):
             functions = self._functions[f"{phase.name.lower()}_function"].systems
@@ -216,13 +218,13 @@ class RuleList:
         return parse_value(example)
 
     def remove_rule(self, rule: Rule) -> str:
-        """Return the file's text without `rule`; the only rule that ends episodes cannot be
-        removed.
+        """Return the file's text without `rule`; raise an error if no rule would be left that ends
+        episodes.
 
         Raises:
             EditError: the rule is the only end of episodes.
         """
-        text = self._with_own_key(rule.part.key)
+        text = self._with_inherited_key(rule.part.key)
         others = [other for other in self.rules(rule.part) if other.path != rule.path]
         if not others and rule.part.key == "terminating_function":
             raise EditError("Something has to end it; add another end first")
@@ -232,18 +234,18 @@ class RuleList:
         return put(text, (rule.part.key,), nested[int(others[0].path[-1])].plain)
 
     def move_rule(self, rule: Rule, offset: int) -> str:
-        """Return the file's text with `rule` moved by `offset` places in its list of rules; the
-        text is unchanged if there is no such place."""
+        """Return the file's text with `rule` moved by `offset` positions in its list of rules;
+        unchanged if the new position is outside the list."""
         *above, number = rule.path
         count = len(self.rules(rule.part))
         if not isinstance(number, int) or not 0 <= number + offset < count:
             return self._text
-        return move(self._with_own_key(rule.part.key), tuple(above), number, number + offset)
+        return move(self._with_inherited_key(rule.part.key), tuple(above), number, number + offset)
 
     def set_argument(self, rule: Rule, key: str, value: Any) -> str:
         """Return the file's text with the argument `key` of `rule` set to `value`; None removes the
         argument."""
-        text = self._with_own_key(rule.part.key)
+        text = self._with_inherited_key(rule.part.key)
         path = (*rule.path, key)
         if value is None:
             return remove(text, path) if has_value(text, path) else text
@@ -251,33 +253,33 @@ class RuleList:
             return put(text, rule.path, {"name": rule.name, key: value})
         return put(text, path, value)
 
-    def _with_own_key(self, key: str) -> str:
-        """Return the file's text with the value of the top-level `key` copied in from the file that
-        it extends, unless the text has the key itself."""
+    def _with_inherited_key(self, key: str) -> str:
+        """Return the file's text; if it only inherits the top-level `key` from the file that it
+        extends, with the inherited value copied in."""
         if has_value(self._text, (key,)) or key not in self._top:
             return self._text
         return put(self._text, (key,), self._top[key].plain)
 
 
-def _name(node: YamlNode) -> str:
-    """Return the name of the rule that the YAML `node` gives, alone or in a mapping; "" if it gives
-    none."""
+def _rule_name(node: YamlNode) -> str:
+    """Return the name of the rule in the YAML `node`, which is a mere name or a mapping; "" if
+    there is none."""
     name = node.value.get("name") if isinstance(node.value, dict) else node
     return name.text if name else ""
 
 
-def _short(value: Any) -> str:
-    """Return `value`, a rule's argument, as a short text for its description."""
+def _as_text(value: Any) -> str:
+    """Return `value`, a rule's argument, as a short text."""
     if isinstance(value, dict):
         return str(value.get("name", "…"))
     if isinstance(value, list | tuple):
-        return ", ".join(map(_short, value))
+        return ", ".join(map(_as_text, value))
     return str(value)
 
 
 def has_fault(rule: Rule, paths: Sequence[str]) -> bool:
-    """Return whether one of `paths`, key paths of errors in the file, lies within the entry of
-    `rule`."""
+    """Return True if one of `paths`, key paths of errors in the file, is the entry of `rule` or
+    lies inside it."""
     own = format_key_path(rule.path)
     return any(path == own or path.startswith((f"{own}.", f"{own}[")) for path in paths)
 

@@ -43,8 +43,8 @@ class _Loader(yaml.SafeLoader):
     """YAML loader that keeps the place of each alias."""
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Return the next YAML node of the text; an alias such as `*name` becomes a scalar node at
-        the alias's own position. `parent` and `index` are PyYAML's."""
+        """Override PyYAML's method: an alias such as `*name` becomes a scalar node with the alias's
+        own position in the text."""
         if self.check_event(yaml.AliasEvent):
             event = self.get_event()  # type: ignore[no-untyped-call]  # its stubs lack it
             return yaml.ScalarNode("!alias", event.anchor, event.start_mark, event.end_mark)
@@ -71,7 +71,7 @@ class _Entry(NamedTuple):
 
 
 def compose_yaml(text: str) -> yaml.MappingNode:
-    """Return the YAML node tree of `text`, in which every node knows its position in the text.
+    """Return the YAML node tree of `text`, in which every node has its position in the text.
 
     Raises:
         EditError: the text is no YAML, or no mapping.
@@ -96,8 +96,8 @@ def has_value(text: str, path: KeyPath) -> bool:
 
 
 def read_scalar(text: str, path: KeyPath) -> str | None:
-    """Return the single value at the key path `path` in the YAML `text` as text without quotes;
-    None if there is none."""
+    """Return the scalar at the key path `path` in the YAML `text` as a string without quotes; None
+    if there is none."""
     entry = _find_entry(compose_yaml(text), path)
     return entry.node.value if entry and isinstance(entry.node, yaml.ScalarNode) else None
 
@@ -111,7 +111,7 @@ def list_length(text: str, path: KeyPath) -> int:
 
 def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
     """Return the YAML `text` with the value at the key path `path` set to `value`. A new key is
-    added below the key `after` if that exists, else at the end of its mapping.
+    added behind the key `after` if that exists, else at the end of its mapping.
 
     Args:
         path: path to the value; missing mappings are added.
@@ -248,8 +248,8 @@ def move(text: str, path: KeyPath, index: int, new_index: int) -> str:
 
 
 def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
-    """Return the YAML `text` with the map at the key path `path` replaced by `rows`, written as a
-    block with one row a line.
+    """Return the YAML `text` with the level map at the key path `path` replaced by `rows`, written
+    as a block with one line per row.
 
     Raises:
         EditError: as for `put`.
@@ -259,13 +259,13 @@ def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
         return put_rows(put(text, path, "."), path, rows)
     if entry.within.flow_style:
         return put(text, path, "\n".join(rows))
-    comment = _sign_comment(text, entry.node)
+    comment = _block_scalar_comment(text, entry.node)
     return _splice(text, *_span(text, entry.node), _format_rows(rows, entry.column, comment))
 
 
 def has_comment(text: str, path: KeyPath) -> bool:
-    """Return whether the value at the key path `path` in the YAML `text` is followed by a comment
-    on the same line."""
+    """Return True if a comment follows the value at the key path `path` on the same line of the
+    YAML `text`."""
     end = _end(text, _require_entry(text, path).node)
     return text[end : _line_end(text, end)].lstrip(" ,}]").startswith("#")
 
@@ -274,8 +274,8 @@ def has_comment(text: str, path: KeyPath) -> bool:
 
 
 def _find_entry(root: yaml.Node, path: KeyPath) -> _Entry | None:
-    """Return the YAML value at the key path `path` below the node `root`, with its key and
-    collection; None if there is no such value."""
+    """Return the entry (value with its key and its list or mapping) at the key path `path` below
+    the YAML node `root`; None if there is none."""
     entry, node = None, root
     for step in path:
         entry = _child_entry(node, step)
@@ -286,8 +286,8 @@ def _find_entry(root: yaml.Node, path: KeyPath) -> _Entry | None:
 
 
 def _child_entry(node: yaml.Node, step: str | int) -> _Entry | None:
-    """Return the value that the YAML node has directly at `step`, a key or a list index, with its
-    key and collection; None if there is none."""
+    """Return the entry (value with its key and its list or mapping) at `step`, a key or list index,
+    of the YAML node; None if there is none."""
     if isinstance(node, yaml.MappingNode):
         for number, (key, value) in enumerate(node.value):
             if key.value == str(step):
@@ -298,8 +298,8 @@ def _child_entry(node: yaml.Node, step: str | int) -> _Entry | None:
 
 
 def _require_entry(text: str, path: KeyPath) -> _Entry:
-    """Return the value at the key path `path` in the YAML `text`, with its key and collection;
-    raise an error if there is none.
+    """Return the entry (value with its key and its list or mapping) at the key path `path` in the
+    YAML `text`; raise an error if there is none.
 
     Raises:
         EditError: there is none.
@@ -311,14 +311,14 @@ def _require_entry(text: str, path: KeyPath) -> _Entry:
 
 
 def _start(part: Any) -> int:
-    """Return the position in the text where a YAML value begins; `part` may also be a (key, value)
-    pair."""
+    """Return the index in the text of the first character of `part`, a YAML node or a (key, value)
+    pair of nodes."""
     return int((part[0] if isinstance(part, tuple) else part).start_mark.index)
 
 
 def _end(text: str, part: Any) -> int:
-    """Return the position in `text` after the last character of `part`, a YAML value or (key,
-    value) pair. YAML's own end mark may lie after blank lines that follow."""
+    """Return the index in `text` after the last character of `part`, a YAML node or a (key, value)
+    pair of nodes. Unlike PyYAML's end mark, it lies before blank lines that follow."""
     node: yaml.Node = part[1] if isinstance(part, tuple) else part
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         return _end(text, node.value[-1])
@@ -334,15 +334,15 @@ def _span(text: str, node: yaml.Node) -> tuple[int, int]:
 
 
 def _item_lines(text: str, sequence: yaml.CollectionNode, index: int) -> tuple[int, int]:
-    """Return the positions in `text` where the lines of item `index` of the list `sequence` begin
-    and end."""
+    """Return the indices in `text` where the lines of item `index` of the list `sequence` begin and
+    end."""
     start, end = _span(text, sequence.value[index])
     return _line_start(text, start), _line_end(text, end)
 
 
 def _item_start(text: str, sequence: yaml.CollectionNode, index: int) -> int:
-    """Return the position in `text` where item `index` of the list `sequence` begins, with the
-    comment above the item; a comment above the first item belongs to the list."""
+    """Return the index in `text` where item `index` of the list `sequence` begins, including a
+    comment above the item; a comment above the first item is not included."""
     start, indent = _item_lines(text, sequence, index)[0], sequence.start_mark.column
     while index and (above := _line_start(text, start - 1)) < start:
         line = text[above:start]
@@ -358,8 +358,8 @@ def _line_start(text: str, position: int) -> int:
 
 
 def _line_end(text: str, position: int) -> int:
-    """Return the position in `text` after the next line break from `position` on, or the end of the
-    text."""
+    """Return the index in `text` after the line break that ends the line at `position`; the end of
+    the text for the last line."""
     line_break = text.find("\n", position)
     return len(text) if line_break < 0 else line_break + 1
 
@@ -368,15 +368,14 @@ def _line_end(text: str, position: int) -> int:
 
 
 def _replace_value(text: str, entry: _Entry, value: Any) -> str:
-    """Return the YAML `text` with the value of `entry`, a found key or list item, replaced by
-    `value`."""
+    """Return the YAML `text` with the value of `entry` replaced by `value`."""
     start, end = _span(text, entry.node)
     style = entry.node.style if isinstance(entry.node, yaml.ScalarNode) else None
     is_long = isinstance(value, str) and (style == ">" or len(value) > _WIDTH)
     in_block = is_long and not entry.within.flow_style
     written = _format_block(value, entry.column) if in_block else _format_flow(value)
     space = " " if start == end and not text[:start].endswith(" ") else ""
-    if remark := _sign_comment(text, entry.node):
+    if remark := _block_scalar_comment(text, entry.node):
         sign, line_break, rest = written.partition("\n")
         written = f"{sign}{remark}{line_break}{rest}"
     return _splice(text, start, end, space + written)
@@ -403,9 +402,9 @@ def _format_block(value: Any, indent: int) -> str:
     return _format_flow(value)
 
 
-def _sign_comment(text: str, node: yaml.Node) -> str:
-    """Return the comment, with its `#`, on the line of the `|` or `>` with which the YAML block
-    text `node` starts; "" if there is none."""
+def _block_scalar_comment(text: str, node: yaml.Node) -> str:
+    """Return the comment on the first line of a YAML block scalar (`| # comment`), with its `#`; ""
+    if there is none."""
     if not isinstance(node, yaml.ScalarNode) or node.style not in ("|", ">"):
         return ""
     start = _start(node)
@@ -414,15 +413,15 @@ def _sign_comment(text: str, node: yaml.Node) -> str:
 
 
 def _format_rows(rows: list[str], indent: int, remark: str) -> str:
-    """Return the rows of a map as a YAML block text below a key indented by `indent` spaces;
-    `remark` is a comment put behind the `|`."""
+    """Return the rows of a level map as a YAML block scalar, to be put behind a key indented by
+    `indent` spaces; `remark` is a comment for its first line."""
     inner = " " * (indent + _INDENT)
     sign = (f"|{_INDENT}" if rows[0].startswith(" ") else "|") + remark
     return f"{sign}\n" + "\n".join(f"{inner}{row}" for row in rows)
 
 
 def _format_flow(value: Any) -> str:
-    """Return `value` as YAML text in one line, with `[…]` for lists and `{…}` for mappings."""
+    """Return `value` as one line of YAML in flow style: `[…]` for lists and `{…}` for mappings."""
     options: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "width": 10**6}
     whole = yaml.dump([value], Dumper=_Dumper, allow_unicode=True, **options)
     return str(whole.strip()[1:-1])
@@ -459,6 +458,7 @@ class TextBuffer:
     """
 
     def __init__(self, text: str, file: Path | None = None, is_saved: bool = False) -> None:
+        """Create a buffer for `text`; `is_saved` is True if `file` already has this text."""
         self.text, self.file = _normalize_newlines(text), file
         self._line_break = "\r\n" if "\r\n" in text else "\n"
         self._saved = self.text if is_saved else None
@@ -488,8 +488,8 @@ class TextBuffer:
         return self.is_changed and bool(self._undo_stack or self._redo_stack)
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
-        """Replace the text by `change(text)`, as a step that can be undone, and return whether the
-        text has changed. Consecutive edits with an equal `stroke` are undone together.
+        """Replace the text by `change(text)`, which can be undone, and return True if the text has
+        changed. Consecutive edits with an equal `stroke`, such as a number, are undone together.
 
         Args:
             change: returns the new text for the old one.
@@ -517,15 +517,15 @@ class TextBuffer:
 
     def undo(self) -> bool:
         """Undo the last edit; return False if there is none."""
-        return self._step(self._undo_stack, self._redo_stack)
+        return self._restore_text(self._undo_stack, self._redo_stack)
 
     def redo(self) -> bool:
         """Redo the last edit that was undone; return False if there is none."""
-        return self._step(self._redo_stack, self._undo_stack)
+        return self._restore_text(self._redo_stack, self._undo_stack)
 
-    def _step(self, source: list[str], target: list[str]) -> bool:
-        """Take the last text from the stack `source` as the current text, and put the old one onto
-        the stack `target`: an undo or redo. Return False if `source` is empty."""
+    def _restore_text(self, source: list[str], target: list[str]) -> bool:
+        """Undo or redo: take the last text from the stack `source`, and push the current one onto
+        the stack `target`. Return False if `source` is empty."""
         if not source:
             return False
         target.append(self.text)
@@ -558,12 +558,12 @@ class TextBuffer:
         return self.file is not None and self._watch.differs([self.file])
 
     def accept_disk_version(self) -> None:
-        """Treat the file as unchanged: forget all changes that other programs have made to it so
-        far."""
+        """Ignore all changes that other programs have made to the file so far, so that
+        `has_disk_changes` is False."""
         self._watch = Watch([self.file] if self.file else [])
 
     def load_from_disk(self) -> None:
-        """Replace the text by the content of the buffer's file, as a step that can be undone.
+        """Replace the text by the content of the buffer's file, which can be undone.
 
         Raises:
             OSError: the file cannot be read.

@@ -69,8 +69,8 @@ a mapping has entries by world and may lack some."""
 
 
 def resolve_seeds(seed: Seeds, count: int, noun: str) -> list[int | None]:
-    """Return the seed for each of `count` worlds, from what `reset` was given as `seed`; None for a
-    world without a seed.
+    """Return the seed for each of `count` worlds from the argument `seed` of `reset`; None for a
+    world without a seed. `noun` is the word for a world in messages.
 
     Args:
         seed: seeds as `reset` takes them.

@@ -64,8 +64,8 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
         raise NotImplementedError
 
     def _reset_generator(self, seed: int | None) -> np.random.Generator | None:
-        """Return a random number generator for the reset with this seed; None if the world's own
-        generator shall continue."""
+        """Return a random number generator for the reset with this seed; None if the world
+        continues with its own generator."""
         if seed is None and self._started:
             return None
         gymnasium.Env.reset(self, seed=seed)
@@ -268,7 +268,8 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), reward(), terminated(), truncated(), self._info()
 
     def _step_batch(self, action: int) -> None:
-        """Step the world by an action number, and redraw the window if there is one."""
+        """Step the world by the action with the index `action`, and redraw the window if there is
+        one."""
         self._action[0] = action
         self._batch.step(self._action, DISABLED)
         if self.render_mode == "human":
@@ -318,7 +319,7 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), self._info()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set the pickled attributes, and make the views of the world's output arrays anew."""
+        """Set the pickled attributes, and make the views of the world's output arrays again."""
         vars(self).update(state)
         self._cache_output_views()
 

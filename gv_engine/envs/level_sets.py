@@ -144,7 +144,7 @@ def limit_to_levels(
     scenario: Scenario, levels: Levels | LevelSet | None, world: str
 ) -> tuple[Scenario, NDArray[Any] | None]:
     """Return the scenario to play, and an array with the random generator state of each level in
-    `levels`; None if all levels may occur."""
+    `levels`; instead of the array None if `levels` is None, so that all levels may occur."""
     if levels is None:
         return scenario, None
     limited = level_set(scenario, levels, world)

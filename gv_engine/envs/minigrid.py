@@ -138,14 +138,14 @@ class Grid:
         return np.where(seen, self.codes, np.uint8(0))
 
     def __contains__(self, key: tuple[str | None, str]) -> bool:
-        """Return True if the grid has an object of this (colour, type); None as the colour stands
-        for any."""
+        """Return True if the grid has an object of this (colour, type); with None as the colour, of
+        any colour."""
         objects = (thing for thing in self.grid if thing and thing.type == key[1])
         return any(key[0] in (None, thing.color) for thing in objects)
 
     def _refuse(self, *args: Any, **options: Any) -> Never:
-        """Raise an AttributeError that says how to change a level instead; it stands for all
-        methods of MiniGrid's grid that write."""
+        """Raise an AttributeError that says how to change a level instead; called for every method
+        of MiniGrid's grid that writes."""
         raise AttributeError(
             "MiniGrid's grid can only be read: write a scenario that extends the level, or "
             "change a row of env.unwrapped.snapshot() and hand it to restore()"
@@ -157,8 +157,8 @@ class Grid:
 def grid_object(
     code: NDArray[np.uint8], contains: GridObject | None, cell: tuple[int, int] = (-1, -1)
 ) -> GridObject | None:
-    """Return the object whose type, colour and state have the MiniGrid numbers in `code`, with
-    another object in it if it `contains` one; None for an empty cell."""
+    """Return the object with the MiniGrid numbers `code` (type, colour, state), which holds the
+    object `contains`, if any; None for an empty cell."""
     kind, color, state = code.tolist()
     if TYPE_NAMES[kind] in ("unseen", "empty", "agent"):
         return None
@@ -225,8 +225,7 @@ _REPLACEMENTS = {
 
 
 def _view_area(size: int) -> Area:
-    """Return the cells that the agent sees, relative to it, in MiniGrid's view of `size` rows and
-    columns.
+    """Return the cells of MiniGrid's view with `size` rows and columns, relative to the agent.
 
     Raises:
         ValueError: MiniGrid has no view of this size.
@@ -359,7 +358,7 @@ class MiniGridEnv(GridEnv):
 
     @property
     def dir_vec(self) -> NDArray[np.int64]:
-        """(2,) x and y of one step ahead."""
+        """(2,) unit vector (x, y) of the agent's direction."""
         x, y = DIRECTIONS[self.agent_dir]
         return np.array([x, y])
 
@@ -379,7 +378,7 @@ class MiniGridEnv(GridEnv):
 
     @property
     def carrying(self) -> GridObject | None:
-        """Copy of the object that the agent holds; None for none."""
+        """Copy of the object that the agent holds; None if the agent holds nothing."""
         world = self._world
         return self._describe_object(world, world.agent.holding[AGENT])
 
@@ -392,8 +391,8 @@ class MiniGridEnv(GridEnv):
         return grid_object(code, self._describe_content(world, entity))
 
     def _describe_content(self, world: RowWorld, entity: int) -> GridObject | None:
-        """Return a copy of the object inside the box number `entity`; None if that is empty or no
-        box."""
+        """Return a copy of the object inside the box number `entity`; None if the box is empty or
+        the entity is no box."""
         box = world.box
         return self._describe_object(world, box.content[entity]) if box.has[entity] else None
 
@@ -402,8 +401,8 @@ class MiniGridEnv(GridEnv):
         return self._observe(self.agent_view_size)
 
     def gen_obs_grid(self, agent_view_size: int | None = None) -> tuple[Grid, NDArray[np.bool_]]:
-        """Return the cells in the agent's view as a grid, and a (w, h) mask that is True for those
-        that the agent sees.
+        """Return the cells in the agent's view as a grid, and a (w, h) mask that is True for the
+        cells that the agent sees.
 
         Args:
             agent_view_size: rows and columns of the view; None for those of the environment.
@@ -504,8 +503,8 @@ class MiniGridEnv(GridEnv):
         return results
 
     def _step_batch(self, action: int) -> None:
-        """Step the world by an action number, after the random generator that wrappers use has been
-        copied into it."""
+        """Step the world by the action with the index `action`, after copying the random generator
+        that wrappers use into the world."""
         self._sync_rng()
         super()._step_batch(action)
 

@@ -44,8 +44,8 @@ _NO_NUMBERS = np.zeros((2, 0), np.int32)
 
 
 def encode_minigrid(looks: NDArray[Any], types: NDArray[np.uint8] = _TYPES) -> NDArray[np.uint8]:
-    """Return MiniGrid's numbers (type, colour, state) for `looks`, an array (…, 3) of this engine's
-    numbers (type, state, colour)."""
+    """Return MiniGrid's numbers (type, colour, state) for the cells `looks`, an array (…, 3) of
+    this engine's numbers (type, state, colour)."""
     type_codes = types[looks[..., 0]]
     codes = np.empty(looks.shape, np.uint8)
     codes[..., 0], codes[..., 2] = type_codes[..., 0], looks[..., 1]
@@ -126,7 +126,7 @@ class MiniGridEncoder(representations.ObservationEncoder):
         }
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> representations.Arrays:
-        """Return arrays for N observations; the observed mission array is used itself."""
+        """Return arrays for N observations; `mission` is the observed array, not a copy."""
         *_, mission = observed
         return {**self.make_arrays(len(mission)), representations.MISSION: mission}
 

@@ -20,8 +20,8 @@ from gv_engine.world.simulation import SAME_STEP
 
 
 class EachAgentVectorEnv(GridVectorEnv):
-    """Gymnasium vector environment of N worlds with A agents as N * A lines, for single-agent
-    trainers; the lines of one world follow each other.
+    """Gymnasium vector environment of N worlds with A agents for single-agent trainers: arrays have
+    N * A lines, one for each agent; the lines of one world follow each other.
 
     World i of `reset(seed=s)` has the seed `s + i`; `reset_mask`, snapshots and pictures are per
     world. An agent that is done has a reward of 0 and stays `terminated` until its world is reset:
@@ -37,28 +37,28 @@ class EachAgentVectorEnv(GridVectorEnv):
     is_multi_agent = True
 
     def _describe_line(self, line: int) -> str:
-        """Return the words for index `line` of the arrays in a message: the agent's name and the
+        """Return a text that names line `line` of the arrays in a message: the agent's name and the
         world's number."""
         world, agent = divmod(line, len(self.scenario.sharing.names))
         return f"{self.scenario.sharing.names[agent]} in {super()._describe_line(world)}"
 
     def _mark_ended_worlds(self) -> None:
-        """Set `_ended` to False for each agent that is missing, or in whose world another agent's
-        episode still goes on."""
+        """Set `_ended` to False for agents that do not exist, and for agents in whose world another
+        agent's episode still goes on."""
         out, over = self._batch.outputs, self._by_world(self._ended).all(axis=1, keepdims=True)
         member = out.final_member if self._mode == SAME_STEP else out.member
         self._by_world(self._ended)[:] = over & self._present_agents(member)
 
     def _present_agents(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return an (N, A) or (A,) mask, True for agents that exist; `member` is the scenario of a
-        mixture that is played, for each agent."""
+        """Return an (N, A) or (A,) mask, True for agents that exist; `member` has, for each agent,
+        the index of the mixture's scenario in its world."""
         if not self.scenario.layout.has_smaller_members:
             return self._all[: len(self.scenario.sharing.names)]
         return self.scenario.present_agents(self._by_world(member)[:, 0])
 
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
-        """Return `lines`, an array of shape (N * A, …), with shape (N, A, …) by world and agent;
-        both share their memory."""
+        """Return a view of `lines`, an array of shape (N * A, …), with shape (N, A, …) by world and
+        agent."""
         agents = len(self.scenario.sharing.names)
         return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
 

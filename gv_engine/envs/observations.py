@@ -81,8 +81,8 @@ class IndexGrid(ObservationEncoder):
                 np.copyto(target, codes)
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations; with the representation `default` the observed `grid`
-        and `item` are used themselves."""
+        """Return arrays for N observations; in the representation `default`, `grid` and `item` are
+        the observed arrays, not copies."""
         arrays = self.make_arrays(len(observed[0]))
         same = self._representation.name == "default"
         return {**arrays, "grid": observed[0], "item": observed[1]} if same else arrays
@@ -117,8 +117,8 @@ class LayeredGrid(IndexGrid):
         self.space = spaces.Dict({**self.space.spaces, "grid": both})
 
     def make_shared_arrays(self, *observed: NDArray[np.uint8]) -> Arrays:
-        """Return arrays for N observations; the observed array of held objects (`item`) is used
-        itself."""
+        """Return arrays for N observations; `item` is the observed array of held objects, not a
+        copy."""
         _, item, _ = observed
         return {**self.make_arrays(len(item)), "item": item}
 
@@ -360,7 +360,7 @@ class FlatEncoder(ObservationEncoder):
         self._scratch: Arrays = {}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write the observed grid, the held object and the mission, one behind the other, into the
+        """Write the observed grid, the held object and the mission one after the other into the
         vectors `out["flat"]`."""
         grid, item, *mission = observed
         batch_shape = item.shape[:-1]
@@ -398,12 +398,12 @@ class MissionEncoder(ObservationEncoder):
         return {**self._encoder.make_arrays(*batch_shape), MISSION: mission}
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations; the observed array of missions is used itself."""
+        """Return arrays for N observations; `mission` is the observed array, not a copy."""
         *seen, mission = observed
         return {**self._encoder.make_shared_arrays(*seen), MISSION: mission}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write what the inner encoder makes of the `observed` arrays, and the agents' missions,
+        """Write the inner encoder's encoding of the `observed` arrays, and the agents' missions,
         into the arrays `out`."""
         *seen, mission = observed
         self._encoder.write(out, *seen)

@@ -111,7 +111,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return self._observations(self.agents), self._infos(self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Apply one action of each agent whose episode goes on, and return the results of these
+        """Apply one action of each agent whose episode goes on, and return the results of the same
         agents by name.
 
         Args:

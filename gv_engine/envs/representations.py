@@ -188,8 +188,8 @@ class Representation:
         return cls(name, objects, colors, shape, is_state=True, types=types)
 
     def _make_table(self, codes: dict[int, int]) -> NDArray[Any]:
-        """Return a (256,) array with the code number of each type or colour number; the code for
-        unlisted ones is in all other places."""
+        """Return a (256,) array with the code number of each type or colour number; numbers that
+        are not in `codes` get the code for unlisted ones."""
         table = np.full(256, self._unlisted, np.min_scalar_type(self._unlisted))
         table[list(codes)] = list(codes.values())
         return table
@@ -216,8 +216,8 @@ class Representation:
 
     @property
     def gymnasium_space(self) -> spaces.Dict:
-        """The space with the upper bound of each array at least one above the lower, because
-        Gymnasium rejects empty ranges."""
+        """The space for Gymnasium, which rejects empty ranges: each upper bound is at least one
+        above the lower bound."""
         return spaces.Dict(
             {
                 name: spaces.Box(box.low, np.maximum(box.high, box.low + 1), dtype=box.dtype.type)
@@ -325,7 +325,8 @@ class Representation:
         return arrays
 
     def convert(self, shown: HasArrays) -> Arrays:
-        """Return the arrays of `space` by name for `shown`, a state or observation object.
+        """Return the arrays of `space` by name for `shown`, a state or observation object of the
+        object-level API.
 
         Raises:
             ValueError: see `codes`.
@@ -343,8 +344,9 @@ def look_up_codes(
     stride: int,
     out: NDArray[Any],
 ) -> bool:
-    """Write the code numbers of (M, 3) `cells` into (M, channels) `out`, by tables; `stride` is not
-    0 if a cell has a single number. Return True if a number is `unlisted`."""
+    """Write the code numbers of (M, 3) `cells` into (M, channels) `out`, by the tables `types`,
+    `first_states` and `colors`; with a `stride` other than 0, a cell has a single code. Return True
+    if a code is `unlisted`."""
     has_unlisted = False
     for k in range(len(cells)):
         kind, color = types[cells[k, 0]], colors[cells[k, 2]]
@@ -431,8 +433,8 @@ class ObservationEncoder:
         return dict.fromkeys(self.buffer_names, self.space)
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations; an observed array, such as `grid` (N, h, w, 3), is used
-        itself where the content is the same."""
+        """Return arrays for N observations; an array with the same content as an observed one, such
+        as `grid` (N, h, w, 3), is that array itself, not a copy."""
         return self.make_arrays(len(observed[0]))
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
@@ -449,8 +451,8 @@ class ObservationEncoder:
         raise NotImplementedError
 
     def to_observation(self, arrays: Arrays) -> Any:
-        """Return the observation, or those of many worlds, for the user: the arrays, or the only
-        one."""
+        """Return the observation, or the observations of many worlds, as environments return it:
+        the arrays by name, or a single array."""
         whole = isinstance(self.space, spaces.Dict)
         return arrays.copy() if whole else arrays[self.buffer_names[0]]
 
@@ -465,15 +467,15 @@ class ObservationEncoder:
         return arrays.copy()
 
     def encode(self, *observed: NDArray[Any]) -> Any:
-        """Return the encoded observation of one world from the `observed` arrays, those that
+        """Return the encoded observation of one world from the `observed` arrays, which
         `source_arrays` names."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
         return self.to_observation(arrays)
 
     def split(self, arrays: Arrays) -> NDArray[np.object_]:
-        """Return the K observations in `arrays`, each of which has an axis of K worlds, as an
-        object array; they share its memory."""
+        """Return an object array of the K observations in `arrays`, arrays whose first axis is K
+        worlds; the observations share their memory."""
         observations = np.empty(len(next(iter(arrays.values()))), object)
         for i, parts in enumerate(zip(*arrays.values(), strict=True)):
             observations[i] = self.to_observation(dict(zip(arrays, parts, strict=True)))

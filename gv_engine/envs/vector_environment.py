@@ -430,8 +430,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
 
     @property
     def _all_arrays(self) -> Arrays:
-        """Arrays of the observations of all worlds, by name; an array of the backend is used itself
-        if it has the same content."""
+        """Arrays of the observations of all worlds, by name; those with the same content as an
+        array of the backend are that array itself, not a copy."""
         if self._arrays is None:
             self._observed = self._batch.outputs.get_arrays(self._encoder.source_arrays)
             self._arrays = self._encoder.make_shared_arrays(*self._observed)
@@ -465,7 +465,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self, mask: Any, terms: Any, member: Any, success: Any, *, info_mask: NDArray[np.bool_]
     ) -> dict[str, Any]:
         """Return a dictionary `info` with the action mask, reward terms, mixture member and success
-        of all worlds; `info_mask` (N,) says for which worlds it counts."""
+        of all worlds; `info_mask` (N,) marks the worlds whose entries are valid."""
         names = self.scenario.reward_names
         columns = {name: terms[:, index] for index, name in enumerate(names)}
         info = flatten_reward_terms(columns) if self._flat_info else {"reward_terms": columns}

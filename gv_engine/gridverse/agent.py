@@ -94,8 +94,8 @@ class Agent(Value):
         self._components()[0].facing = int(Orientation(orientation))
 
     def _components(self) -> tuple[components.Agent, components.Position]:
-        """Return the components Agent and Position of this agent: those in its world, or its own if
-        it is in none."""
+        """Return the components Agent and Position: those in the world, or of this object if it is
+        in no world."""
         if self._store is None:
             return self._agent_component, self._position_component
         world = self._store.world

@@ -102,7 +102,7 @@ _POSITIONAL = {name for phase in PROTOCOLS for name in arg_names(phase)}
 
 def parameters_of(function: Any, phase: Phase) -> tuple[Parameter, ...]:
     """Return the parameters of a user-defined function that scenarios can set: those after the
-    arguments which its phase requires.
+    arguments that the engine passes in this phase.
 
     Raises:
         TypeError: the function does not fit; the message says why, and the expected signature.
@@ -216,8 +216,8 @@ _CONVERTERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any:
-    """Return an argument that a user wrote for a function of states, converted to the form that the
-    engine's systems take.
+    """Return `value`, which a user wrote for the parameter `name` of a function of states, in the
+    form that the engine's systems take; `call` converts nested functions to calls.
 
     Args:
         name: name of the parameter.
@@ -233,8 +233,8 @@ def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> 
 
 
 def to_function_arg(name: str, value: Any, fn: Callable[[Call], Any], types: ObjectTypes) -> Any:
-    """Return an argument that a scenario stores for a system, converted to the form that
-    user-defined functions of states take.
+    """Return `value`, which a scenario stores for the parameter `name` of a system, in the form
+    that user-defined functions of states take; `fn` converts nested calls to functions.
 
     Args:
         name: name of the parameter.
@@ -378,8 +378,8 @@ def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None)
 
 @contextmanager
 def _use_rng_and_action(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator[None]:
-    """Context manager: within the `with` block the world has this random generator and action of
-    the agent; None keeps its own."""
+    """Context manager: the world uses the generator `rng`, and `action` as the agent's action,
+    within the `with` block; None leaves its own."""
     before = world.rng, world.action[AGENT]
     world.rng = before[0] if rng is None else rng
     world.action[AGENT] = before[1] if action is None else int(action)

@@ -144,7 +144,7 @@ class Grid(Value):
         return self[position] if position in self else factory()
 
     def swap(self, first: tuple[int, int], second: tuple[int, int]) -> None:
-        """Exchange the upper objects of two cells; the ground stays.
+        """Exchange the objects of two cells, except for objects on the ground.
 
         Raises:
             IndexError: a cell is outside the grid.

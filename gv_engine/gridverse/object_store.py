@@ -57,7 +57,7 @@ class ComponentNumber:
     """Descriptor that reads and writes a numeric field of one of an object's components."""
 
     def __init__(self, part: type, name: str, kind: type | None = None) -> None:
-        """Make an attribute that reads and writes field `name` of the object's component of class
+        """Make a descriptor that reads and writes field `name` of the object's component of class
         `part`. Values read are converted by `kind`, if given."""
         self.part = part
         self.name = name
@@ -194,8 +194,8 @@ def register_class(cls: Any) -> None:
 
 
 def _make_component(cls: type) -> type:
-    """Return a component class with the name of `cls` and the annotated numbers of `cls` as
-    fields."""
+    """Move the annotated numbers of `cls` from the class to fields of a new component class of the
+    same name, and return the component class."""
     names = [name for name in inspect.get_annotations(cls) if name in cls.__dict__]
     hints = get_type_hints(cls, localns=dict(vars(cls)), include_extras=True)
     annotations, defaults = {}, {}
@@ -239,7 +239,7 @@ class ObjectStore:
         self._classes: dict[int, type[GridObject]] = {}
 
     def get_object(self, e: int) -> GridObject:
-        """Return the object that belongs to an entity, always the same one; a new Floor for
+        """Return the object for the entity `e`, the same one on each call; a new Floor if `e` is
         NOTHING."""
         if e == NOTHING:
             return self._class_of_index(FLOOR)()

@@ -121,7 +121,7 @@ class _GridSpace:
 
     def _unlisted(self, values: NDArray[Any], allowed: Iterable[int], kind: str, where: str) -> str:
         """Return a sentence on the first of `values` that is not `allowed`; an empty text if all
-        are. `kind` and `where` name value and place."""
+        are. In the sentence, `kind` names the values and `where` their position."""
         for index in np.setdiff1d(values, [int(value) for value in allowed]).tolist():
             types = self._types
             name = COLORS[index] if kind != "type" else index

@@ -78,6 +78,8 @@ class ColorAugmentation:
     def __init__(
         self, colors: tuple[int, ...], cells: NDArray[np.uint8], agents: int, rng: torch.Generator
     ) -> None:
+        """Prepare all permutations of `colors`. `cells` lists type, state and colour of each cell
+        code, (codes, 3), and `agents` is the number of agents."""
         codes = {(kind, state, color): k for k, (kind, state, color) in enumerate(cells.tolist())}
         code_lists = []
         for each in itertools.permutations(colors):

@@ -83,8 +83,8 @@ class ScenarioSpec(NamedTuple):
         return f"{name}{state_text}" + (f" in {COLORS[color]}" if color else "")
 
     def find_mismatch(self, other: ScenarioSpec) -> tuple[str, str] | None:
-        """Return two texts on the first difference that keeps a policy for this specification from
-        acting in `other`: what is here, and what is there. Return None if the policy can act there.
+        """Return None if a policy for this specification can act in `other`; else the first
+        obstacle as two texts, which describe this specification and `other`.
 
         `other` may have fewer object types, and only the first of the mission texts.
         """
@@ -282,6 +282,8 @@ class _Linear:
     """Linear layer, or K side by side; products are computed in blocks, see `_MAX_BLOCK`."""
 
     def __init__(self, weights: Mapping[str, Floats], weight: str, bias: str, k: int = 1) -> None:
+        """Take the arrays called `weight` and `bias` from `weights`; they hold `k` layers of equal
+        size."""
         matrix = weights[weight]
         self.outputs, inputs = len(matrix) // k, matrix.shape[1]
         transposed = matrix.reshape(k, 1, self.outputs, inputs).transpose(0, 1, 3, 2)

@@ -478,7 +478,7 @@ class Learner:
         self._colors.sample(self._starts)
 
     def _count_episodes(self, info: dict[str, Any]) -> None:
-        """Add the episodes that ended with a step, one per world, to the estimates of return,
+        """Add the episodes that a step has ended, given its `info`, to the estimates of return,
         length and success."""
         episode, ended = info["episode"], info["_episode"]
         by_agent = ended, episode["r"], episode.get("s", ended)

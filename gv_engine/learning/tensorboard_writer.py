@@ -34,7 +34,7 @@ class TensorBoardWriter:
         self._write(step=step, session_log=SessionLog(status=SessionLog.START))
 
     def add_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
-        """Write numbers by name as those of training step `step`.
+        """Write the scalars of training step `step`, given by name.
 
         Raises:
             OSError: the file cannot be written.

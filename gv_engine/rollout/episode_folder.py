@@ -80,6 +80,8 @@ class GrowingArray:
         shape: tuple[int, ...] = (),
         state: tuple[dict[str, Any], int] | None = None,
     ) -> None:
+        """Create the file `path` for rows of this dtype and shape. With `state`, the array's entry
+        in `rollout.json` and its number of rows, open the existing file to append to it."""
         self._dtype, self._shape = np.dtype(dtype), shape
         self._row = self._dtype.itemsize * int(np.prod(shape))
         self.about = describe_row(dtype, shape)
@@ -109,8 +111,8 @@ class GrowingArray:
         self._file.flush()
 
     def describe(self, number: int) -> dict[str, Any]:
-        """Return what `rollout.json` says about the first `number` rows of the array: dtype, shape
-        and checksum. The next write must begin after these."""
+        """Return the entry in `rollout.json` for the first `number` rows of the array: dtype, shape
+        and checksum. The next `write` must begin after these rows."""
         self._sums = {number: self._sums[number]}
         return {**self.about, "crc32": self._sums[number]}
 
@@ -170,6 +172,9 @@ class EpisodeFolder:
         go_on: bool = False,
         masks: bool = False,
     ) -> None:
+        """Create a folder for the episodes of `env`, or with `go_on` open the folder of an
+        unfinished rollout; `more` has further entries of `rollout.json`, and `masks` adds action
+        masks."""
         files.remove_stale_drafts(path)
         if not go_on and path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise FileExistsError(
@@ -230,8 +235,8 @@ class EpisodeFolder:
             self._chunk = chunk, self._executor.submit(self._write_episodes, chunk)
 
     def _wait_for_writer(self) -> None:
-        """Wait until the thread has written the episodes that it was given; if it failed, they are
-        kept for another try.
+        """Wait until the writer thread has written its episodes; after an error, keep the episodes
+        for another try.
 
         Raises:
             OSError: an episode could not be written.
@@ -274,8 +279,8 @@ class EpisodeFolder:
             self._write(rows)
 
     def _write(self, rows: Mapping[str, Any]) -> None:
-        """Write the arrays `rows` into the files, after the steps and episodes that are counted
-        already; count them at the end, in `rollout.json`."""
+        """Write the arrays `rows` into the files after the steps and episodes that are already
+        there, then update the counts in `rollout.json`."""
         steps, number = self.steps + len(rows["action"]), self.episodes + len(rows["episode_seed"])
         rows = {**rows, "episode_start": rows["episode_start"] + self.steps}
         groups = (
@@ -364,8 +369,8 @@ def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
 
 
 def _space_bounds(space: Any) -> dict[str, Any]:
-    """Return the least and the greatest values of a Gymnasium space as `rollout.json` has them,
-    shortened along axes with equal bounds."""
+    """Return the least and the greatest values of a Gymnasium space in the form of `rollout.json`,
+    without leading axes along which all bounds are equal."""
     if isinstance(space, Discrete):
         return {"low": int(space.start), "high": int(space.start + space.n - 1)}
     low, high = space.low, space.high
@@ -499,8 +504,8 @@ def read_bounds(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
-    """Return the array `name` of a folder, memory-mapped and cut to the rows that count; `about` is
-    the content of `rollout.json`.
+    """Return the array `name` of a folder, memory-mapped and cut to the rows of the finished
+    episodes; `about` is the content of `rollout.json`.
 
     Raises:
         RolloutError: the file is missing, cut, or of another kind.
@@ -554,8 +559,7 @@ class _Summary(NamedTuple):
         return cls(float(values.sum()), float(values.min()), float(values.max()))
 
     def merge(self, other: _Summary) -> _Summary:
-        """Return the summary (sum, least and greatest) of the values of this and the other summary
-        together."""
+        """Return the summary (sum, least and greatest) of the values in both summaries."""
         low, high = min(self.low, other.low), max(self.high, other.high)
         return _Summary(self.total + other.total, low, high)
 
@@ -632,7 +636,8 @@ class EpisodeStats:
     def rows(
         self, reward_names: tuple[str, ...], seconds: float, new: EpisodeStats
     ) -> list[tuple[str, str]]:
-        """Return the statistics as (label, value) texts, one for each line of a table.
+        """Return the statistics as (label, value) texts, one for each line of a table; `new` has
+        those of the episodes that were played in the last `seconds`.
 
         Args:
             reward_names: reward functions of the scenario.

@@ -58,7 +58,7 @@ def connect(address: str) -> None:
     """
     if ray.is_initialized():
         return
-    if place := _host_and_port(address):
+    if place := _parse_address(address):
         _check_listening(*place)
     try:
         ray.init(address, log_to_driver=False, include_dashboard=False)
@@ -66,7 +66,7 @@ def connect(address: str) -> None:
         raise ClusterError(f"{error}{_TOKEN_HINT if place else ''}") from None
 
 
-def _host_and_port(address: str) -> tuple[str, int] | None:
+def _parse_address(address: str) -> tuple[str, int] | None:
     """Return host and port that the address of a Ray cluster names; None for addresses such as
     "auto", which only Ray resolves.
 
@@ -216,8 +216,8 @@ def _scheduling(machine: str | None) -> Any:
 
 
 def _run_part(references: list[Any], part: tuple[Any, ...]) -> Any:
-    """Call the function behind the only one of `references` with the arguments `part`, in a process
-    of the Ray cluster.
+    """Call a function with the arguments `part` in a process of the Ray cluster; the list
+    `references` has the Ray reference to the function.
 
     Raises:
         RemoteError: custom code failed.

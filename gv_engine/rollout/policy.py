@@ -75,15 +75,15 @@ class RandomPolicy:
             self._rngs[world] = np.random.default_rng([seed, number])
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return a random action for each of N worlds; only valid actions if the policy was made
-        so."""
+        """Return a random action for each of N worlds, one that the action mask allows if the
+        policy was created with `valid`."""
         if self._valid:
             self._allowed = info["action_mask"]
         return self._sample()
 
     def _sample(self) -> NDArray[np.int64]:
-        """Return a random action for each of N worlds, one of those that are allowed; any action
-        where none is."""
+        """Return a random action for each of N worlds: an allowed action, or any action in worlds
+        that allow none."""
         draws = np.array([rng.random() for rng in self._rngs])
         is_allowed = self._allowed.astype(bool)
         is_allowed[~is_allowed.any(axis=1)] = True
@@ -105,6 +105,8 @@ class CompiledRandomPolicy(RandomPolicy):
     """`RandomPolicy` that samples in compiled code, with the same results."""
 
     def __init__(self, num_envs: int, num_actions: int, valid: bool) -> None:
+        """Make a policy for `num_envs` worlds; with `valid` it samples actions that the mask
+        allows."""
         from gv_engine.compiler.compiler import compile_function
 
         super().__init__(num_envs, num_actions, valid)
@@ -116,15 +118,15 @@ class CompiledRandomPolicy(RandomPolicy):
         self._rngs[worlds] = make_paired_generators(seed, numbers)
 
     def _sample(self) -> NDArray[np.int64]:
-        """Return a random action for each of N worlds, one of those that are allowed; any action
-        where none is."""
+        """Return a random action for each of N worlds: an allowed action, or any action in worlds
+        that allow none."""
         self._choose(self._rngs, self._allowed, self._chosen)
         return self._chosen
 
 
 def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
-    """Write a random action for each generator record into `chosen`, one of those that `allowed`
-    marks; any action where it marks none. Runs compiled."""
+    """Write a random action for each generator in `records` into `chosen`: an action that `allowed`
+    marks, or any action where it marks none. Runs as compiled code."""
     for i in range(len(records)):
         count = 0
         for is_allowed in allowed[i]:
@@ -175,8 +177,8 @@ class CallablePolicy:
         self._rngs = [np.random.default_rng(0) for _ in range(num_envs)]
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Give each of `worlds` a new random number generator, made from `seed` and its episode
-        number, and tell the author's class."""
+        """Give each of `worlds` a new random number generator, seeded by `seed` and the world's
+        episode number in `numbers`, and call the method `begin` of the author's class."""
         if self._on_begin:
             self._on_begin([*worlds])
         for world, number in zip(worlds, numbers, strict=True):
@@ -240,8 +242,8 @@ def load_policy(
     scenario: AnyScenario | None = None,
     more: Sequence[str] = (),
 ) -> Policy:
-    """Return the policy that `name` means: a built-in one, a trained one in a run folder, or a
-    Python function.
+    """Return the policy called `name`: a built-in one, a trained one in a run folder, or a Python
+    function. `more` lists further names for the message about an unknown one.
 
     Args:
         name: `random`, `valid`, the folder of a run, optionally followed by `:greedy` for the most
@@ -280,8 +282,8 @@ def load_policy(
 
 
 def _check_signature(name: str, function: Any, *arguments: str) -> None:
-    """Raise an error unless the author's function or class can be called with so many `arguments`,
-    which are their names; `name` is for the message.
+    """Raise an error unless the author's `function`, or class, can be called with these positional
+    `arguments`, given by name; the message calls it `name`.
 
     Raises:
         PolicyError: it takes others.
@@ -322,8 +324,7 @@ def without_files(text: str) -> str:
 
 
 def _without_path(part: str) -> str:
-    """Return `part`, a policy that may follow an agent's name and `=`, without the path of its
-    file."""
+    """Return `part`, a policy such as `ann=./file.py:function`, without the path of its file."""
     agent, equals, name = part.rpartition("=")
     file, _, attribute = name.rpartition(":")
     if name not in BUILT_IN:
@@ -337,8 +338,8 @@ def find_policy_runs(text: str) -> list[Path]:
 
 
 def find_run(name: str) -> Path | None:
-    """Return the folder of the training run that the policy `name` means; None if it means no
-    run."""
+    """Return the folder of the training run that the policy `name` refers to; None for other
+    policies."""
     folder = Path(name.removesuffix(f":{GREEDY}"))
     return folder if name not in BUILT_IN and folder.is_dir() else None
 
@@ -392,8 +393,8 @@ class MultiAgentPolicy:
         self._policies = policies
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start episodes in `worlds` for the policy of each agent, which gets episode numbers of
-        its own."""
+        """Start episodes in `worlds` for the policies of all agents, each with different episode
+        numbers."""
         count = len(self._policies)
         for k, policy in enumerate(self._policies):
             policy.begin(worlds, seed, [count * number + k for number in numbers])
@@ -409,8 +410,8 @@ class MultiAgentPolicy:
 
 
 def _select_agent(values: Any, k: int) -> Any:
-    """Return the part of agent number `k` (from 0) of `values`, arrays (N, A, …), also inside
-    dictionaries: arrays (N, …)."""
+    """Return `values` for agent number `k` (from 0) only: arrays (N, A, …), also inside
+    dictionaries, become arrays (N, …)."""
     if isinstance(values, dict):
         return {name: _select_agent(value, k) for name, value in values.items()}
     return np.ascontiguousarray(values[:, k])

@@ -169,7 +169,7 @@ def find_ended(
     scenario: Any, member: NDArray[np.int64], flags: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Return an (N,) mask of the worlds whose episode has ended, given the `flags` of their agents,
-    (N,) or (N, A); `member` is the mixture member of each world."""
+    (N,) or (N, A). `member` is the index of the mixture's scenario that each world plays."""
     if flags.ndim == 1:
         return flags
     is_present = scenario.present_agents(member)
@@ -219,15 +219,15 @@ class _StepHistory:
         }
 
     def record(self, values: Mapping[str, Any]) -> None:
-        """Store the `values` of the current step in all worlds, by name; names that are not to be
-        kept are ignored."""
+        """Store the `values` of the current step in all worlds, by name; ignore values that the
+        rollout does not record."""
         arrays = self._blocks[-1]
         for name in values.keys() & arrays.keys():
             arrays[name][self._row] = values[name]
 
     def record_terms(self, terms: Sequence[NDArray[np.float64]]) -> None:
-        """Store `terms`, what each reward function gave in the current step: an array (N,), or (N,
-        A) for A agents, for each function."""
+        """Store `terms`, the current step's value of each reward function: arrays (N,), or (N, A)
+        for A agents."""
         row = self._blocks[-1]["reward_terms"][self._row]  # (N, F) or (N, A, F)
         for column, term in enumerate(terms):
             row[..., column] = term

@@ -104,8 +104,8 @@ class ShardPlayer:
     job: Job
 
     def play(self, first: int, episodes: int) -> Shard:
-        """Play `episodes` episodes from episode number `first` on, and return their statistics and,
-        if they are kept, their steps."""
+        """Play `episodes` episodes from episode number `first` on; return their statistics, and
+        their steps if the job records steps."""
         began, stats, kept = process_time(), EpisodeStats(), list[FinishedEpisode]()
         for episode in self.job.play(*self._env_and_policy, first, episodes):
             stats.add(episode)

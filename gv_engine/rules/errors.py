@@ -35,8 +35,8 @@ class RuleError(GVEngineError, RuntimeError):
 
     @classmethod
     def in_worlds(cls, failed: Iterable[int], error: RuleError) -> RuleError:
-        """Return the error of a step of many worlds: `error` is that of the first failed world,
-        `failed` lists all of them."""
+        """Return the error of a step of many worlds: `error` is the error of the first failed
+        world, `failed` lists all failed worlds."""
         first, *others = failed
         error = error.world_error or error
         more = f" ({len(others)} more failed: `worlds` of this error)" if others else ""
@@ -137,6 +137,7 @@ class ScenarioError(GVEngineError, ValueError):
     places: tuple[ProblemPlace, ...] = ()
 
     def __init__(self, problems: Iterable[str]) -> None:
+        """Make the error from `problems`, texts of one line each, or from a single text."""
         lines = [problems] if isinstance(problems, str) else problems
         self.problems = tuple(shorten(line, _LONGEST_LINE) for line in lines)
         ends = accumulate(len(problem) for problem in self.problems)

@@ -223,8 +223,8 @@ class ExpressionFrame(Scene):
 
     @property
     def is_loss_highlighted(self) -> bool:
-        """True only after a lost episode: correct moves may cost reward, too, such as expanding
-        brackets."""
+        """True only after a lost episode, not after every negative reward, as correct moves may
+        cost reward, too, such as expanding brackets."""
         return self.outcome == "lose"
 
     @property

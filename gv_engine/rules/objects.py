@@ -59,8 +59,8 @@ def package_of(name: str) -> str:
 
 
 def type_index_offset(package: str) -> int:
-    """Return how many object type numbers a package of rule files leaves free, because other
-    packages use them."""
+    """Return how many object type numbers a package of rule files must skip, because other packages
+    use them."""
     return int(package.partition(SEPARATOR)[2].partition(SEPARATOR)[2] or 0)
 
 
@@ -151,8 +151,8 @@ class ObjectType:
         return f"{self.sprite}_{self.states[state].lower()}" if self.states else self.sprite
 
     def component_changes(self, state: int) -> dict[type[Any], tuple[float, ...] | None]:
-        """Return what components an object has due to its `state`: field values by component class,
-        or None for a class that only other states bring."""
+        """Return the components that depend on an object's state: the field values by class of
+        those that it has in `state`, and None for those that it has in other states only."""
         if not 0 <= state < len(self.state_components):
             return {}
         leaving = dict.fromkeys(cls for parts in self.state_components for cls, _ in parts)
@@ -167,6 +167,7 @@ class ObjectTypes:
     """
 
     def __init__(self, types: Iterable[ObjectType] = ()) -> None:
+        """Collect `types`; of several types with one index or name, the first counts."""
         self._by_index: dict[int, ObjectType] = {}
         self._by_name: dict[str, ObjectType] = {}
         for kind in types:
@@ -186,8 +187,8 @@ class ObjectTypes:
         return key in self._by_index or key in self._by_name
 
     def turn_to_view(self, grid: NDArray[np.uint8], facing: int) -> None:
-        """Turn the orientations of objects in `grid`, an (h, w, 3) array of (type, state, colour),
-        in place, as an observer sees them that faces `facing`."""
+        """Make the orientations of objects in `grid`, an (h, w, 3) array of (type, state, colour),
+        relative to an observer that faces `facing`, in place."""
         if kinds := [kind.index for kind in self if kind.is_oriented]:
             states: Any = grid[..., 1]
             np.copyto(states, to_relative(states, facing), where=np.isin(grid[..., 0], kinds))
@@ -233,8 +234,8 @@ class DeclaredTypes(ObjectTypes):
         return tuple(self._packages.get(package, {}).values())
 
     def iterate_all(self) -> Iterator[ObjectType]:
-        """Yield all declared object types: first the built-in ones, then those of other modules and
-        then those of rule files, the latest first in both groups."""
+        """Yield all declared object types: first the built-in ones, then the types of other
+        modules, and then the types of rule files, the latest first in both groups."""
         yield from self.built_in
         yield from reversed(list(self))
         for package, types in reversed(self._packages.items()):
@@ -289,8 +290,8 @@ class DeclaredTypes(ObjectTypes):
 
 
 def check_type_index(index: int, name: str) -> int:
-    """Return `index` unchanged if object types may have so large a number; `name` is the type's
-    name, for the message.
+    """Return `index` unchanged if it is an allowed object type number; `name` is the type's name,
+    for the error message.
 
     Raises:
         ValueError: the index is not below `MOST_TYPES`.
@@ -313,8 +314,8 @@ def object_type(
     module: str = "",
     layer: str = ABOVE,
 ) -> int:
-    """Declare a type of grid object and return its number; an author keeps the number in a constant
-    of the module.
+    """Declare a type of grid object and return its number, which an author stores in a constant of
+    the module.
 
     Args:
         name: name in scenario files, in CamelCase.
@@ -366,11 +367,11 @@ def build_type(
         raise ValueError(f"object type {name}: no layer {layer!r}; allowed are {LAYERS}")
     state_components: tuple[Parts, ...] = ()
     if states and isinstance(states, Mapping):
-        state_components = tuple(_parts(name, brought) for brought in states.values())
+        state_components = tuple(_read_components(name, brought) for brought in states.values())
         if state is None:
             components, state = (*components, Condition), (Condition, "value")
     states = tuple(states)
-    parts = _parts(name, components)
+    parts = _read_components(name, components)
     gained = {cls for brought in state_components for cls, _ in brought}
     for cls in gained & {cls for cls, _ in parts}:
         raise ValueError(
@@ -393,9 +394,9 @@ def build_type(
     return ObjectType(name, index, all_parts, colored, states, state_column, *rest, layer=layer)
 
 
-def _parts(name: str, components: Iterable[object]) -> Parts:
+def _read_components(name: str, components: Iterable[object]) -> Parts:
     """Return (class, field values) of each of `components`, which are instances or classes; `name`
-    is the object type's, for messages."""
+    is the object type's name, for the error message."""
     parts = []
     for part in components:
         instance: Any = part() if isinstance(part, type) else part

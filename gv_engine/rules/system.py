@@ -114,7 +114,7 @@ class System:
 
     @property
     def functions(self) -> tuple[Callable[..., Any], ...]:
-        """The system's rule function, and those of its helper functions that take a world."""
+        """The system's rule function, and its helper functions that take a world."""
         helpers = self.remember, self.when, self.until, self.answers
         return (self.function, *(helper for helper in helpers if helper is not None))
 
@@ -141,8 +141,8 @@ class System:
 
     @property
     def is_spontaneous(self) -> bool:
-        """True if the system works without regard to the agent's action, so that it makes no action
-        count as valid."""
+        """True if the system runs without regard to the agent's action, so that it makes no action
+        valid in the action mask."""
         if self.when is not None:
             return not has_parameter(self.when, "action")
         return not (self.is_processor or has_parameter(self.function, "agent"))
@@ -185,8 +185,8 @@ def has_parameter(function: Callable[..., Any], name: str) -> bool:
 
 
 def to_measurement(value: Measured) -> Measured:
-    """Return `value`, a result of `remember`, in the form that rewards get: a number, or a tuple
-    unchanged.
+    """Return `value`, a result of `remember`, in the form in which rewards get it: a number, or a
+    tuple unchanged.
 
     A bool becomes 1 or 0.
     """
@@ -453,8 +453,8 @@ class Call:
 
     @classmethod
     def of(cls, system: System, arguments: Mapping[str, Any], area: Area | None = None) -> Call:
-        """Return a call of `system` with these arguments, defaults for all others, and parameters
-        computed from the view area if one is given.
+        """Return a call of `system` with these arguments, and with defaults for all other
+        parameters; parameters that are computed from the view area are added if one is given.
 
         Raises:
             TypeError: an argument without a default is missing.
@@ -497,28 +497,28 @@ class Call:
 
     @property
     def masked_value(self) -> float | bool | None:
-        """Result that stands for this call for agents to which it does not apply: 0.0 for a reward,
-        False for a terminating function, else None."""
+        """Result of this call for agents to which it does not apply: 0.0 for a reward, False for a
+        terminating function, else None."""
         return {REWARD: 0.0, TERMINATING: False}.get(self.system.phase)
 
     def argument_names(self, helper: Callable[..., Any] | None = None) -> tuple[str, ...]:
-        """Return the names of the scenario's arguments that the system's function takes, or, if
-        `helper` is given, that `helper` takes."""
+        """Return the names of the scenario's arguments that `helper` takes, or, without one, the
+        system's own function."""
         own = tuple(p.name for p in self.system.parameters)
         if helper is None:
             return own
         return tuple(name for name in inspect.signature(helper).parameters if name in own)
 
     def bind_arguments(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
-        """Return the values of the scenario's arguments, in the order in which the system's
-        function, or else `helper`, takes them."""
+        """Return the values of the scenario's arguments, in the order in which `helper` takes them,
+        or, without one, the system's own function."""
         return tuple(self.arguments[name] for name in self.argument_names(helper))
 
     def make_condition(
         self, helper: Callable[..., bool] | None
     ) -> Callable[[Any, int, int], bool] | None:
-        """Return a function `(w, agent, action)` that tells if the call applies: by the condition
-        `helper` (a `when` or `answers`) and the agents chosen. None if it always does."""
+        """Return a function `(w, agent, action)` that returns True if the call applies to the agent
+        and its condition `helper` (a `when` or `answers`) holds; None if that is always so."""
         if mask := self.agent_mask:
             holds = replace(self, agent_mask=()).make_condition(helper)
             return lambda w, agent, action: (
@@ -574,7 +574,8 @@ class EnvRewards:
 
 
 class Rewriting(Protocol):
-    """One move of an episode, and the decisions that systems may take about it.
+    """One move of an episode, that is, a rule applied to a node: its facts, and the methods by
+    which systems decide its outcome.
 
     Attributes:
         valid: True if the rule applies at the node.

@@ -11,7 +11,8 @@ from gv_engine.rules.system import Call
 
 
 def describe_ending(success: Call | None, truncated: bool, by: Sequence[Call]) -> str:
-    """Return a sentence, without its full stop, that tells the player why the episode is over.
+    """Return a sentence, without its full stop, that tells the player why the episode is over; `by`
+    are the nested calls that ended it, outermost first.
 
     Args:
         success: call of the scenario's success function if the episode is a success, else None.
@@ -53,8 +54,7 @@ class TurnPolicy:
 
     @property
     def agents_by_name(self) -> dict[str, tuple[int, ...]]:
-        """Numbers of the agents that each name stands for, which is the name of an agent or of a
-        team."""
+        """Agent numbers by the name of an agent or of a team."""
         single = ((name, (agent,)) for agent, name in enumerate(self.names, 1))
         return dict((*single, *self.teams))
 
@@ -91,8 +91,8 @@ def begin_step(w: Any, leaves: bool) -> None:
 
 
 def set_turn_order(w: Any, turns: int) -> None:
-    """Write the order in which the agents act in this step into `w.order`; `turns` is the position
-    of the rule for it in `TURNS`."""
+    """Write the order in which the agents act in this step into `w.order`; `turns` is the index of
+    the order's rule in `TURNS`."""
     count = len(w.agents())
     first = w.steps % count if turns == 2 else 0
     for k in range(count):

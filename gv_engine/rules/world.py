@@ -391,8 +391,8 @@ class World(Protocol):
 
 
 def check_agent_placed(w: World, agent: int) -> bool:
-    """Return True if the agent is on the grid and faces a direction. Otherwise mark the world as
-    failed with an error message, and return False."""
+    """Return True if the agent is on the grid and faces a direction. Otherwise make the world fail
+    with an error message, and return False."""
     on_grid = w.inside(w.position.y[agent], w.position.x[agent])
     if on_grid and FORWARD <= w.agent.facing[agent] <= RIGHT:
         return True

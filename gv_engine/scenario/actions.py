@@ -38,8 +38,8 @@ _OWN = re.compile(r"[A-Z][A-Z0-9_]*")
 def read_actions(
     problems: ErrorCollector, node: YamlNode, known: Iterable[KeyCommand] = ()
 ) -> tuple[tuple[int, ...], tuple[KeyCommand, ...]]:
-    """Return (numbers of the listed actions, custom actions with their keys); errors of single
-    entries go to `problems`.
+    """Read the list of actions in `node`; return (action numbers, custom actions with their keys).
+    Errors in single entries go to `problems`.
 
     Args:
         known: custom actions that other scenarios declare; they may be listed by name.
@@ -66,8 +66,8 @@ def _read_entry(
     own: dict[str, KeyCommand],
     declared: dict[str, YamlNode],
 ) -> int:
-    """Read one action in the list and return it; one that the scenario declares itself is added to
-    `own`, and its key's node to `declared`."""
+    """Read one entry of the list of actions and return the action's number. If the entry declares a
+    custom action, add the action to `own` and its key's node to `declared`, both by name."""
     if not isinstance(node.value, dict):
         name = fields.text(node)
         if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):

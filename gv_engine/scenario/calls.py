@@ -62,8 +62,8 @@ class ValueKind(NamedTuple):
     make_reader: Callable[[CallReader], Callable[[YamlNode], Any]] | None = None
 
     def read(self, calls: CallReader, node: YamlNode) -> Any:
-        """Return the value of a parameter of this kind that `node` gives; `calls` reads the names
-        and systems in it."""
+        """Convert `node` to a parameter value of this kind; `calls` reads names and nested systems
+        in it."""
         if self.make_reader:
             return self.make_reader(calls)(node)
         return schema.read_value(self.form, node)
@@ -130,8 +130,8 @@ def list_built_in(phase: Phase) -> list[System]:
 
 
 def find_value_kind(parameter: Parameter) -> ValueKind:
-    """Return the kind of values that a system's parameter takes, which follows from its name or its
-    type annotation."""
+    """Return the kind of values that a system's parameter takes, inferred from the parameter's name
+    or type annotation."""
     name, singular = parameter.name, parameter.name.removesuffix("s")
     if name in _BY_NAME:
         return _BY_NAME[name]
@@ -197,8 +197,8 @@ class CallReader:
     def read_call(
         self, node: YamlNode, phase: Phase, extra_keys: Iterable[str] = (), processors: bool = False
     ) -> Call:
-        """Read the entry `{name: …, parameter: …}`, or just a name, of a system of `phase` and
-        return its call.
+        """Return the call (a system of `phase` with its arguments) that `node` describes: the
+        system's name, or a mapping `{name: …, parameter: …}`.
 
         Errors in parameters are collected; the call then lacks these arguments.
 
@@ -253,8 +253,8 @@ class CallReader:
         return call
 
     def _make_tables(self, node: YamlNode, system: System) -> dict[str, Any]:
-        """Return those arguments of a system that it computes from the agents' view area; an error
-        is raised for `node`."""
+        """Return the arguments of `system` that are computed in advance from the agents' view area,
+        by name; raise a FieldError at `node` if the area does not fit."""
         with node.report(ValueError):
             return system.make_tables(self.area) if self.area is not None else {}
 
@@ -272,8 +272,8 @@ class CallReader:
             self._problems.add(node, message + fields.suggestion(key, allowed))
 
     def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
-        """Run the check that the system of `call` defines for its arguments; report its message at
-        the wrong one of `entries`, the arguments' nodes, or else at `node`."""
+        """Run the argument check of the call's system, and report its error message: at the
+        argument's node in `entries` if only one is checked, else at `node`."""
         try:
             problem = call.run_check(self.area, len(self.agents.bodies), self.names.types)
         except Exception as error:  # whatever an author's check may raise

@@ -83,8 +83,8 @@ def read_object_types(names: NameResolver, node: YamlNode, folder: Path) -> tupl
 
 
 def _read_remains(names: NameResolver, node: YamlNode) -> int | None:
-    """Return the number of the object type that is left in the cell when an object is used up; None
-    for plain floor."""
+    """Return the number of the object type in `node`, which replaces a used-up object in its cell;
+    None for plain floor."""
     index = names.resolve_object_type(node)
     if not names.types[index].in_grid:
         raise node.error(f"{node.text} cannot stand in a cell")
@@ -92,8 +92,8 @@ def _read_remains(names: NameResolver, node: YamlNode) -> int | None:
 
 
 def _read_object_type(names: NameResolver, name: str, node: YamlNode, module: str) -> ObjectType:
-    """Return the object type `name` that the mapping in `node` declares; `module` is the module
-    name of types without Python."""
+    """Return the object type called `name` that the mapping in `node` declares; `module` is the
+    module name that object types declared in YAML get."""
     if not (name.isidentifier() and name.isascii() and name[0].isupper()):
         raise node.error(f"found the name {name!r}, expected one like `Gate` or `IronGate`")
     if names.is_type_taken(name):

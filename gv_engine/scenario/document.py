@@ -50,8 +50,8 @@ class ScenarioIdentity(NamedTuple):
         code: Iterable[SourceFile],
         members: Sequence[str] = (),
     ) -> ScenarioIdentity:
-        """Return the identity of a scenario, with a hash of its content; equal content gives equal
-        identities, wherever the files are.
+        """Return the identity of a scenario, with a hash of its content, which does not depend on
+        where the files are.
 
         Args:
             domain, name: see the attributes.
@@ -87,8 +87,9 @@ def _portable_name(path: Path, folder: Path) -> str:
 
 
 def list_watched_files(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
-    """Return the files that a scenario was read from and all Python files in their folders, sorted;
-    `code` are Python files that it has imported."""
+    """Return the files whose changes call for a reload of the scenario, sorted: its YAML and level
+    files, all Python files beside the YAML files, and `code`, the Python files that it has
+    imported."""
     files = {file.path for file in code}
     for source in filter(None, (document.source, *(base.file for base in document.bases))):
         files.update((source, *source.parent.glob("*.py")))
@@ -341,8 +342,8 @@ def _finish_document(
 def _merge_base(
     document: Document, above: tuple[Path, ...], problems: ErrorCollector, bytes_left: int
 ) -> Document:
-    """Return the document merged over the scenario file that it extends by `extends`; the document
-    itself if it extends none.
+    """Return `document` merged over the scenario file that its key `extends` names; `document`
+    itself without that key. `above` are the files that extend `document`.
 
     Args:
         document: the document.
@@ -376,7 +377,8 @@ def _read_base(
     bytes_left: int,
 ) -> Document:
     """Read the scenario file that `document` extends, named in `node`, and return its document.
-    `above` are the files that extend it, `bytes_left` limits its size."""
+    `above` are the files that extend `document`; all extended files together have at most
+    `bytes_left` bytes."""
     name = fields.text(node)
     beside = (Path(document.label).parent if document.source else document.folder) / name
     built_in = list_playable_scenarios()

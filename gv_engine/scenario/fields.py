@@ -74,7 +74,7 @@ class YamlNode:
 
     @contextmanager
     def report(self, *kinds: type[Exception]) -> Iterator[None]:
-        """Context manager: raise an exception of these `kinds` again as an error about this
+        """Context manager: turn an exception of these `kinds` into a FieldError about this
         value."""
         try:
             yield
@@ -183,13 +183,14 @@ class ErrorCollector:
             raise self._combined_error()
 
     def error_with(self, error: FieldError) -> errors.ScenarioError:
-        """Return one `ScenarioError` that lists all collected errors and `error`, which makes it
-        impossible to read on."""
+        """Return one `ScenarioError` that lists the fatal `error` and all errors collected before
+        it."""
         self.add(error.node, error.message)
         return self._combined_error()
 
     def _combined_error(self) -> errors.ScenarioError:
-        """Return one exception that lists all collected errors and their places, sorted by line."""
+        """Return one exception that lists all collected errors with their source positions, sorted
+        by line."""
         messages = sorted(self._messages, key=lambda message: message[0].line or 0)
         error = self._error_class(text for _, text in messages)
         error.places = tuple(place for place, _ in messages)
@@ -224,8 +225,8 @@ def mapping(node: YamlNode) -> dict[str, YamlNode]:
 
 
 def items(node: YamlNode, expected: str = "a list") -> list[YamlNode]:
-    """Return the items of the list in `node`; raise a `FieldError` that says `expected` if its
-    value is no list."""
+    """Return the items of the list in `node`; raise a `FieldError` for other values, whose message
+    calls the list `expected`."""
     if not isinstance(node.value, list):
         raise node.error(f"found {node.summary}, expected {expected}")
     return node.value
@@ -237,8 +238,8 @@ def list_or_single(node: YamlNode) -> list[YamlNode]:
 
 
 def limited_items(node: YamlNode, maximum: int, label: str, minimum: int = 1) -> list[YamlNode]:
-    """Return the items of the list in `node`; raise a `FieldError` that calls the items `label`
-    unless there are `minimum` to `maximum` of them."""
+    """Return the items of the list in `node`; raise a `FieldError` unless there are `minimum` to
+    `maximum` items, which the message calls `label`."""
     nodes = items(node)
     if not minimum <= len(nodes) <= maximum:
         limits = f"{minimum} to {maximum}" if minimum else f"at most {maximum}"
@@ -247,8 +248,8 @@ def limited_items(node: YamlNode, maximum: int, label: str, minimum: int = 1) ->
 
 
 def pair_of(node: YamlNode, expected: str) -> list[YamlNode]:
-    """Return the two items of the list in `node`; raise a `FieldError` that says `expected` for any
-    other value."""
+    """Return the two items of the list in `node`; raise a `FieldError` for other values, whose
+    message calls the pair `expected`."""
     if len(pair := items(node, expected)) != 2:
         raise node.error(f"found {node.summary}, expected {expected}")
     return pair
@@ -256,7 +257,8 @@ def pair_of(node: YamlNode, expected: str) -> list[YamlNode]:
 
 def read_range(node: YamlNode, minimum: int, maximum: int, expected: str) -> tuple[int, int]:
     """Return (low, high) of a range `[low, high]` with `minimum` <= low <= high <= `maximum`; raise
-    a `FieldError` for other values, which says `expected` if there is no pair."""
+    a `FieldError` for other values. `expected` describes the range for the message about a value
+    that is no pair."""
     low, high = (integer(limit, minimum, maximum) for limit in pair_of(node, expected))
     if low > high:
         raise node.error(f"found [{low}, {high}], expected the smaller number first")
@@ -580,8 +582,9 @@ class NodeBuilder:
         self._values = self._characters = 0
 
     def count_value(self, node: YamlNode, depth: int, characters: int = 0) -> None:
-        """Add the value `node` with so many `characters`, at nesting level `depth`, to the totals;
-        raise `FieldError` if a size limit is exceeded, with a message only the first time."""
+        """Add the value `node` and its number of `characters` to the document's totals; raise
+        `FieldError` if a total or the nesting level `depth` exceeds its limit. The error of a total
+        has a message only the first time."""
         # aliases can make a short file huge or endless
         self._values += 1
         self._characters += characters
@@ -594,9 +597,9 @@ class NodeBuilder:
             first = self._characters - characters <= _MAX_CHARACTERS
             raise node.error(f"more than {_MAX_CHARACTERS:,} characters, with aliases" * first)
 
-    def _enter_key(self, at: YamlNode, key: str, line: int | None = None) -> YamlNode:
-        """Return an empty node for the value of `key`, in this line, in the mapping `at`, and count
-        the key's characters; raise `FieldError` if the key or its path is too long."""
+    def _make_value_node(self, at: YamlNode, key: str, line: int | None = None) -> YamlNode:
+        """Return an empty node for the value of `key` in the mapping `at`, with line number `line`,
+        and count the key's characters; raise `FieldError` if the key or its path is too long."""
         path = _join_path(at.path, key)
         if len(key) > _MAX_KEY or len(path) > _MAX_PATH:
             message = f"a key of more than {_MAX_KEY} characters, or {_MAX_PATH} with its path"
@@ -635,8 +638,9 @@ class NodeBuilder:
     def _read_entries(
         self, tree: yaml.MappingNode, at: YamlNode, depth: int
     ) -> dict[str, YamlNode]:
-        """Return the entries of the YAML mapping `tree` (`at` is its place, `depth` its nesting
-        level), with those that `<<` merges into it; report each key that occurs twice."""
+        """Return the entries of the YAML mapping `tree`, including those merged in by `<<`; report
+        each key that occurs twice. `at` gives the mapping's key path, and `depth` is its nesting
+        level."""
         merged: dict[str, YamlNode] = {}
         entries: dict[str, YamlNode] = {}
         lines: dict[str, int] = {}
@@ -654,7 +658,7 @@ class NodeBuilder:
             if not isinstance(key, yaml.ScalarNode):
                 self.problems.add(YamlNode(None, at.path, line), "keys must be single words")
                 continue
-            place = self._enter_key(at, key.value, line)
+            place = self._make_value_node(at, key.value, line)
             if key.value in entries:
                 self.duplicate_keys += 1
                 self.problems.add(
@@ -678,7 +682,7 @@ class NodeBuilder:
                 with self.problems.collect():
                     if isinstance(key, bool) or not isinstance(key, str | int):
                         raise at.error(f"found the key {key!r}, expected a text")
-                    place = self._enter_key(at, str(key))
+                    place = self._make_value_node(at, str(key))
                     entries[str(key)] = self.from_python(value, place, depth + 1)
             return YamlNode(entries, at.path)
         if isinstance(data, list | tuple):

@@ -131,8 +131,8 @@ _ACL = "system.posix_acl_access"
 
 
 def path_exists(path: Path) -> bool:
-    """Return True if there is a file or folder at `path`; False if there is none, or if no file can
-    have such a name."""
+    """Return True if a file or folder exists at `path`; False also for a name that no file can
+    have."""
     try:
         return path.exists()
     except OSError:
@@ -188,8 +188,8 @@ def read_bytes(path: Path, max_bytes: int, label: str) -> bytes:
 
 
 def check_own_file(path: Path) -> None:
-    """Check that there is nothing at `path`, or a regular file that is no link; raise OSError
-    otherwise. Called before a file is written.
+    """Raise OSError unless `path` is free, or is a regular file and no link. Called before a file
+    is written.
 
     Members of a run, a rollout or an entry are checked before the first one is written: a folder
     from somebody else could have links out of it.
@@ -208,8 +208,8 @@ def _check_kind(path: Path, status: os.stat_result) -> None:
 
 
 def open_own_file(path: str | Path, flags: int) -> int:
-    """Open a regular file that has no second name (hard link), with these `os.open` flags, and
-    return its descriptor; to be passed to `open` as its `opener`.
+    """Open a regular file with these `os.open` flags, and return its descriptor; refuse a file that
+    has a second name (hard link). To be passed to `open` as `opener`.
 
     Nothing is written through links into other folders.
 
@@ -248,7 +248,7 @@ def _limit_message(label: str, max_bytes: int) -> str:
 
 
 def format_bytes(num_bytes: int) -> str:
-    """Return a number of bytes as text with a fitting unit, such as "512 KiB".
+    """Return a number of bytes as text with a suitable unit, such as "512 KiB".
 
     >>> format_bytes(512 * 1024), format_bytes(6_500_000)
     ('512 KiB', '6.2 MiB')
@@ -492,7 +492,8 @@ else:
     import fcntl
 
     def _lock_draft(file: BinaryIO, wait: bool) -> None:
-        """Lock a draft, if the file system has locks; raise `OSError` if the draft is locked."""
+        """Lock a draft (temporary file). With `wait`, wait until the draft is free, and go on if
+        the file system has no locks; else raise `OSError` if the draft cannot be locked at once."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -379,8 +379,8 @@ class GridReader(TopLevel):
         return (self.read.read_call(node, Phase.TERMINATING, processors=processors),)
 
     def read_observation(self, node: YamlNode) -> tuple[Call, ...]:
-        """Read the area that agents see and the function that decides which cells are visible, or
-        one that fills in the whole observation; return its call."""
+        """Read the agents' view area, and return the call of the function that fills in their view:
+        a visibility function, which only hides cells, or an observation function."""
         entries = fields.mapping(node)
         if "area" in entries:
             with self.problems.collect():
@@ -401,8 +401,9 @@ class GridReader(TopLevel):
         return (self.read.read_call(entries["visibility_function"], Phase.VISIBILITY),)
 
     def read_reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
-        """Return the reset calls that build the level from a map, a room or a reset function; it
-        may hold these object types and `colors`, both as numbers."""
+        """Return the reset calls that build a level from a map, a room or a reset function.
+        `objects` and `colors` are the numbers of the object types and colours that levels may
+        contain."""
         keys = [key for key in _LEVELS if key in self.entries]
         if len(keys) != 1:
             fault = f"given are {' and '.join(keys)}" if keys else "none is given"

@@ -231,8 +231,9 @@ class Layout:
 
     @cached_property
     def signature(self) -> str:
-        """Text that is equal for layouts whose columns and new objects mean the same; it is hashed
-        into a field name of the rows."""
+        """Text that describes the component columns and the components of new objects. A field name
+        of the row dtype has its hash, so that layouts with the same columns but other contents
+        differ."""
         contents: list[Any] = [
             [(column_name(cls), fields_of(cls)) for cls in self.components],
             [_to_plain(parts) for parts in self.prefabs],
@@ -272,9 +273,8 @@ class Layout:
         return field.dtype
 
     @property
-    def _who(self) -> list[Any]:
-        """(name, dtype, shape) of the columns that say which agents stand in each cell, as NumPy
-        dtype fields."""
+    def _cell_agent_fields(self) -> list[Any]:
+        """dtype fields (name, dtype, shape) of the columns that list the agents in each cell."""
         each = (self.agents + 1,)
         shapes = (self.height + 1, self.width + 1), each, each
         return list(
@@ -305,7 +305,7 @@ class Layout:
                 *([("present", np.int16)] if self.has_smaller_members else ()),
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
                 *((name, self.entity, (self.height + 1, self.width + 1)) for name in self.layers),
-                *(self._who if self.agents > 1 else ()),
+                *(self._cell_agent_fields if self.agents > 1 else ()),
                 ("placed", self.entity, (self.type_table_length,)),
                 ("recent", self.entity, (self.type_table_length,)),
                 *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
@@ -323,8 +323,8 @@ class Layout:
 
     @cached_property
     def looks_dtype(self) -> np.dtype[Any]:
-        """Structured dtype of a world's record in a batch: the row itself, followed by what the
-        cells look like (`looks`) and other data that compiled code derives from the row.
+        """Structured dtype of a world's record in a batch: the row itself, followed by the
+        appearance of each cell (`looks`) and other data that compiled code derives from the row.
 
         Every write to a source column updates the derived data; `stale` is 1 if another row was
         copied in since. Cells are numbered row by row; bit c % 64 of word c // 64 is cell c.
@@ -422,7 +422,7 @@ def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
 
 def repair_rows(layout: Layout, rows: NDArray[Any]) -> NDArray[Any]:
     """Return a checked copy of `rows` (records of worlds, one each) from an untrusted source, in
-    which all derived columns are computed anew.
+    which all derived columns are recomputed.
 
     Args:
         rows: rows of shape () or (n,), from an untrusted source.
@@ -463,8 +463,8 @@ def compute_derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDA
 
 
 def find_fault(layout: Layout, rows: NDArray[Any]) -> str:
-    """Return a text about the first value in `rows` (one world's record each) that no world of
-    `layout` can have; "" if all are valid.
+    """Return an error message about the first value in `rows` (one world's record each) that is
+    invalid in worlds of `layout`; "" if all are valid.
 
     Args:
         rows: (n,) rows of `layout.dtype`.
@@ -691,8 +691,8 @@ def _find_holder_errors(layout: Layout, rows: NDArray[Any], things: _Mask) -> _E
 
 
 def _find_agent_cell_fault(layout: Layout, rows: NDArray[Any]) -> str:
-    """Return a text if the columns that list the agents in each cell contradict the agents'
-    positions in `rows`; "" if they agree."""
+    """Return an error message if the columns that list the agents in each cell contradict the
+    agents' positions in `rows`; "" if they agree."""
     spots = _agent_cell_numbers(layout, rows)
     agents, following = (rows[name].astype(np.int64) for name in ("who", "next"))
     here = agents.reshape(len(rows), -1)

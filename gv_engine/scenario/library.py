@@ -62,8 +62,8 @@ def merge_over(below: YamlNode, above: YamlNode) -> YamlNode:
 
 
 def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
-    """Return the entries of the mappings `below` and `above` merged, where `above` wins; a null
-    there removes a mapping or list."""
+    """Return the entries of the mappings `below` and `above` merged, where `above` wins; a null in
+    `above` removes a mapping or list of `below`."""
     merged = dict(below)
     for key, node in above.items():
         if key not in below:
@@ -76,8 +76,8 @@ def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
 
 
 def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
-    """Return the value of `key` after `above` is written over `below`: both merged if they describe
-    the same thing; otherwise `above` alone."""
+    """Return the value of `key` after `above` is written over `below`: a mapping is merged into a
+    list, or into a mapping with the same names; all else is replaced by `above`."""
     if not isinstance(above.value, dict):
         return above
     if isinstance(below.value, list):
@@ -93,16 +93,16 @@ def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
 
 
 def _has_other_name(below: Entries, above: Entries) -> bool:
-    """Return True if the mappings `below` and `above` name different things under one of the keys
-    that hold names, such as `name` or `object`."""
+    """Return True if the mappings `below` and `above` have different values for a key that
+    identifies an entry, such as `name` or `object`."""
     return any(
         key in below and key in above and below[key].text != above[key].text for key in _NAME_KEYS
     )
 
 
 def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
-    """Return the items of the list `below` after the changes in `above`, by item name: change, add,
-    or, if null, remove."""
+    """Return the items of the list `below`, changed by the mapping `above` from item names to
+    values: a mapping changes or adds the item, a null removes the item."""
     result = index_by_name(below)
     for name, node in above.items():
         if node.value is None:
@@ -123,8 +123,8 @@ def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
 
 
 def index_by_name(nodes: list[YamlNode]) -> dict[str, YamlNode]:
-    """Return the list items `nodes` by the name that each of them gives; the second item of equal
-    name gets the suffix `_2`."""
+    """Return the list items `nodes` by name; the second item of the same name gets the suffix
+    `_2`."""
     names = []
     for node in nodes:
         entries = mapping(_as_mapping(node, "name"))
@@ -200,8 +200,8 @@ def read_variant_names(root: YamlNode) -> tuple[str, ...]:
 
 
 def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
-    """Return True if one of the variants (named settings) in a file with these entries adds nothing
-    to the level's definition: the file is then complete without any."""
+    """Return True if a file with these entries is a complete scenario without any of its variants
+    (named settings), which is so if one of them adds nothing to the level's definition."""
     arguments = _list_keys(entries.get(_RESET))
     return any(
         variant.keys() & _LEVEL_SOURCES <= entries.keys()
@@ -218,8 +218,8 @@ def _list_keys(node: YamlNode | None) -> set[str]:
 def select_variant(
     root: YamlNode, wanted: str, plain: bool = False
 ) -> tuple[YamlNode, tuple[str, ...], str]:
-    """Return (scenario with the entries of the chosen variant merged in, names of all variants,
-    name of the chosen one). A variant is one of several named settings in a file.
+    """Merge the variant called `wanted` (one of several named settings in a file) into the scenario
+    `root`; return (merged scenario, names of all variants, name of the chosen one).
 
     Args:
         root: the whole scenario.

@@ -62,8 +62,8 @@ def _read_document(
     folder: str | Path | None,
     settings: Mapping[str, Any] | None,
 ) -> Document:
-    """Read and parse the scenario that `source` names or contains; `folder` holds the rule files of
-    a mapping, `settings` the parameters."""
+    """Read and parse the scenario that `source` names or contains. `folder` has the rule files of a
+    `source` that is a mapping; `settings` are values of parameters."""
     if isinstance(source, Mapping):
         return read_mapping(source, Path(folder or "."), trust, settings)
     return read_file(find_scenario_ref(source), trust, settings)

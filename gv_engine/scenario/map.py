@@ -75,8 +75,8 @@ class Symbol:
 
     @property
     def is_fixed(self) -> bool:
-        """True if the symbol gives the same single object, or none, in every level: nothing is
-        random, and there is no room and no content."""
+        """True if the symbol stands for the same object, or none, in every level: nothing in it is
+        random, and it has no room and no contents."""
         numbers = self.kind, self.state, self.color, self.facing or 0
         is_fixed = min(numbers) >= 0 and self.facing != ANY
         is_fixed &= self.ground is None or self.ground.is_fixed
@@ -135,8 +135,8 @@ LEGEND = {
 
 
 def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
-    """Read the legend in `node`, which gives map characters a meaning: `C: Coin`, `K: {object: Key,
-    color: RED}`. `draws` has the random values it may name."""
+    """Read the legend in `node`, which gives map characters their meaning: `C: Coin`, `K: {object:
+    Key, color: RED}`. `draws` resolves the names of random values."""
     legend: Legend = {}
     for character, entry in fields.mapping(node).items():
         with draws.problems.collect():
@@ -148,8 +148,8 @@ def read_legend(draws: RandomValues, node: YamlNode) -> Legend:
 
 
 def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...] = ()) -> Symbol:
-    """Read what a map character stands for: an object's name, or a mapping that describes an
-    object, several, or an agent. `draws` has the random values it may name.
+    """Read the meaning of a map character: an object's name, or a mapping that describes an object,
+    a choice of objects, or an agent. `draws` resolves the names of random values.
 
     Args:
         extra_keys: keys that are allowed besides those of a symbol.
@@ -220,8 +220,8 @@ def _no_color_message(names: NameResolver, entries: dict[str, YamlNode], kind: O
 
 
 def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
-    """Read the object that lies in a box or in the agent's hand; raise a FieldError if `node`
-    describes an agent. `draws` has the random values it may name."""
+    """Read the object inside a box or in the agent's hand; raise a FieldError if `node` describes
+    an agent. `draws` resolves the names of random values."""
     symbol = read_symbol(draws, node)
     if symbol.facing is not None:
         raise node.error("found an agent, expected an object: {object: Key, color: RED}")
@@ -229,8 +229,8 @@ def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
 
 
 def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, layer: str) -> None:
-    """Raise a FieldError at `node` if an object that `symbol` may give does not belong to `layer`
-    ("ground" or above). `draws` resolves random values."""
+    """Raise a FieldError at `node` if `symbol` may stand for an object that does not belong to
+    `layer`. `draws` resolves random values."""
     if layer == GROUND and symbol.facing is not None:
         raise node.error("the agent stands on the ground: write `agent` beside `ground`")
     for option in symbol.options:
@@ -248,8 +248,8 @@ def _read_facing(node: YamlNode) -> int:
 def _read_options(
     draws: RandomValues, entries: dict[str, YamlNode]
 ) -> tuple[tuple[Symbol, ...], tuple[int, ...]]:
-    """Return (symbols, weights) of a legend entry with `one_of` and `weights`, which picks an
-    object at random. `draws` has the random values it may name."""
+    """Return (symbols, weights) of a legend entry with `one_of` and perhaps `weights`, which picks
+    an object at random. `draws` resolves the names of random values."""
     for key in ("object", "state", "color", "content"):
         if key in entries:
             raise entries[key].error(f"`{key}` belongs into the items of `one_of`")
@@ -535,8 +535,8 @@ def frame_to_text(frame: Frame) -> str:
 
 
 def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> str:
-    """Return the name of an object in words with its state and `color`; all are numbers, `kind`
-    that of its type.
+    """Return an object in words, such as "locked yellow door", from the numbers of its type
+    (`kind`), `state` and `color`.
 
     >>> describe_object(OBJECT_TYPES, 5, 2, 4)
     'locked yellow door'

@@ -98,8 +98,8 @@ class Missions:
         return (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
 
     def encode(self, w: Any, agent: int = 1) -> NDArray[np.int32]:
-        """Return the mission of an agent in world `w` as k int32 numbers, the first of which is the
-        number of its text."""
+        """Return the mission of an agent in world `w` as a (k,) int32 array: the number of the
+        mission's text, then the values of its fields."""
         numbers = np.array([getattr(w.mission, name)[agent] for name in self.names], np.int32)
         numbers[0] += self.firsts[w.member]
         return numbers
@@ -276,8 +276,8 @@ class MissionReader:
         texts: Sequence[str],
         values: dict[str, int],
     ) -> int:
-        """Read `wording` in the mission's entries, which says which of `texts` is used. Return how
-        many to pick from at random, else 0; a fixed choice is stored in `values`."""
+        """Read the mission's key `wording`, which selects one of `texts`. Return the number of
+        texts to choose from at random, else 0; a selected index is stored in `values`."""
         wording = entries.get("wording")
         if wording is None:
             if len(texts) > 1:
@@ -397,8 +397,8 @@ def _append_write(before: _Write, name: str, index: int) -> _Write:
 
 
 def reads_mission(system: System) -> bool:
-    """Return True if a system, or a function that it calls, reads `w.mission`; False for a system
-    that takes state objects."""
+    """Return True if `system`, or a function that it calls, reads `w.mission`; always False for a
+    system that wraps a function of `gv_engine.gridverse` states."""
     functions: set[FunctionType] = set()
     for function in system.functions:
         _collect_functions(function, functions)

@@ -42,8 +42,8 @@ _MAX_MEMBER_BYTES = 8 * MAX_SCENARIO_BYTES
 
 
 def _read_weight(node: YamlNode) -> float:
-    """Return the number in `node`, a member's weight in a mixture; raise a FieldError unless it is
-    positive."""
+    """Return the number in `node`, the sampling weight of a scenario in a mixture; raise a
+    FieldError unless the weight is positive."""
     weight = fields.number(node)
     if weight <= 0:
         raise node.error(f"found {weight:g}, expected more than 0")
@@ -98,6 +98,8 @@ class MixtureReader(TopLevel):
     """
 
     def __init__(self, document: Document, find: FindDocument, read: ReadScenario) -> None:
+        """Read the mixture in `document`; `find` returns the document of a member scenario, and
+        `read` the scenario of a document."""
         super().__init__(document)
         self.find = find
         self.read = read
@@ -105,8 +107,8 @@ class MixtureReader(TopLevel):
         self.num_bytes = 0
 
     def read_fields(self, members: tuple[Scenario, ...]) -> dict[str, Any]:
-        """Return the keyword arguments with which the mixture's `Scenario` is made; `members` are
-        its scenarios if they were read before, else (). Raise a ScenarioError with all problems."""
+        """Return the keyword arguments for the `Scenario` of the mixture. `members` has its
+        scenarios if they were loaded before, else (). Raise a ScenarioError with all errors."""
         self.entries = fields.read_fields(
             self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS
         )
@@ -134,8 +136,8 @@ class MixtureReader(TopLevel):
     def members(
         self, node: YamlNode, members: tuple[Scenario, ...]
     ) -> list[tuple[YamlNode, Scenario, float]]:
-        """Return (node, scenario, weight) of each valid entry of the list in `node`; the scenarios
-        are read unless `members` already holds them."""
+        """Return (node, scenario, weight) of each valid entry of the mixture's list in `node`.
+        `members` has the scenarios if they were loaded before, else ()."""
         listed = fields.items(node)
         if not 1 <= len(listed) <= _MAX_MEMBERS:
             raise node.error(f"found {node.summary}, expected 1 to {_MAX_MEMBERS} scenarios")
@@ -165,8 +167,8 @@ class MixtureReader(TopLevel):
         ]
 
     def load_document_once(self, entries: Mapping[str, YamlNode]) -> Document:
-        """Return the document of the member that `entries` describes; a scenario that several
-        members name without parameters is read once."""
+        """Return the document of the member scenario that `entries` describes; a scenario that
+        several entries name without parameters is read only once."""
         node = entries["scenario"]
         settings = fields.mapping(entries["set"]) if "set" in entries else {}
         plain = {name: value.plain for name, value in settings.items()}
@@ -177,8 +179,8 @@ class MixtureReader(TopLevel):
         return self.named[node.text]
 
     def load_document(self, node: YamlNode, settings: Mapping[str, Any]) -> Document:
-        """Return the document of a member that `node` gives by name, by relative path, or in full;
-        `settings` are values of its parameters."""
+        """Return the document of a member scenario, given in `node` by name, by relative path, or
+        in full; `settings` are values of its parameters."""
         if self.num_bytes > _MAX_MEMBER_BYTES:
             raise FieldError(node, "")
         source: Document | str | Path
@@ -201,8 +203,9 @@ class MixtureReader(TopLevel):
 
     @contextmanager
     def report_errors_at(self, node: YamlNode) -> Iterator[None]:
-        """Context manager: report a ScenarioError from reading a member at `node`, the member's
-        entry in the mixture, and raise an empty FieldError."""
+        """Context manager: if a member scenario cannot be loaded, report its errors at `node`, its
+        entry in the mixture, and raise a FieldError without a message, so that the entry is
+        skipped."""
         try:
             yield
         except ScenarioError as error:
@@ -215,8 +218,9 @@ class MixtureReader(TopLevel):
     def check_compatibility(
         self, read: Sequence[tuple[YamlNode, Scenario, float]], own_actions: bool
     ) -> None:
-        """Report an error for each member in `read` whose view area, actions, agents or class
-        `Mission` differ from the others. With `own_actions` the mixture sets the actions."""
+        """Report an error for each member scenario whose view area, actions, agents or class
+        `Mission` differ from the others. `read` has (node, scenario, weight) triples; with
+        `own_actions` the mixture sets the actions, so that those of the members may differ."""
         _, first, _ = read[0]
         for node, scenario, _ in read[1:]:
             if scenario.area != first.area:
@@ -295,7 +299,8 @@ def _find_largest_member(members: Sequence[Scenario]) -> Scenario:
 
 def _describe_agent_difference(scenario: Scenario, largest: Scenario) -> str:
     """Return a text about the first agent of `scenario` that differs from the agent of the same
-    number in `largest`; "" if none does. A single agent may lack name and components."""
+    index in `largest`, the member with the most agents; "" if none differs. A single agent may have
+    another name, and fewer components."""
     ours, theirs = scenario.sharing.names, largest.sharing.names[: len(scenario.sharing.names)]
     joins = len(ours) == 1 < largest.layout.agents
     if ours != theirs and not joins:
@@ -320,7 +325,7 @@ def _describe_component(cls: type, parts: Mapping[type, tuple[Any, ...]]) -> str
 
 
 def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:
-    """Return those keyword arguments of a mixture's `Scenario` that are combined from its member
+    """Return the keyword arguments of a mixture's `Scenario` that are combined from its member
     scenarios."""
 
     def list_of(name: str) -> tuple[int, ...]:

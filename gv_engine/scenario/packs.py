@@ -343,8 +343,8 @@ def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
 
 
 def expand_pack(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLevel, ...]]:
-    """Return the scenario `root` with the levels of its key `levels` turned into `maps` and
-    `variants`, and the list of levels; (root, ()) if it has no such key.
+    """Return the scenario `root` with the levels under its key `levels` turned into `maps` and
+    `variants`, and the list of levels; (root, ()) without this key.
 
     Args:
         folder: folder of its files; None for a scenario that may not name files.
@@ -395,8 +395,8 @@ def no_level_message(name: str, levels: tuple[PackLevel, ...]) -> str:
 
 
 def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the levels that `node` gives: a path relative to `folder`, which `files` reads, or a
-    list of paths and of mappings with a map."""
+    """Yield the levels that `node` lists: a path relative to `folder`, or a list of such paths and
+    of mappings with a map each. `files` reads the files."""
     for item in node.value if isinstance(node.value, list) else [node]:
         if isinstance(item.value, dict) and item is not node:
             yield _read_level(item, item.value)
@@ -422,8 +422,8 @@ def _read_level(node: YamlNode, values: Mapping[str, YamlNode]) -> PackLevel:
 
 
 def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
-    """Return the level files at `place`: the file itself, or all files of a known format in the
-    folder. `node` is where errors are reported."""
+    """Return the level files at the path `place`: the file itself, or all files of a known format
+    in the folder; errors are reported at `node`."""
     try:
         paths = sorted(place.iterdir()) if place.is_dir() else [place]
         files = [path for path in paths if path.suffix.lower() in _FORMATS]

@@ -232,7 +232,7 @@ def _read_parameter(
     if "default" not in entries:
         raise node.error(f"the default is missing: {name}: {{default: …}}")
     default = entries["default"].plain
-    kind = _kind_of(entries["default"])
+    kind = _infer_kind(entries["default"])
     if "type" in entries:
         kind = fields.optional_text(entries["type"])
         if kind not in _KINDS:
@@ -263,9 +263,9 @@ def _read_parameter(
     return replace(parameter, value=value)
 
 
-def _kind_of(node: YamlNode) -> str:
-    """Return the kind of a parameter, such as "int" or "bool", that follows from its default value
-    in `node`."""
+def _infer_kind(node: YamlNode) -> str:
+    """Return the kind of a parameter, such as "int" or "bool", inferred from its default value in
+    `node`."""
     for name, kind in _KINDS.items():
         if isinstance(node.value, kind.types):
             return name
@@ -296,7 +296,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBuilder) -> YamlNode:
     """Return a copy of the text `node`, made by `builder`, with `$name` and `$(…)` replaced by
-    `values`; a text that is only one of these gives a value of its type."""
+    `values`. If the whole text is one of these, the copy has the value itself, such as an
+    integer."""
     text, pieces, start = node.text, list[str](), 0
     while (at := text.find("$", start)) >= 0:
         pieces.append(text[start:at])
@@ -321,8 +322,8 @@ def _substitute_text(node: YamlNode, values: Mapping[str, Any], builder: NodeBui
 
 
 def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
-    """Return the value of the parameter `name`; raise `FieldError` at `node` for an unknown or
-    invalid parameter, or a random value of the level."""
+    """Return the value of the parameter `name`; raise `FieldError` at `node` if the parameter is
+    unknown or invalid, or names a random value, which is only known when a level begins."""
     if name not in values:
         raise node.error(f"no parameter {name!r}{fields.suggestion(name, values)}")
     if values[name] is _INVALID:

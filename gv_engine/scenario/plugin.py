@@ -181,8 +181,8 @@ class DomainPlugin(Protocol):
         """
 
     def with_step_limit(self, scenario: Any, max_steps: int | None) -> Any:
-        """Return a copy of the scenario whose episodes end after `max_steps` steps; with None, its
-        own limit stays.
+        """Return a copy of the scenario whose episodes end after `max_steps` steps; None keeps the
+        scenario's own limit.
 
         Raises:
             ValueError: the scenario has no limit, so that episodes may never end.

@@ -36,8 +36,8 @@ _SYMMETRIES = {"turn": (0, 1, 2, 3), "mirror": (0, 4)}
 
 
 def make_symbol_tables(placed: Sequence[Symbol], types: ObjectTypes) -> dict[str, Any]:
-    """Return arrays that describe the symbols `placed` (what is put into a cell), and then their
-    contents, by number; they are keyword arguments of reset systems."""
+    """Encode the symbols `placed` (meanings of map characters), followed by the symbols inside
+    their boxes and hands, as arrays; return the arrays as keyword arguments of reset systems."""
     symbols = [*placed]
     numbers: dict[Symbol | None, int] = {None: 0}
     for symbol in symbols:  # the list grows in the loop
@@ -164,8 +164,8 @@ class ProceduralReader:
         self.depth = 1
 
     def read_level(self, reset: Call | None) -> Call:
-        """Return the reset call that builds the whole level: samples its random values, puts
-        objects into place, and tries again until they can be reached.
+        """Return the reset call that builds a whole level: it samples random values, places
+        objects, and starts again until the objects that must be reachable are.
 
         Args:
             reset: reset call that builds the level, None for a room or maps.
@@ -181,7 +181,7 @@ class ProceduralReader:
             self._require_agent()
         for place in places:
             with self._problems.collect():
-                self._check_room(place, reset)
+                self._check_capacity(place, reset)
         shown = [*filter(None, self._legend.values()), *(place.symbol for place in places)]
         self.depth = max([1, *(symbol.depth for symbol in shown)])
         resets = (*levels, *([self._make_placement_call(places)] if places else []))
@@ -241,8 +241,8 @@ class ProceduralReader:
         return top, low, left, right
 
     def _read_places(self) -> tuple[Placement, ...]:
-        """Return the valid entries of `place`, which says what to put where; report agents beyond
-        the allowed number."""
+        """Return the valid entries of the key `place`, a list of objects and agents to put into
+        random cells; report agents beyond the allowed number."""
         listed: list[YamlNode] = self._problems.read_key(
             self._entries,
             "place",
@@ -258,8 +258,8 @@ class ProceduralReader:
         return places
 
     def _read_place(self, node: YamlNode) -> Placement:
-        """Read one entry of `place`: what to put into the level, how often, in which region, and
-        not next to what."""
+        """Read one entry of the key `place`: what to put into the level, how often, in which
+        region, and which types it must not be next to."""
         entries = node.value if isinstance(node.value, dict) else {}
         symbol = read_symbol(self._draws, node, tuple(_PLACES))
         if fault := self._source.find_fault(symbol):
@@ -278,7 +278,7 @@ class ProceduralReader:
         return Placement(node, symbol, count, region, tuple(apart))
 
     def _read_count(self, node: YamlNode) -> tuple[int, int]:
-        """Read how often to place something: a number or `[least, greatest]`; return both limits,
+        """Read the number of objects to place: a number or `[least, greatest]`; return both limits,
         which may be codes of random values."""
         if not isinstance(node.value, list):
             number = self._draws.read_number(node, fields.MAX_CELLS)
@@ -296,9 +296,9 @@ class ProceduralReader:
             raise node.error(f"found {node.text!r}, expected `agent` or an object")
         return kind
 
-    def _check_room(self, place: Placement, reset: Call | None) -> None:
-        """Raise a FieldError if the region of `place` is known to have too few free cells for all
-        its objects; `reset` builds the level if there is no map."""
+    def _check_capacity(self, place: Placement, reset: Call | None) -> None:
+        """Raise a FieldError if the region of `place` has fewer free cells than the largest number
+        of its objects; `reset` is the call that builds the level, None for maps."""
         most = max(self._draws.list_possible_values(place.count[1]))
         for number, free in enumerate(self._find_free_cells(reset), 1):
             inside = np.zeros_like(free)
@@ -335,8 +335,9 @@ class ProceduralReader:
         )
 
     def _read_reachable(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (things, through): types that must be reachable from the first one of them, and
-        types through which paths may lead."""
+        """Return (things, through), two arrays of object types: the first of `things` is the start
+        from which all others must be reachable, on paths that may lead through objects of the types
+        `through`."""
         types: dict[str, list[int]] = {"things": [], "through": []}
         with self._problems.collect():
             if "reachable" in self._entries:

@@ -85,8 +85,8 @@ def make_padded_table(
 
 
 def read_weights(node: YamlNode, count: int) -> tuple[int, ...]:
-    """Return the positive integers in the list `node`, one for each of `count` options; raise a
-    FieldError for another number of them."""
+    """Return the positive integers in the list `node`, the weights of `count` options; raise a
+    FieldError unless there is one weight for each option."""
     weights = tuple(fields.integer(weight, 1, MAX_WEIGHT) for weight in fields.items(node))
     if len(weights) != count:
         raise node.error(f"found {len(weights)} weights for {count} options; give one for each")
@@ -108,8 +108,8 @@ class RandomValues:
         self._named: dict[str, int | None] = {}  # indices by name, None for an entry with an error
 
     def read(self, node: YamlNode) -> None:
-        """Read the random values that a scenario file names under `draw`; each level samples them
-        anew."""
+        """Read the key `draw` of a scenario file, which names random values; each level samples new
+        ones."""
         entries = fields.mapping(node)
         if len(entries) > _MAX_RANDOM_VALUES:
             raise node.error(
@@ -215,8 +215,8 @@ class RandomValues:
     def read_value(
         self, node: YamlNode, kinds: tuple[str, ...], read: Callable[[YamlNode], int]
     ) -> int:
-        """Return the code for the value in `node`: a fixed value stands for itself, and -1 - k for
-        random value number k.
+        """Return the integer code of the value in `node`: a fixed value itself, or -1 - k for the
+        random value number k. `read` reads a fixed value.
 
         Args:
             node: the value, or `$name` of a random value.

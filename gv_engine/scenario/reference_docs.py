@@ -197,7 +197,7 @@ class _Expander:
 
     def expand_value(self, schema: JsonSchema) -> JsonSchema:
         """Return a JSON schema that allows what `schema` allows, and also a parameter such as
-        `$size`, or a change to another file's value."""
+        `$size`, or, in a file that extends another one, a change of the other file's value."""
         expanded = dict(self.expand_parts(schema))
         keep = {"description": expanded.pop("description")} if "description" in expanded else {}
         if "$ref" in expanded:
@@ -232,7 +232,7 @@ class _Expander:
         return expanded
 
     def map_definition(self, name: str) -> str:
-        """Return the name of the schema definition that stands here in place of the definition
+        """Return the name of the schema definition that references use in place of the definition
         `name`."""
         name = self.definitions.get(name, name)
         return _changed_name(name) if self.is_changed else name
@@ -434,8 +434,8 @@ def _iter_view_topics() -> Iterator[Topic]:
 
 
 def _iter_method_topics(cls: type, instance: str = "w") -> Iterator[Topic]:
-    """Yield a topic (entry of the reference) for each public method and property of a class, called
-    on `instance`.
+    """Yield a topic (entry of the reference) for each public method and property of a class;
+    examples call the instance `instance`.
 
     Args:
         cls: the class.
@@ -465,8 +465,8 @@ def _format_call(name: str, function: Callable[..., Any], start: int) -> str:
 def _make_topic(
     name: str, source: Any, parts: Iterable[tuple[str, str, str]], example: str
 ) -> Topic:
-    """Return the topic (entry of the reference) `name` about the function or class `source`: its
-    docstring, its place, tables of its `parts`, and an `example`."""
+    """Return the topic (entry of the reference) called `name` about the function or class `source`:
+    its docstring, its source location, table rows `parts`, and an `example`."""
     docstring = inspect.getdoc(source) or ""
     file, line = source_location(source)
     path = Path(file)
@@ -501,8 +501,8 @@ _MASS_NOUNS = ("ice", "lava", "water", "slime", "sand", "mud", "grass", "snow", 
 def list_rule_sections(
     schedules: Schedules, types: ObjectTypes = OBJECT_TYPES, lacks: Collection[int] = ()
 ) -> list[Section]:
-    """Return descriptions of a level's rules as (heading, list) pairs; a rule that several members
-    of a mixture share is listed once.
+    """Return descriptions of a level's rules as (heading, list) pairs. Rules about the object types
+    `lacks`, of which the level has no objects, are left out.
 
     Args:
         schedules: the rules by phase.
@@ -520,8 +520,8 @@ def list_rule_sections(
 
 
 def _iter_alternatives(call: Call) -> Iterator[Call]:
-    """Yield the calls nested in a `reduce_any` call, one of which suffices; for any other call the
-    call itself."""
+    """Yield the calls nested in `call` if that is `reduce_any`, which needs only one of them to be
+    true; otherwise yield `call` itself."""
     inner = [part for path in call.walk_paths() if len(path) == 2 for part in path[1:]]
     yield from inner if call.name == "reduce_any" and inner else (call,)
 

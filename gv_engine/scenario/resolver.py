@@ -106,8 +106,8 @@ def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
 
 
 def make_text_module(node: YamlNode, folder: Path) -> str:
-    """Return a module name for the object types that a scenario file declares in `node`, without
-    Python: it is a hash of their declaration.
+    """Return a module name for the object types that a scenario file declares in YAML, in `node`:
+    it has a hash of the declaration.
 
     Equal declarations of several scenarios so give the same types.
 
@@ -121,8 +121,8 @@ def make_text_module(node: YamlNode, folder: Path) -> str:
 
 
 def _iter_text_types(document: Document) -> Iterator[tuple[str, str]]:
-    """Yield (module name, type name) of each object type that a scenario file declares under
-    `objects`, without Python."""
+    """Yield (module name, type name) of each object type that a scenario file declares in YAML,
+    under `objects`."""
     entries = document.root.value
     node = entries.get("objects") if isinstance(entries, dict) else None
     if node is not None and isinstance(node.value, dict):
@@ -236,8 +236,8 @@ class NameResolver:
             self._failed[source] = f"{source} cannot be loaded: {error}"
 
     def _resolve_module(self, node: YamlNode) -> tuple[str, str]:
-        """Import the module of the reference `module:name` in `node`; return the module's part of
-        the text and the name.
+        """Import the module of the reference `module:name` in `node`, and return the two parts of
+        the reference: (module, name).
 
         Raises:
             FieldError: the reference is malformed or cannot be imported; with an empty message if
@@ -304,7 +304,7 @@ class NameResolver:
 
     def resolve_function(self, node: YamlNode, *example: Any) -> Callable[..., Any]:
         """Return the Python function that the reference `module:name` in `node` names; raise a
-        FieldError if it is not callable.
+        FieldError if it cannot be called, with the arguments `example` if there are any.
 
         Args:
             node: the reference.
@@ -340,8 +340,9 @@ class NameResolver:
     def _resolve_built_in(
         self, node: YamlNode, built_in: Mapping[str, Callable[..., Any]], label: str, *example: Any
     ) -> Callable[..., Any]:
-        """Return the function that `node` names in `built_in`, or by a reference `module:name`;
-        `label` is the kind of function, for messages, and `example` holds arguments to test."""
+        """Return the function that `node` names: one of `built_in`, or a reference `module:name` to
+        a function that takes the arguments `example`. `label` names the kind of function in
+        messages."""
         where, colon, _ = fields.text(node).rpartition(":")
         if node.text in built_in or not colon or where in ("builtins", "math"):
             return list(built_in.values())[fields.read_choice(node, built_in, label)]
@@ -378,8 +379,8 @@ class NameResolver:
         return system
 
     def _suggest(self, name: str, names: Iterable[str]) -> str:
-        """Return the end of an error message about the unknown `name`: the Python file beside that
-        declares it, or the most similar of `names`."""
+        """Return the end of an error message about the unknown `name`: a reference to the Python
+        file in the scenario's folder that declares the name, or the most similar of `names`."""
         reference = rule_modules.find_declaration(self._folder, name)
         if reference:
             return f"; a file beside declares it, write {reference}"
@@ -447,8 +448,8 @@ class NameResolver:
 
     @property
     def types(self) -> ObjectTypes:
-        """Table of the object types that the scenario may name; made anew after further modules
-        have been imported."""
+        """Table of the object types that the scenario may name; rebuilt when further modules have
+        been imported."""
         cache_key = len(self.modules), self.declared_types
         if self._types is None or self._types[0] != cache_key:
             self._types = cache_key, self._build_types()

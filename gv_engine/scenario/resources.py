@@ -42,8 +42,8 @@ def is_cli_process() -> bool:
 
 
 def use_default_sigint() -> None:
-    """Let Ctrl-C (SIGINT) end this command-line process at once and silently, as long as it is
-    still importing modules."""
+    """Let Ctrl-C (SIGINT) end a command-line process at once and without a traceback; called before
+    its modules are imported."""
     if is_cli_process() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 

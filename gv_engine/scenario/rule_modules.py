@@ -279,8 +279,8 @@ class _SourceLoader(machinery.SourceFileLoader):
         raise OSError("no bytecode")
 
     def get_data(self, path: str) -> bytes:
-        """Return the content of the file at `path`, and keep a record with its hash, which
-        `exec_module` stores."""
+        """Return the content of the file at `path`; a record with its hash is stored by
+        `exec_module`."""
         data = super().get_data(path)
         self._source = SourceFile(Path(path), hash_text(data))
         return data
@@ -349,8 +349,8 @@ sys.meta_path.insert(0, _Finder())
 
 
 def _split_package_name(name: str) -> tuple[str, str]:
-    """Return the two parts of a rule module's name: the percent-encoded folder, and the names of
-    its files with commas between."""
+    """Return the two parts of a rule module's name: the percent-encoded folder, and the
+    comma-separated names of its files."""
     folder, _, more = name.removeprefix(RULE_MODULE_PREFIX).partition(".")[0].partition(SEPARATOR)
     return folder, more.partition(SEPARATOR)[0]
 
@@ -447,7 +447,7 @@ def find_declaration(folder: Path, name: str) -> str:
 
 
 def import_module(name: str) -> ModuleType:
-    """Import the module `name` and return it; import it anew if its file has changed since.
+    """Import the module `name` and return it; import it again if its file has changed since.
 
     Raises:
         RuleFileError: the import fails.
@@ -467,7 +467,7 @@ def import_module(name: str) -> ModuleType:
 
 
 def _reimport(name: str, file: Path) -> ModuleType:
-    """Import the module `name` anew, since its `file` has changed; keep the old module if that
+    """Import the module `name` again, since its `file` has changed; keep the old module if that
     fails."""
     spec = spec_from_file_location(name, file, loader=_SourceLoader(name, str(file)))
     assert spec is not None
@@ -526,8 +526,7 @@ def hash_text(data: bytes) -> str:
 
 
 def _escape(part: str) -> str:
-    """Return `part`, a part of a module name, with the characters that have a meaning in module
-    names percent-encoded."""
+    """Return `part`, a part of a module name, with special characters percent-encoded."""
     for character in ("%", ".", SEPARATOR, ","):
         part = part.replace(character, f"%{ord(character):02X}")
     return part

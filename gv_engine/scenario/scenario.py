@@ -309,7 +309,7 @@ class Scenario(ImmutableScenario):
 
     def check_rows(self, rows: NDArray[Any]) -> NDArray[Any]:
         """Return a checked copy of `rows` (one world's record each) from an untrusted source, in
-        which all derived columns are computed anew.
+        which all derived columns are recomputed.
 
         Args:
             rows: rows of shape () or (n,), from an untrusted source.

@@ -88,8 +88,8 @@ class PolicyAutoplayer:
         self._choices: list[ActionChoice] = []
 
     def choose(self, session: Session) -> ActionChoice:
-        """Return the policy's action for the current state of `session`; states not seen yet are
-        shown to the policy first."""
+        """Return the policy's action for the current state of `session`, after the policy has
+        observed all earlier states of the episode."""
         digests = session.state_digests()
         pairs = zip(digests, self._digests)
         shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -103,16 +103,17 @@ class PolicyAutoplayer:
         """Do nothing: a policy holds no resources."""
 
     def _replay_policy(self, seed: int, shared: int) -> None:
-        """Restart the policy for the episode of `seed`, show it the first `shared` states again,
-        which the old and the new episode have in common, and forget all later ones."""
+        """Restart the policy for the episode of `seed`, let it act again in the first `shared`
+        recorded states, which the old and the new episode have in common, and drop the later
+        ones."""
         del self._digests[shared:], self._inputs[shared:], self._choices[shared:]
         self._policy.begin([0], seed, [0])
         for inputs in self._inputs:
             self._act(inputs)
 
     def _observe_new_states(self, session: Session, digests: tuple[str, ...]) -> None:
-        """Show the policy the states of `session` that it has not seen yet, up to the current one,
-        and record its choices; `digests` are hashes of all states so far."""
+        """Let the policy act in the states of `session` that it has not observed yet, up to the
+        current one, and record its actions; `digests` are hashes of all states so far."""
         position, message = session.position, session.message
         for number in range(len(self._digests), len(digests)):
             if number != session.position:
@@ -202,8 +203,8 @@ class SolverAutoplayer:
         return self._paths[state]
 
     def choose(self, session: Session) -> ActionChoice | None:
-        """Return the next action of the shortest way to win in `session`; None while the search
-        runs. Raise an error if no way was found."""
+        """Return the next action of the shortest solution in `session`; None while the search runs.
+        Raise an error if there is no solution."""
         path = self.path(session)
         if path is None:
             return None
@@ -278,8 +279,8 @@ class Opponent:
 
     @property
     def is_over(self) -> bool:
-        """True if the opponent takes no further steps: its episode has ended, or its recording
-        has."""
+        """True if the opponent takes no further steps, since its episode or its recording has
+        ended."""
         session = self.session
         is_at_end = session.position == session.length
         return is_at_end and (bool(session.outcome) or self._autoplayer is None)
@@ -313,8 +314,9 @@ class Opponent:
             self._autoplayer.close()
 
     def follow_level(self, player: Session) -> bool:
-        """Start the level that the session `player` shows, unless the opponent plays that already.
-        Return False if it cannot, as a recorded game or in another scenario."""
+        """Switch the opponent to the level of the session `player`, if it plays another one. Return
+        False if that is impossible: for a recorded game, or if the player has changed the
+        scenario."""
         if (player.seed, player.scenario) == (self.session.seed, self.session.scenario):
             return True
         if self._autoplayer is None or player.scenario is not self.session.scenario:

@@ -74,8 +74,8 @@ class BatchSource(Protocol):
 
 
 def cell_codes(batch: CompiledBatch) -> NDArray[np.uint32]:
-    """Return an (N, H, W) uint32 array with one code for the look of each cell of all N worlds of
-    `batch`, the agents included; see `APPEARANCE_BITS`."""
+    """Return an (N, H, W) array with a code for the appearance of each cell, including its agent,
+    in the N worlds of `batch`; see `APPEARANCE_BITS`."""
     scenario = batch.scenario
     height, width = scenario.largest_shape
     codes: NDArray[np.uint32] = batch.looks[:, :height, :width] & np.uint32(APPEARANCE_BITS)
@@ -196,9 +196,8 @@ class BatchViewer:
     # ---- in the thread -------------------------------------------------------------------
 
     def _run(self) -> None:
-        """Step the worlds at the speed `pace`, run waiting tasks between steps, and renew the
-        snapshot for the window, until the viewer is closed. This is the main function of the
-        thread."""
+        """Run the viewer's thread until the viewer is closed: step the worlds at the speed `pace`,
+        run the tasks of `between_steps`, and renew the snapshot that the window shows."""
         due = drawn = 0.0
         while not self._is_closed:
             now = time.monotonic()
@@ -263,8 +262,8 @@ class BatchViewer:
     # ---- from outside --------------------------------------------------------------------
 
     def between_steps(self, work: Callable[[], _T]) -> _T:
-        """Run `work` while no world takes a step, in the viewer's thread if that runs; wait until
-        `work` has ended, and return its result or raise its error here."""
+        """Run `work` between two steps of the worlds, and return its result or raise its error. If
+        the viewer's thread is alive, it runs `work` while this call waits."""
         if not self._thread.is_alive():
             return work()
         future: Future[_T] = Future()
@@ -306,7 +305,7 @@ class BatchViewer:
 
     def give_back(self, world: int, session: Session) -> None:
         """Let the world with index `world` continue in the batch from the state of `session`, or
-        with a new episode if that of the session has ended."""
+        with a new episode if the episode of the session has ended."""
 
         def release() -> None:
             """Write the state of the session into the world of the batch, and let it take steps

@@ -105,6 +105,8 @@ class Entry:
     def __init__(
         self, source: str, group: str, missing: str = "", level: PackLevel | None = None
     ) -> None:
+        """Make an entry for `source`, a name or path for `load_playable`, under the heading
+        `group`. `missing` tells how to install a library that the scenario lacks, "" for none."""
         self.source, self.group, self.missing, self.level = source, group, missing, level
         path, variant = ScenarioRef.parse(Path(source))
         name = path.parent.name if path.name == FOLDER_FILE else path.stem
@@ -218,7 +220,7 @@ def built_in_entries() -> list[Entry]:
         }
         kinds = {_SIZE.sub("", name) for name in names if name not in own_groups}
         of_domain = [
-            Entry(name, own_groups.get(name) or _group(name, kinds), missing) for name in names
+            Entry(name, own_groups.get(name) or _heading_of(name, kinds), missing) for name in names
         ]
         entries += sorted(of_domain, key=lambda entry: (entry.group, names.index(entry.source)))
     return entries
@@ -230,9 +232,9 @@ def with_pack_levels(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def level_beside(scenario: Playable, step: int) -> Playable | None:
-    """Return the level `step` places after `scenario` in its pack (file of levels); after the last
-    level of a built-in pack comes the next entry of `COURSE`. Return None if there is no such
-    level.
+    """Return the level that is `step` levels after `scenario` in its pack (file of levels); after
+    the last level of a built-in pack comes the next entry of `COURSE`. Return None if there is
+    none.
 
     Raises:
         ScenarioError: the level can no longer be read.
@@ -281,7 +283,7 @@ def size_variants(name: str) -> list[str]:
 
 def next_size_variant(name: str) -> str:
     """Return the name of the scenario that follows `name` among its versions of other size or
-    difficulty, in a circle.
+    difficulty; the first one follows the last.
 
     Raises:
         ScenarioError: the scenario has no other size or difficulty.
@@ -292,7 +294,7 @@ def next_size_variant(name: str) -> str:
     return names[(names.index(name) + 1) % len(names)]
 
 
-def _group(name: str, domains: Iterable[str]) -> str:
+def _heading_of(name: str, domains: Iterable[str]) -> str:
     """Return the heading under which the scenario `name` is listed: the shortest of `domains` with
     which `name` begins, such as Memory for memory-four-rooms."""
     own = _SIZE.sub("", name)

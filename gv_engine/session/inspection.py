@@ -81,11 +81,11 @@ def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iter
     for e, name in zip(agents, names, strict=False):
         yield from _change_if(e, name, FACING, _facing(was, e), _facing(now, e))
         yield from _change_if(e, name, PLACE, _place(was, e), _place(now, e))
-        yield from _change_if(e, name, HELD, _held(was, e), _held(now, e))
+        yield from _change_if(e, name, HELD, _held_object_name(was, e), _held_object_name(now, e))
         yield from _component_changes(was, now, e, name)
     held = {world.agent.holding[e] for world in (was, now) for e in agents}
     for e in range(len(names) + 1, max(was.capacity, now.capacity)):
-        words, before = _describe(now, e), _describe(was, e)
+        words, before = _name_of(now, e), _name_of(was, e)
         if not (words and before):
             yield from _change_if(e, words or before, EXISTENCE, before, words)
         else:
@@ -115,8 +115,8 @@ def world_differences(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> 
 
 
 def _change_if(entity: int, thing: str, aspect: str, was: str, now: str) -> Iterator[Change]:
-    """Yield a difference in one aspect of an entity if its old value `was` and its new value `now`
-    differ; `thing` is the entity in words."""
+    """Yield a `Change` in one aspect of an entity if its old value `was` and its new value `now`
+    differ; `thing` is the entity's name, such as `red key`."""
     if was != now:
         yield Change(entity, thing, aspect, was, now)
 
@@ -125,7 +125,7 @@ def _change_sentence(world: Any, change: Change) -> str:
     """Return a sentence with the new and the old value of `change`, a difference from an earlier
     world; `world` is the new one."""
     entity, thing, aspect, was, now = change
-    at = "" if aspect == PLACE or thing == "agent" else _at(world, entity)
+    at = "" if aspect == PLACE or thing == "agent" else _format_position(world, entity)
     if aspect == PLACE:
         return f"{thing} at {now or _NOWHERE}, was at {was or _NOWHERE}"
     if aspect == FACING:
@@ -147,7 +147,7 @@ def _cell_differences(was: Any, now: Any) -> Iterator[str]:
     for y in range(now.height):
         for x in range(now.width):
             before, after = (
-                " on ".join(filter(None, (_describe(w, w.at[y, x]), _describe(w, w.ground[y, x]))))
+                " on ".join(filter(None, (_name_of(w, w.at[y, x]), _name_of(w, w.ground[y, x]))))
                 for w in (was, now)
             )
             if before != after:
@@ -156,8 +156,9 @@ def _cell_differences(was: Any, now: Any) -> Iterator[str]:
 
 def _component_changes(was: Any, now: Any, e: int, thing: str) -> Iterator[Change]:
     """Yield the differences between the components of entity `e` in the old world `was` and the new
-    one `now`, except position, look, facing and held object. `thing` is the entity in words."""
-    before, after = _uncovered_fields(was, e), _uncovered_fields(now, e)
+    one `now`, except position, appearance, facing and held object. `thing` is the entity's name,
+    such as `red key`."""
+    before, after = _other_fields(was, e), _other_fields(now, e)
     for part in dict.fromkeys((*after, *before)):
         if part not in before or part not in after:
             yield Change(e, thing, part, part * (part in before), part * (part in after))
@@ -170,9 +171,9 @@ def _component_changes(was: Any, now: Any, e: int, thing: str) -> Iterator[Chang
                 yield Change(e, thing, f"{part}.{field}", old_text, new_text)
 
 
-def _uncovered_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
-    """Return the field values of the components of entity `e` of `world`, by component and field
-    name, except its position, look, facing and held object."""
+def _other_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
+    """Return the values of the component fields of entity `e` of `world`, by component and field
+    name, without position, appearance, facing and held object, which are compared separately."""
     layout, fields_by_component = world.layout, {}
     covered = {*_COVERED_FIELDS, layout.object_types[world.kind.value[e]].state}
     for cls in layout.components:
@@ -187,9 +188,9 @@ def _uncovered_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
 
 
 def field_in_words(world: Any, e: int, column: str, field: str, value: float) -> str:
-    """Return the `value` of a component's `field` as text, with its name, such as `2 RED`, where it
-    stands for a type, colour, state or direction. `column` is the component in snake case, and `e`
-    the entity in `world`."""
+    """Return the `value` of a component's `field` as text; a number of a type, colour, state or
+    direction with its name, such as `2 RED`. `column` is the component in snake case, and `e` the
+    entity in `world`."""
     types_of_layout: ObjectTypes = world.layout.object_types
     kind = types_of_layout[world.kind.value[e]]
     types, colors = {each.index: each.name for each in types_of_layout}, dict(enumerate(COLORS))
@@ -214,11 +215,11 @@ def _facing(world: Any, e: int) -> str:
     return ORIENTATIONS[world.agent.facing[e]].lower()
 
 
-def _held(world: Any, agent: int) -> str:
+def _held_object_name(world: Any, agent: int) -> str:
     """Return words for the object that an agent of `world` carries, such as `red key`; "" for
     none."""
     e = world.agent.holding[agent]
-    return _describe(world, e) if e != agent else ""
+    return _name_of(world, e) if e != agent else ""
 
 
 def _place(world: Any, e: int) -> str:
@@ -227,14 +228,14 @@ def _place(world: Any, e: int) -> str:
     return f"row {y}, column {x}" if y >= 0 else ""
 
 
-def _at(world: Any, e: int) -> str:
+def _format_position(world: Any, e: int) -> str:
     """Return the position of entity `e` of `world` as ` at row 2, column 3`; "" if it is in no
     cell."""
     place = _place(world, e)
     return f" at {place}" if place else ""
 
 
-def _describe(world: Any, e: int) -> str:
+def _name_of(world: Any, e: int) -> str:
     """Return words for entity `e` of `world`, such as `red key`; "" if there is no such entity."""
     if e == NOTHING or e >= world.capacity or not world.alive[e]:
         return ""
@@ -274,13 +275,13 @@ class ActionPreview:
         self._before, self._after = Simulation(scenario), Simulation(scenario)
 
     def outcomes(self, row: NDArray[Any]) -> dict[str, Outcome]:
-        """Return by action name what each action of the scenario would change and pay in the world
-        saved in `row`, a () array from `World.snapshot`."""
+        """Return the effects and the reward of each of the scenario's actions, by action name, in
+        the world saved in `row`, a () array from `World.snapshot`."""
         self._before.world.restore(row)
-        return {action: self._outcome(action, row) for action in self._scenario.action_names}
+        return {action: self._preview_action(action, row) for action in self._scenario.action_names}
 
-    def _outcome(self, action: str, row: NDArray[Any]) -> Outcome:
-        """Return what `action` would change and pay in the world saved in `row`, an array from
+    def _preview_action(self, action: str, row: NDArray[Any]) -> Outcome:
+        """Return the effects and the reward of `action` in the world saved in `row`, an array from
         `World.snapshot`; an error of a rule becomes the outcome's `problem`."""
         simulation, world = self._after, self._after.world
         try:
@@ -288,16 +289,15 @@ class ActionPreview:
             simulation.step(named_action(action))
             names = self._scenario.reward_names
             terms = {n: v for n, v in zip(names, simulation.terms, strict=True) if v}
-            effects = tuple(map(_effect, world_changes(self._before.world, world)))
+            effects = tuple(map(_describe_effect, world_changes(self._before.world, world)))
             ending = self._scenario.describe_ending(world, AGENT)
             return Outcome(effects, float(world.reward[AGENT]), terms, ending)
         except (Exception, Stopped) as error:  # any error of a custom rule
             return Outcome((), 0.0, {}, "", str(make_rule_error(error)))
 
 
-def _effect(change: Change) -> str:
-    """Return in words what an action has done, such as `takes the red key`, for one change that it
-    made."""
+def _describe_effect(change: Change) -> str:
+    """Return one change of the world by an action in words, such as `takes the red key`."""
     entity, thing, aspect, was, now = change
     of = "" if entity == AGENT else f"the {thing} "
     if aspect == PLACE:
@@ -360,9 +360,9 @@ class VisibleCells(NamedTuple):
 def describe_numbers(
     numbers: NDArray[Any], shown: NDArray[np.uint8], types: ObjectTypes
 ) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
-    """Return names for the type, state and colour numbers of an observation, in three dicts.
-    `numbers` is the observation as an agent gets it, and `shown` the same cells as indices of
-    `types`.
+    """Return the names of the type, state and colour numbers in an observation, in three dicts.
+    `numbers` has the cells as the agent observes them, `shown` the same cells as (type, state,
+    colour) indices of `types`.
 
     Args:
         numbers: (…, 3) numbers of the representation.
@@ -425,15 +425,15 @@ class Inspection:
             )
         agent_is_here = (world.position.y[AGENT], world.position.x[AGENT]) == (y, x)
         entities = (AGENT,) * agent_is_here + (world.at[y, x], world.ground[y, x])
-        return tuple(self._entity(e) for e in entities if e != NOTHING)
+        return tuple(self._inspect_entity(e) for e in entities if e != NOTHING)
 
     def agent(self) -> Entity:
         """Return the agent of the loaded world in words."""
-        return self._entity(AGENT)
+        return self._inspect_entity(AGENT)
 
-    def _entity(self, e: int, above: tuple[int, ...] = ()) -> Entity:
-        """Return entity `e`, an index, in words, with the entities that its fields refer to, such
-        as a held key. Those listed in `above` already contain it and are left out."""
+    def _inspect_entity(self, e: int, above: tuple[int, ...] = ()) -> Entity:
+        """Return a description of the entity with index `e`, and of the entities that its fields
+        refer to, such as a held key, except those in `above`, which contain this one."""
         world = self._simulation.world
         parts, holds = [], {}
         for cls in self.scenario.layout.components:
@@ -446,7 +446,7 @@ class Inspection:
                 fields[field.name] = field_in_words(world, e, column_name(cls), field.name, value)
                 is_entity = field.is_entity and value not in (NOTHING, e, *above)
                 if is_entity and 0 < value < world.capacity:
-                    holds[f"{cls.__name__}.{field.name}"] = self._entity(value, (*above, e))
+                    holds[f"{cls.__name__}.{field.name}"] = self._inspect_entity(value, (*above, e))
             parts.append(ComponentFields(cls.__name__, fields))
         name = "agent" if e == AGENT else describe_object(self.scenario.types, *world.appearance(e))
         return Entity(e, name, tuple(parts), holds)
@@ -492,7 +492,7 @@ class Inspection:
 
     def visible_cells(self, function: str) -> VisibleCells:
         """Return the cells that the agent would see by the registered visibility function called
-        `function`; random ones draw from a copy of the world's random generator.
+        `function`; a random function uses a copy of the world's random generator.
 
         Raises:
             KeyError: there is no such function.

@@ -133,8 +133,8 @@ def scenario_of_replay(replay: Replay, folder: Path) -> Playable:
 
 
 def _variant_names(name: str) -> Iterator[tuple[str, str]]:
-    """Yield the pairs (file name, variant) that a scenario's `name`, such as `maze-big`, can stand
-    for: all of it as the file name, or its last word as the variant."""
+    """Yield the (file name, variant) pairs that a scenario's `name` can stand for: the whole name
+    as file name, or, as in `maze-big`, the last word as the variant."""
     stem, _, variant = name.rpartition("-")
     for file, inner in ((name, ""), (stem, variant)):
         if files.is_file_name(file):
@@ -219,7 +219,7 @@ class Replay:
     # ---- files ---------------------------------------------------------------------------
 
     def save(self, path: Path) -> None:
-        """Write the replay to the file `path`, at once and completely or not at all.
+        """Write the replay to the file `path` atomically.
 
         Raises:
             OSError: the file cannot be written, or the replay has too many steps.
@@ -342,14 +342,15 @@ class Replay:
         if scenario.name != self.scenario.name:
             raise ReplayError(f"a replay of {self.scenario.name!r}, not of {scenario.name!r}")
         raise ReplayError(
-            f"a replay of {scenario.name!r}, which has changed since{self._other_engine()}"
+            f"a replay of {scenario.name!r}, which has changed since{self._version_note()}"
         )
 
     def difference(
         self, step: int, actual: TimelineStep | str, expected: TimelineStep | str
     ) -> Difference | None:
-        """Return how the step `actual`, taken now, differs from `expected`, the recorded one; None
-        if nothing does. `step` is its number; for number 0 both are hashes of the first state.
+        """Return the difference between the step `actual`, taken now, and `expected`, the recorded
+        one; None if they are equal. `step` is the step number; for 0 both are hashes of the first
+        state.
 
         Args:
             step: number of the step; 0 for the beginning.
@@ -372,9 +373,9 @@ class Replay:
             message = "another state than the replay has"
         else:
             return None
-        return Difference(step, f"step {step}: {message}{self._other_engine()}")
+        return Difference(step, f"step {step}: {message}{self._version_note()}")
 
-    def _other_engine(self) -> str:
+    def _version_note(self) -> str:
         """Return a note for error messages if the replay was recorded by another version of GV
         Engine; else ""."""
         if self.engine == __version__:
@@ -410,10 +411,10 @@ def _parse_replay(content: Any) -> Replay:
         KeyError, TypeError, ValueError: the values are no replay.
     """
     if content["format"] != _FORMAT:
-        raise ValueError(f"its format is {_text_field(content, 'format')!r}, expected {_FORMAT!r}")
+        raise ValueError(f"its format is {_get_text(content, 'format')!r}, expected {_FORMAT!r}")
     scenario = content["scenario"]
     steps = [_parse_step(*entry) for entry in content["steps"]]
-    outcome = _text_field(content, "outcome")
+    outcome = _get_text(content, "outcome")
     if outcome not in OUTCOMES:
         raise ValueError(f"its outcome is {outcome!r}")
     if steps:
@@ -421,14 +422,14 @@ def _parse_replay(content: Any) -> Replay:
     seed = content["seed"]
     if type(seed) is not int or seed < 0:
         raise ValueError(f"its seed is {seed!r}")
-    domain, text = _text_field(scenario, "domain"), _text_field(scenario, "text")
+    domain, text = _get_text(scenario, "domain"), _get_text(scenario, "text")
     text.encode()  # it may become a file
     name, digest = check_line(scenario["name"], "name"), check_digest(scenario["digest"])
     identity = ScenarioIdentity(domain, name, digest, text)
     settings = content["settings"]
     if not isinstance(settings, dict):
         raise ValueError(f"its settings are {settings!r}")
-    start, engine, variant = (_text_field(content, name) for name in ("start", "engine", "variant"))
+    start, engine, variant = (_get_text(content, name) for name in ("start", "engine", "variant"))
     return Replay(identity, seed, start, tuple(steps), engine, settings, variant)
 
 
@@ -440,7 +441,7 @@ def _parse_step(action: Any, reward: Any, state: Any) -> TimelineStep:
     return TimelineStep(action, float(reward), "", state)
 
 
-def _text_field(content: Any, name: str) -> str:
+def _get_text(content: Any, name: str) -> str:
     """Return the text under the key `name` of the parsed JSON `content`; raise TypeError if it is
     no text."""
     if not isinstance(content[name], str):

@@ -46,9 +46,9 @@ class RolloutSessions:
         return len(self._arrays["episode_start"])
 
     def open_session(self, number: int) -> Session:
-        """Return a session with the steps of episode `number`, from 0, taken again and moved to its
-        beginning. The session's `difference` tells the first step that differs from the saved one,
-        if any.
+        """Replay the steps of episode `number` (from 0), and return the session, moved back to the
+        beginning of the episode. Its `difference` is the first step that differs from the saved
+        one, if any.
 
         Args:
             number: number of the episode, from 0.

@@ -95,16 +95,16 @@ class Session:
 
     @classmethod
     def from_timeline(cls, timeline: Timeline) -> Session:
-        """Return a session that shows `timeline`, the steps of one episode, at the position where
-        it is."""
+        """Return a session that shows `timeline`, the steps of one episode, at its current
+        position."""
         session = cls.__new__(cls)
         session._open(timeline)
         return session
 
     @classmethod
     def from_replay(cls, replay: Replay, scenario: Playable) -> Session:
-        """Return a session with the recorded steps of `replay` taken again in `scenario`, then
-        moved back to the beginning of the episode.
+        """Replay the recorded steps of `replay` in `scenario`, and return the session, moved back
+        to the beginning of the episode.
 
         The session stops at the first state that differs from the replay; `difference` describes
         the state.
@@ -145,7 +145,8 @@ class Session:
         return self._timeline.steps[: self.position]
 
     def frame(self) -> Any:
-        """Return what is drawn of the current state; in a grid a `gv_engine.rules.frame.Frame`.
+        """Return the frame (data to be drawn) of the current state; in a grid a
+        `gv_engine.rules.frame.Frame`.
 
         Raises:
             RuleError: a rendering system failed.
@@ -153,8 +154,8 @@ class Session:
         return self._call(lambda: self._episode.frame(self.message))
 
     def frames(self) -> Iterator[Any]:
-        """Move the session through all states of the episode from the beginning, and yield what is
-        drawn of each; see `frame`."""
+        """Move the session through all states of the episode from the beginning, and yield the
+        frame of each; see `frame`."""
         for position in range(self.length + 1):
             self.seek(position)
             yield self.frame()
@@ -537,8 +538,8 @@ class Session:
         return session
 
     def differences(self) -> list[str]:
-        """Return sentences about how the current state differs from the same state before the last
-        reload of the scenario files; [] if there is no such state."""
+        """Return sentences about the differences between the current state and the same state
+        before the last reload of the scenario files; [] if there is no such state."""
         old = self.before_reload()
         if old is None or old.position != self.position:
             return []

@@ -59,8 +59,8 @@ def tile_letters(types: Iterable[ObjectType], name: str) -> str:
 
 
 def _free_letters(names: Sequence[str]) -> list[str]:
-    """Return for each name its first letter that no earlier name uses, or its number if there is
-    none."""
+    """Return a letter for each name: the first letter in it that no earlier name uses, or the index
+    of the name if there is none."""
     taken: list[str] = []
     for number, name in enumerate(names):
         free = (letter for letter in name.lower() if letter.isalnum() and letter not in taken)
@@ -128,9 +128,9 @@ def read_svg(file: Path) -> str:
 
 
 def _clean_element(element: Element, scale: float, side: float, dashes: bool) -> None:
-    """Remove from an SVG element, and from those inside it, what the library SDL does not read;
-    raise an error for what it could take hours to draw. `scale` is pixels per unit, and `dashes`
-    whether dashed lines are allowed.
+    """Remove from an SVG element and its children all that the library SDL cannot read; raise
+    ValueError for content that SDL could take hours to draw. `scale` is in pixels per unit, `side`
+    is the longer side of the `viewBox`, and `dashes` allows dashed lines.
 
     Args:
         element: the element.
@@ -151,7 +151,7 @@ def _clean_element(element: Element, scale: float, side: float, dashes: bool) ->
     kept = {name: value for name, value in element.attrib.items() if _SHAPES.fullmatch(name)}
     kept |= {name: value for name, value in styles if _STYLES.fullmatch(name)}
     element.attrib = {name: re.sub(r"[\s&<>\"]+", " ", kept[name]) for name in kept}
-    scale *= _scale_of(element.attrib.get("transform", ""))
+    scale *= _max_scale(element.attrib.get("transform", ""))
     units = {"": 1, "px": 1, "%": side / 100, "em": _MAX_SIDE, "ex": _MAX_SIDE}
     for name in element.attrib.keys() - set(_TEXTS):
         most = _MAX_STROKE if name == "stroke-width" else _MAX_NUMBER
@@ -166,9 +166,9 @@ def _clean_element(element: Element, scale: float, side: float, dashes: bool) ->
         _clean_element(part, scale, side, dashes)
 
 
-def _scale_of(transform: str) -> float:
-    """Return by how much an SVG `transform` can enlarge lengths at most, at least 1; raise
-    `ValueError` if the text is no transform."""
+def _max_scale(transform: str) -> float:
+    """Return the largest factor, at least 1, by which an SVG `transform` may stretch lengths; raise
+    `ValueError` for an unsupported transform."""
     scale = 1.0
     for name, arguments in _TRANSFORM.findall(transform):
         numbers = [float(number) for number in _NUMBER.findall(arguments)]
@@ -182,8 +182,8 @@ def _scale_of(transform: str) -> float:
 
 
 def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
-    """Yield a message for each object type of the author of `scenario` without a sprite, or without
-    one for some of its states."""
+    """Yield a message for each custom object type of `scenario` without a sprite, or without one
+    for some of its states."""
     folders = sprite_folders(scenario)
     existing = sorted({file.name for folder in folders for file in folder.glob("*.svg")})
     declared = mapping(scenario.document.root).get("objects")
@@ -203,8 +203,8 @@ def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
 
 
 def find_broken_sprites(scenario: Scenario) -> Iterator[str]:
-    """Yield an error message for each sprite file of the object types in `scenario` by its author
-    that cannot be used."""
+    """Yield an error message for each sprite file of custom object types of `scenario` that cannot
+    be used."""
     folders = sprite_folders(scenario)
     types = _custom_types(scenario)
     names = [kind.sprite_of(state) for kind in types for state in range(kind.num_states)]

@@ -50,8 +50,9 @@ class Watch:
         return {path: self._read_state(path) for path in files} != self._before
 
     def _read_state(self, path: Path) -> SourceFile:
-        """Return the content of the file `path`; the file is read again only if its time or size
-        has changed, or if it was less than two seconds old at the last look."""
+        """Return a record of the file `path` with a hash of its content. The file is read again
+        only if its time or size has changed, or if it was less than two seconds old when last
+        read."""
         try:
             stat = path.stat()
             stamp = stat.st_mtime_ns, stat.st_size
@@ -122,6 +123,8 @@ class Timeline:
     def __init__(
         self, scenario: Playable, episode: Episode, seed: int, watch: Watch, row: Any = None
     ) -> None:
+        """Begin a timeline without steps: reset `episode` to the level of `seed`, or load the saved
+        state `row` if given. `watch` has the state of the scenario's files."""
         if row is None:
             episode.reset(seed)
         else:
@@ -195,8 +198,8 @@ class Timeline:
         return step
 
     def _limit_comparison(self, action: str) -> None:
-        """End the comparison with the episode before the reload at this step if `action` is not the
-        action there. Drop the comparison if it has found no difference up to here."""
+        """If `action` differs from the action that the episode before the reload took at this step,
+        compare only the steps up to here; drop the comparison if none of these differs."""
         old, here = self.comparison, self.position
         if old and here < old.num_steps and old.timeline.steps[here].action != action:
             self.comparison = old._replace(num_steps=here) if here >= old.difference.step else None
@@ -259,8 +262,8 @@ class SessionHistory:
         self._dropped: list[tuple[str, EpisodeSummary]] = []
 
     def append(self, timeline: Timeline) -> None:
-        """Insert `timeline`, a game that was left, right before the current one and after all
-        others; the oldest is dropped if there are too many."""
+        """Insert `timeline`, which the player has left, into the history right before the current
+        one; drop the oldest timelines if there are too many."""
         self.before += [*self.after, timeline]
         self.after = []
         while len(self.before) > _MAX_HISTORY:
@@ -304,9 +307,9 @@ def run_generator(work: Generator[None, None, Result]) -> Result:
 def replay_timeline(
     old: Timeline, scenario: Playable, episode: Episode, watch: Watch
 ) -> Generator[None, None, Timeline]:
-    """Take the steps of the timeline `old` again in `scenario`, its changed version, and return the
-    new timeline, which tells the first difference. `episode` runs the scenario, and `watch` watches
-    its files.
+    """Take the steps of the timeline `old` again in `scenario`, the changed version of its
+    scenario, and return the new timeline; its `comparison` has the first difference. `episode` runs
+    the scenario, and `watch` watches its files.
 
     Args:
         old: timeline to replay; not changed.
@@ -346,27 +349,27 @@ def replay_timeline(
         new.seek(position, from_snapshot=False)
         if differences := timeline_differences(old, new):
             end = f"; no step {length + 1}: {refused}" if refused else ""
-            new.comparison = _comparison(old, position, join_differences(differences) + end, length)
+            new.comparison = _compare(old, position, join_differences(differences) + end, length)
             break
     else:
         if refused:
-            new.comparison = _comparison(old, length + 1, refused, length)
+            new.comparison = _compare(old, length + 1, refused, length)
     if new.comparison is None:
         new.difference = old.difference
     new.seek(length, from_snapshot=False)
     return new
 
 
-def _comparison(old: Timeline, step: int, message: str, num_steps: int) -> ReloadComparison:
-    """Return the comparison with the timeline `old`: its first difference is at `step` and
-    described by `message`, and `num_steps` steps have the same actions."""
+def _compare(old: Timeline, step: int, message: str, num_steps: int) -> ReloadComparison:
+    """Return the comparison with the timeline `old`: the first difference is at `step` and
+    described by `message`, and `num_steps` is the number of steps that both timelines have."""
     start = f"from step {step} on" if step else "from the beginning on"
     return ReloadComparison(old, Difference(step, f"{start}: {message}"), num_steps)
 
 
 def _looks_equal(old: Timeline, new: Timeline, position: int) -> bool:
-    """Return whether the states of the timelines `old` and `new` after `position` steps are surely
-    equal. The first states never are, as they do not include the words of the mission."""
+    """Return whether the states of the timelines `old` and `new` after `position` steps are known
+    to be equal; always False for position 0, whose state lacks the words of the mission."""
     return (
         old.state_at(position) == new.state_at(position)
         and old.view_hashes[position] == new.view_hashes[position]

@@ -84,6 +84,8 @@ class Watchdog:
     def __init__(
         self, limit: float, overrun: Callable[[StuckRule], bool], ends: bool = False
     ) -> None:
+        """Watch for rules that run longer than `limit` seconds; `overrun` then decides whether to
+        stop the rule. With `ends` the process is ended if the rule cannot be stopped."""
         self._limit, self._overrun, self._ends = limit, overrun, ends
         self._patience = min(limit + _GRACE_SECONDS, _MAX_SECONDS)
         self._unanswered: float | None = None  # time of the first unhandled signal
@@ -113,9 +115,8 @@ class Watchdog:
             self._forget_call()
 
     def _monitor(self) -> None:
-        """Send the main thread a signal ten times a second while a rule runs in it, and with `ends`
-        end the process if the rule cannot be stopped. This is the main function of the watching
-        thread."""
+        """Run the watching thread: send the main thread a signal ten times a second while a rule
+        runs there, and with `ends` end the process if the rule cannot be stopped."""
         main = threading.main_thread().ident
         assert main is not None, "it runs"
         while not self._over.wait(_STOP_EVERY if self._tries else _LOOK_EVERY):
@@ -139,7 +140,7 @@ class Watchdog:
 
     def _on_alarm(self, number: int, frame: FrameType | None) -> None:
         """Handle the signal of the watching thread in the main thread: stop the rule whose code
-        runs in `frame` if it has run longer than the limit. `number` is the signal's."""
+        runs in `frame` if it has run longer than the limit. `number` is the signal number."""
         self._unanswered = None
         if self._is_asking:
             return
@@ -179,7 +180,7 @@ class Watchdog:
         self._tries += 1
         if self._tries > 1:  # the rule has caught the first one; its next line raises too
             for frame in filter(is_rule_frame, stack):
-                frame.f_trace = _raising(stopped)
+                frame.f_trace = _make_raising_trace(stopped)
             sys.settrace(_ignore)
         if not any(map(is_engine_frame, takewhile(lambda frame: not is_rule_frame(frame), stack))):
             raise stopped
@@ -192,8 +193,8 @@ class Watchdog:
 
 
 def _rule_frames(frame: FrameType | None) -> list[FrameType]:
-    """Return the Python frames of the rule that runs in or above `frame`, the innermost first and
-    the rule's own last; [] if no rule runs."""
+    """Return the Python frames of the rule that runs in `frame` or its callers, from the innermost
+    to the rule's function; [] if no rule runs."""
     stack: list[FrameType] = []
     last = 0
     while frame is not None:
@@ -215,8 +216,8 @@ def _ignore(frame: FrameType, event: str, argument: Any) -> None:
     """Trace function that traces nothing."""
 
 
-def _raising(stopped: Stopped) -> Callable[..., Any]:
-    """Return a function for `sys.settrace` that raises `stopped` at the next line of code."""
+def _make_raising_trace(stopped: Stopped) -> Callable[..., Any]:
+    """Return a trace function for `sys.settrace` that raises `stopped` at the next line of code."""
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         """Raise the exception `stopped` if `event` is a new line of code; `frame` and `argument`

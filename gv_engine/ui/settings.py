@@ -53,8 +53,8 @@ def level_folder() -> Path:
 
 
 def read_toml(file: Path, content: str) -> tuple[dict[str, Any], str, str]:
-    """Return the values, the text and an error message of the TOML file `file`; `content` says in
-    the message what it holds, such as `settings`. A missing file is no error.
+    """Return the values and the text of the TOML file `file`, and an error message or "". `content`
+    names in the message what the file holds, such as `settings`; a missing file is no error.
 
     Args:
         file: file to read.
@@ -104,8 +104,8 @@ def unfinished_file() -> Path:
 
 
 def save_unfinished(replay: Replay) -> None:
-    """Save `replay` as the unfinished game, to be continued later; if it has no steps or is over,
-    delete the saved unfinished game instead.
+    """Save `replay` as the game that the user can continue later; if the game has no steps or is
+    over, delete the saved one.
 
     Raises:
         OSError: the file cannot be written or removed.
@@ -119,8 +119,8 @@ def save_unfinished(replay: Replay) -> None:
 
 
 def save_unsaved(name: str, text: str) -> Path:
-    """Write the scenario `text`, which the user has edited but not saved, into a new file named
-    after the level's `name` and the time; return its path.
+    """Write `text`, an edited scenario that the user has not saved, into a new file named after
+    `name` and the time; return its path.
 
     Args:
         name: name of the level, for the file name.
@@ -134,8 +134,8 @@ def save_unsaved(name: str, text: str) -> Path:
 
 
 def write_text(file: Path, text: str, errors: str = "strict") -> Path:
-    """Write `text` into `file` as UTF-8, completely or not at all, and return `file`; missing
-    folders are created. `errors` is as for `str.encode`.
+    """Write `text` into `file` as UTF-8, atomically, and return `file`; missing folders are
+    created. `errors` is as for `str.encode`.
 
     Raises:
         OSError: the file cannot be written.
@@ -146,8 +146,8 @@ def write_text(file: Path, text: str, errors: str = "strict") -> Path:
 
 
 def new_file(folder: Path, game: Session, suffix: str) -> Path:
-    """Return the path of a new file in `folder`, named after level and seed of the session `game`
-    and the time, with the suffix `suffix`; the file itself is not created.
+    """Return a path for a new file in `folder`, named after the level and seed of the session
+    `game` and the time. The folder is created, the file is not.
 
     Args:
         folder: folder of the file; created if missing.
@@ -241,7 +241,7 @@ class Settings:
         return settings, message + backup_broken_file(file) if message else ""
 
     def save(self, file: Path | None = None) -> None:
-        """Write the settings into `file`, by default `settings.toml`, completely or not at all.
+        """Write the settings atomically into `file`, by default `settings.toml`.
 
         Args:
             file: file to write; `settings.toml` in the configuration folder if None.
@@ -271,8 +271,8 @@ def settings_file() -> Path:
 
 
 def forced_scale() -> float | None:
-    """Return the factor for the size of text and panels that the environment variable
-    `GV_ENGINE_SCALE` sets, as `2` or `200%`; None if unset or invalid."""
+    """Return the scale of text and panels set by the environment variable `GV_ENGINE_SCALE`, such
+    as `2` or `200%`; None if unset or invalid."""
     text = os.environ.get("GV_ENGINE_SCALE", "").strip()
     try:
         number = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
@@ -287,7 +287,8 @@ def _is_scale(value: float) -> bool:
 
 
 def _is_size(value: list[Any]) -> bool:
-    """Return whether `value` is empty, or a width and a height from 100 to 20,000 pixels."""
+    """Return True if `value` is a window size, width and height from 100 to 20,000 pixels, or
+    empty."""
     return not value or (
         len(value) == 2 and all(isinstance(side, int) and 100 <= side <= 20_000 for side in value)
     )
@@ -336,8 +337,8 @@ class Progress:
         self.fewest, self.wrong = self._read()
 
     def _read(self) -> tuple[dict[str, int], str]:
-        """Return the fewest steps in which each level was solved, by hash of the level, and a
-        message about invalid lines of the file, or ""."""
+        """Return the fewest steps of a solution by hash of the level, read from the file, and a
+        message about invalid lines or ""."""
         fewest: dict[str, int] = {}
         try:
             lines = read_bytes(self._file, _MAX_FILE_SIZE, "marks of solved levels").splitlines()
@@ -359,15 +360,15 @@ class Progress:
         return fewest, f"{self._file}: {count} cannot be used and left out{kept}"
 
     def format_goal(self, level: PackLevel) -> str:
-        """Return a text such as `par 20 · your best 25`: the number of steps to aim for in `level`,
-        and the player's best."""
+        """Return a text such as `par 20 · your best 25`: the par (number of steps to aim for) of
+        `level`, and the player's best."""
         best = self.fewest.get(level.digest, 0)
         par_text, best_text = f"par {level.par}" * bool(level.par), f"your best {best}" * bool(best)
         return " · ".join(filter(None, (par_text, best_text)))
 
     def format_result(self, game: Session, steps: int) -> str:
-        """Return a text about a solution of the level of `game` in `steps` steps, with the par and
-        the player's best; "" if the level is in no pack."""
+        """Return a text such as `22 steps · par 20 · your best 22` for a solution of the level of
+        `game`; "" if the level is in no pack."""
         level = game.pack_level
         if level is None:
             return ""
@@ -375,7 +376,7 @@ class Progress:
 
     def add_solution(self, game: Session, steps: int) -> None:
         """Save that the player has solved the level of `game` in `steps` steps, unless a shorter
-        solution is saved; nothing happens outside of packs.
+        solution is saved or the level is in no pack.
 
         Raises:
             OSError: the file cannot be written; the number is still remembered in this process.

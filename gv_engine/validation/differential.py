@@ -144,8 +144,8 @@ class _StepOutcome(NamedTuple):
 
 
 def find_mask_faults(scenario: Scenario) -> list[str]:
-    """Play short random episodes; return a sentence on the first action that has an effect although
-    the action mask excludes it, else an empty list."""
+    """Play short random episodes; return a list with one sentence about the first action that has
+    an effect although the action mask excludes it, or an empty list."""
     if scenario.layout.agents > 1:
         return []
     simulation, mask = Simulation(scenario), np.zeros(len(scenario.actions), np.int8)
@@ -172,7 +172,7 @@ def find_mask_faults(scenario: Scenario) -> list[str]:
 
 
 def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _StepOutcome:
-    """Return what an action leads to in the world with this record."""
+    """Return the outcome of an action in the world state `row`."""
     world = simulation.world
     world.restore(row)
     simulation.step(action)
@@ -182,8 +182,8 @@ def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _Step
 
 
 def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, place: str) -> str:
-    """Return the error message for the first action in `outcomes`, the outcomes of actions that the
-    mask forbids, that differs from `usual`, the outcome of most of them."""
+    """Return the error message for the first of the `outcomes`, by excluded action, that differs
+    from `usual`, the outcome of most actions that the mask excludes."""
     action, outcome = next(item for item in outcomes.items() if item[1] != usual)
     if outcome.over != usual.over:
         effect = "ends the episode; give the terminating function answers="
@@ -207,7 +207,7 @@ _WATCHED_STEPS = 50  # steps of an episode; contracts break early
 
 def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
     """Play random episodes in the object world; return a sentence for each function of a rule that
-    does what it must not, such as changing the world in a reward."""
+    breaks its contract, for example a reward function that changes the world."""
     messages: dict[str, None] = {}
     simulation = Simulation(scenario)
     simulation.watch(lambda *rule: _watch_function(messages, *rule))
@@ -232,7 +232,7 @@ def _watch_function(
     messages: dict[str, None], system: System, part: str, function: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Return a wrapper of `function` that compares the world before and after each call, and adds a
-    sentence for each broken contract to `messages`."""
+    sentence for each broken contract to `messages`; `part` names the function there."""
     phase = system.phase if part == "function" else None
     engines = _ENGINE_FIELDS if phase in _MAY_EDIT and system.objects is None else []
 
@@ -241,7 +241,7 @@ def _watch_function(
         messages[f"{_describe_function(system, part)}, {fault}"] = None
 
     def watched(w: Any, *arguments: Any) -> Any:
-        """Call the function and report what it must not do."""
+        """Call the function and report each broken contract."""
         worlds = [w, *(obj.world for obj in arguments if hasattr(obj, "world"))]
         rows = [] if phase in _MAY_EDIT else [world.snapshot() for world in worlds]
         field_values = [_read_field(w, name) for name in engines]
@@ -268,7 +268,8 @@ def _watch_function(
 
 
 def _read_field(world: Any, name: str) -> Any:
-    """Return a field of the world that the engine sets; fields of agents as a copy."""
+    """Return the field `name` of the world, which the engine sets; a field with one value per agent
+    as a copy."""
     value = getattr(world, name)
     return [*value] if name in AGENT_COLUMNS else value
 
@@ -372,9 +373,10 @@ def run_differential_test(
 
 
 class _RandomActions:
-    """Random actions; every second episode keeps to the action mask."""
+    """Random actions; in every second episode only actions that the action mask allows."""
 
     def __init__(self, scenario: Scenario) -> None:
+        """Make two random policies, of which one keeps to the action mask."""
         agents, actions = scenario.layout.agents, len(scenario.actions)
         self._agents = agents
         self._policies = [RandomPolicy(agents, actions, valid=valid) for valid in (False, True)]
@@ -420,6 +422,8 @@ class _MultiAgentEnv:
     agents."""
 
     def __init__(self, scenario: Scenario, world: str, checked: bool) -> None:
+        """Make the world: compiled or of Python objects, as `world` says, and with bounds checks if
+        `checked`."""
         self.scenario, self._names = scenario, scenario.sharing.names
         self._batch = make_batch(scenario, 1, world, checked=checked)
         self.world = self._batch.world
@@ -568,8 +572,8 @@ def _check_step(
 
 
 def _find_batch_fault(scenario: Scenario, kind: str, turns: int, seed: int) -> str:
-    """Return an error message if a world in a batch behaves differently from the same world alone;
-    else an empty text."""
+    """Step a batch of worlds with the backend `kind` for `turns` steps; return an error message if
+    a world behaves differently from the same world alone, else an empty text."""
     batch, single = (make_batch(scenario, n, kind, checked=True) for n in (_BATCH_SIZE, 1))
     rng, shape = np.random.default_rng([seed, _BATCH_SIZE]), (_BATCH_SIZE, scenario.layout.agents)
     for i in range(_BATCH_SIZE):

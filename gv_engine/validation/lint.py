@@ -71,7 +71,8 @@ def find_undeclared_actions(scenario: Scenario) -> list[str]:
 
 
 def _called_functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
-    """Return the functions that a call uses, with the names they read."""
+    """Return the functions that a rule call can call, each with the (name, value) pairs that it
+    uses."""
     system = call.system
     return find_functions([*system.functions, system.objects, *call.arguments.values()])
 
@@ -172,6 +173,7 @@ class _Linter:
     kind."""
 
     def __init__(self, scenario: Scenario) -> None:
+        """Sample some levels of the scenario for the checks."""
         self._scenario = scenario
         self._top = mapping(scenario.document.root)
         self._levels = [differential.make_level(scenario, seed) for seed in range(_LEVELS)]
@@ -195,7 +197,8 @@ class _Linter:
             yield Finding("drawing", message), place
 
     def _entry(self, key: str, number: int = 0) -> YamlNode:
-        """Return an item of a list in the scenario, or the value itself if it is no list."""
+        """Return the YAML node of item `number` of the scenario's list `key`, or of the value
+        itself if it is no list."""
         node = self._top.get(key, self._scenario.document.root)
         return node.value[number] if isinstance(node.value, list) else node
 
@@ -209,8 +212,8 @@ class _Linter:
     # ---- objects -----------------------------------------------------------------------------
 
     def check_states(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each object type whose states all bring the same component, so that
-        no state changes it."""
+        """Yield a mistake for each object type with a component that all of its states add, so that
+        the component does not depend on the state."""
         nodes = mapping(self._top["objects"]) if "objects" in self._top else {}
         for kind in self._scenario.layout.types:
             if kind.name in nodes and len(kind.state_components) > 1:
@@ -233,7 +236,8 @@ class _Linter:
                 yield _Mistake(node, message)
 
     def _map_cells(self, masks: Sequence[NDArray[np.bool_]]) -> list[tuple[int, int]]:
-        """Return the map cells that are True in the masks of all levels; none without a map."""
+        """Return (y, x) of the map cells for which the masks of all levels are True; [] without a
+        map."""
         if "map" not in self._top or len({mask.shape for mask in masks}) > 1:
             return []
         return [(y, x) for y, x in np.argwhere(np.logical_and.reduce(masks)).tolist()]
@@ -271,8 +275,8 @@ class _Linter:
                 )
 
     def check_order(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each rule that must come before the move rule but comes after it, or
-        the other way round."""
+        """Yield a mistake for each rule that must come before another one, such as the move rule,
+        but comes after it, or the other way round."""
         rules = [*self._rules(Phase.TRANSITION)]
         for number, (node, call) in enumerate(rules):
             before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
@@ -329,8 +333,8 @@ class _Linter:
                 yield _Mistake(self._top["mission"], message)
 
     def _possible_types(self) -> set[int]:
-        """Return the indices of the object types that levels contain, the scenario file names, or
-        such objects leave behind."""
+        """Return the numbers of the object types that levels contain, that the scenario file names,
+        or that such objects leave behind when they are used up."""
         types = {FLOOR}
         for world in self._levels:
             types |= {world.kind.value[e] for e in range(len(world.everyone) + 1, world.capacity)}
@@ -410,7 +414,8 @@ class _Linter:
                 yield _Mistake(node, message, self._map_cells(goal_masks))
 
     def check_rewards(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each reward function that always cancels an earlier one."""
+        """Yield a mistake for each reward function whose rewards always cancel those of an earlier
+        one."""
         rules = [*enumerate(self._scenario.calls(Phase.REWARD))]
         for (_, one), (number, other) in combinations(rules, 2):
             is_equal = one.system is other.system and one.agent_mask == other.agent_mask

@@ -97,6 +97,7 @@ class Solver:
         seconds: float = 60.0,
         checked: bool = False,
     ) -> None:
+        """Make the worlds in which levels are searched; the class says what each argument means."""
         self._states, self._seconds = states, seconds
         self._limit = scenario.max_steps or states
         self._tells_success = scenario.tells_success
@@ -113,8 +114,8 @@ class Solver:
         self.searched: dict[int, Solution] = {}  # by hash of the level, without random steps
 
     def solve(self, seed: int, ends: float | None = None) -> Solution:
-        """Return the shortest way to win the level of a seed. A level that is equal to an earlier
-        one is not searched again.
+        """Return the shortest way to win the level of a seed, or the reason why there is none. A
+        level that is equal to an earlier one is not searched again.
 
         Args:
             seed: seed of the level.
@@ -129,7 +130,8 @@ class Solver:
         return self.solve_from(self._worlds.snapshot(0), ends)
 
     def solve_from(self, row: NDArray[Any], ends: float | None = None) -> Solution:
-        """Return the shortest way to win from a state, given as a record of the scenario's layout.
+        """Return the shortest way to win from the state `row`, a record of the scenario's layout,
+        or the reason why there is none.
 
         Args:
             row: () row of the scenario's layout.
@@ -149,7 +151,8 @@ class Solver:
         return self.searched[level]
 
     def _search(self, worlds: Backend, start: NDArray[Any], draws: bool, ends: float) -> Solution:
-        """Search breadth-first for a win from a state; return the shortest way to it.
+        """Search breadth-first for a win from the state `start`; return the shortest way to it.
+        `draws` says whether steps may use random numbers.
 
         Args:
             worlds: worlds that take the steps.
@@ -238,6 +241,7 @@ class Survey:
         checked: bool = False,
         on_level: Callable[[], object] = lambda: None,
     ) -> None:
+        """Search the levels of all seeds, until the time limit is reached."""
         self._solver = Solver(scenario, _SURVEY_STATES, seconds, checked)
         self._seconds, self._ends = seconds, time.process_time() + seconds
         self._asked = 0
@@ -373,6 +377,7 @@ class ShortestPathHints:
     """
 
     def __init__(self, scenario: Scenario) -> None:
+        """Start the background process."""
         self._format_action: Callable[[Any], str] = str
         self._request_number = 0
         self._process, self._connection = start_worker(_serve, scenario)
@@ -406,7 +411,7 @@ class ShortestPathHints:
 
 def _serve(connection: Connection, scenario: Scenario) -> None:
     """Run in the background process: search from each state that arrives through `connection` and
-    send the result, until it closes."""
+    send the result, until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     solver: Solver | None = None
     while True:

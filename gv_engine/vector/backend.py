@@ -193,8 +193,8 @@ class Backend:
 
     @property
     def resolved(self) -> Backend:
-        """Backend that runs the worlds from now on; this one itself as long as that may still
-        change."""
+        """Backend that runs the worlds: this one, or the one to which a `DeferredBackend` has
+        switched for good."""
         return self
 
     def __len__(self) -> int:
@@ -241,8 +241,8 @@ class Backend:
         raise NotImplementedError
 
     def restore(self, worlds: WorldIndex, rows: NDArray[Any], trusted: bool = False) -> None:
-        """Set `worlds`, different world numbers, to the states in `rows` (or all to a single row),
-        and write their observations into `outputs`.
+        """Set the worlds with the numbers `worlds`, without duplicates, to the states in `rows` (a
+        single row is used for all), and write their observations into `outputs`.
 
         The reward terms in `outputs` become 0; `terminated`, `truncated` and `success` are those
         of the rows.
@@ -323,13 +323,13 @@ class Backend:
         """Run the rendering systems on world i; `show` gets the finished frame."""
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """Return what is pickled: the constructor's arguments, the states of all worlds and the
-        outputs."""
+        """Return the state to be pickled: the constructor's arguments, the states of all worlds and
+        the outputs."""
         arguments = self.scenario, len(self), *self.settings
         return arguments, self.snapshot(np.arange(len(self))), self.outputs
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        """Make the worlds anew from a pickled state, and restore their states and outputs."""
+        """Make the worlds again from a pickled state, and restore their states and outputs."""
         arguments, rows, outputs = state
         self.__init__(*arguments)  # type: ignore[misc]  # contexts and addresses are those of now
         self.prepare()
@@ -501,7 +501,8 @@ _SHIFT, _FACTOR, _OTHER = map(np.uint64, (32, 0x9E3779B97F4A7C15, 0xD6E8FEB86659
 
 
 def hash_words(words: Any, salts: Any, masks: Any) -> Any:
-    """Return the 64-bit hash of a record given as `words`, or (n,) hashes of n records; also runs
+    """Return the 64-bit hash of a record given as uint64 `words`, or (n,) hashes of n records;
+    `salts` and `masks` have a random number and the bits that count for each word. Also runs
     compiled.
 
     Args:

@@ -43,8 +43,8 @@ class Compilation:
     """
 
     def __init__(self, worlds: CompiledBatch) -> None:
-        """Pickle what a subprocess needs to compile the programs of `worlds`; the subprocess is
-        started later.
+        """Pickle the description from which a subprocess compiles the programs of `worlds`; the
+        subprocess is started later.
 
         Raises:
             Exception: the scenario cannot be pickled.
@@ -59,7 +59,7 @@ class Compilation:
         self._process: subprocess.Popen[bytes] | None = None
 
     def is_over(self) -> bool:
-        """Return True if the compilation has ended, with or without success; the question takes a
+        """Return True if the compilation has ended, with or without success; this check takes a
         microsecond."""
         if self.failures is None:
             _poll_compilations()
@@ -124,8 +124,8 @@ def get_program_keys(worlds: CompiledBatch) -> tuple[str, ...]:
 
 
 def get_compilation(worlds: CompiledBatch) -> Compilation:
-    """Return the background compilation for the programs of `worlds`: the one that is under way, or
-    a new one.
+    """Return the background compilation for the programs of `worlds`: the one that was started
+    earlier, or a new one.
 
     Raises:
         Exception: as for `Compilation`.

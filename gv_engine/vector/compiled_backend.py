@@ -195,7 +195,7 @@ class CompiledBatch(Backend):
             program.prepare()
 
     def load(self) -> bool:
-        """Load the compiled programs that are in the cache; return True if these are all, so that
+        """Load the compiled programs that are in the cache; return True if none is missing, so that
         `prepare` takes no time."""
         return all(program.load() for program in self.programs)
 
@@ -204,8 +204,8 @@ class CompiledBatch(Backend):
         return len(self.rows)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Apply the actions to all worlds by the compiled programs; `mode` says when a finished
-        world starts anew. See `Backend.step`."""
+        """Apply the actions to all worlds by the compiled programs; `mode` is the autoreset mode.
+        See `Backend.step`."""
         self._actions[:] = actions
         if self._single_chunk:
             failed = self._run_program(self._lanes[0][0], 0, len(self.rows), mode)
@@ -242,8 +242,8 @@ class CompiledBatch(Backend):
         return failed + broken  # type: ignore[no-any-return]  # a program not loaded has no `run`
 
     def _record_error(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
-        """Store `error` for the world that raised it, one of the worlds `start` to `stop - 1` that
-        a thread ran with the program in `lane`; return the index of the next world."""
+        """Store `error` for the world that raised it while the program of `lane` ran the worlds
+        `start` to `stop - 1`; return the index of the next world."""
         busy = np.flatnonzero(self._first_actions[start:stop] == BUSY)
         if not busy.size:
             raise error
@@ -259,8 +259,8 @@ class CompiledBatch(Backend):
         return i + 1
 
     def _run_in_chunks(self, mode: int) -> int:
-        """Run all programs on all worlds, in chunks that several threads take, in autoreset `mode`;
-        return how many worlds failed."""
+        """Run all programs on all worlds in autoreset `mode`, with several threads that take chunks
+        of worlds; return how many worlds failed."""
         num_worlds, chunk = len(self.rows), self._chunk
         starts = count(0, chunk)
 
@@ -286,8 +286,8 @@ class CompiledBatch(Backend):
         return failed + sum(other.result() for other in others)
 
     def _raise_error(self, acted: NDArray[np.int64]) -> None:
-        """Raise the error of the first world that failed in this step; the error lists all failed
-        worlds.
+        """Raise the error of the first world that failed in this step, with a list of all failed
+        worlds; `acted` has the indices of the worlds that ran.
 
         Args:
             acted: (n,) indices of the worlds that ran.
@@ -309,8 +309,8 @@ class CompiledBatch(Backend):
         return rows.reshape(np.shape(worlds))
 
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Set `worlds` to the states in `rows`; what is derived from these is computed again in the
-        next step."""
+        """Set `worlds` to the states in `rows`; the cached appearances of their cells are updated
+        in the next step."""
         self._words[worlds] = view_as_words(rows)
         self._members[worlds] = rows["member"]
         self._stale[worlds] = 1

@@ -67,8 +67,8 @@ class ObjectBatch(Backend):
         return len(self.simulations)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Apply the actions to the worlds one by one; `mode` says when a finished world starts
-        anew. See `Backend.step`."""
+        """Apply the actions to the worlds one by one; `mode` is the autoreset mode. See
+        `Backend.step`."""
         failed: dict[int, Exception] = {}
         one_by_one = iter(actions.tolist())
         for i, chosen in enumerate(zip(*(one_by_one,) * self._agents)):
@@ -83,8 +83,8 @@ class ObjectBatch(Backend):
             raise RuleError.in_worlds(failed, rule_error) from first
 
     def _step_world(self, i: int, actions: tuple[int, ...], mode: int) -> None:
-        """Step, restart or show world number `i` as its agents' `actions` and the autoreset `mode`
-        say, and write its results."""
+        """Step, reset or only observe world number `i`, by its agents' `actions` and the autoreset
+        `mode`, and write the results into `outputs`."""
         out, simulation = self.outputs, self.simulations[i]
         world, seats, first = simulation.world, self._seats[i], actions[0]
         if starts_episode(first, mode, world.terminated or world.truncated):
@@ -125,8 +125,9 @@ class ObjectBatch(Backend):
     def _write_shown(
         self, i: int, shown: list[Any], member: NDArray[Any], facing: NDArray[Any]
     ) -> None:
-        """Write what the agents of world number `i` observe, and their valid actions, into the
-        arrays `shown`; write into `member` the mixture member, into `facing` the directions.
+        """Write what the agents of world number `i` observe and their action masks into the arrays
+        `shown`, the index of its mixture member into `member`, and the agents' directions into
+        `facing`.
 
         Args:
             shown: for each agent of each world its mask and observation arrays.
@@ -146,8 +147,8 @@ class ObjectBatch(Backend):
     def _write_extra_arrays(
         self, simulation: Simulation, agent: int, grid: NDArray[Any], more: Iterator[NDArray[Any]]
     ) -> None:
-        """Write into the arrays `more` what an agent observes besides `grid`, as far as it is
-        needed, in this order: ground, whole grid, mission."""
+        """Write an agent's observations besides `grid` into the arrays `more`: ground, whole grid
+        and mission, those that are in use, in this order."""
         if "ground" in self.more:
             simulation.view.show_ground(simulation.world, agent, grid, next(more))
         if "whole" in self.more:
@@ -165,14 +166,14 @@ class ObjectBatch(Backend):
         return rows.reshape(np.shape(worlds))
 
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Set `worlds` to the states in `rows`, records of world states; a single record counts for
-        all."""
+        """Set `worlds` to the states in `rows`, records of world states; a single record is used
+        for all worlds."""
         for world, row in self._iter_worlds_and_rows(worlds, rows):
             world.restore(row)
 
     def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
         """Set the random number generators of `worlds` to the states in `records`; a single record
-        counts for all."""
+        is used for all worlds."""
         for world, record in self._iter_worlds_and_rows(worlds, records):
             world.rng = generator_from_row(record)
 
@@ -180,7 +181,7 @@ class ObjectBatch(Backend):
         self, worlds: WorldIndex, rows: NDArray[Any]
     ) -> Iterator[tuple[ObjectWorld, NDArray[Any]]]:
         """Yield (world, record) for each of the world numbers `worlds`; a single record in `rows`
-        counts for all of them."""
+        is used for all worlds."""
         chosen = np.atleast_1d(worlds).tolist()
         rows_of_worlds = np.broadcast_to(rows, len(chosen))
         for k, i in enumerate(chosen):
@@ -254,8 +255,8 @@ class DeferredBackend(Backend):
         self.requested_levels = worlds.requested_levels
 
     def _switch_to_compiled(self, compiled: CompiledBatch, compilation: Compilation) -> None:
-        """Continue with the worlds `compiled` from the present states, unless `compilation`, which
-        has ended, has failed."""
+        """Continue with the worlds `compiled` from the present states, if the finished
+        `compilation` was successful; else warn and continue with objects."""
         self._pending = None
         for program in compiled.programs:
             program.failure = (compilation.failures or {}).get(program.key, program.failure)
@@ -286,8 +287,8 @@ class DeferredBackend(Backend):
         return len(self.current)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Switch to the compiled worlds if they are ready now, then apply the actions; `mode` says
-        when a finished world starts anew. See `Backend.step`."""
+        """Switch to the compiled worlds if they are ready now, then apply the actions; `mode` is
+        the autoreset mode. See `Backend.step`."""
         if self._pending and self._pending[1].is_over():
             self._switch_to_compiled(*self._pending)
         self.current.step(actions, mode)

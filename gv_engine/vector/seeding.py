@@ -62,8 +62,8 @@ def make_paired_generators(seed: int, numbers: Sequence[int]) -> NDArray[Any]:
 
 
 def _seed_by_numpy(seeds: Sequence[int | list[int]]) -> NDArray[Any]:
-    """Return K records of random number generators, which NumPy seeds one by one: slow, but for
-    seeds of any size."""
+    """Return K records of random number generators, which NumPy seeds one by one; this is slow, but
+    allows seeds of any size."""
     records = np.zeros(len(seeds), RNG)
     for k, seed in enumerate(seeds):
         generator_to_row(np.random.default_rng(seed), records[k : k + 1].reshape(()))
@@ -72,7 +72,7 @@ def _seed_by_numpy(seeds: Sequence[int | list[int]]) -> NDArray[Any]:
 
 def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
     """Return K records of random number generators, each seeded from one to four 32-bit words, as
-    NumPy does it but all at once.
+    NumPy does, but vectorised.
 
     Args:
         words: arrays (K,) uint64; only the lower 32 bits of a word count.
@@ -98,14 +98,14 @@ def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
 
 
 def _hash(words: NDArray[np.uint32], salts: NDArray[np.uint32], start: int, count: int) -> Any:
-    """Return `count` hashed versions of 32-bit words, each by two of the constants `salts`, from
-    index `start` on."""
+    """Return `count` hashed versions of 32-bit words; version k uses the constants `salts[start +
+    k]` and `salts[start + k + 1]`."""
     mixed = (words ^ salts[start : start + count]) * salts[start + 1 : start + count + 1]
     return mixed ^ mixed >> _HALF
 
 
 def _add(high: Any, low: Any, records: NDArray[Any]) -> Any:
-    """Return (high, low), the halves of the 128-bit numbers given by `high` and `low` plus the
-    increments in `records`."""
+    """Return the sums of 128-bit numbers and the increments in `records` as (high, low); `high` and
+    `low` are the 64-bit halves of the numbers."""
     total = low + records["inc_low"]
     return high + records["inc_high"] + (total < low), total

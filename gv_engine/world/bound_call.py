@@ -76,14 +76,14 @@ class BoundCall:
     def _list_by_agent(
         self, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
     ) -> list[tuple[Any, ...]]:
-        """Return, for each agent number, what follows the world when `function` is called:
-        `arguments`, after the agent's number if the function takes one."""
+        """Return, by agent number, the arguments with which `function` is called after the world:
+        `arguments`, with the agent number first if the function takes one."""
         asks = function is not None and has_parameter(function, "agent")
         return [(agent, *arguments) if asks else arguments for agent in self._agents]
 
     def measure(self, w: Any, agent: int) -> None:
-        """Call the system's `remember`, and those of nested calls, to store what the reward
-        compares; this is done before the transitions of a step."""
+        """Store what the `remember` functions of this call and of nested calls measure in world
+        `w`, before the transitions of a step, for the agent's reward or end of episode."""
         for part in self._parts:
             part.measure(w, agent)
         if self._remember:
@@ -113,7 +113,7 @@ class BoundCall:
     @property
     def can_act(self) -> bool:
         """True if this call, or a nested one, may have an effect for some actions only, so that the
-        action mask must ask it."""
+        action mask depends on it."""
         is_transition = self._system.phase is Phase.TRANSITION
         own = not self._by_itself if is_transition else self._answers is not None
         return own or any(call.can_act for call in self._inner)
@@ -136,14 +136,14 @@ class BoundCall:
         return own or answers_action(self._inner, w, agent, action)
 
     def _test_transition(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if the condition of this transition holds for the action. If the transition
-        only runs nested ones, one of these must also have an effect."""
+        """Return True if the condition of this transition holds for the action, and, if the
+        transition only runs nested ones, one of the nested transitions has an effect."""
         holds = self._condition is None or self._condition(w, agent, action)
         return holds and (not self._by_itself or answers_action(self._inner, w, agent, action))
 
     def run(self, w: Any, agent: int, *leading: Any) -> Any:
-        """Call the system's function in world `w` and return its result; if its condition does not
-        hold, return 0, False or None without the call.
+        """Call the system's function with the world, `leading` and the call's arguments, and return
+        its result; if its condition does not hold, return 0, False or None without the call.
 
         Args:
             leading: values before the call's own arguments, such as a view.
@@ -163,8 +163,8 @@ class BoundCall:
         return self._result
 
     def _run_nested(self, w: Any, agent: int) -> list[Any]:
-        """Return the call's arguments, with nested calls replaced by their results. They run again
-        in a cleared world until the condition `until` holds."""
+        """Return the call's arguments, with nested calls replaced by their results. Until the
+        condition `until` holds, clear the world and run the nested calls again."""
         results = list(self._arguments)
         for tried in count(1):
             for position, calls in self._nested.items():
@@ -177,8 +177,8 @@ class BoundCall:
         return results
 
     def find_cause(self, agent: int) -> Call:
-        """Return the innermost nested call of a terminating function that has just been true for
-        the agent; the first one if there are several."""
+        """Return the innermost call that has just made this terminating function true for the
+        agent: this call, or the first nested one that was true."""
         for part in self._parts:
             runs = not part.call.agent_mask or part.call.agent_mask[agent]
             if runs and part._system.phase is Phase.TERMINATING and part._result:

@@ -95,7 +95,8 @@ class EsperContext:
                 esper.create_entity()
 
     def attach(self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> None:
-        """Attach new components to entity `e`, as `prefab` lists them.
+        """Attach to entity `e` a new component for each (class, values, rows) in `prefab`, and
+        store the component in `rows[e]`, too.
 
         Args:
             e: entity.
@@ -115,8 +116,8 @@ class EsperContext:
     def attach_range(
         self, entities: range, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
     ) -> None:
-        """Attach new components to each of `entities`, a range of entity numbers, as `prefab` lists
-        them (see `attach`)."""
+        """Attach new components to each of `entities`, a range of entity numbers, as `attach` does
+        for one entity."""
         parts_of_entities = [self._entities[e] for e in entities]
         for cls, values, rows in prefab:
             components = [cls(*values) for _ in entities]
@@ -214,8 +215,8 @@ class ObjectPresence:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
     def __setitem__(self, e: int, value: Any) -> None:
-        """Raise `ColumnError`, since rules add and remove components by `w.add` and `w.take`
-        instead."""
+        """Raise `ColumnError`, since rules must add and remove components by `w.add` and
+        `w.take`."""
         name = column_name(self._cls)
         raise ColumnError(
             f"a rule writes w.{name}.has; add components by w.add(e, {name!r}) and remove them by "
@@ -252,8 +253,8 @@ class ComponentColumns:
         raise self._make_no_column_error(e)
 
     def _make_no_column_error(self, e: int) -> ColumnError:
-        """Return the error that a rule wrote `w.door[e]`, with an entity number, where it should
-        have named a field: `w.door.status[e]`."""
+        """Return the error for a rule that reads `w.door[e]`, with an entity number, instead of a
+        field such as `w.door.status[e]`."""
         columns = ["has", *(field.name for field in fields_of(self.cls))]
         name = column_name(self.cls)
         uses = ", ".join(f"w.{name}.{column}[e]" for column in columns)
@@ -266,7 +267,8 @@ def _make_default_component(cls: type) -> Any:
     without a component of class `cls`."""
 
     def refuse(self: object, name: str, value: object) -> None:
-        """Raise `ColumnError`, since a rule writes a component of an entity that has none."""
+        """Raise `ColumnError`: a rule has written a component of an entity that does not have the
+        component."""
         raise ColumnError(
             f"a rule writes {column_name(cls)}.{name} of an entity that has no {cls.__name__}; "
             f"ask w.{column_name(cls)}.has[e] first"
@@ -321,7 +323,7 @@ class RowWorld:
         return self._get_appearances(np.where(self.at != NOTHING, self.at, self.ground))
 
     def beneath(self) -> NDArray[np.uint8] | None:
-        """Return an (H, W, 3) array like that of `cells`, but of the ground layer alone; None in
+        """Return an (H, W, 3) array like `cells` does, but of the ground layer alone; None in
         worlds without this layer."""
         return self._get_appearances(self.ground) if "ground" in self._layout.layers else None
 
@@ -341,8 +343,8 @@ class RowWorld:
         return grid
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """Return (type, state, colour) numbers of entity `e` as an observer sees it; those of Floor
-        for NOTHING."""
+        """Return (type, state, colour) numbers of entity `e` as an observer sees it; the numbers of
+        Floor for NOTHING."""
         row = self._row
         kind = int(row["kind"]["value"][e])
         state = next((of.state for of in self._layout.types if of.index == kind), None)

@@ -70,8 +70,8 @@ def copy_generator(source: Any, target: Any) -> None:
 
 
 def sample_member(rng: Any, members: Any) -> int:
-    """Return the index of a mixture's member scenario, picked with `rng`; `members` have a `share`,
-    the upper end of each one's part of [0, 1)."""
+    """Return the index of a scenario of a mixture, sampled with `rng`; `members[k].share` is the
+    sum of the probabilities of the scenarios 0 to k."""
     sample = rng.random()
     member = 0
     while sample >= members[member].share:

@@ -141,8 +141,8 @@ _PROCESSORS = {
 
 
 def make_processor(world: Any, call: Call) -> Any:
-    """Return the esper processor (object that esper runs in each step) for `call`: one of the
-    engine's classes by phase, or the author's own."""
+    """Return the esper processor (object that esper runs in each step) for `call`: an instance of
+    the engine's class for the phase, or of the author's own class."""
     function: Any = call.system.function
     phase = call.system.phase
     if not call.system.is_processor:
@@ -150,8 +150,8 @@ def make_processor(world: Any, call: Call) -> Any:
         return type(call.name, (base,), {})(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
-        """Run the author's processor, if it belongs to this pass (a step, or with a `canvas` the
-        drawing), and take over what it has changed."""
+        """Run the author's processor in a step, or, if it is a rendering system, while the world is
+        drawn on a `canvas`; then copy its changes into the world's columns."""
         if (canvas is None) == (phase is not Phase.RENDERING):
             before = [*world.reward]
             try:
@@ -185,8 +185,9 @@ class BoundScenario:
     def __init__(
         self, scenario: Scenario, world: ObjectWorld, share: float, reward_names: tuple[str, ...]
     ) -> None:
-        """Prepare all calls of a scenario to run in `world`; `share` and `reward_names` place it in
-        a mixture of several scenarios."""
+        """Prepare all calls of a scenario to run in `world`; in a mixture, `share` is the
+        scenario's cumulative probability, and `reward_names` has the reward functions of all
+        scenarios."""
         self.scenario = scenario
         self.share = share
         bind = partial(BoundCall, agents=scenario.layout.agents)
@@ -308,8 +309,7 @@ class Simulation:
         self._clear_terms()
 
     def step(self, *actions: int) -> None:
-        """Apply one action of each agent to the world; if the episode is over already, it simply
-        goes on.
+        """Apply one action of each agent to the world; an episode that is already over continues.
 
         Args:
             actions: number of a `gv_engine.rules.geometry.Action` for each agent, not its index in
@@ -359,7 +359,7 @@ class Simulation:
         self._clear_terms()
 
     def terms_of(self, agent: int) -> tuple[float, ...]:
-        """Return what each reward function gave the agent in the last step, in the order of the
+        """Return the agent's reward of each reward function in the last step, in the order of the
         scenario's `reward_names`."""
         if len(self._members) == 1:
             return tuple([reward.terms[agent] for reward in self._active_member.rewards])
@@ -369,14 +369,14 @@ class Simulation:
         return tuple(values)
 
     def set_terms(self, agent: int, values: Iterable[float]) -> None:
-        """Store `values` as what each reward function gave the agent in the last step, in the order
-        of the scenario's `reward_names`."""
+        """Store `values` as the agent's reward of each reward function in the last step, in the
+        order of the scenario's `reward_names`."""
         playing, term_values = self._bound, list(values)
         for slot, reward in zip(playing.slots, playing.rewards, strict=True):
             reward.terms[agent] = term_values[slot]
 
     def _clear_terms(self) -> None:
-        """Set to 0 what each reward function gave each agent."""
+        """Set the reward of each reward function to 0 for each agent."""
         for agent in self.agents:
             self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 
@@ -477,7 +477,7 @@ RANDOM_LEVEL = -1
 
 
 def starts_episode(action: int, mode: int, is_over: bool) -> bool:
-    """Return True if a world shall start a new episode now instead of making a step with this
+    """Return True if a world must start a new episode now, instead of making a step with this
     action.
 
     Args:
@@ -499,16 +499,16 @@ def resets_in_step(mode: int, is_over: bool) -> bool:
 
 
 def clear_outputs(out: Any, line: int) -> None:
-    """Set the results of the last step in index `line` of the output arrays `out` (`StepArrays` or
-    compiled ones) to zero."""
+    """Set the results of one agent's step, which are at index `line` of the output arrays `out`
+    (`StepArrays` or compiled ones), to zero."""
     out.rewards[line] = out.returns[line] = 0.0
     out.terminated[line] = out.truncated[line] = out.success[line] = False
     out.lengths[line] = 0
 
 
 def write_outputs(out: Any, line: int, w: Any, agent: int) -> None:
-    """Write the results that an agent in world `w` has from a step into index `line` of the output
-    arrays `out` (`StepArrays` or compiled ones).
+    """Write the results of an agent's step in world `w` into index `line` of the output arrays
+    `out` (`StepArrays` or compiled ones).
 
     An agent is also truncated if the episode ends by others, or if the scenario always reports
     truncation.
@@ -527,8 +527,8 @@ WorldIndex = int | NDArray[np.int64]
 
 
 def make_look_actions(num_worlds: int, agents: int, worlds: WorldIndex) -> NDArray[np.int64]:
-    """Return the actions with which `Backend.step` only shows `worlds` (LOOK) and leaves all others
-    of `num_worlds` alone (KEEP), for each of so many agents."""
+    """Return (num_worlds * agents,) actions, with which `Backend.step` only writes the observations
+    of `worlds` (action LOOK) and leaves all other worlds unchanged (KEEP)."""
     actions = np.full((num_worlds, agents), KEEP)
     actions[worlds] = LOOK
     return actions.ravel()

@@ -65,8 +65,8 @@ class ObjectView:
         self._set_cells([NOTHING] * size, [0] * size)
 
     def _set_cells(self, entities: list[int], opaque: list[Any]) -> None:
-        """Store for all cells, row by row, which of `entities` shows and whether the cell blocks
-        vision (`opaque`); mark all cells as not seen."""
+        """Store the entity that shows in each cell (`entities`) and whether the cell blocks vision
+        (`opaque`), both row by row; mark all cells as not seen."""
         width = self._width
         self._entities, self._opaque = entities, opaque
         self._entity: NDArray[Any] | None = None
@@ -218,8 +218,8 @@ _AREA = "view_{}_{}_{}_{}"
 
 
 def parse_view_sizes(names: Iterable[str]) -> dict[str, int]:
-    """Return height, width, y and x of a view, which the field names of its compiled record
-    contain; {} if these are names of another record."""
+    """Return height, width, y and x of a view, parsed from the field `names` of its compiled
+    record; {} if the record is no view."""
     field = next((name for name in names if name.startswith("view_")), "")
     return dict(zip(("height", "width", "y", "x"), map(int, field.split("_")[1:]), strict=False))
 

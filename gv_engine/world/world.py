@@ -144,8 +144,8 @@ class ObjectWorld(Verbs, World):
             self._allocate_entity(prefab)
 
     def attach(self, e: int, component: Any) -> None:
-        """Give entity `e` the object `component`; the world's columns read and write this very
-        object."""
+        """Give entity `e` the component object `component` itself, not a copy; the world's columns
+        read and write it."""
         with self.context:
             esper.add_component(e, component)
         self._by_class[type(component)].rows[e] = component
@@ -356,8 +356,8 @@ class ObjectWorld(Verbs, World):
         )
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
-        """Return an (H, W) array: the number of steps on the shortest way from cell (y, x) to each
-        cell around obstacles; -1 where there is no way."""
+        """Return an (H, W) array with the length of the shortest path from cell (y, x) to each
+        cell, around obstacles; -1 for cells that cannot be reached."""
         steps = np.empty((self.height, self.width), np.int64)
         self.walk_from(y, x, steps)
         return steps
@@ -395,7 +395,7 @@ class ObjectWorld(Verbs, World):
         raise errors.RuleError(message)
 
     def adopt(self) -> None:
-        """Take over into the columns what an author's code has changed directly in esper, the
+        """Copy into the columns the changes that an author's code has made directly in esper, the
         library that stores the components.
 
         Raises:
@@ -425,7 +425,7 @@ class ObjectWorld(Verbs, World):
         return self._get_appearances(np.where(things != NOTHING, things, below))
 
     def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
-        """Return an (H, W, 3) array like that of `cells`, but of the ground layer alone (of the
+        """Return an (H, W, 3) array like `cells` does, but of the ground layer alone (only of the
         cells that the mask `marked` selects); None in worlds without this layer."""
         if "ground" not in self.layout.layers:
             return None
@@ -444,7 +444,7 @@ class ObjectWorld(Verbs, World):
         return flat.reshape(*entities.shape, 3)
 
     def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
-        """Return the entity numbers in the cells of `area` as the agent is turned, row by row: (h *
+        """Return the entity numbers in the cells of `area`, row by row as in the agent's view: (h *
         w) objects above the ground, and (h * w) ground objects.
 
         Cells off the grid are OUTSIDE. The second list is empty in worlds without ground.
@@ -568,8 +568,8 @@ def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
 
 @contextmanager
 def _name_value_in_errors(place: str) -> Iterator[None]:
-    """Context manager: turn the error that a value does not fit into its array into a `RuleError`
-    that begins with `place`, the value's name."""
+    """Context manager: turn an error about a value that does not fit into its array into a
+    `RuleError` whose message begins with `place`, the value's name."""
     try:
         yield
     except (OverflowError, TypeError, ValueError) as error:

@@ -63,7 +63,8 @@ def locked_room(w: World, shape: Sequence[int]) -> None:
 
 
 def random_cell_in_room(w: World, room: int, right: int) -> tuple[int, int]:
-    """Return a random inner cell (y, x) of one of the six rooms, which are numbered row by row."""
+    """Return a random inner cell (y, x) of one of six rooms, numbered row by row; `right` is the
+    column where the right-hand rooms begin."""
     left, top = (0 if room % 2 == 0 else right), room // 2 * 6
     x = w.rng.integers(left + 1, left + 7)
     y = w.rng.integers(top + 1, top + 6)

@@ -36,7 +36,8 @@ def hallway(w: World, shape: Sequence[int], random_length: bool = False) -> None
 
 
 def chosen_object(w: World, agent: int) -> int:
-    """Return the object at the end of the hallway that the agent stands beside, or NOTHING."""
+    """Return the object at the end of the hallway next to which the agent stands; NOTHING if it
+    stands elsewhere."""
     y, x = w.position.y[agent], w.position.x[agent]
     aside = y - w.height // 2
     if aside == 0 or x < 5:

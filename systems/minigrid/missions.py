@@ -18,27 +18,28 @@ class Mission(PlainMission):
 
 
 def set_target(w: World, thing: int) -> None:
-    """Write the type and colour of an object into the mission of all agents."""
+    """Write the type and colour of the object `thing` into the mission of all agents."""
     for agent in w.agents():
         w.mission.kind[agent] = w.kind.value[thing]
         w.mission.color[agent] = w.color.value[thing]
 
 
 def set_second_target(w: World, thing: int) -> None:
-    """Write the type and colour of a second object into the mission of all agents."""
+    """Write the type and colour of the object `thing` into the mission of all agents as the second
+    object."""
     for agent in w.agents():
         w.mission.other_kind[agent] = w.kind.value[thing]
         w.mission.other_color[agent] = w.color.value[thing]
 
 
 def set_target_cell(w: World, thing: int) -> None:
-    """Write the current cell of an object into the mission of all agents."""
+    """Write the current cell of the object `thing` into the mission of all agents."""
     for agent in w.agents():
         w.mission.y[agent] = w.position.y[thing]
         w.mission.x[agent] = w.position.x[thing]
 
 
 def set_wording(w: World, wording: int) -> None:
-    """Write the index of a mission text into the mission of all agents."""
+    """Select the mission text with index `wording` for all agents."""
     for agent in w.agents():
         w.mission.wording[agent] = wording

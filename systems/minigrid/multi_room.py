@@ -32,7 +32,7 @@ def room_area(rooms: Rooms, k: int) -> Area:
 
 
 def rooms_overlap(rooms: Rooms, one: int, other: int) -> bool:
-    """Return True if two rooms overlap.
+    """Return True if the rooms with the indices `one` and `other` overlap.
 
     Rooms also overlap if the end of the first touches the beginning of the other, but not the other
     way round, as in the reference.
@@ -48,8 +48,8 @@ def rooms_overlap(rooms: Rooms, one: int, other: int) -> bool:
 def try_room(
     w: World, rooms: Rooms, count: int, side: int, y: int, x: int, max_room_size: int
 ) -> bool:
-    """Sample the size and place of a room whose entrance is in the cell (y, x) on the side `side`,
-    and store it as `rooms[count]`; return True if it fits."""
+    """Sample size and position of a room with its entrance in cell (y, x) on side `side`, and store
+    it as `rooms[count]`; return True if it fits on the grid without overlapping earlier rooms."""
     width = w.rng.integers(_LEAST_SIDE, max_room_size + 1)
     height = w.rng.integers(_LEAST_SIDE, max_room_size + 1)
     top, left = y, x
@@ -80,8 +80,8 @@ def random_side_cell(w: World, room: Area, side: int) -> tuple[int, int]:
 
 
 def try_chain(w: World, rooms: Rooms, max_room_size: int) -> int:
-    """Sample one room after another into `rooms` until all fit or one does not; return how many
-    fit."""
+    """Sample a chain of rooms into `rooms`, each entered from the one before, until one does not
+    fit; return the number of rooms that fit."""
     # both from the width, as in the reference
     x = w.rng.integers(0, w.width - 2)
     y = w.rng.integers(0, w.width - 2)

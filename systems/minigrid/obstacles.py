@@ -30,7 +30,8 @@ def obstacles(
 
 
 def in_spawn_order(w: World, object_type: int) -> NDArray[np.int64]:
-    """Return the objects of a type on the grid in the order in which they were spawned.
+    """Return the objects of a type on the grid in the order in which they were spawned (by entity
+    number).
 
     The level must not remove objects.
     """
@@ -57,8 +58,8 @@ def move_balls(w: World) -> None:
 
 
 def would_hit_object(w: World, agent: int, action: int) -> bool:
-    """Return True if the action would walk into an object, a wall included; the goal does not
-    count.
+    """Return True if the action moves the agent ahead into an object other than the goal, such as a
+    wall.
 
     Balls count in the cell where they were before they move.
     """

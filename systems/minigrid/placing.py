@@ -38,7 +38,8 @@ def whole_grid(w: World) -> Area:
 
 
 def set_cell(w: World, kind: int, y: int, x: int, color: int = 0) -> int:
-    """Replace the object in a cell by a new one, and return its entity; Floor only removes."""
+    """Replace the object in a cell by a new one and return its entity; for Floor, only remove the
+    object."""
     w.remove(w.at[y, x])
     return put(w, kind, y, x, color)
 
@@ -94,7 +95,8 @@ def random_type(w: World, kinds: int = len(PORTABLE_TYPES)) -> int:
 
 
 def pop_random(w: World, values: NDArray[np.int64], count: int) -> int:
-    """Remove and return a random one of the first `count` values; the values behind it move up."""
+    """Remove and return a random one of the first `count` entries of `values`; those behind it move
+    up by one."""
     k = w.rng.integers(0, count)
     value = int(values[k])
     for i in range(k, count - 1):
@@ -112,7 +114,7 @@ def shuffled_colors(w: World) -> NDArray[np.int64]:
 
 
 def random_cell(w: World, area: Area) -> tuple[int, int]:
-    """Return a random cell (y, x) of the part of an area that is on the grid."""
+    """Return a random cell (y, x) of the part of `area` that is on the grid."""
     top, left, height, width = area
     x = w.rng.integers(left, min(left + width, w.width))
     y = w.rng.integers(top, min(top + height, w.height))
@@ -122,8 +124,8 @@ def random_cell(w: World, area: Area) -> tuple[int, int]:
 def random_free_cell(
     w: World, area: Area, min_distance: int = 1, attempts: int = MOST_ATTEMPTS
 ) -> tuple[int, int]:
-    """Return a random free cell of an area at least `min_distance` steps from all agents; (-1, -1)
-    if none is found in `attempts`."""
+    """Sample up to `attempts` cells of an area; return the first that is free and at least
+    `min_distance` steps from all agents, or (-1, -1)."""
     for _ in range(attempts):
         y, x = random_cell(w, area)
         if w.at[y, x] == NOTHING and distance_to_agents(w, y, x) >= min_distance:
@@ -140,8 +142,8 @@ def distance_to_agents(w: World, y: int, x: int) -> int:
 
 
 def place(w: World, kind: int, color: int, area: Area, min_distance: int = 1) -> int:
-    """Place a new object into a random free cell of an area, at least `min_distance` steps from
-    each agent, and return its entity."""
+    """Place a new object into a random free cell of an area, at least `min_distance` steps from all
+    agents, and return its entity."""
     y, x = random_free_cell(w, area, min_distance)
     if y < 0:
         w.fail("MiniGrid: the level has no room for all its objects; make it larger")
@@ -160,7 +162,7 @@ def place_agent(w: World, area: Area) -> None:
 
 
 def place_agent_at_start(w: World, random_start: bool) -> None:
-    """Place the agent into the upper left corner, facing right, or anywhere if `random_start`."""
+    """Place the agent into the upper left corner, facing right; if `random_start`, anywhere."""
     if random_start:
         place_agent(w, whole_grid(w))
     else:

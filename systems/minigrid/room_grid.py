@@ -41,8 +41,8 @@ _MOST_DOORS = 5001
 
 
 def build_room_grid(w: World, shape: Sequence[int], room_size: int) -> Doors:
-    """Build closed rooms, put the agent into the middle one for now, and return the cells for
-    doors."""
+    """Build a grid of closed square rooms, put the agent into the middle room for now, and return a
+    random cell for a door on each side of each room."""
     w.set_shape(shape[0], shape[1])
     step = room_size - 1
     rows, columns = w.height // step, w.width // step
@@ -70,15 +70,16 @@ def room_area(row: int, column: int, room_size: int) -> Area:
 
 
 def add_object(w: World, kind: int, color: int, room: Area) -> int:
-    """Place a new object into a random free cell of a room, not beside the agent, and return its
-    entity."""
+    """Place a new object into a random free cell of a room, but not next to the agent, and return
+    its entity."""
     return place(w, kind, color, room, 2)
 
 
 def add_door(
     w: World, doors: Doors, room: tuple[int, int], side: int, color: int, status: int = LOCKED
 ) -> None:
-    """Place a door on one side of a room."""
+    """Place a door on the side `side` of the room (row, column), into the cell that `doors`
+    gives."""
     y, x = doors[room[0], room[1], side]
     put_door(w, y, x, color, status)
 
@@ -147,13 +148,14 @@ def key_corridor(w: World, shape: Sequence[int], room_size: int) -> None:
 
 
 def is_side_open(w: World, doors: Doors, row: int, column: int, side: int) -> bool:
-    """Return True if a side of a room has a door or no wall."""
+    """Return True if a side of the room (row, column) has a door or no wall."""
     y, x = doors[row, column, side]
     return y >= 0 and w.kind.value[w.at[y, x]] != WALL
 
 
 def all_connected(w: World, doors: Doors, row: int, column: int) -> bool:
-    """Return True if paths lead from a room to all others, through doors of any status."""
+    """Return True if paths lead from the room (row, column) to all other rooms; doors count as
+    passable, also locked ones."""
     rows, columns = len(doors), len(doors[0])
     reached = np.zeros((rows, columns), np.bool_)
     reached[row, column] = grown = True
@@ -170,7 +172,8 @@ def all_connected(w: World, doors: Doors, row: int, column: int) -> bool:
 
 
 def connect_all_rooms(w: World, doors: Doors, room_size: int, locked: tuple[int, int]) -> None:
-    """Add doors at random, none into the locked room, until paths lead to all rooms."""
+    """Add doors of random colours between random rooms, except to the room `locked`, until paths
+    lead to all rooms."""
     step = room_size - 1
     row, column = w.position.y[AGENT] // step, w.position.x[AGENT] // step
     connected = all_connected(w, doors, row, column)
@@ -191,7 +194,8 @@ def connect_all_rooms(w: World, doors: Doors, room_size: int, locked: tuple[int,
 
 
 def obstruct(w: World, doors: Doors, room: tuple[int, int], side: int) -> None:
-    """Replace the object in front of a door by a green ball."""
+    """Put a green ball in front of the door on the side `side` of a room, in place of any object
+    there."""
     y, x = doors[room[0], room[1], side]
     y, x = beside(y, x, rotate(DIRECTIONS[side], BACKWARD))
     w.remove(w.box.content[w.at[y, x]])
@@ -199,7 +203,7 @@ def obstruct(w: World, doors: Doors, room: tuple[int, int], side: int) -> None:
 
 
 def hide_key(w: World, color: int, room: Area, boxed: bool) -> None:
-    """Place a key into a room, inside a grey box if `boxed`."""
+    """Place a key into a random cell of a room; if `boxed`, inside a grey box."""
     if boxed:
         key = w.spawn(KEY)
         w.color.value[key] = color

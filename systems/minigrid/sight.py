@@ -17,8 +17,8 @@ def occluded(w: World, agent: int, view: View) -> None:
 
 
 def flood_row(lit: int, clear: int, width: int) -> int:
-    """Return the bits of the clear cells of a row that light reaches from its lit cells, to either
-    side."""
+    """Return a bit mask of the clear cells in a row that light reaches from its `lit` cells, to the
+    left and the right; all arguments but `width` are bit masks of the row's cells."""
     through = lit & clear
     # the carry of the addition runs to higher bits through neighbouring clear cells
     through |= clear & ~(through + clear)

@@ -13,7 +13,8 @@ def success_reward(w: World, max_steps: int) -> float:
 
 
 def can_go(w: World, agent: int, action: int) -> bool:
-    """Return True if the action moves ahead and no wall, portable object or agent is in the way."""
+    """Return True if the action is MOVE_FORWARD and the cell ahead has no wall, portable object or
+    agent."""
     if action != MOVE_FORWARD:
         return False
     y, x = towards(w, agent, FORWARD)

@@ -40,7 +40,7 @@ def has_type_and_color(w: World, entities: Entities, kind: int, color: int) -> b
 
 
 def random_new_type_and_color(w: World, entities: Entities) -> tuple[int, int]:
-    """Return a random type and colour that no entity of the list has."""
+    """Return a random (type, colour) pair that none of the entities has."""
     while True:
         kind, color = random_type(w), random_color(w)
         if not has_type_and_color(w, entities, kind, color):
@@ -116,7 +116,7 @@ def unlike_things(w: World, shape: Sequence[int], num_things: int) -> None:
 
 
 def has_arrived(w: World, agent: int, action: int) -> bool:
-    """Return True if the action is DONE in a cell beside the cell of the mission."""
+    """Return True if the action is DONE next to the target cell of the mission."""
     dy = abs(w.position.y[agent] - w.mission.y[agent])
     dx = abs(w.position.x[agent] - w.mission.x[agent])
     return action == DONE and dy + dx == 1

@@ -60,13 +60,15 @@ class Move(Rewriting):
     def __init__(
         self, env: MathyEnv, state: MathyEnvState, action: tuple[int, int], valid: bool = True
     ) -> None:
+        """Create a move from `state`; `action` is a pair (rule, node), and `valid` is False if the
+        rule does not apply to the node."""
         self.env = env
         self.reward = 0.0
         self.begin(state, action, valid)
 
     def begin(self, state: MathyEnvState, action: tuple[int, int], valid: bool = True) -> None:
-        """Start a new move from `state` with `action`, a pair (rule, node), and forget the outcome
-        of the previous move. `valid` is False if the rule does not apply to the node."""
+        """Reset this object to a new move from `state`; `action` is a pair (rule, node), and
+        `valid` is False if the rule does not apply to the node."""
         self.state = state
         self.action = action
         self.valid = valid
@@ -100,8 +102,8 @@ class Move(Rewriting):
 
     @property
     def visits(self) -> int:
-        """Return how often the episode has reached the current expression, compared by its printed
-        text.
+        """Return how often the history of the episode contains the current expression, compared by
+        its printed text.
 
         A rule may leave `7 * a * j`, which prints as `7a * j` once it is parsed. The visits of the
         latter text are counted. Returns 0 if the environment has no penalty for revisits.
@@ -125,12 +127,13 @@ class Move(Rewriting):
         self.state = self.state.after_move(self.action, text, root)
 
     def check_goal(self) -> None:
-        """Set the verdict to the timestep that the environment's goal gives for the state, if
-        any."""
+        """Set `verdict` to the timestep that the environment's `goal` returns for the state; None
+        if the goal decides nothing."""
         self.verdict = self.env.goal(self.state)
 
     def score(self, reward: float, discount: float | None = None) -> None:
-        """Set the verdict: the episode goes on, with this reward."""
+        """Set `verdict` to a timestep with this reward, after which the episode goes on; `discount`
+        is by default the environment's."""
         discount = self.env.discount if discount is None else discount
         self.verdict = state.transition(self._lazy_observation(), reward, discount)
 
@@ -143,13 +146,13 @@ class Move(Rewriting):
         self.end(self.env.get_lose_signal(self.state))
 
     def give_up(self) -> None:
-        """Set the remaining moves to 0 and the verdict to a loss."""
+        """Set the number of moves left to 0, and `verdict` to a loss."""
         self.state = self.state.without_moves()
         self.lose()
 
     def finish(self) -> TimeStep:
-        """Return the timestep (reward and end) that the systems have decided, and store its reward
-        and end in the state. If no system has decided, the reward is 0."""
+        """Return the timestep (reward and end of episode) that the systems have decided; reward 0
+        if none has decided. Store its reward and end in the state."""
         if self.verdict is None:
             self.score(0.0)
         else:
@@ -266,8 +269,9 @@ class MathyEnv:
     def transition_fn(
         self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
-        """Return the reward and end that the environment itself decides after a move, before all
-        reward rules are asked.
+        """Return the environment's own timestep (reward and end of episode) for the state after a
+        move; None, the default, leaves the decision to the reward rules. Subclasses override this
+        method.
 
         Args:
             env_state: state reached by a move.
@@ -280,12 +284,12 @@ class MathyEnv:
         return None
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
-        """Return False if `transition_fn` returns None for a state: a quick test to skip the
-        call."""
+        """Return False if `transition_fn` would return None for this state: a quick test that saves
+        the call."""
         return type(self).transition_fn is not MathyEnv.transition_fn
 
     def get_rewarding_actions(self, state: MathyEnvState) -> list[RuleType]:
-        """Return the classes of the rewrite rules whose application is rewarded in `state`."""
+        """Return the classes of the rewrite rules whose moves are rewarded in `state`."""
         return [
             lib_rules.ConstantsSimplifyRule,
             lib_rules.DistributiveFactorOutRule,
@@ -299,7 +303,7 @@ class MathyEnv:
 
     def get_win_signal(self, env_state: MathyEnvState) -> float:
         """Return the reward of a win in the state `env_state`: (1 + 1/k) times `rewards.win`, where
-        k is the number of moves used; at most twice `rewards.win`.
+        k is the number of moves used. The factor is at most 2.
 
         The bonus counts twice if more than ten moves are allowed and fewer than half are used.
         """
@@ -317,8 +321,8 @@ class MathyEnv:
         return self.rewards.lose
 
     def goal(self, state: MathyEnvState) -> TimeStep | None:
-        """Return what `transition_fn` decides for a state: a timestep, or None. Also None if
-        mathy_core cannot read the expression's terms.
+        """Return the timestep that `transition_fn` returns for a state; None if it decides nothing,
+        or if mathy_core fails to read the expression's terms.
 
         Raises:
             GoalError: `transition_fn` returned something else than a timestep or None.
@@ -386,8 +390,8 @@ class MathyEnv:
             ) from None
 
     def check(self, state: MathyEnvState, action: MathyAction) -> tuple[tuple[int, int], bool]:
-        """Return the pair (rule, node) of an action, and True if that rule applies to that node in
-        `state`.
+        """Convert an action to a pair (rule, node); return the pair, and True if the rule applies
+        to the node in `state`.
 
         Raises:
             ValueError: the value is no action; or the action is invalid and the environment's
@@ -400,8 +404,7 @@ class MathyEnv:
         return pair, valid
 
     def is_valid(self, state: MathyEnvState, pair: tuple[int, int]) -> bool:
-        """Return True if in `state` the rule with the first index in `pair` applies to the node
-        with the second index."""
+        """Return True if, in `state`, the rule of `pair` (rule, node) applies to the node."""
         rule, node = pair
         mask = self.mask(state)
         return 0 <= node < len(mask) and 0 <= rule < len(self.rules) and bool(mask[node, rule])
@@ -425,8 +428,8 @@ class MathyEnv:
     def get_actions_for_node(
         self, expression: lib.MathExpression, rule_list: Sequence[RuleType] | None = None
     ) -> list[int]:
-        """Return a list with 1 for each valid and 0 for each invalid action on the nodes of a
-        subtree.
+        """Return the action mask of a subtree as a flat list of 0 and 1: the rules of its first
+        node, then those of its second node, and so on.
 
         Args:
             expression: root of the subtree; actions count from its first node in order.
@@ -438,8 +441,8 @@ class MathyEnv:
     def _subtree_mask(
         self, expression: lib.MathExpression, only: tuple[RuleType, ...] | None
     ) -> NDArray[np.int8]:
-        """Return (nodes, rules) int8 for the subtree `expression`: 1 where the rule applies to the
-        node and is of a class in `only` (None for all)."""
+        """Return the action mask of the subtree `expression` as (nodes, rules) int8; if `only` is
+        not None, rules of other classes get 0."""
         root = expression.get_root()
         everywhere = root.to_list("inorder")
         first = everywhere.index(expression.to_list("inorder")[0])
@@ -451,8 +454,8 @@ class MathyEnv:
     def random_action(
         self, expression: lib.MathExpression, rule: RuleType | tuple[RuleType, ...] | None = None
     ) -> int:
-        """Return a random one of the valid actions on the nodes of a subtree, all with equal
-        probability.
+        """Sample one of the valid actions on the nodes of a subtree with equal probability; return
+        its number, counted from the subtree's first node.
 
         Args:
             expression: root of the subtree.
@@ -471,7 +474,7 @@ class MathyEnv:
     def get_token_at_index(
         self, expression: lib.MathExpression, index: int
     ) -> lib.MathExpression | None:
-        """Return the node with number `index` of an expression, in the order in which it is
+        """Return the node with index `index` of an expression, counted from left to right as
         written; None if there is none."""
         nodes = expression.to_list("inorder")
         return nodes[index] if 0 <= index < len(nodes) else None
@@ -479,8 +482,8 @@ class MathyEnv:
     def _explain_invalid(
         self, state: MathyEnvState, action: MathyAction, pair: tuple[int, int]
     ) -> str:
-        """Return the error message for an invalid `action`, which stands for the `pair` of a rule
-        and a node: what is wrong, and what is allowed."""
+        """Return the error message for an invalid `action`, which means `pair` (rule, node): the
+        reason, and the allowed values."""
         rule, node = pair
         start = f"action {action!r} is invalid in {state.agent.problem!r}: "
         if not 0 <= rule < len(self.rules):
@@ -547,8 +550,8 @@ class MathyEnv:
         return state
 
     def _first_state(self, problem: MathyEnvProblem, max_moves: int) -> MathyEnvState:
-        """Return the first state of a problem; raise ProblemError for an equation if the
-        environment takes none."""
+        """Return the state at the start of an episode with this problem; raise ProblemError if it
+        is an equation and the environment allows none."""
         state = MathyEnvState(problem.text, max_moves, problem.type)
         if state.root.kind is lib.EqualExpression and not self.takes_equations:
             raise ProblemError(
@@ -560,7 +563,8 @@ class MathyEnv:
     def get_next_state(
         self, env_state: MathyEnvState, action: MathyAction, searching: bool = False
     ) -> tuple[MathyEnvState, TimeStep, ExpressionChangeRule]:
-        """Apply the rule and node of `action` to a state and return the next state with its reward.
+        """Apply the rule and node of `action` to a state; return the next state, the timestep with
+        the reward, and mathy_core's record of the change.
 
         Args:
             env_state: state to move from; unchanged.
@@ -589,7 +593,7 @@ class MathyEnv:
         return state, verdict, change
 
     def get_state_transition(self, env_state: MathyEnvState, searching: bool = False) -> TimeStep:
-        """Return the timestep of a state, for the move that led to the state."""
+        """Return the timestep (reward and end of episode) for the move that led to a state."""
         move = Move(self, env_state, env_state.agent.history[-1].action)
         return self._decide(move, TERMINATING, REWARD)
 
@@ -615,8 +619,8 @@ class MathyEnv:
         return state._over
 
     def finalize_state(self, state: MathyEnvState) -> None:
-        """Check that the current expression of an episode has the same variables and values as the
-        first one.
+        """Check that the current expression of an episode is equivalent to the first one: the same
+        variables, and equal values at random points. Raise ValueError if not.
 
         Raises:
             ValueError: variables or values differ.
@@ -681,7 +685,7 @@ class MathyEnv:
         print(self.render_state(*args, **kwargs), flush=True)
 
     def print_history(self, env_state: MathyEnvState, pretty: bool = True) -> None:
-        """Print the episode that led to a state, one line for each expression. `pretty` prints only
+        """Print the episode that led to a state, one line for each expression; with `pretty`, only
         moves and expressions."""
         first, *steps = env_state.agent.history
         state = MathyEnvState(first.raw, env_state.max_moves, env_state.agent.problem_type)

@@ -55,14 +55,14 @@ class Sampler:
         return float(self.rng.uniform(low, high))
 
     def within(self, value: Any) -> Any:
-        """Return a random number between two bounds if `value` is a pair, an int if the bounds are
-        ints; else return `value`."""
+        """Return `value`, or, if it is a pair of bounds, a random number between them: an int if
+        the bounds are ints."""
         if not isinstance(value, tuple):
             return value
         return self.integer(*value) if isinstance(value[0], int) else self.uniform(*value)
 
     def letters(self, count: int, but: str = "") -> list[str]:
-        """Sample different letters that are not in `but`."""
+        """Sample `count` different letters that are not in `but`."""
         free = [letter for letter in _LETTERS if letter not in but]
         return [free[place] for place in self.rng.permutation(len(free))[:count]]
 
@@ -79,8 +79,8 @@ class Sampler:
         return self.number() if self.chance(_HAS_NUMBER) else ""
 
     def power(self, probability: float = 1.0, but: str = "") -> str:
-        """Return, with this probability, one of ^2, ^3 and ^4 other than `but` at random; else an
-        empty text."""
+        """Return, with this probability, a random one of "^2", "^3" and "^4" other than `but`; else
+        an empty text."""
         if not self.chance(probability):
             return ""
         powers = [f"^{k}" for k in range(2, _LARGEST_POWER + 1) if f"^{k}" != but]
@@ -92,7 +92,7 @@ class Sampler:
         return min(part, whole - part)
 
     def terms(self, letters: Sequence[str], power: float) -> list[str]:
-        """Sample a term for each letter, with powers of a probability."""
+        """Sample a term for each letter; `power` is the probability that a term has an exponent."""
         return [self.coefficient() + letter + self.power(power) for letter in letters]
 
 
@@ -109,7 +109,7 @@ def sample_like_terms(
     optional_variables: bool = False,
 ) -> tuple[str, int]:
     """Return a random sum (or product) with groups of like terms and some unlike terms, such as `4x
-    + 3y + (2x + 7y^2) + 5x`, and its complexity.
+    + 3y + (2x + 7y^2) + 5x`, and its complexity, which determines the number of allowed moves.
 
     Args:
         sampler: source of all randomness.
@@ -176,7 +176,8 @@ def sample_binomials(
 
 
 def sample_binomial_and_monomial(sampler: Sampler, variables: int) -> tuple[str, int]:
-    """Sample a product of a sum and a term, `(x + 2) * x`; return the text and its complexity."""
+    """Sample a product of a sum and a term, such as `(x + 2) * x`; return the text and its
+    complexity."""
     one, two, three = _sample_factors(sampler, 3, variables, 0.33, 1.0, False)
     return f"({' + '.join(sampler.shuffle([one, three]))}) * {two}", 3
 
@@ -184,8 +185,9 @@ def sample_binomial_and_monomial(sampler: Sampler, variables: int) -> tuple[str,
 def _sample_factors(
     sampler: Sampler, count: int, variables: int, powers: float, like: float, coefficients: bool
 ) -> list[str]:
-    """Return `count` random terms for a product of sums: `variables` of them with a variable, the
-    others numbers."""
+    """Return `count` random terms for a product of sums, `variables` of them with a variable and
+    the others numbers. `powers` and `like` are the probabilities of exponents and of a common
+    variable."""
     power = min(1.0, 2 * powers) if sampler.chance(powers) else 0.0
     if sampler.chance(like):
         terms = [sampler.letters(1)[0] + sampler.power(power)] * variables
@@ -199,8 +201,8 @@ def _sample_factors(
 def sample_adjacent_pair(
     sampler: Sampler, terms: int, *, powers: bool = False, parentheses: bool = False
 ) -> str:
-    """Return a random sum of `terms` terms, two of them adjacent like terms: `4y + 12j + (24x +
-    12x) + 43n`."""
+    """Return a random sum of `terms` terms in which two adjacent terms are like terms: `4y + 12j +
+    (24x + 12x) + 43n`."""
     pair, others, power = _sample_pair(sampler, terms - 2, powers)
     text = " + ".join(pair)
     return _surround(sampler, f"({text})" if parentheses else text, sampler.terms(others, power))
@@ -227,8 +229,8 @@ def sample_separated_pair(
 
 
 def _sample_pair(sampler: Sampler, others: int, powers: bool) -> tuple[list[str], list[str], float]:
-    """Return two random like terms, letters for `others` unlike terms, and the probability with
-    which these get powers."""
+    """Return two random like terms, `others` other letters for unlike terms, and the probability of
+    an exponent for those."""
     letter, *rest = sampler.letters(others + 1)
     chance = 0.8 if powers else 0.0
     like = letter + sampler.power(chance)
@@ -236,7 +238,8 @@ def _sample_pair(sampler: Sampler, others: int, powers: bool) -> tuple[list[str]
 
 
 def _surround(sampler: Sampler, text: str, others: list[str]) -> str:
-    """Return a text with other terms around it, the larger part of them to its left."""
+    """Return `text` joined with `others` by plus signs: the larger part of `others` to the left of
+    it, the rest to the right."""
     left = len(others) - sampler.smaller_part(len(others))
     return " + ".join([*others[:left], text, *others[left:]])
 
@@ -301,7 +304,7 @@ class SampledMathyEnv(MathyEnv):
         return problem.complexity * self.moves_per_term
 
     def problem_fn(self, params: MathyEnvProblemArgs) -> MathyEnvProblem:
-        """Sample a problem of the difficulty in `params`."""
+        """Sample a problem of the difficulty in `params`, with the text from `sample_text`."""
         difficulty = MathyEnvDifficulty(params.difficulty)
         text, complexity = self.sample_text(Sampler(self.rng), difficulty)
         return MathyEnvProblem(text, complexity, self.get_env_namespace())
@@ -311,7 +314,8 @@ class SampledMathyEnv(MathyEnv):
         raise NotImplementedError
 
     def sample_arguments(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> dict[str, Any]:
-        """Return the arguments of `argument_ranges` for a difficulty, sampled in their order."""
+        """Return the arguments of a sampling function for a difficulty, each a value in
+        `argument_ranges` or sampled between its bounds."""
         column = list(MathyEnvDifficulty).index(difficulty)
         return {name: sampler.within(row[column]) for name, row in self.argument_ranges.items()}
 
@@ -342,13 +346,14 @@ class PolySimplify(SampledMathyEnv):
     }
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
-        """Return False if `is_reached` must be False, because two operands of sums are like terms.
-        This test is faster."""
+        """Return False if `is_reached` must be False because two operands of sums are like terms; a
+        faster test than `is_reached`."""
         keys = [key for key in env_state.root.term_keys if key is not None]
         return len(set(keys)) == len(keys)
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
-        """Return True if the expression has no like terms and every term has its preferred form."""
+        """Return True if the expression has no like terms left and every term has its preferred
+        form, such as 4x."""
         return not util.has_like_terms(expression) and all(
             map(util.is_preferred_term_form, util.get_terms(expression))
         )
@@ -485,12 +490,13 @@ class PolyGroupLikeTerms(PolySimplify):
     namespace = "mathy.polynomials.group_like_terms"
 
     def may_decide(self, env_state: MathyEnvState) -> bool:
-        """Return True if any two terms are like terms."""
+        """Return True if at least two terms are like terms; otherwise the goal cannot be
+        reached."""
         keys = [key for key in env_state.root.term_keys if key is not None]
         return len(set(keys)) < len(keys)
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
-        """Return True if there are like terms, and each group of like terms stands together."""
+        """Return True if there are like terms, and those of each group are adjacent."""
         keys = [key for _, key in sorted(_term_keys(expression))]
         runs = [key for key, _ in groupby(keys) if key is not None]
         return len(set(runs)) == len(runs) < len(keys) - keys.count(None)
@@ -523,8 +529,8 @@ class PolyHaystackLikeTerms(PolySimplify):
         return problem.complexity
 
     def get_penalizing_actions(self, state: MathyEnvState) -> list[RuleType]:
-        """Return the classes of rules whose moves are penalised: all but the rule that restates
-        subtractions."""
+        """Return the classes of rules whose moves are penalised: all core rules but
+        RestateSubtractionRule."""
         return [
             lib_rules.CommutativeSwapRule,
             lib_rules.AssociativeSwapRule,
@@ -541,8 +547,8 @@ class PolyHaystackLikeTerms(PolySimplify):
     def transition_fn(
         self, env_state: MathyEnvState, expression: lib.MathExpression, features: MathyObservation
     ) -> TimeStep | None:
-        """Return a win if the move acted on a term that has a like term. If no moves are left,
-        return a loss, larger the farther away such a term is."""
+        """Return a win if the move acted on a term that has a like term; without moves left, a loss
+        that is larger the farther away the nearest such term is; else None."""
         before, after = env_state.agent.history[-2:]
         touched = after.action[1]
         places = _term_keys(to_library(parse(before.raw)).root)
@@ -566,8 +572,8 @@ class PolyHaystackLikeTerms(PolySimplify):
 
 
 def _term_keys(expression: lib.MathExpression) -> list[tuple[int, Any]]:
-    """Return (node index, key) of every term of an expression. Like terms have equal keys; a term
-    that can have no like term has None."""
+    """Return (node index, key) of every term of an expression; like terms have equal keys. The key
+    is None if mathy_core cannot read the term."""
     BaseRule().find_nodes(expression)  # numbers the nodes
     places = []
     for node in util.get_terms(expression):

@@ -53,15 +53,15 @@ class TreeCursor:
         return self.frame.nodes[self.node]
 
     def choose(self, node: int, rule: int | None = None) -> None:
-        """Select the node with this index, and one of the rules that apply to it by rule number; by
-        default the first."""
+        """Select the node with index `node` and the rule with number `rule`; if that rule does not
+        apply to the node, the first that does."""
         self.node = node
         rules = self.chosen.rules
         self.rule = rule if rule in rules else rules[0] if rules else -1
 
     def follow(self, frame: ExpressionFrame) -> None:
-        """Set a new frame and select the node that the last move changed, else keep the selected
-        node."""
+        """Set the new frame and select the uppermost node that the last move changed; if it changed
+        none, keep the selected node if it remains."""
         before, previous, self.frame = self.chosen, self.frame, frame
         if (previous.steps, previous.nodes) == (frame.steps, frame.nodes):
             return
@@ -70,7 +70,8 @@ class TreeCursor:
         self.choose(same[0] if same and not changed else _changed_or_usable_node(frame))
 
     def command(self, name: str) -> str:
-        """Run a command of the key group `algebra` by name.
+        """Run the key command `name` of the group `algebra`: move the cursor, or return the action
+        of a rule; an empty text for no action.
 
         Returns:
             The action to take; empty if the command only moves the cursor, or the rule does not
@@ -103,8 +104,8 @@ class TreeCursor:
 
 
 def _changed_or_usable_node(frame: ExpressionFrame) -> int:
-    """Return the index of the uppermost node that the last move changed, else of the first node
-    with a rule that applies."""
+    """Return the index of the uppermost node that the last move changed; if it changed none, of the
+    first node with an applicable rule."""
     changed = [node for node in frame.nodes if node.changed]
     if changed:
         return min(changed, key=lambda node: (node.y, node.x)).x
@@ -145,7 +146,7 @@ class AlgebraEpisode(Episode):
         return self.world.ending
 
     def reset(self, seed: int) -> None:
-        """Start the same episode that an environment starts with this seed.
+        """Start the episode that a Gymnasium environment starts with this seed.
 
         Raises:
             ValueError: the scenario's problem cannot be played.
@@ -155,7 +156,7 @@ class AlgebraEpisode(Episode):
         self.world.reset(self._scenario.first_state(env))
 
     def refusal_reason(self, action: str) -> str:
-        """Return a sentence on why an action, given by name, is invalid; an empty text if it is
+        """Return a sentence on why `action`, an action's name, is invalid; an empty text if it is
         valid."""
         pair = self._parse_action(action)
         if pair is None:
@@ -166,7 +167,8 @@ class AlgebraEpisode(Episode):
         return f"{self.world.env.rules[rule].name} does not apply to node {node}"
 
     def _parse_action(self, action: str) -> tuple[int, int] | None:
-        """Return (rule, node) of an action given by name; None if the text names no action."""
+        """Return (rule, node) for the name of an action, such as "commutative_swap 3"; None if the
+        text is no such name."""
         name, _, node = action.rpartition(" ")
         if name not in self._names or not (node.isascii() and node.isdigit()):
             return None
@@ -175,11 +177,11 @@ class AlgebraEpisode(Episode):
     def step(self, action: str) -> None:
         """Take an action, given by name, which must be valid."""
         pair = self._parse_action(action)
-        assert pair is not None, "callers check `refusal` first"
+        assert pair is not None, "callers check `refusal_reason` first"
         self.world.step(pair)
 
     def mask(self) -> dict[str, bool]:
-        """Return True or False for each action: whether the rule applies to the node."""
+        """Return for each action, by name, True if its rule applies to its node."""
         mask = self.world.env.mask(self.world.state)
         return dict(zip(self.actions, mask.ravel().astype(bool).tolist(), strict=True))
 
@@ -193,14 +195,15 @@ class AlgebraEpisode(Episode):
         return add_world_axis(*self._observer_env.restore(self.snapshot()))
 
     def frame(self, message: str) -> ExpressionFrame:
-        """Return what the rendering systems show of the current state, with `message` as a text for
-        the player."""
+        """Return a frame: all that is drawn of the current state, with `message` as a text for the
+        player."""
         frames: list[ExpressionFrame] = []
         self.world.render(frames.append, self._scenario.name, message)
         return frames[-1]
 
     def differences(self, was: AlgebraEpisode) -> list[str]:
-        """Return sentences on how expression and moves differ from those of the episode `was`."""
+        """Return sentences on the differences in expression, moves left and RNG state from the
+        episode `was`; [] if there are none."""
         sentences = []
         for field, name in (("problem", "expression"), ("moves_remaining", "moves left")):
             before, after = (getattr(e.world.state.agent, field) for e in (was, self))
@@ -226,8 +229,7 @@ class AlgebraEpisode(Episode):
         self.restore(row)
 
     def state(self) -> str:
-        """Return a digest of the whole world as 16 hexadecimal digits, the same in every
-        process."""
+        """Return a hash of the whole world as 16 hexadecimal digits, the same in every process."""
         world = self.world
         agent = world.state.agent
         content = (
@@ -258,8 +260,8 @@ class Hint(NamedTuple):
 
 
 def find_hint(env: MathyEnv, state: MathyEnvState, budget: int = SEARCH_BUDGET) -> Hint | None:
-    """Search for a way to win from `state` in at most `budget` states and return its first move;
-    None without a result. Neither the state nor the generator changes.
+    """Search for a sequence of moves that wins from `state`, visiting at most `budget` expressions;
+    return its first move, or None if none was found. State and RNG do not change.
 
     Args:
         env: environment to solve.
@@ -273,8 +275,8 @@ def find_hint(env: MathyEnv, state: MathyEnvState, budget: int = SEARCH_BUDGET) 
 
 
 def _search(env: MathyEnv, state: MathyEnvState, greed: int, budget: int) -> Hint | None:
-    """Return the first move of a way to win that best-first search finds; None after `budget`
-    states. A higher `greed` weighs the estimated rest of the way more.
+    """Return the first move of a winning sequence that best-first search finds; None after `budget`
+    expressions. `greed` is the weight of the estimated number of moves left.
 
     The more `greed`, the sooner a solution is found, and the longer it may be.
     """
@@ -307,7 +309,7 @@ def _search(env: MathyEnv, state: MathyEnvState, greed: int, budget: int) -> Hin
 
 
 def _estimate_moves(node: Node) -> int:
-    """Return an estimate of how many moves it takes to simplify an expression."""
+    """Return a heuristic estimate of the number of moves that simplify an expression."""
     if node.kind not in (ADD, MULTIPLY):
         return bool(node.rule_bits & CA) + sum(map(_estimate_moves, node.children()))
     parts = list(_flatten_operands(node))
@@ -316,8 +318,8 @@ def _estimate_moves(node: Node) -> int:
 
 
 def _estimate_sum_moves(terms: list[Node]) -> int:
-    """Return an estimate of how many moves it takes to combine the like terms and numbers among the
-    terms of a sum."""
+    """Return a heuristic estimate of the number of moves that combine the like terms and numbers
+    among the operands of a sum."""
     moves = 0
     last: dict[tuple[str | None, Any], int] = {}
     for place, term in enumerate(terms):
@@ -330,8 +332,8 @@ def _estimate_sum_moves(terms: list[Node]) -> int:
 
 
 def _term_key(node: Node) -> tuple[str | None, Any] | None:
-    """Return the key (variable, exponent) that all like terms have in common; None if the node is
-    no term.
+    """Return the key (variable, exponent) of a term, which like terms share; None if the node is no
+    term.
 
     The coefficient may still be an unevaluated expression.
     """
@@ -344,7 +346,7 @@ def _term_key(node: Node) -> tuple[str | None, Any] | None:
 
 
 def _estimate_product_moves(factors: list[Node]) -> int:
-    """Return an estimate of how many moves it takes to simplify a product: multiply numbers,
+    """Return a heuristic estimate of the number of moves that simplify a product: multiply numbers,
     combine powers, expand sums."""
     bases = [factor.left if factor.kind is POWER else factor for factor in factors]
     names = [base.text for base in bases if base is not None and base.kind is VARIABLE]
@@ -354,7 +356,8 @@ def _estimate_product_moves(factors: list[Node]) -> int:
 
 
 def _flatten_operands(node: Node) -> Iterator[Node]:
-    """Yield the operands of a chain of the same operator, such as a + b + c, from left to right."""
+    """Yield the operands of nested nodes with the same operator, such as a, b and c of a + b + c,
+    from left to right."""
     for child in node.children():
         if child.kind is node.kind:
             yield from _flatten_operands(child)
@@ -382,6 +385,7 @@ class HintSearch(Thread):
     """
 
     def __init__(self, game: Any) -> None:
+        """Start a thread that searches for a hint from the current state of the session `game`."""
         super().__init__(daemon=True)
         self.hint: Hint | None = None
         self._env, self._state = game.scenario.make_env(), game.row().attributes["state"]
@@ -391,11 +395,11 @@ class HintSearch(Thread):
 
     @property
     def answer(self) -> str:
-        """Return a sentence with the hint, or with the reason why there is none."""
+        """Return a sentence with the hint, or with the reason for having none."""
         if self.hint is None:
             return self._error or "No way to the goal was found in time"
         moves = "1 move" if self.hint.length == 1 else f"{self.hint.length} moves"
-        return f"Hint: {self.rules[self.hint.rule]} current; the goal is {moves} away"
+        return f"Hint: {self.rules[self.hint.rule]} here; the goal is {moves} away"
 
     def run(self) -> None:
         """Search for the hint in this thread and store it, or the error message of a failing
@@ -418,7 +422,7 @@ class HintFinder:
         self._thread = HintSearch(game)
 
     def answer(self) -> SolutionPath | None:
-        """Return the next move of a way to win; None while the search runs."""
+        """Return the next move of a winning sequence; None while the search runs."""
         if self._thread is None or self._thread.is_alive():
             return None
         hint = self._thread.hint

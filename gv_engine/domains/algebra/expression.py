@@ -104,6 +104,8 @@ class Node:
         right: Node | None = None,
         value: Number | str | None = None,
     ) -> None:
+        """Create a node of mathy_core's class `kind` with its operands; a number, variable or
+        function has a `value`."""
         self.kind = kind
         self.left = left
         self.right = right
@@ -122,8 +124,8 @@ class Node:
             self._init_binary(left, right)
 
     def _init_leaf(self) -> None:
-        """Set the attributes that follow from the value of a number or variable: size, text, term
-        and rule bits."""
+        """Set the attributes of a number or variable that depend on its value: size, text, term and
+        flags."""
         self.size = 1
         value = self.value
         if self.kind is CONSTANT:
@@ -136,8 +138,8 @@ class Node:
             self.term = Term(None, self.text, None) if self.kind is VARIABLE else None
 
     def _init_unary(self, child: Node) -> None:
-        """Set the attributes that follow from the only operand: size, text, term, and the bits of
-        rules that apply."""
+        """Set the attributes of a node with one operand that depend on the operand: size, text,
+        term, and the bits of applicable rules."""
         self.size = child.size + 1
         self.is_plain = self.is_exact = False
         self.term_keys = child.term_keys
@@ -157,8 +159,8 @@ class Node:
             self._after = child.rule_bytes()
 
     def _init_binary(self, left: Node, right: Node) -> None:
-        """Set the attributes that follow from both operands: size, text, precedence, term, and the
-        bits of rules that apply."""
+        """Set the attributes of a node with two operands that depend on the operands: size, text,
+        precedence, term, and the bits of applicable rules."""
         kind = self.kind
         self.size = left.size + right.size + 1
         self.is_plain = plain = left.is_plain and right.is_plain
@@ -204,15 +206,15 @@ class Node:
         return _kind(self.left) is CONSTANT and _kind(base) is VARIABLE
 
     def _is_exponent(self) -> bool:
-        """Return True if this node may be an exponent in a plain expression: a number, variable or
-        sum."""
+        """Return True if this node may be an exponent in an expression with `is_plain`: a number, a
+        variable or a sum of these."""
         if self.kind is ADD:
             return all(child._is_exponent() for child in self.children())
         return self.kind is CONSTANT or self.kind is VARIABLE
 
     def rule_bytes(self, parent: NodeKind | None = None, sibling: Node | None = None) -> bytes:
-        """Return one byte per node, in the order in which they are written, whose bits say which of
-        the seven core rules apply.
+        """Return one byte per node of this subtree, from left to right as written; each byte is a
+        bit mask of the core rewrite rules that apply to the node.
 
         Args:
             parent: kind of the operator above this node; None for the root.
@@ -233,8 +235,7 @@ class Node:
         return tuple(child for child in (self.left, self.right) if child is not None)
 
     def in_order(self) -> Iterator[Node]:
-        """Yield every node of the tree in the order in which it is written: left operand, node,
-        right operand."""
+        """Yield every node of the tree in order: left operand, node, right operand."""
         if self.left is not None:
             yield from self.left.in_order()
         yield self
@@ -272,8 +273,8 @@ def _has_number(node: Node | None, kind: NodeKind) -> bool:
 
 
 def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
-    """Return a bit mask of the seven core rewrite rules that apply to an operator of this kind with
-    the operands `left` and `right`."""
+    """Return a bit mask of the core rewrite rules that apply to an operator of this kind with the
+    operands `left` and `right`."""
     rule_bits = 0
     if kind is ADD:
         rule_bits = CS | CS_ANY
@@ -298,8 +299,8 @@ def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
 
 
 def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
-    """Return True if the rule that calculates two numbers applies: both operands are numbers, or
-    neighbours in a chain of the same operator."""
+    """Return True if mathy_core can calculate with two numbers at this operator: they are its
+    operands, or neighbours in nested nodes of the same operator."""
     if left.kind is CONSTANT:
         if right.kind is CONSTANT:
             return True
@@ -320,8 +321,8 @@ def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
 
 
 def _can_factor_out(left: Node, right: Node) -> bool:
-    """Return True if a common factor can be taken out of two operands of a sum: each is a term, or
-    a sum whose nearest operand is one."""
+    """Return True if a common factor can be taken out of two operands of a sum. For an operand that
+    is itself a sum, its term next to the other operand is used."""
     a, b = left.term, right.term
     if a is None and b is None:
         a, b = _side_term(left, ADD, "right"), _side_term(right, ADD, "left")
@@ -340,14 +341,15 @@ def _can_factor_out(left: Node, right: Node) -> bool:
 
 
 def _side_term(node: Node, kind: NodeKind, side: str) -> Term | None:
-    """Return the term on one side of `node` if `node` is of this kind; else None."""
+    """Return the term that is the operand of `node` on one `side`, "left" or "right"; None if
+    `node` is not of this kind or the operand is no term."""
     inner: Node | None = getattr(node, side) if node.kind is kind else None
     return None if inner is None else inner.term
 
 
 def _adjacent_term(node: Node, side: str) -> Term | None:
-    """Return the term of `node` on one `side`, "left" or "right". If that operand is a sum too,
-    return the term on the same side of it; None if there is none."""
+    """Return the term at one end of the sum `node`, "left" or "right"; if the operand there is
+    itself a sum, the term at the same end of that sum. None if there is none."""
     if node.kind is not ADD:
         return None
     inner: Node = getattr(node, side)
@@ -370,8 +372,8 @@ def _have_common_factor(a: Term, b: Term) -> bool:
 
 
 def _can_add_exponents(left: Node, right: Node) -> bool:
-    """Return True if two powers of one variable can be multiplied: both are operands, or neighbours
-    in a chain of products."""
+    """Return True if two powers of one variable can be multiplied here: they are the operands, or
+    neighbours in nested products."""
     a, b = left.term, right.term
     if left.kind is MULTIPLY and right.kind is MULTIPLY:
         near = _side_term(left, MULTIPLY, "right")
@@ -385,7 +387,7 @@ def _can_add_exponents(left: Node, right: Node) -> bool:
 
 
 def _is_negative(right: Node) -> bool:
-    """Return True if the right operand of a sum is negative: a negative number, or a product that
+    """Return True if `right`, the right operand of a sum, is a negative number or a product that
     begins with one."""
     if right.kind is CONSTANT:
         return right.value < 0  # type: ignore[operator]  # a number
@@ -432,8 +434,8 @@ def evaluate(node: Node, point: Mapping[str, Any]) -> Any:
 
 
 def _evaluate(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression for the values of variables in `point`; raise
-    ArithmeticError or ValueError if it has none."""
+    """Return the value of an expression for the variables' values in `point`; raise ArithmeticError
+    or ValueError if there is no value."""
     kind = node.kind
     if kind is CONSTANT:
         return node.value
@@ -468,13 +470,14 @@ _OPERATORS: dict[NodeKind, Callable[[Any, Any], Any]] = {
 
 
 def _bit_length(value: Any) -> int:
-    """Return the number of bits of an exact number: the larger of numerator and denominator."""
+    """Return the bit length of an exact number: for a fraction, that of the longer of numerator and
+    denominator."""
     exact = Fraction(value) if isinstance(value, int | Fraction) else Fraction(1)
     return max(exact.numerator.bit_length(), exact.denominator.bit_length())
 
 
 def is_close(a: Any, b: Any) -> bool:
-    """Return True if two values are equal, apart from an error of 1e-9 times the larger one."""
+    """Return True if two values are equal up to a relative error of 1e-9."""
     if a == b:
         return True
     try:
@@ -484,8 +487,8 @@ def is_close(a: Any, b: Any) -> bool:
 
 
 def is_equivalent(a: Node, b: Node, points: tuple[Mapping[str, Any], ...] = POINTS) -> bool:
-    """Return True if two expressions have equal values at all `points`, each of which gives values
-    of the variables.
+    """Return True if two expressions have equal values at all `points`, which are values by
+    variable name.
 
     Two equations count as equal if the differences of their sides are proportional: sides may be
     swapped, and both sides multiplied.
@@ -505,7 +508,8 @@ def is_equivalent(a: Node, b: Node, points: tuple[Mapping[str, Any], ...] = POIN
 
 
 def _value_at(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression at a point; for an equation, left side minus right side."""
+    """Return the value of an expression for the variables' values in `point`; for an equation, left
+    side minus right side."""
     if node.kind is not EQUAL:
         return evaluate(node, point)
     left, right = node.children()

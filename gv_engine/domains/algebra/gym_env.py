@@ -141,8 +141,8 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         return self.observation(), self.info()
 
     def begin(self, seed: int | None, **options: Any) -> None:
-        """Start an episode with a new problem, without computing the observation. For the arguments
-        see `reset`."""
+        """Start an episode with a new problem as `reset` does, but without computing the
+        observation."""
         if generator := self._reset_generator(seed):
             self.env.rng = generator
         self.simulation.reset(self.scenario.first_state(self.env, **options))
@@ -160,7 +160,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         return self.observation(), world.reward, world.terminated, world.truncated, self.info()
 
     def _render_if_human(self) -> None:
-        """Render the environment in render mode "human"."""
+        """Draw the current state in the window if the render mode is "human"."""
         if self.render_mode == "human":
             self.render()
 
@@ -180,7 +180,8 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         return observation
 
     def info(self) -> dict[str, Any]:
-        """Return the info of the current state; `observation` must have been called before."""
+        """Return the info of the current state; it uses the mask of the last `observation()`, which
+        must be called first."""
         world = self.simulation
         terms = dict.fromkeys(self.scenario.reward_names, 0.0)
         if world.decided_by in terms:
@@ -205,7 +206,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
         return self.simulation.snapshot()
 
     def restore(self, snapshot: WorldSnapshot) -> tuple[Arrays, dict[str, Any]]:
-        """Set episode and random generator to the state in a snapshot that `snapshot` returned;
+        """Restore the episode and the random generator from a snapshot that `snapshot()` returned;
         return observation and info.
 
         Raises:
@@ -234,8 +235,8 @@ def algebra_scenario(
     max_steps: int | None = None,
     **options: Any,
 ) -> AlgebraScenario:
-    """Return an algebra scenario from any form that environments accept: scenario, name, path or
-    mapping. `max_steps` replaces its step limit.
+    """Return an algebra scenario, given as a scenario, name, path or mapping. `max_steps` replaces
+    its step limit.
 
     Raises:
         ScenarioError: the scenario has errors.
@@ -247,9 +248,3 @@ def algebra_scenario(
             f"{result.name} is a scenario of the domain {result.domain!r}, not 'algebra'"
         )
     return result if max_steps is None else result.with_(max_steps=max_steps)
-
-
-# ---- workers -------------------------------------------------------------------------------------
-
-
-# ---- vector env ----------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ class _Fault(Exception):
 
 
 def check_random_episodes(scenario: AlgebraScenario, episodes: int, seed: int) -> CheckReport:
-    """Play random episodes in two equal environments and report the first error or difference.
-    Every second episode has valid actions only.
+    """Play the same random episodes in two environments of a scenario, and report the first error
+    or difference. Every second episode uses valid actions only.
 
     Checked are: observations lie in their space; valid actions are accepted and keep the value of
     the expression; invalid ones change nothing; at least one action is valid at first; no
@@ -55,8 +55,8 @@ def check_random_episodes(scenario: AlgebraScenario, episodes: int, seed: int) -
 
 
 def _play(envs: tuple[ExpressionEnv, ...], seed: int, rng: np.random.Generator, valid: bool) -> int:
-    """Play one random episode in all environments at once; return its number of steps, or raise
-    _Fault. `valid` means valid actions only."""
+    """Play one random episode in all of `envs` with the same actions; return its number of steps.
+    Raise _Fault for an error or a difference. With `valid`, only valid actions are chosen."""
     env, *others = envs
     try:
         observation, info = env.reset(seed=seed)
@@ -93,7 +93,7 @@ def _play(envs: tuple[ExpressionEnv, ...], seed: int, rng: np.random.Generator, 
 
 
 def _comparable(result: tuple[Any, ...]) -> str:
-    """Return the parts of a step's result that must be equal for equal seeds, as text."""
+    """Return as text the parts of a step's result that two environments must agree on."""
     keys = ("text", "moves_remaining", "outcome", "success")
     return repr([result[1:4], *(result[4].get(key) for key in keys)])
 
@@ -127,7 +127,7 @@ def compile_scenario(scenario: AlgebraScenario) -> str:
 def iter_frames(
     scenario: AlgebraScenario, policy: str, seed: int, steps: int
 ) -> Iterator[ExpressionFrame]:
-    """Load a policy by name, and return an iterator of the frames (pictures to be drawn) of one
+    """Load a policy by name; return an iterator over the frames (snapshots for drawing) of one
     episode that it plays for at most `steps` steps."""
     player = load_policy(policy, 1, ExpressionEnv(scenario).num_actions, scenario=scenario)
     player.begin([0], seed, [0])
@@ -159,8 +159,8 @@ def list_schedules(scenario: AlgebraScenario) -> Schedules:
 
 
 def check_scenario(scenario: AlgebraScenario, plan: CheckPlan) -> CheckReport:
-    """Check a scenario for errors by playing random episodes, each in two equal environments.
-    `limit` and `quick` have no effect."""
+    """Check a scenario for errors by playing the same random episodes in two environments.
+    `plan.limit` and `plan.quick` have no effect."""
     if plan.policy:
         raise PolicyError(
             f"{scenario.name}: only random actions check scenarios of {scenario.domain}"

@@ -36,8 +36,8 @@ class FormulaFont(LineFont):
         self._small = sprites.load_font(None, round(line * 11 / 12 * OVERSAMPLING * _SMALLER))
 
     def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font]]:
-        """Yield the parts of an expression's text, each with the font in which it is drawn, from
-        left to right."""
+        """Yield the pieces of an expression's text from left to right, each with its font: a
+        smaller one for exponents."""
         end = 0
         for exponent in _EXPONENT.finditer(text):
             yield text[end : exponent.start()], self._font
@@ -116,14 +116,13 @@ class TreeInspector:
         self._results = {}
 
     def rule_result(self, rule: int, node: int) -> RuleResult:
-        """Return the result of applying a rule to a node, both given by number. Results are
-        cached."""
+        """Return the cached result of applying a rule to a node, both given by index."""
         if (rule, node) not in self._results:
             self._results[rule, node] = self._apply_to_copy(rule, node)
         return self._results[rule, node]
 
     def _apply_to_copy(self, rule: int, node: int) -> RuleResult:
-        """Apply a rule to a node, both given by number, on a copy of the world; return the
+        """Apply a rule to a node, both given by index, on a copy of the world, and return the
         result."""
         if self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
@@ -138,8 +137,8 @@ class TreeInspector:
             return RuleResult(str(make_rule_error(error)), 0.0, "")
 
     def rows(self, line: int, width: int) -> list[tuple[str, str, int]]:
-        """Return (theme colour, text, indent) of each line of the panel, wrapped to `width` pixels.
-        `line` is the height of a line of text in pixels."""
+        """Return (theme colour name, text, indent) of each line of the panel, wrapped to `width`
+        pixels; `line` is the height of a line in pixels."""
         frame, chosen = self._cursor.frame, self._cursor.chosen
         whole = frame.text[slice(*chosen.whole)]
         rows = [("text", f"{chosen.kind} {chosen.text}", 0)]
@@ -177,11 +176,12 @@ class TreeInspector:
         return event.type == pygame.MOUSEWHEEL and self._scroll(-NOTCH_LINES * event.y)
 
     def command(self, name: str) -> bool:
-        """Run a command of the group `inspector`; return True if the panel has changed."""
+        """Run the key command `name` of the group `inspector`; return True if the panel has
+        changed."""
         half_pages = {"scroll_down": self._page // 2, "scroll_up": -self._page // 2}
         return name in half_pages and self._scroll(half_pages[name])
 
     def _scroll(self, lines: int) -> bool:
-        """Scroll by some lines and return True."""
+        """Scroll down by `lines` lines (up if negative) and return True."""
         self._scrolled = max(0, self._scrolled + lines)
         return True

@@ -32,7 +32,7 @@ class ExpressionError(GVEngineError, ValueError):
 
 
 def parse(text: str) -> Node:
-    """Return the expression tree of a text such as "4x + 2".
+    """Parse a text such as "4x + 2" and return its expression tree.
 
     Raises:
         ExpressionError: the text is no expression, or too long.
@@ -68,8 +68,8 @@ _OPERATORS: tuple[dict[str, NodeKind], ...] = (
 
 
 def _parse_printed(text: str, first: int = 0) -> Node:
-    """Return the expression tree of a text in the form that the engine prints, with spaces around
-    all operators.
+    """Parse a text in the form in which the engine prints expressions, with spaces around all
+    operators, and return its tree; raise ValueError for other forms.
 
     Args:
         first: index in `_OPERATORS` of the lowest precedence that may occur.
@@ -121,8 +121,8 @@ _parse_term = functools.lru_cache(4096)(_parse_with_library)
 def from_library(
     expression: lib.MathExpression, sources: Mapping[str, Node] = MappingProxyType({})
 ) -> Node:
-    """Return a mathy_core expression as a tree of this engine, reusing nodes of `sources` that have
-    not changed.
+    """Convert a mathy_core expression to a tree of `Node`; nodes in `sources` whose subtrees have
+    not changed are reused.
 
     Args:
         sources: known nodes by the id of their mathy_core node, reused if nothing below has
@@ -163,8 +163,7 @@ def _value_of(expression: lib.MathExpression) -> int | float | str | None:
 
 
 def _python_number(value: object) -> int | float:
-    """Return a number of mathy_core or NumPy as a Python number, whole numbers as int: 6.0 becomes
-    6."""
+    """Return a number of mathy_core or NumPy as a Python number; whole numbers become int."""
     if isinstance(value, int):
         return value
     number = float(value)  # type: ignore[arg-type]  # a number of NumPy
@@ -193,7 +192,8 @@ class Stub(lib.MathExpression):
 
 
 def to_library(node: Node, depth: int | None = None) -> LibraryTree:
-    """Return an expression as a tree of new mathy_core nodes.
+    """Convert an expression to a tree of new mathy_core nodes, down to `depth` levels (None for
+    all).
 
     Args:
         depth: levels to convert; a `Stub` replaces what lies deeper. None converts all.
@@ -233,8 +233,8 @@ _DEFAULT_ATTRIBUTES: dict[NodeKind, dict[str, Any]] = {}
 
 
 def _default_attributes(kind: NodeKind) -> dict[str, Any]:
-    """Return the attributes of a new mathy_core node of class `kind`. Copying them is four times as
-    fast as calling the constructor."""
+    """Return the initial attributes of a mathy_core node of class `kind`. Copying these is four
+    times as fast as calling the constructor."""
     if kind not in _DEFAULT_ATTRIBUTES:
         _DEFAULT_ATTRIBUTES[kind] = vars(kind())
     return _DEFAULT_ATTRIBUTES[kind]
@@ -267,8 +267,8 @@ class _Misaligned(Exception):
 
 
 def find_spans(text: str, root: Node) -> Spans:
-    """Return for each node of a tree the range of characters that it takes in `text`, from which
-    the tree was parsed.
+    """Return for each node of a tree its range of characters in `text`, from which the tree was
+    parsed.
 
     If mathy_core has reordered the text (`xy^2`), the printed text of the tree takes its place.
     """
@@ -299,8 +299,8 @@ class _SpanFinder:
         return Spans(self._text, self._node_spans, self._subtree_spans)
 
     def _find_subtree(self, node: Node) -> Span:
-        """Store the character ranges of a node and of all nodes below it; return the range of the
-        whole subtree."""
+        """Store the character ranges of `node` and of all nodes below it; return the range of the
+        subtree."""
         parts = [self._find_subtree(node.left)] if node.left is not None else []
         place = len(self._node_spans)
         self._node_spans.append((0, 0))
@@ -318,8 +318,8 @@ class _SpanFinder:
         return whole
 
     def _with_parentheses(self, start: int, end: int) -> Span:
-        """Return the character range from `start` to `end`, extended by all pairs of parentheses
-        around it."""
+        """Return the character range from `start` to `end`, extended by all parentheses that
+        enclose it."""
         ahead, behind = self._text[:start].rstrip(), self._text[end:].lstrip()
         if ahead[-1:] in _OPEN and behind[:1] in _CLOSE and ahead and behind:
             return self._with_parentheses(len(ahead) - 1, len(self._text) - len(behind) + 1)
@@ -353,8 +353,8 @@ Template = int | tuple[NodeKind, "Template | None", "Template | None"] | None
 
 
 def split_expression(node: Node, depth: int) -> tuple[TreeShape, list[Node]]:
-    """Return the shape of an expression, down to `depth` levels below its root, and the nodes in
-    the order of the shape."""
+    """Return the shape of an expression (the kinds of its nodes) down to `depth` levels below its
+    root, and the nodes themselves in the same order."""
     shape: list[NodeKind | None] = []
     parts: list[Node] = []
 
@@ -376,8 +376,8 @@ def split_expression(node: Node, depth: int) -> tuple[TreeShape, list[Node]]:
 
 
 def copy_nodes(node: Node, depth: int) -> Node:
-    """Return an equal expression with new nodes down to `depth` levels below the root, so that no
-    node occurs twice there."""
+    """Return an equal expression in which the nodes down to `depth` levels below the root are new
+    and distinct objects."""
     left, right = (
         operand if operand is None or not depth else copy_nodes(operand, depth - 1)
         for operand in (node.left, node.right)
@@ -386,8 +386,8 @@ def copy_nodes(node: Node, depth: int) -> Node:
 
 
 def make_template(result: Node | None, parts: Sequence[Node]) -> Template:
-    """Return a template that describes how the tree `result` is built from the subtrees `parts`,
-    all of them different nodes."""
+    """Return a template that builds the tree `result` from the distinct subtrees `parts`, for
+    `apply_template`."""
     if result is None:
         return None
     if result in parts:
@@ -397,8 +397,8 @@ def make_template(result: Node | None, parts: Sequence[Node]) -> Template:
 
 
 def apply_template(template: Template, parts: Sequence[Node]) -> Node | None:
-    """Return the tree that a template of `make_template` builds from the subtrees `parts`; None for
-    an empty template."""
+    """Build a tree from the subtrees `parts` by a template from `make_template`; None for an empty
+    template."""
     if type(template) is tuple:
         kind, left, right = template
         return Node(kind, apply_template(left, parts), apply_template(right, parts))
@@ -456,8 +456,8 @@ _CORE = {
 
 
 def core_rule_properties(rule: library.BaseRule) -> RuleProperties | None:
-    """Return the properties of one of the seven core rules: its bit in masks, and how many tree
-    levels it reads. Return None for any other rule."""
+    """Return the properties of a core rule, such as its bit in masks and the tree levels that it
+    reads; None for any other rule."""
     properties = _CORE.get(type(rule))
     if isinstance(rule, mathy_rules.CommutativeSwapRule) and rule.preferred and properties:
         return properties._replace(bit=expression.CS_ANY)
@@ -501,8 +501,8 @@ class RuleSet(Sequence[library.BaseRule]):
         return self._rules[number]
 
     def mask(self, root: Node) -> NDArray[np.int8]:
-        """Return the mask of the expression `root` as (nodes, rules) int8: 1 where the rule applies
-        to the node and keeps the expression's value."""
+        """Return the action mask of the expression `root` as (nodes, rules) int8: 1 where the rule
+        applies to the node and does not change the expression's value."""
         allowed = self._table.take(np.frombuffer(root.rule_bytes(), np.uint8), 0)
         doubtful = self._other_rules if root.is_plain else range(len(self._rules))
         if self._other_rules:
@@ -513,8 +513,8 @@ class RuleSet(Sequence[library.BaseRule]):
         return allowed
 
     def _mask_other_rules(self, root: Node, allowed: NDArray[np.int8]) -> None:
-        """Write into the columns of `allowed` that belong to user-defined rules, 1 for each node to
-        which the rule applies."""
+        """Fill the columns of `allowed`, (nodes, rules), that belong to user-defined rules: 1 for
+        each node to which the rule applies, else 0."""
         tree = to_library(root)
         for number in self._other_rules:
             for node, target in enumerate(tree.nodes):
@@ -538,8 +538,8 @@ class RuleSet(Sequence[library.BaseRule]):
         return False
 
     def _record_failure(self, number: int, root: Node, node: int, fault: Exception | str) -> None:
-        """Store a message on the first failure of a user-defined rule in `failures`; `fault` is its
-        error or a description."""
+        """Store in `failures` the first failure of a user-defined rule; `fault` is an exception or
+        a description."""
         kind = type(self._rules[number])
         if number in self.failures or kind.__module__.partition(".")[0] == "mathy_core":
             return
@@ -555,8 +555,8 @@ class RuleSet(Sequence[library.BaseRule]):
         self.failures[number] = f"{place}: {kind.__name__} at node {node} of {root.text}: {fault}"
 
     def apply(self, root: Node, node: int, number: int) -> tuple[str, Node]:
-        """Apply rule `number` to a node; return the text of the new expression and the tree that
-        this text is parsed to.
+        """Apply rule `number` to a node; return the text of the new expression and its tree, as
+        parsed from the text.
 
         The caller must know that the rule applies.
 
@@ -586,8 +586,8 @@ class RuleSet(Sequence[library.BaseRule]):
         return result.text, parse_again(result)
 
     def change(self, root: Node, node: int, number: int) -> library.ExpressionChangeRule:
-        """Return mathy_core's own record of applying rule `number` to a node, on a copy of the
-        tree.
+        """Apply rule `number` to a node of a copy of the tree; return mathy_core's record of the
+        change.
 
         Raises:
             RewriteError: the rule fails.
@@ -599,6 +599,8 @@ class LazyChange(library.ExpressionChangeRule):
     """Change whose `node` and `result` are computed by mathy_core on first access."""
 
     def __init__(self, rules: RuleSet, root: Node, node: int, number: int) -> None:
+        """Record that rule `number` is applied to the node with index `node`; mathy_core computes
+        the result on first access."""
         self._arguments = rules, root, node, number
         self.rule = rules[number]
         self._save_parent = None
@@ -613,8 +615,7 @@ class LazyChange(library.ExpressionChangeRule):
 
 
 def parse_again(root: Node) -> Node:
-    """Return the tree that results from printing a tree and parsing the text, as it may differ from
-    the original tree.
+    """Print a tree and parse the text; the resulting tree may differ from the original.
 
     Raises:
         RewriteError: the text cannot be parsed.
@@ -628,8 +629,8 @@ def parse_again(root: Node) -> Node:
 
 
 def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
-    """Return the nodes above the node with number `index`, each with True if the path goes to the
-    right operand, and that node."""
+    """Return `(ancestors, node)` for the node with index `index`: each ancestor comes with True if
+    the path goes on to its right operand."""
     above: list[tuple[Node, bool]] = []
     node = root
     while True:
@@ -651,8 +652,8 @@ _TEMPLATES: dict[tuple[type[library.BaseRule], str, TreeShape], Template] = {}
 
 
 def _apply_cached(rule: library.BaseRule, part: Node, side: str, depth: int) -> Node:
-    """Return the result of applying a rule that only moves subtrees to `part`, by a cached
-    template. For the arguments see `_apply_to_part`."""
+    """Apply a rule that only moves subtrees to `part`, using a cached template of the result. For
+    the arguments see `_apply_to_part`."""
     shape, parts = split_expression(part, depth)
     key = type(rule), side, shape
     if key not in _TEMPLATES:
@@ -665,8 +666,8 @@ def _apply_cached(rule: library.BaseRule, part: Node, side: str, depth: int) -> 
 
 
 def _apply_to_part(rule: library.BaseRule, part: Node, side: str, depth: int) -> Node:
-    """Return the result of applying a rule by mathy_core to only that part of an expression which
-    the rule reads.
+    """Apply a rule with mathy_core to `part`, the only part of an expression that the rule reads,
+    and return the new part.
 
     Args:
         rule: rule to apply.
@@ -679,16 +680,16 @@ def _apply_to_part(rule: library.BaseRule, part: Node, side: str, depth: int) ->
 
 
 def _apply_in_tree(rule: library.BaseRule, tree: LibraryTree, node: LibraryNode | None) -> Node:
-    """Apply a rule to a node of a mathy_core tree; return the new tree as nodes of this engine,
-    reusing unchanged ones."""
+    """Apply a rule to a node of a mathy_core tree; return the new tree as `Node` objects, in which
+    unchanged ones are reused."""
     result = _get_change(rule, node).result
     assert result is not None, "_get_change raises otherwise"
     return from_library(result.get_root(), tree.sources)
 
 
 def _get_change(rule: library.BaseRule, node: LibraryNode | None) -> library.ExpressionChangeRule:
-    """Return mathy_core's record of applying a rule to a node; raise RewriteError if the rule
-    fails."""
+    """Apply a rule to a mathy_core node; return mathy_core's record of the change, or raise
+    RewriteError if the rule fails."""
     try:
         change = rule.apply_to(node)  # type: ignore[arg-type]  # `_find_node` raises if there is none
     except Exception as error:  # mathy_core asserts, wraps and divides by nothing

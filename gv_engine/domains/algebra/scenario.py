@@ -77,8 +77,8 @@ class _AlgebraNames(NameResolver):
     """True while names of success functions are resolved."""
 
     def resolve_system(self, node: YamlNode, phase: Phase, *, processors: bool = False) -> System:
-        """Return the system of `phase` that a YAML node names, by built-in name or as a reference
-        "file.py:name"."""
+        """Return the system of `phase` that a YAML node names: a built-in name, or a reference such
+        as "file.py:name"."""
         systems, label = SYSTEMS.get(phase, {}), phase.label
         if self.successes:
             systems, label = SUCCESS_SYSTEMS, "success function"
@@ -162,8 +162,8 @@ class AlgebraReader(TopLevel):
         return arguments
 
     def read_name(self) -> str:
-        """Return the scenario's name. The suffix "-variant" is removed if a changed key makes it
-        another scenario than the variant."""
+        """Return the scenario's name. The suffix "-variant" is removed if `changes` replaces other
+        keys than the step limit or the description."""
         name: str = self.key("name", fields.read_name, self.document.default_name)
         before, variant = fields.mapping(self.document.root), self.document.variant
         replaced = any(
@@ -175,8 +175,8 @@ class AlgebraReader(TopLevel):
         return name if is_own else name.removesuffix(f"-{variant}")
 
     def check_problem_source(self, environment: type[MathyEnv] | None) -> None:
-        """Add an error if the scenario names two sources of problems, or if the class `environment`
-        lacks a method that it needs."""
+        """Add an error if the scenario has two sources of problems, or if the class `environment`
+        does not override a method that the scenario needs."""
         sources = [key for key in ("problem", "problem_function") if key in self.entries]
         if len(sources) == 2:
             self.problems.add(
@@ -196,8 +196,8 @@ class AlgebraReader(TopLevel):
             )
 
     def try_problem(self, begin: Callable[[], object]) -> None:
-        """Call `begin`, which begins an episode with the only problem of the scenario, and report
-        its error as one of the file.
+        """Call `begin`, which starts an episode with the scenario's fixed problem, and report an
+        error as an error of the scenario file.
 
         Raises:
             ScenarioError: no episode can begin with the problem.
@@ -209,8 +209,8 @@ class AlgebraReader(TopLevel):
         self.problems.raise_if_any()
 
     def read_success(self, node: YamlNode) -> Call:
-        """Return the call of the success function that a YAML node names, by built-in name or as a
-        reference "file.py:name"."""
+        """Return the call of the success function that a YAML node names: a built-in name, or a
+        reference such as "file.py:name"."""
         names = copy.copy(self.names)
         names.successes = True
         return CallReader(names).read_call(node, Phase.TERMINATING)
@@ -228,8 +228,8 @@ class AlgebraReader(TopLevel):
         return calls
 
     def read_problem_function(self, node: YamlNode) -> ProblemFunction:
-        """Return the user-defined function of (params, rng) that samples problems, which a YAML
-        node refers to."""
+        """Return the user-defined function (params, rng) that samples problems, given the YAML node
+        that names it."""
         function = self.names.resolve_function(node)
         signature = inspect.signature(function)
         try:
@@ -243,8 +243,8 @@ class AlgebraReader(TopLevel):
         return function
 
     def read_environment(self, node: YamlNode) -> type[MathyEnv]:
-        """Return the environment class that a YAML node names, by built-in name or as a reference
-        "file.py:Class"."""
+        """Return the environment class that a YAML node names: a built-in name, or a reference such
+        as "file.py:Class"."""
         if ":" not in fields.text(node):
             return _choose_by_name(node, ENVIRONMENTS, "environment")
         thing = self.names.resolve_object(node)
@@ -259,8 +259,8 @@ class AlgebraReader(TopLevel):
         return self.problems.read_each(fields.items(node), self.read_rule)
 
     def read_rule(self, node: YamlNode) -> BaseRule:
-        """Return the rewrite rule of a YAML node: a name, or `{name: …}` with the arguments of the
-        rule's class."""
+        """Return the rewrite rule of a YAML node, which is a name, or `{name: …}` with arguments of
+        the rule's class."""
         entries = fields.mapping(node) if isinstance(node.value, dict) else {"name": node}
         if "name" not in entries:
             raise FieldError(node, "a rule needs its name: {name: …}")
@@ -280,8 +280,8 @@ class AlgebraReader(TopLevel):
         return instance
 
     def read_rewards(self, node: YamlNode) -> EnvRewards:
-        """Return the rewards that a YAML node defines by name, with the default for each that is
-        left out."""
+        """Return the rewards in a YAML node, a mapping by name; rewards that are missing get their
+        default."""
         names = [f.name for f in dataclasses.fields(EnvRewards)]
         entries = fields.read_fields(self.problems, node, names)
         rewards = {}
@@ -292,8 +292,8 @@ class AlgebraReader(TopLevel):
 
 
 def _choose_by_name(node: YamlNode, options: Mapping[str, _T], label: str) -> _T:
-    """Return the value whose name a node holds; raise FieldError with a suggestion if there is
-    none."""
+    """Return the entry of `options` that a YAML node names; raise FieldError with a suggestion if
+    there is none. `label` describes the options in the message."""
     return list(options.values())[fields.read_choice(node, options, label)]
 
 
@@ -303,7 +303,7 @@ def _read_difficulty(node: YamlNode) -> MathyEnvDifficulty:
 
 
 def _read_expression(node: YamlNode) -> str:
-    """Return the text of the expression in a YAML node; raise FieldError if it is no expression."""
+    """Return the expression in a YAML node as text; raise FieldError if it cannot be parsed."""
     with node.report(ExpressionError):
         parse(fields.text(node))
     return fields.text(node)
@@ -451,8 +451,8 @@ class AlgebraScenario(ImmutableScenario):
 
     @classmethod
     def read(cls, document: Document, changes: Mapping[str, Any]) -> AlgebraScenario:
-        """Return the scenario that a scenario file describes, with `changes` in place of the values
-        of some keys.
+        """Return the scenario in `document`, with the values in `changes` in place of those of the
+        file.
 
         Args:
             document: content of a file or a mapping.
@@ -468,7 +468,7 @@ class AlgebraScenario(ImmutableScenario):
         return scenario
 
     def with_(self, **changes: Any) -> AlgebraScenario:
-        """Return a copy of the scenario in which some keys have other values:
+        """Return a copy of the scenario with other values of some keys:
         `scenario.with_(difficulty="hard")`.
 
         The result keeps the name of a variant only if nothing but `max_steps` differs.
@@ -486,14 +486,14 @@ class AlgebraScenario(ImmutableScenario):
         return self.success is not None
 
     def make_world(self) -> ExpressionWorld:
-        """Return a new object world of the scenario, with a new environment."""
+        """Return a new world with entities and components (an object world) that plays the scenario
+        in a new environment."""
         from gv_engine.domains.algebra.world import ExpressionWorld  # imports esper
 
         return ExpressionWorld(self.make_env(), self.max_steps, self.success)
 
     def make_env(self) -> MathyEnv:
-        """Return a new environment of the scenario, with a random generator that is seeded by the
-        system."""
+        """Return a new environment of the scenario, with a randomly seeded generator."""
         options = dict(self.options)
         if self.rules is not None:
             options["rules"] = self.rules
@@ -509,7 +509,8 @@ class AlgebraScenario(ImmutableScenario):
     def first_state(
         self, env: MathyEnv, problem: str | None = None, max_moves: int | None = None
     ) -> MathyEnvState:
-        """Return the first state of a new episode in the environment `env`.
+        """Sample a problem (or use the given or fixed one) and return the first state of a new
+        episode in `env`.
 
         Args:
             env: environment from `make_env`; samples the problem.
@@ -542,19 +543,19 @@ class AlgebraScenario(ImmutableScenario):
 
     @cached_property
     def identity(self) -> ScenarioIdentity:
-        """Return what replays store to recognise the scenario: equal for equal content, wherever
-        its files are."""
+        """Return the identity by which replays recognise the scenario; it depends on the content of
+        its files, not on their location."""
         return ScenarioIdentity.from_document(
             self.domain, self.name, self.document, self.changes, self.code
         )
 
     def watched_files(self) -> tuple[Path, ...]:
         """Return the files that the scenario was read from, and all Python files that it may
-        import."""
+        import, to watch them for changes."""
         return list_watched_files(self.document, self.code)
 
     def reload(self) -> AlgebraScenario:
-        """Return the scenario, read again from its files, which may have changed.
+        """Return a new scenario, read from the current content of the files.
 
         Raises:
             ScenarioError: the files have errors; the error lists all of them.
@@ -566,8 +567,8 @@ class AlgebraScenario(ImmutableScenario):
 
 
 def _to_problem(value: Any, env: MathyEnv, fn: ProblemFunction | None = None) -> MathyEnvProblem:
-    """Return a problem for `env` from `value`: a text, or the result of the problem function
-    `fn`."""
+    """Convert `value` to a problem for `env`; it is a text, or the result of the user-defined
+    function `fn`."""
     text, complexity, *kind = (value, None) if isinstance(value, str) else _parts(value, fn)
     if complexity is None:
         complexity = max(1, len(parse(text).term_keys))
@@ -575,7 +576,8 @@ def _to_problem(value: Any, env: MathyEnv, fn: ProblemFunction | None = None) ->
 
 
 def _sample(fn: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> MathyEnvProblem:
-    """Call the user-defined function `fn`, which samples a problem; return the problem."""
+    """Sample a problem by the user-defined function `fn`; raise ProblemError if the function
+    fails."""
     try:
         value = fn(params, env.rng)
     except Exception as error:  # a user-defined function may raise anything
@@ -585,8 +587,8 @@ def _sample(fn: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> 
 
 
 def _parts(value: Any, fn: ProblemFunction | None) -> tuple[Any, ...]:
-    """Return the result `value` of the problem function `fn` as a tuple (text, complexity, ...);
-    raise ProblemError if it has another form."""
+    """Return `value`, the result of the user-defined function `fn`, as a tuple (text, complexity,
+    ...); raise ProblemError if it has another form."""
     parts = tuple(value) if isinstance(value, tuple | list) else ()
     if [type(part) for part in parts[:2]] != [str, int]:
         raise ProblemError(

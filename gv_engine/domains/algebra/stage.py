@@ -49,8 +49,8 @@ def measure_text(text: str, line: int) -> int:
 
 
 def fit_tree(nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int) -> TreeLayout:
-    """Return the positions of a tree's nodes, drawn as large as fits into `room`, or as small as
-    possible if nothing fits.
+    """Return the layout of a tree with the largest text with which it fits into `room`; with the
+    smallest text if it never fits.
 
     Args:
         nodes: nodes of the tree, in order.
@@ -69,7 +69,7 @@ def fit_tree(nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int) ->
 
 
 def lay_out_tree(nodes: Sequence[TreeNode], line: int) -> TreeLayout:
-    """Return the narrowest arrangement of a tree's nodes for text that is `line` pixels high.
+    """Return the narrowest layout of a tree's nodes with text that is `line` pixels high.
 
     Between two nodes of one row there is always a node of another row, so a node may be wider than
     a column.
@@ -95,8 +95,8 @@ def lay_out_tree(nodes: Sequence[TreeNode], line: int) -> TreeLayout:
 
 
 def _stretch(layout: TreeLayout, room: tuple[int, int]) -> TreeLayout:
-    """Return a tree layout with larger distances between nodes, up to twice its width and height,
-    to fill `room`."""
+    """Return a copy of a tree layout with larger distances between nodes, to fill `room`, but at
+    most twice as wide and high."""
     (width, height), line = layout.size, layout.line
     high = layout.rects[0].h
     stretch_x = max(1.0, (min(room[0], width * 2) - line * 2) / width)
@@ -111,8 +111,8 @@ def _stretch(layout: TreeLayout, room: tuple[int, int]) -> TreeLayout:
 
 
 def _make_layout(line: int, boxes: Iterable[tuple[int, int, int, int]]) -> TreeLayout:
-    """Return the tree layout of nodes given as (x of the center, top, width, height), moved so that
-    it begins at x = 0."""
+    """Return the tree layout for nodes with the given (x of the center, top, width, height), moved
+    so that the leftmost begins at x = 0."""
     rects = []
     for center, top, width, height in boxes:
         rects.append(pygame.Rect(0, top, width, height))
@@ -143,6 +143,8 @@ class WrappedText:
     """
 
     def __init__(self, text: str, room: pygame.Rect, max_line: int, chosen: int) -> None:
+        """Wrap `text` into `room`, in lines of at most `max_line` pixels; the character with index
+        `chosen` is visible even if not all lines fit."""
         self._text = text
         self._line = max(MIN_TEXT_LINE, max_line)
         inner = self._inner(room)
@@ -159,13 +161,14 @@ class WrappedText:
         self.rect = pygame.Rect(room.x, room.y, room.w, min(room.h, high))
 
     def _inner(self, room: pygame.Rect) -> pygame.Rect:
-        """Return the room without the margin; the whole room if it is too small for one."""
+        """Return `room` without a margin for the text; the whole `room` if it is too small for a
+        margin."""
         edge = ceil(self._line * TEXT_MARGIN)
         return room.inflate(-2 * edge, -2 * edge) if min(room.size) > 4 * edge else room.copy()
 
     def _wrap(self, width: int) -> list[tuple[int, int]]:
-        """Return (first character, end) of each line of the text when it is wrapped at spaces to
-        `width` pixels."""
+        """Wrap the text at spaces to `width` pixels; return (start, end) character indices of each
+        line."""
         letters, text = formula_font(self._line), self._text
         rows, start = [], 0
         while start < len(text):
@@ -178,8 +181,8 @@ class WrappedText:
         return rows or [(0, 0)]
 
     def rects_of(self, span: tuple[int, int]) -> Iterator[pygame.Rect]:
-        """Yield the rectangles on the screen of the characters from `span[0]` to before `span[1]`,
-        line by line."""
+        """Yield the rectangles on the screen of the characters in `span` (start, end), one for each
+        line of text."""
         letters = formula_font(self._line)
         for number, (start, end) in enumerate(self._rows):
             first, last = max(start, span[0]), min(end, span[1])
@@ -201,8 +204,8 @@ class WrappedText:
     def draw(
         self, surface: pygame.Surface, theme: Theme, frame: ExpressionFrame, node: int
     ) -> None:
-        """Draw the expression's text on `surface`, with the node of index `node` highlighted and
-        changed nodes underlined."""
+        """Draw the expression's text on `surface`; the node with index `node` is highlighted, and
+        nodes changed by the last move are underlined."""
         chosen = frame.nodes[node]
         thick = max(1, self._line // 8)
         for place in self.rects_of(chosen.whole):
@@ -218,14 +221,14 @@ class WrappedText:
         self._draw_span(surface, self._visible_span(chosen.span), theme.on_accent)
 
     def _visible_span(self, span: tuple[int, int]) -> tuple[int, int]:
-        """Return `span`, extended by the exponent if its only character is a caret, which is not
-        drawn."""
+        """Return `span` (start, end); if it covers only a caret, which is not drawn, also cover the
+        exponent's first character."""
         if span[0] < span[1] and not any(place.w for place in self.rects_of(span)):
             return span[0], span[1] + 1
         return span
 
     def _draw_span(self, surface: pygame.Surface, span: tuple[int, int], color: str) -> None:
-        """Draw the characters from `span[0]` to before `span[1]` in a colour."""
+        """Draw the characters in `span` (start, end) in a colour."""
         letters = formula_font(self._line)
         for place in self.rects_of(span):
             number = (place.y - self._topleft[1]) // self._line
@@ -279,8 +282,8 @@ class TreeStage(Stage):
         self._changed_nodes: frozenset[int] = frozenset()
 
     def begin(self, previous: ExpressionFrame | None, frame: ExpressionFrame) -> bool:
-        """Show a new frame: prepare the animation from the `previous` one, and remove hint, note
-        and marks. Return True if there is an animation."""
+        """Set the frame to draw; prepare an animation from the frame `previous`, and remove hint,
+        note and highlights. Return True if there is an animation."""
         moves = previous is not None and previous.nodes != frame.nodes and bool(self._centers)
         self._starts = dict(self._centers) if moves else {}
         staying = {node.identity for node in frame.nodes}
@@ -296,8 +299,7 @@ class TreeStage(Stage):
         return moves
 
     def mark_differences(self, other: ExpressionFrame | None) -> None:
-        """Highlight the nodes that do not occur in the expression of the frame `other`; None
-        removes the marks."""
+        """Highlight the nodes that do not occur in the expression of the frame `other`."""
         if other:
             theirs = {(node.text, other.text[slice(*node.whole)]) for node in other.nodes}
             ours = ((node, self._frame.text[slice(*node.whole)]) for node in self._frame.nodes)
@@ -311,8 +313,8 @@ class TreeStage(Stage):
         return self._hint_search is not None
 
     def _select_hint(self) -> None:
-        """If the search for a hint has ended, show its answer and select the node and rule that it
-        names."""
+        """If the search for a hint has ended, show its result as a note, and select the node and
+        rule of the hint."""
         search = self._hint_search
         if search and not search.is_alive():
             self._hint_search = None
@@ -327,7 +329,7 @@ class TreeStage(Stage):
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        """Draw text, tree and rule buttons of the current expression into `rect`. `progress` of the
+        """Draw the current expression's text, tree and rule buttons into `rect`; `progress` of the
         animation is from 0 to 1."""
         line = self.line
         self._select_hint()
@@ -353,7 +355,7 @@ class TreeStage(Stage):
             self._draw_note(surface, note)
 
     def _draw_note(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the current note to the player, if there is one, on a rounded background."""
+        """Draw the current message to the player, if there is one, on a rounded background."""
         text = self._note or self._status_note()
         if text and rect.h:
             card = rect.inflate(min(0, measure_text(text, self.line) + self.line - rect.w), 0)
@@ -362,7 +364,7 @@ class TreeStage(Stage):
             draw_text_line(surface, card, text, self.line, ink, "center", letters=formula_font)
 
     def _status_note(self) -> str:
-        """Return a note to the player on the search for a hint, the node under the mouse, or the
+        """Return a message to the player on the search for a hint, the node under the mouse, or the
         last move."""
         if self._hint_search:
             return "Looking for a way to the goal ..."
@@ -413,8 +415,8 @@ class TreeStage(Stage):
         rest.y = text.rect.bottom + self.line // 2
 
     def _draw_tree(self, surface: pygame.Surface, room: pygame.Rect, progress: float) -> None:
-        """Draw the tree into `room`, with the animation at `progress` from 0 to 1, and a small map
-        if only a part is visible."""
+        """Draw the tree into `room`; if only a part of the tree is visible, also a minimap.
+        `progress` of the animation is from 0 to 1."""
         if min(room.size) < 8:
             return
         layout = self._lay_out(room.size)
@@ -427,8 +429,8 @@ class TreeStage(Stage):
             self._draw_map(surface, layout, room)
 
     def _node_centers(self, layout: TreeLayout, corner: Pixel) -> dict[int, Pixel]:
-        """Return the center in pixels of each node, by the node's identity, for a layout whose top
-        left is at `corner`."""
+        """Return the center in pixels of each node, by `TreeNode.identity`, for a layout with its
+        top left corner at `corner`."""
         return {
             node.identity: (rect.centerx + corner[0], rect.centery + corner[1])
             for node, rect in zip(self._frame.nodes, layout.rects, strict=True)
@@ -441,8 +443,8 @@ class TreeStage(Stage):
         centers: Mapping[int, Pixel],
         progress: float,
     ) -> None:
-        """Draw edges and nodes at their `centers`. During an animation, removed nodes are drawn
-        too, smaller and smaller."""
+        """Draw edges and nodes at `centers`, which are by node identity. During an animation,
+        removed nodes are drawn as shrinking dots."""
         self._draw_edges(surface, layout, centers)
         for node in self._removed if progress < 1 else ():
             side = round(layout.line * (1 - progress))
@@ -456,12 +458,12 @@ class TreeStage(Stage):
             self._draw_node(surface, node, place, layout.line)
 
     def _in_room(self, position: Pixel) -> Pixel:
-        """Return the position on the surface of a position in the room."""
+        """Convert a position relative to the tree's rectangle to a position on the surface."""
         return position[0] + self._room.x, position[1] + self._room.y
 
     def _lay_out(self, room: tuple[int, int]) -> TreeLayout:
-        """Return the tree layout at the player's zoom, or else as large as fits into `room` but
-        readable."""
+        """Return the tree layout for the player's zoom; without zoom, as large as fits into `room`,
+        but at least readable."""
         whole = fit_tree(self._frame.nodes, room, self.line * 3 // 2)
         if self._zoomed_line is None:
             line = self._readable if whole.line * FIT_TOLERANCE < self._readable else whole.line
@@ -475,8 +477,8 @@ class TreeStage(Stage):
         return max(9, self.line // 2)
 
     def _tree_corner(self, layout: TreeLayout, room: pygame.Rect) -> Pixel:
-        """Return the top left corner at which the layout must be drawn, so that the selected node
-        is visible in `room`."""
+        """Return the position of the layout's top left corner in `room`, such that the selected
+        node is visible."""
         place = layout.rects[self._cursor.node]
         x, y = (
             (space - size) // 2 if size <= space else max(space - size, min(0, space // 2 - middle))
@@ -485,8 +487,8 @@ class TreeStage(Stage):
         return x, y
 
     def _animate(self, ends: Mapping[int, Pixel], progress: float) -> Iterator[tuple[int, Pixel]]:
-        """Yield (identity, center) of each node during the animation towards the centers `ends`.
-        New nodes move out of their parent."""
+        """Yield (identity, center) of each node at `progress` of the animation towards the centers
+        `ends`. New nodes start at their nearest ancestor that existed before."""
         nodes = self._frame.nodes
         for node in nodes:
             end = start = ends[node.identity]
@@ -516,8 +518,8 @@ class TreeStage(Stage):
     def _draw_node(
         self, surface: pygame.Surface, node: TreeNode, place: pygame.Rect, line: int
     ) -> None:
-        """Draw a node as a box with its text: round for variables, square for numbers, in between
-        for operators."""
+        """Draw a node into `place` as a box with its text: round for variables, square for numbers,
+        in between for operators."""
         if not place.colliderect(surface.get_clip()):
             return
         theme = self._theme
@@ -546,7 +548,8 @@ class TreeStage(Stage):
             surface.blit(picture, shown, picture.get_bounding_rect())
 
     def _draw_map(self, surface: pygame.Surface, layout: TreeLayout, room: pygame.Rect) -> None:
-        """Draw the whole tree small, in that corner of `room` where it covers the fewest nodes."""
+        """Draw a minimap of the whole tree in the corner of `room` where it covers the fewest
+        nodes."""
         theme = self._theme
         side = min(room.size) // MAP_SHARE
         scale = min(side * 2 / layout.size[0], side / layout.size[1])
@@ -577,7 +580,7 @@ class TreeStage(Stage):
         return ""
 
     def draw_history(self, surface: pygame.Surface, rect: pygame.Rect) -> bool:
-        """Draw the moves of the episode as a list, the last ones if there is no room for all, and
+        """Draw the moves of the episode as a list into `rect`, the last moves if not all fit;
         return True."""
         theme, line = self._theme, self.line
         codes = dict(zip(self._frame.rules, self._frame.codes, strict=True))
@@ -610,7 +613,7 @@ class TreeStage(Stage):
     # ---- input ---------------------------------------------------------------------------
 
     def command(self, name: str) -> str:
-        """Run a command of the key groups `algebra` or `view` by name; return the action to take,
+        """Run the key command `name` of the groups `algebra` or `view`; return the action to take,
         or an empty text."""
         self._note = ""
         if name == "hint":
@@ -634,8 +637,8 @@ class TreeStage(Stage):
         return action
 
     def click(self, position: Pixel, button: int) -> str:
-        """Select the node at a clicked position, or return the action of the clicked rule button,
-        else an empty text."""
+        """Handle a mouse click: select the clicked node, or return the action of the clicked rule
+        button, else an empty text."""
         if button != 1:
             return ""
         self._note = ""
@@ -648,14 +651,14 @@ class TreeStage(Stage):
         return ""
 
     def hover(self, position: Pixel | None) -> bool:
-        """Set the mouse position (None outside the window); return True if another node than before
-        is under the mouse."""
+        """Store the mouse position (None outside the window); return True if the node under the
+        mouse is another one than before."""
         before = self._mouse and self._node_at(self._mouse)
         self._mouse = position
         return (position and self._node_at(position)) != before
 
     def wheel(self, position: Pixel, notches: int) -> bool:
-        """Zoom in or out."""
+        """Zoom by `notches` of the mouse wheel, and return True because the picture changes."""
         self._zoom(notches)
         return True
 

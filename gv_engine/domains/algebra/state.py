@@ -94,6 +94,8 @@ class TimeStep:
     __slots__ = ("_observation", "discount", "reward", "step_type")
 
     def __init__(self, step_type: int, reward: float, discount: float, observation: Any) -> None:
+        """Create a timestep; `observation` may be a `functools.partial` that computes it on first
+        access."""
         self.step_type = StepType(step_type)
         self.reward = reward
         self.discount = discount
@@ -239,14 +241,14 @@ class MathyEnvState:
 
     @property
     def visits(self) -> int:
-        """Return how often the episode has reached the current expression, compared by its printed
-        text."""
+        """Return how often the history of the episode contains the current expression, compared by
+        its printed text."""
         if self._visits is None:
             self._visits = [step.raw for step in self.agent.history].count(self.root.text)
         return self._visits
 
     def after_move(self, action: tuple[int, int], text: str, root: Node) -> MathyEnvState:
-        """Return the state that a move leads to; this state is unchanged.
+        """Return the state after a move; this state does not change.
 
         Args:
             action: (rule, node) of the move.
@@ -268,8 +270,8 @@ class MathyEnvState:
     def _replaced(
         self, agent: MathyAgentState, root: Node | None, mask: Any = None, over: bool | None = None
     ) -> MathyEnvState:
-        """Return a new state with this progress `agent`, tree `root` and cached values, and the
-        same `max_moves`."""
+        """Return a new state with the episode's progress `agent`, the tree `root` and the cached
+        `mask` and `over` (end of episode)."""
         state = MathyEnvState.__new__(MathyEnvState)
         state.agent, state.max_moves = agent, self.max_moves
         state._root, state._mask, state._over, state._visits = root, mask, over, None
@@ -323,8 +325,8 @@ class MathyObservation(NamedTuple):
 
 
 def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyObservation:
-    """Return the observation of a state as arrays with room for `length` nodes; further nodes are
-    left out.
+    """Return the observation of a state as arrays for `length` nodes; smaller expressions are
+    padded, and further nodes of larger ones left out.
 
     Args:
         mask: (nodes, rules) int8 valid actions.
@@ -340,8 +342,8 @@ def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyO
 
 
 def _encode_tree(node: Node) -> tuple[bytes, bytes]:
-    """Return the type id (uint8) and the value (float32) of every node as bytes, in the order in
-    which nodes are written. Both are cached."""
+    """Return the type ids (uint8) and the values (float32) of all nodes as bytes, in order. The
+    result is cached in the node."""
     if node.encoding is None:
         types, numbers = _BYTES[type_id(node)], _NO_NUMBER
         if node.kind is CONSTANT:
@@ -358,16 +360,16 @@ def _encode_tree(node: Node) -> tuple[bytes, bytes]:
 
 
 def type_id(node: Node) -> int:
-    """Return the number of a node's type in observations, as in mathy_core. Each letter of a
-    variable has its own number."""
+    """Return the id of a node's type in observations, the same as in mathy_core; each letter of a
+    variable has an id of its own."""
     if node.kind is VARIABLE:
         return _LETTER_A + ord(str(node.value)[0].lower()) - ord("a")
     return _TYPES.get(node.kind, int(lib.MathTypeKeys["term"]))
 
 
 def tree_edges(root: Node) -> NDArray[np.int64]:
-    """Return the edges of a tree as (2, size - 1) int64: index of the parent and of the child,
-    ordered by child."""
+    """Return the edges of a tree as (2, size - 1) int64: row 0 is the index of the parent, row 1 of
+    the child, sorted by child."""
     pairs: list[tuple[int, int]] = []
 
     def walk(node: Node, first: int) -> int:
@@ -392,6 +394,6 @@ def problem_hash(namespace: str) -> NDArray[np.int64]:
 
 @functools.cache
 def _hash_namespace(namespace: str) -> NDArray[np.int64]:
-    """Return the cached (2,) hash of a namespace."""
+    """Return a (2,) hash of a namespace; it is cached, so callers must copy it."""
     texts = namespace, namespace[::-1]
     return np.array([crc32(text.encode()) % TYPE_BUCKETS for text in texts], np.int64)

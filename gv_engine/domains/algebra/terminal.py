@@ -29,8 +29,8 @@ class TreeTerminalView(TerminalPicture):
         self._answer = ""
 
     def draw(self, frame: ExpressionFrame, view: str, width: int, height: int) -> list[Text]:
-        """Return the lines of text that show expression and tree, cut to `height` lines of `width`
-        characters."""
+        """Return lines of text that show expression and tree, or one of them, according to `view`,
+        cut to `height` lines of `width` characters."""
         self._update_cursor(frame)
         lines = [] if view == "tree" else self._expression_lines(width)
         if view == "both":
@@ -43,8 +43,7 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def _update_cursor(self, frame: ExpressionFrame) -> None:
-        """Move the selection to the nodes of a new frame, and drop the hint if it was for another
-        state."""
+        """Let the cursor follow to a new frame; if its state is another one, drop the hint."""
         if frame.text != self._cursor.frame.text or frame.steps != self._cursor.frame.steps:
             self._answer = ""
         self._cursor.follow(frame)
@@ -66,8 +65,8 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def _tree_lines(self, width: int, height: int) -> list[Text]:
-        """Return the tree as lines of text, cut to the part around the selected node if it does not
-        fit."""
+        """Return the tree as lines of text; if it does not fit, the part around the selected
+        node."""
         nodes, chosen = self._cursor.frame.nodes, self._cursor.chosen
         labels = [self._node_text(node) for node in nodes]
         starts = [*accumulate((max(2, len(text)) for text in labels), initial=0)]
@@ -84,13 +83,15 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def _node_text(self, node: TreeNode) -> str:
-        """Return the text of a node, with marks for selected and changed nodes."""
+        """Return the text of a node: in brackets if it is selected, with * if the last move changed
+        it."""
         if node.x == self._cursor.node:
             return f"[{node.text}]"
         return f"{node.text}*" if node.changed else node.text
 
     def _node_style(self, node: TreeNode) -> str:
-        """Return the text style of a node: for a selected, changed or other node."""
+        """Return the Rich style of a node, which shows whether it is selected, was changed by the
+        last move, or has applicable rules."""
         theme = self._theme
         if node.x == self._cursor.node:
             return f"bold {theme.on_accent} on {theme.accent}"
@@ -103,8 +104,8 @@ class TreeTerminalView(TerminalPicture):
         return [f"{frame.moves_remaining} of {frame.max_moves} moves left"]
 
     def legend(self, frame: ExpressionFrame) -> list[Text]:
-        """Return lines with the hint, the numbered rules that apply to the selected node, and the
-        expressions so far."""
+        """Return lines of text with the hint, the rules that apply to the selected node with their
+        numbers, and the previous expressions."""
         self._update_cursor(frame)
         theme, cursor = self._theme, self._cursor
         parts = filter(None, self._answer.split("; "))
@@ -118,8 +119,8 @@ class TreeTerminalView(TerminalPicture):
         return [*lines, Text(), *history]
 
     def command(self, name: str) -> str:
-        """Run a command by name; return the action of a rule, or an empty text if only the
-        selection moves."""
+        """Run the key command `name`; return the action of a rule, or an empty text if only the
+        cursor moves."""
         self._update_cursor(self._game.frame())  # several keys may come between two frames
         self._answer = ""
         if name == "hint":
@@ -127,12 +128,12 @@ class TreeTerminalView(TerminalPicture):
         return self._cursor.command(name)
 
     def has_command(self, name: str) -> bool:
-        """Return True unless the command is about a rule number that does not exist."""
+        """Return False if the command applies a rule whose number does not exist, else True."""
         number = name.removeprefix(RULE_PREFIX)
         return number == name or int(number) <= len(self._cursor.frame.rules)
 
     def _find_hint(self) -> None:
-        """Search for a hint, store its text, and select its node and rule."""
+        """Search for a hint, store its text, and select the node and rule of the hint."""
         if self._cursor.frame.outcome:
             return
         advice = HintSearch(self._game)

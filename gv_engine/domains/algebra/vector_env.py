@@ -57,8 +57,8 @@ InfoTexts = tuple[str, str, str]
 
 
 def row_dtype(observations: spaces.Dict, terms: int) -> np.dtype[np.void]:
-    """Return the dtype of the record that holds one environment's observation, step results and
-    info, with `terms` rewards by rule."""
+    """Return the dtype of the record that stores one environment's observation, step results and
+    info; `terms` is the number of reward rules."""
     columns = [(name, space.dtype, space.shape) for name, space in observations.items()]
     results = [*(_STEP | _INFO).items(), ("reward_terms", np.float64, (terms,))]
     return np.dtype([*columns, *results], align=True)
@@ -89,6 +89,8 @@ class EnvWorker:
     """
 
     def __init__(self, rows: Rows, mode: int, *options: Any) -> None:
+        """Create an environment for each record in `rows`; `mode` is the autoreset mode, and
+        `options` are the arguments of `ExpressionEnv`."""
         self._envs = [ExpressionEnv(*options) for _ in rows]
         self._mode = mode
         self._columns = {name: rows[name] for name in rows.dtype.names or ()}
@@ -105,8 +107,8 @@ class EnvWorker:
         return self._reply
 
     def step(self, actions: NDArray[np.int64], seeds: Sequence[int | None]) -> WorkerReply:
-        """Step, reset or skip each of this worker's environments, and write the results into its
-        record.
+        """Step, reset or skip each of this worker's environments, and write the results into the
+        environments' records.
 
         Args:
             actions: (n,) action, or RESTART to reset, or KEEP to skip.
@@ -135,8 +137,8 @@ class EnvWorker:
         return WorkerReply(self._texts, final_steps)
 
     def _write_state(self, i: int, success: bool) -> None:
-        """Write observation and info of environment `i` into its record. `success` is the result of
-        the last step, before a reset."""
+        """Write observation and info of environment `i` into its record; `success` is that of the
+        last step, also if the environment has been reset since."""
         columns, env = self._columns, self._envs[i]
         for name, array in env.observation().items():
             columns[name][i] = array
@@ -179,13 +181,13 @@ class SubprocWorker:
         self._stop = weakref.finalize(self, _stop_process, self._pipe, process)
 
     def call(self, method: str, *arguments: Any) -> None:
-        """Send a method call to the process."""
+        """Send a call of a method of `EnvWorker` to the process; `result` waits for it."""
         with contextlib.suppress(BrokenPipeError):  # `result` reports that the process has ended
             self._pipe.send((method, arguments))
 
     def result(self) -> Any:
-        """Wait for the method of the last `call` to end in the worker process, and return its
-        result.
+        """Wait until the worker process has finished the last `call`, and return the result of the
+        called method.
 
         Raises:
             Exception: the error that the method raised in the process.
@@ -206,8 +208,8 @@ class SubprocWorker:
 def _run_worker(
     pipe: Connection, memory: Any, dtype: np.dtype[np.void], part: slice, *arguments: Any
 ) -> None:
-    """Run in a worker process: call methods of an `EnvWorker` as requested through `pipe`, until
-    the pipe is closed."""
+    """Main function of a worker process: create an `EnvWorker` for the records `part` in the shared
+    `memory`, and call its methods as requested through `pipe`."""
     worker = EnvWorker(np.frombuffer(memory, dtype)[part], *arguments)
     while True:
         try:
@@ -222,8 +224,8 @@ def _run_worker(
 
 
 def _stop_process(pipe: Connection, process: Any) -> None:
-    """Close the pipe to a worker process and wait for the process to end; terminate it after a
-    timeout."""
+    """Close the pipe to a worker process and wait for the process to end; terminate it if it does
+    not end in time."""
     pipe.close()
     process.join(_EXIT_TIMEOUT)
     if process.is_alive():
@@ -368,16 +370,16 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
 
     @cached_property
     def _output_specs(self) -> arg_checks.ArraySpecs:
-        """Return the shape and dtype of each array that the argument `out` of `step` may contain,
-        by name."""
+        """Return shape and dtype, by name, of the arrays that the argument `out` of `step` may
+        contain."""
         space: Any = self.single_observation_space
         return self._step_output_specs(
             {name: ((self.num_envs, *box.shape), box.dtype) for name, box in space.items()}
         )
 
     def _info(self, texts: list[InfoTexts]) -> dict[str, Any]:
-        """Return the info of all environments as arrays, with the keys of `ExpressionEnv.info`.
-        `texts` are the parts that are no numbers."""
+        """Return the infos of all environments as arrays, with the keys of `ExpressionEnv.info`.
+        `texts` are the texts of each environment in the workers' replies."""
         rows = self._rows
         text, outcome, decided_by = np.array(texts, object).T.copy()
         info = {
@@ -396,8 +398,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return info
 
     def _step_all(self, *arguments: Any) -> WorkerReply:
-        """Call `step` of all workers at the same time, each with its part of every argument, and
-        join their replies."""
+        """Call `step` of all workers in parallel, each with its slice of every argument, and join
+        their replies."""
         for worker, first, last in zip(self._workers, self._cuts, self._cuts[1:], strict=False):
             worker.call("step", *(part[first:last] for part in arguments))
         replies: list[WorkerReply] = []
@@ -417,8 +419,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return WorkerReply(texts, final_steps)
 
     def _add_final(self, info: dict[str, Any], final_steps: list[FinalStep]) -> None:
-        """Add to `info` the last observations and infos of the episodes that have been reset in the
-        same step."""
+        """Add to `info` the final observations and infos of the episodes that ended with a reset in
+        the same step."""
         if not final_steps:
             return
         ended = np.zeros(self.num_envs, np.bool_)
@@ -432,7 +434,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         info |= {"final_info": infos, "_final_info": ended}
 
     def _call_one(self, i: int, method: str, *arguments: Any) -> Any:
-        """Call `method` for environment `i` in the worker that owns it, and return the result."""
+        """Call `method` of the worker that runs environment `i`, with the environment's index in
+        the worker as first argument; return the result."""
         if not 0 <= i < self.num_envs:
             raise IndexError(f"game {i}: there are {self.num_envs}")
         number = int(np.searchsorted(self._cuts, i, side="right")) - 1
@@ -444,7 +447,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         return self._call_one(i, "snapshot")  # type: ignore[no-any-return]  # the worker's snapshot
 
     def restore(self, i: int, snapshot: WorldSnapshot) -> None:
-        """Set environment `i` to the state in a snapshot that `snapshot` returned.
+        """Restore environment `i` from a snapshot that `snapshot` returned.
 
         Raises:
             TypeError: the argument is no snapshot.

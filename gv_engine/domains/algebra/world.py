@@ -39,7 +39,7 @@ class AlgebraProcessor(esper.Processor):
 
     def process(self, world: ExpressionWorld, phases: tuple[Phase, ...], *leading: Any) -> None:
         """Run this processor's system on `world` if its phase is among `phases` and no system has
-        decided the move yet."""
+        decided the reward of the move yet."""
         # once a system has decided, only rendering systems still run
         if (world.verdict is None or self.phase is RENDERING) and self.phase in phases:
             world.last_call = self.call.call
@@ -96,6 +96,8 @@ class ExpressionWorld(Move):
     def __init__(
         self, env: MathyEnv, max_steps: int | None = None, success: Call | None = None
     ) -> None:
+        """Create a world that plays episodes of `env`; `success` is the condition for a successful
+        end."""
         super().__init__(env, MathyEnvState("0", 0), START)
         self._max_steps = max_steps
         self._success = None if success is None else BoundCall(success)
@@ -110,20 +112,20 @@ class ExpressionWorld(Move):
                     esper.add_processor(_processor_class(call.call.name)(phase, call))
 
     def _reset_counters(self) -> None:
-        """Set steps, rewards and end flags to their values at the start of an episode."""
+        """Reset step count, rewards and end flags for a new episode."""
         self.steps = 0
         self.total = self.reward = 0.0
         self.discount = 1.0
         self.terminated = self.truncated = self.success = False
 
     def reset(self, state: MathyEnvState) -> None:
-        """Start an episode in this state."""
+        """Start an episode in the state `state`."""
         self.begin(state, START)
         self._reset_counters()
         self._delete_entities()
 
     def step(self, action: state.MathyAction) -> None:
-        """Take a move, given as a number or as a pair (rule, node), and set `reward`, `terminated`
+        """Take a move, given as an action number or a pair (rule, node); set `reward`, `terminated`
         and the other results.
 
         Raises:
@@ -171,7 +173,8 @@ class ExpressionWorld(Move):
 
     @property
     def entities(self) -> list[int]:
-        """Return the entity of every node, in the order in which the nodes are written."""
+        """Return the entities of all nodes, in order (as written, from left to right); they are
+        created on first access."""
         if not self._entities:
             with self.context:
                 self._entities = [self._create_entity() for _ in range(self.state.root.size)]
@@ -179,8 +182,8 @@ class ExpressionWorld(Move):
         return self._entities
 
     def _changed_nodes(self) -> frozenset[int]:
-        """Return the indices of the nodes that the last move changed, by repeating the move in
-        mathy_core."""
+        """Return the indices of the nodes that the last move changed, found by repeating the move
+        in mathy_core."""
         history = self.state.agent.history
         if len(history) < 2:
             return frozenset()
@@ -189,8 +192,8 @@ class ExpressionWorld(Move):
         return _changed_indices(nodes) if len(nodes) == self.state.root.size else frozenset()
 
     def _new_nodes(self, before: Node, action: tuple[int, int]) -> list[expressions.MathExpression]:
-        """Apply the move `action` to the expression `before` in mathy_core; return the resulting
-        nodes in order, with their ids and change marks."""
+        """Apply the move `action` to the expression `before` in mathy_core; return the nodes of the
+        result in order, with their ids and change flags."""
         number, node = action
         result = self.env.rules.change(before, node, number).result
         assert result is not None, "the move was made"
@@ -202,15 +205,15 @@ class ExpressionWorld(Move):
 
     def rewrite(self) -> None:
         """Apply the rule of the move to its node: set `state` to the next state, and update the
-        entities if there are any."""
+        entities if they have been created."""
         before = self.state.root
         super().rewrite()
         if self._entities:
             self._update_entities(before)
 
     def _update_entities(self, before: Node) -> None:
-        """Make the entities those of the new expression: kept for nodes of the expression `before`
-        that remain, created for new nodes, else deleted."""
+        """Update the entities after a move from the expression `before`: nodes that remain keep
+        their entity, new nodes get a new one, others are deleted."""
         nodes = self._new_nodes(before, self.action)
         if len(nodes) != self.state.root.size:  # the text parses to another tree
             self._delete_entities()
@@ -223,7 +226,7 @@ class ExpressionWorld(Move):
         self._set_components(_changed_indices(nodes))
 
     def _set_components(self, changed: frozenset[int]) -> None:
-        """Set the components of all entities from their nodes. `changed` has the indices of the
+        """Set the components of all entities from their nodes; `changed` are the indices of the
         nodes that the last move changed."""
         entities = self._entities
 
@@ -259,7 +262,7 @@ class ExpressionWorld(Move):
     def render(
         self, show: Callable[[ExpressionFrame], None], title: str = "", message: str = ""
     ) -> None:
-        """Run the rendering systems and pass the resulting frame to `show`. The world does not
+        """Run the rendering systems and pass the resulting frame to `show`; the world does not
         change.
 
         Args:
@@ -275,8 +278,8 @@ class ExpressionWorld(Move):
     # ---- snapshots ----------------------------------------------------------------------------
 
     def snapshot(self) -> WorldSnapshot:
-        """Return the state of the world and of its random generator for `restore`; the snapshot can
-        be pickled."""
+        """Return a snapshot of the world and its random generator for `restore`, which can be
+        pickled."""
         with self.context:
             numbers = [esper.component_for_entity(e, Identity).number for e in self._entities]
             changed = [n for n, e in enumerate(self._entities) if esper.has_component(e, Changed)]
@@ -285,8 +288,7 @@ class ExpressionWorld(Move):
         return WorldSnapshot(attributes, generator, tuple(numbers), frozenset(changed))
 
     def restore(self, snapshot: WorldSnapshot) -> None:
-        """Set the world and its random generator to the state in a snapshot that `snapshot`
-        returned.
+        """Restore the world and its random generator from a snapshot.
 
         Raises:
             TypeError: the argument is no snapshot.
@@ -311,6 +313,8 @@ class WorldCanvas(system.ExpressionCanvas):
     def __init__(
         self, show: Callable[[ExpressionFrame], None], world: ExpressionWorld, title: str, note: str
     ) -> None:
+        """Create a canvas that draws `world` once and passes the finished frame to `show`; `note`
+        is a message for the player."""
         self._pass_on, self._world, self._title, self._note = show, world, title, note
         self._spans = rule_set.find_spans(world.state.agent.problem, world.state.root)
         self._mask = world.env.mask(world.state)
@@ -324,7 +328,7 @@ class WorldCanvas(system.ExpressionCanvas):
         return tuple(np.flatnonzero(self._mask[node]).tolist())
 
     def show(self, nodes: tuple[TreeNode, ...]) -> None:
-        """Build a frame from the world and these drawn nodes, and pass it to the function given to
+        """Build a frame from the world and the drawn `nodes`, and pass it to the function `show` of
         the constructor."""
         w = self._world
         rules = w.env.rules
@@ -363,8 +367,8 @@ def _changed_indices(nodes: Sequence[expressions.MathExpression]) -> frozenset[i
 
 
 def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:
-    """Return the name of the action of each rule, such as `commutative_swap`, to which a node
-    number is added."""
+    """Return the name of each rule's actions, such as `commutative_swap`; an action's full name
+    also has the number of the node."""
     names: list[str] = []
     for rule in rules:
         name = "_".join(rule.name.lower().split())
@@ -373,8 +377,8 @@ def action_names(rules: Sequence[BaseRule]) -> tuple[str, ...]:
 
 
 def _node_component(node: Node, left: int, right: int) -> Constant | Variable | Operator:
-    """Return the component that describes a node: a number, a variable, or an operator with the
-    operands' entities `left` and `right`."""
+    """Return the component for a node: a number, a variable, or an operator with the entities
+    `left` and `right` of its operands."""
     if node.kind is CONSTANT:
         return Constant(node.value)  # type: ignore[arg-type]  # a number
     return Variable(node.name) if node.kind is VARIABLE else Operator(node.name, left, right)

@@ -58,8 +58,8 @@ class Motion(NamedTuple):
 
 
 def find_motion(before: Frame, after: Frame) -> Motion | None:
-    """Return what moves, appears or vanishes between two frames, to be animated; None if nothing
-    does, or too many cells change."""
+    """Compare two frames, and return the objects that move, appear or vanish, for an animation;
+    None if there are none, or too many cells change."""
     if before.grid.shape != after.grid.shape:
         return None
     grids = _grid_without_ground(before), _grid_without_ground(after)
@@ -85,8 +85,8 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
 
 
 def _grid_without_ground(frame: Frame) -> NDArray[np.uint8]:
-    """Return the (H, W, 3) grid of a frame, with floor in place of objects on the ground layer, as
-    these never move."""
+    """Return the (H, W, 3) grid of a frame with floor in place of ground objects, which never
+    move."""
     if frame.beneath is None:
         return frame.grid
     is_ground = (frame.grid == frame.beneath).all(-1, keepdims=True)
@@ -122,8 +122,8 @@ class Minimap:
         agent: tuple[float, float],
         shown: tuple[float, float, float, float],
     ) -> None:
-        """Draw the whole grid as large as fits into `room`, and mark the agent and the visible
-        part.
+        """Draw the whole grid into a corner of `room`, as large as fits, and mark the agent and the
+        part `shown` (in cells) that the main view displays.
 
         Args:
             surface: surface to draw on.
@@ -198,8 +198,9 @@ class Board:
         beneath: NDArray[np.uint8] | None = None,
         color: int = 0,
     ) -> None:
-        """Draw a grid on `surface`. With a `motion`, objects and agent are drawn between their
-        places in two frames.
+        """Draw a grid into `rect`, where `corner` is the grid's pixel (y, x) at the top left.
+        During an animation, `motion` and `progress` give the positions of objects and agent between
+        two frames.
 
         Args:
             surface: surface to draw on.
@@ -238,8 +239,8 @@ class Board:
     def _update_ground(
         self, shown: CellCodes, start: tuple[int, int], rect: pygame.Rect, cell: int
     ) -> None:
-        """Redraw those visible cells that have changed, for a view that begins `start` pixels (y,
-        x) after the grid's top left."""
+        """Redraw the cells of the cached background that have changed in `shown`, for a view that
+        begins `start` pixels (y, x) after the grid's top left."""
         height, width = shown.shape
         rows, columns = min(height, ceil(rect.h / cell) + 1), min(width, ceil(rect.w / cell) + 1)
         y, x = min(start[0] // cell, height - rows), min(start[1] // cell, width - columns)
@@ -259,8 +260,8 @@ class Board:
     def _draw_agent(
         self, surface: pygame.Surface, agent: tuple[float, float, int], angle: float, color: int
     ) -> None:
-        """Draw the agent, turned by an angle in degrees, unless the position (y, x, facing) is
-        outside the grid."""
+        """Draw the agent at (y, x, facing), rotated by `angle` degrees; nothing if it is outside
+        the grid."""
         height, width = self._shape
         if not (-1 < agent[0] < height and -1 < agent[1] < width):
             return
@@ -275,8 +276,8 @@ class Board:
     def _draw_object(
         self, surface: pygame.Surface, obj: CellObject, place: Point, alpha: float, shown: CellCodes
     ) -> None:
-        """Draw an object (type, state, colour) at a place (y, x), which may be between cells, with
-        an opacity `alpha` from 0 to 1."""
+        """Draw an object (type, state, colour) at a position (y, x) in cells, which may be
+        fractional. `alpha` is the opacity from 0 to 1, and `shown` tells which cells are bright."""
         rect = self.cell_rect(*place)
         lit = bool(shown[round(place[0]), round(place[1])] >> 24 & 1)
         sprite = self._sheet.get(self._sheet.sprite_name(*obj[:2]), obj[2], rect.w, lit=lit)
@@ -286,8 +287,8 @@ class Board:
         surface.blit(sprite, rect)
 
     def cell_rect(self, y: float, x: float) -> pygame.Rect:
-        """Return the rectangle in pixels that cell (y, x) takes on the surface, after the last
-        `draw`."""
+        """Return the rectangle on the surface, in pixels, that the last `draw` used for cell (y,
+        x)."""
         cell = self._mosaic.tiles.cell
         top, left = self._corner
         return pygame.Rect(left + round(x * cell), top + round(y * cell), cell, cell)
@@ -304,7 +305,7 @@ class Board:
 
 
 def _animated_objects(motion: Motion, progress: float) -> Iterator[tuple[CellObject, Point, float]]:
-    """Yield (object, place, opacity) of each object that moves, vanishes or appears, for a
+    """Yield (object, position in cells, opacity) of each object that moves, vanishes or appears, at
     `progress` from 0 to 1."""
     for obj, cell in motion.removed:
         yield obj, cell, 1 - progress
@@ -315,8 +316,8 @@ def _animated_objects(motion: Motion, progress: float) -> Iterator[tuple[CellObj
 
 
 def lerp(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> Point:
-    """Return the point (y, x) between the cells `start` and `goal` for a progress from 0 to 1. If
-    they are more than a cell apart, return `goal`."""
+    """Return the point (y, x) on the way from the cell `start` to the cell `goal` at `progress`
+    from 0 to 1; `goal` itself if the cells are more than one cell apart."""
     if max(abs(start[0] - goal[0]), abs(start[1] - goal[1])) > 1:
         return goal[0], goal[1]
     rest = 1 - progress
@@ -353,7 +354,7 @@ class EditorMapView(MapDrawing):
         cursor: MapCell,
     ) -> None:
         """Draw the map `sketch` with its agents into `rect`, scrolled so that the cell `cursor` is
-        visible. `line` is the height of a line of text in pixels."""
+        visible; `line` is the height of a line of text in pixels."""
         height, width = sketch.shape
         room, readable = (rect.h, rect.w), int(line * _READABLE)
         cell = max(1, self._camera.cell_size((height, width), room, readable))
@@ -369,8 +370,8 @@ class EditorMapView(MapDrawing):
     def _update_center(
         self, cursor: MapCell, room: tuple[int, int], cell: int
     ) -> tuple[float, float]:
-        """Return the (y, x) cell in the center of the view, moved only as far as the cell `cursor`
-        would be too near to the border."""
+        """Scroll as little as needed to keep the cell `cursor` away from the border of the view;
+        return the (y, x) cell in its center."""
         near = [
             min(max(center, to - side / cell / 2 + 1.5), to + side / cell / 2 - 1.5)
             for center, to, side in zip(self._center, cursor, room, strict=True)
@@ -381,7 +382,7 @@ class EditorMapView(MapDrawing):
     def outline_cells(
         self, surface: pygame.Surface, rect: pygame.Rect, cells: Mapping[MapCell, str]
     ) -> None:
-        """Draw frames around cells; `cells` gives the name of the theme colour for each."""
+        """Outline cells of the map; `cells` gives the name of the theme colour for each cell."""
         with clipped(surface, rect):
             for cell, color in cells.items():
                 place = self._board.cell_rect(*cell)
@@ -466,7 +467,8 @@ class GridRenderer:
         return self._picture.copy()
 
     def _allocate(self, shapes: list[tuple[int, int]]) -> None:
-        """Allocate the image for grids of these (height, width) shapes in cells, side by side."""
+        """Allocate the image for grids with these (height, width) shapes in cells, placed side by
+        side."""
         self._shapes = shapes
         self._mosaics = [TileCanvas(self._tiles, shape) for shape in shapes]
         cell = self._cell
@@ -474,12 +476,12 @@ class GridRenderer:
         height = max(shape[0] * cell for shape in shapes)
         self._picture = np.empty((height, width, 3), np.uint8)
         self._picture[:] = pygame.Color(DARK.background)[:3]
-        # the surface make_renderer on the memory of the array
+        # the surface draws into the memory of the array
         self._surface = pygame.image.frombuffer(self._picture.data, (width, height), "RGB")
 
 
 def make_renderer(scenario: Scenario, view: str, cell: int) -> DrawFrame:
-    """Return a function that draws frames of a scenario as RGB arrays. `view` names what is shown,
-    `cell` is the side of a cell in pixels."""
+    """Return a function that draws frames of a scenario as RGB arrays. `view` is "both", "state",
+    "observation" or "explored", and `cell` the side of a cell in pixels."""
     sheet = SpriteSheet(sprite_folders(scenario), types=scenario.types)
     return GridRenderer(sheet, view, cell).draw

@@ -51,7 +51,8 @@ class GridHint:
         self.message = ""
 
     def search(self) -> None:
-        """Start a search for the shortest way to win from the current state of the session."""
+        """Start a search for the shortest action sequence that wins from the session's current
+        state."""
         if self._solver is None or self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
             provider = get_plugin(self._scenario).make_hint_provider(self._scenario)
@@ -64,8 +65,8 @@ class GridHint:
         self.is_searching, self.message = False, ""
 
     def update(self) -> None:
-        """Set `message` to the hint if the search has ended, or to a note if the search takes
-        long."""
+        """Check the running search: set `message` to the hint when it has ended, or to a note when
+        it takes long."""
         way = self._solver.path(self._game) if self.is_searching and self._solver else None
         if way is None:
             if self.is_searching and time.monotonic() > self._since + _COMPILE_NOTE_DELAY:
@@ -85,7 +86,7 @@ _MOVES = ACTIONS[: MOVE_RIGHT + 1]
 
 def step_sound(before: Frame, after: Frame) -> str:
     """Return the name of the sound for the step from frame `before` to `after`, such as "take" or
-    "bump"; an empty text for no sound."""
+    "bump"; an empty text for none of these."""
     if after.item != before.item:
         return "take" if after.item[0] else "drop"
     if before.grid.shape != after.grid.shape:
@@ -169,13 +170,13 @@ class GridEpisode(Episode):
 
     @property
     def _shown_agent(self) -> int:
-        """Return the number of the agent whose view is shown."""
+        """Return the number of the agent whose view is drawn, counted from 1."""
         return self.controlled + 1
 
     @property
     def commands(self) -> tuple[KeyCommand, ...]:
-        """Return the level's own actions as key commands. With several agents these include keys
-        for a second player and the command that switches agents."""
+        """Return the actions that the level defines as key commands. With several agents, also keys
+        for a second player and the command that switches the controlled agent."""
         own = self.scenario.own_actions
         if len(self.agents) == 1:
             return own
@@ -190,7 +191,7 @@ class GridEpisode(Episode):
         return (*own, *second, KeyCommand("next_agent", "control another agent", ("Tab",)))
 
     def reset(self, seed: int) -> None:
-        """Start the same episode that an environment starts with this seed."""
+        """Start the episode that a Gymnasium environment starts with this seed."""
         self._simulation.reset(np.random.default_rng(seed))
         for name, policy in self.partners.items():
             policy.begin([0], seed, [self._names.index(name)])
@@ -198,8 +199,8 @@ class GridEpisode(Episode):
         self._observe()
 
     def refusal_reason(self, action: str) -> str:
-        """Return a sentence on why an action, given by name, is not allowed; an empty text if it is
-        allowed."""
+        """Return a sentence on why `action`, an action's name, is not allowed; an empty text if it
+        is allowed."""
         for name, does in self._parse(action).items():
             if name not in self.agents:
                 return f"no agent {name!r}: {describe_allowed(name, self.agents)}"
@@ -210,8 +211,8 @@ class GridEpisode(Episode):
         return ""
 
     def _parse(self, action: str) -> dict[str, str]:
-        """Return the action of each agent by agent name, from a text such as "ann MOVE_FORWARD &
-        ben NOOP"."""
+        """Return the action of each agent, by agent name, in a text such as "ann MOVE_FORWARD & ben
+        NOOP"."""
         if len(self._names) == 1:
             return {self._names[0]: action}
         if action == self.wait:
@@ -220,22 +221,22 @@ class GridEpisode(Episode):
         return {name or self.agents[self.controlled]: does for name, _, does in parts}
 
     def joint_action(self, action: str) -> str:
-        """Return the actions of all agents as one text: the player's `action`, and those that the
-        policies of the other agents choose."""
+        """Return a text with the actions of all agents: the player's `action`, and for other agents
+        the choice of their policies."""
         if len(self._names) == 1 or self.refusal_reason(action):
             return action
         by_agent = self._parse(action)
         for agent, name in enumerate(self.agents, 1):
             done = self.world.done[agent] and not self.world.terminated
             if name in self.partners and name not in by_agent and not done:
-                choice = self.partners[name].act(*self._seen_by(agent))[0]
+                choice = self.partners[name].act(*self._observe_agent(agent))[0]
                 by_agent[name] = self.actions[int(choice)]
         acting = (name for name in self.agents if by_agent.get(name, self.wait) != self.wait)
         return ACTION_SEPARATOR.join(f"{name} {by_agent[name]}" for name in acting) or self.wait
 
     def action_indices(self, action: str) -> Any:
-        """Return the index of the action in `actions`, or a tuple with the index for each agent, as
-        environments take it."""
+        """Return the index of `action` in `actions`, as environments take it; with several agents,
+        a tuple with an index for each."""
         if len(self._names) == 1:
             return super().action_indices(action)
         acting = {name for k, name in enumerate(self.agents, 1) if not self.world.done[k]}
@@ -244,8 +245,8 @@ class GridEpisode(Episode):
         return tuple(map(self.actions.index, by_agent.values()))
 
     def merge_actions(self, action: str, others: str) -> str:
-        """Return one text with the actions of all agents, such as "ann MOVE_FORWARD & ben NOOP":
-        the player's `action`, and for other agents their actions in `others`."""
+        """Return a text with the actions of all agents, such as "ann MOVE_FORWARD & ben NOOP": the
+        player's from `action`, those of other agents from `others`."""
         if len(self._names) == 1 or self.refusal_reason(action):
             return action
         own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._parse(action)}
@@ -266,30 +267,30 @@ class GridEpisode(Episode):
         self._observe()
 
     def mask(self) -> dict[str, bool]:
-        """Return for each action of the shown agent, by name, True if the action would have an
-        effect now."""
+        """Return for each action of the controlled agent, by name, True if it would have an effect
+        now."""
         mask = self._mask_of(self._shown_agent)
         return dict(zip(self.actions, mask.astype(bool).tolist(), strict=True))
 
     def _mask_of(self, agent: int) -> NDArray[np.int8]:
-        """Return the action mask of an agent as (actions,) int8: 1 for actions that would have an
-        effect."""
+        """Return the action mask of an agent (numbered from 1) as (actions,) int8: 1 for actions
+        that would have an effect."""
         mask = np.zeros(len(self.actions), np.int8)
         self._simulation.valid_actions(mask, agent)
         return mask
 
     def observe(self) -> PolicyInput:
-        """Return observation and info of the current state in the form of `GridVectorEnv`, or of
-        `AgentsVectorEnv` with several agents."""
+        """Return observation and info of the current state with an axis of one world, as from
+        `GridVectorEnv`, or with several agents from `AgentsVectorEnv`."""
         if len(self._names) == 1:
-            return self._seen_by(1)
-        by_agent = [self._seen_by(agent) for agent in self._simulation.agents]
+            return self._observe_agent(1)
+        by_agent = [self._observe_agent(agent) for agent in self._simulation.agents]
         observation, info = (_stack_agents(parts) for parts in zip(*by_agent, strict=True))
         return observation, info
 
-    def _seen_by(self, agent: int) -> PolicyInput:
-        """Return observation and info of one agent, numbered from 1, in the form of
-        `GridVectorEnv`."""
+    def _observe_agent(self, agent: int) -> PolicyInput:
+        """Return observation and info of one agent (numbered from 1) with an axis of one world, as
+        from `GridVectorEnv`."""
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
         mission = [scenario.missions.encode(world, agent)] if scenario.missions else []
@@ -307,8 +308,8 @@ class GridEpisode(Episode):
         return episode.add_world_axis(observation, info)
 
     def frame(self, message: str) -> Frame:
-        """Return what the rendering systems show of the current state, with `message` as a text for
-        the player."""
+        """Return a frame: all that is drawn of the current state, with `message` as a text for the
+        player."""
         frames: list[Frame] = []
         shown = self._shown_agent
         self._simulation.render(frames.append, self._grid[shown - 1], message, shown)
@@ -319,7 +320,7 @@ class GridEpisode(Episode):
         return self._simulation.world.snapshot()
 
     def load_row(self, row: NDArray[Any]) -> None:
-        """Start the episode from a saved world; `row` is one record of `env.snapshot()`.
+        """Start the episode in the state `row`, one record of `env.snapshot()`.
 
         Raises:
             ValueError: the row is not one of this scenario's.
@@ -331,7 +332,7 @@ class GridEpisode(Episode):
         self._simulation.world.rng = generator_from_row(row["rng"])  # observing may sample
 
     def state(self) -> str:
-        """Return a digest of the whole world, 16 hexadecimal digits."""
+        """Return a hash of the whole world as 16 hexadecimal digits."""
         return row_digest(self.row(), self.scenario.types)
 
     @property
@@ -340,7 +341,8 @@ class GridEpisode(Episode):
         return zlib.crc32(self._item.data, zlib.crc32(self._grid.data))
 
     def differences(self, was: GridEpisode) -> list[str]:
-        """Return sentences on how world and observations differ from those of the episode `was`."""
+        """Return sentences on the differences in world and observations from the episode `was`; []
+        if there are none."""
         sentences = world_differences(was.world, self.world, self.agents)
         before, after = was._grid, self._grid
         if before.shape != after.shape:
@@ -354,14 +356,14 @@ class GridEpisode(Episode):
 
     def snapshot(self) -> tuple[bytes, list[tuple[float, ...]]]:
         """Return the current state for `restore`: world and observations as compressed bytes, and
-        the last rewards of each agent by function."""
+        each agent's last rewards by reward function."""
         shown = (self._grid, self._item, self._explored)
         parts = (self.row().tobytes(), *(array.tobytes() for array in shown))
         terms = [self._simulation.terms_of(agent) for agent in self._simulation.agents]
         return zlib.compress(b"".join(parts), 1), terms
 
     def restore(self, snapshot: tuple[bytes, list[tuple[float, ...]]]) -> None:
-        """Return to the state in a snapshot that `snapshot` returned."""
+        """Restore the state in a snapshot from `snapshot`."""
         packed, terms = snapshot
         dtype = self.scenario.layout.dtype
         data = np.frombuffer(zlib.decompress(packed), np.uint8)
@@ -375,13 +377,14 @@ class GridEpisode(Episode):
             self._simulation.set_terms(agent, values)
 
     def _clear_explored(self) -> None:
-        """Mark all cells as not yet explored by any agent."""
+        """Mark all cells as unexplored for all agents."""
         world = self._simulation.world
         self._explored = np.zeros((len(self._names), world.height, world.width, 6), np.uint8)
         self._explored[..., 0] = HIDDEN
 
     def _observe(self) -> None:
-        """Compute the observations of all agents, and mark the cells that they see as explored."""
+        """Compute the observations of all agents, and mark the cells that each agent sees as
+        explored by it."""
         self.controlled = min(self.controlled, len(self.agents) - 1)
         world, area = self._simulation.world, self.scenario.area
         # once a step, as in an environment: observing may use the world's generator
@@ -396,15 +399,15 @@ class GridEpisode(Episode):
 
 
 def _stack_agents(parts: Sequence[Any]) -> Any:
-    """Return the (1, …) arrays of several agents stacked to (1, A, …), where A is the number of
-    agents; mappings of arrays entry by entry."""
+    """Stack the (1, …) arrays of A agents to one array (1, A, …); for dicts of arrays, key by
+    key."""
     if isinstance(parts[0], dict):
         return {name: _stack_agents([part[name] for part in parts]) for name in parts[0]}
     return np.stack(parts, axis=1)
 
 
 def _has_only_column_rules(scenario: Scenario) -> bool:
-    """Return True if all rules of a scenario work on component arrays: none is a processor or a
-    function of states."""
+    """Return True if all rules of a scenario use component arrays; False if one is an esper
+    processor or a GridVerse-style function of states."""
     calls = scenario.walk_calls(TRANSITION, REWARD, TERMINATING, SUCCESS)
     return not any(call.system.is_processor or call.system.objects for call in calls)

@@ -80,8 +80,8 @@ def make_vector_env(
 def make_rollout_env(
     scenario: Scenario, num_envs: int, workers: int = 1, **options: Any
 ) -> GridVectorEnv | AgentsVectorEnv:
-    """Return a vector environment that records rollouts, with `num_envs` worlds. For several agents
-    its arrays have an axis of agents."""
+    """Return a vector environment for recording rollouts, with `num_envs` worlds stepped by
+    `workers` threads. With several agents, its arrays have an axis of agents."""
     env_class = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
     return env_class(scenario, num_envs, num_threads=workers, copy=False, **options)
 
@@ -91,8 +91,8 @@ make_env = GridEnv
 
 
 def compile_scenario(scenario: Scenario) -> str:
-    """Compile a scenario's rules into the disk cache; return "compiled", or "kept already" if they
-    were there."""
+    """Compile a scenario's rules into the disk cache; return "compiled", or "kept already" if the
+    cache has them."""
     worlds = CompiledBatch(scenario, 1)
     if worlds.load():
         return "kept already"
@@ -101,8 +101,8 @@ def compile_scenario(scenario: Scenario) -> str:
 
 
 def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
-    """Load a policy by name, for several agents one for each, and return an iterator of the frames
-    (pictures to be drawn) of one episode that it plays for at most `steps` steps."""
+    """Load a policy by name (with several agents, one for each); return an iterator over the frames
+    (snapshots for drawing) of one episode that it plays for at most `steps` steps."""
     episode, is_alone = GridEpisode(scenario), scenario.layout.agents == 1
     texts = {"": policy} if is_alone else policies_by_agent(policy, scenario.sharing)
     count = len(scenario.actions)
@@ -130,7 +130,8 @@ def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Itera
 
 
 def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:
-    """Return the scenario with the step limit `max_steps`; with its own limit if None.
+    """Return the scenario with the step limit `max_steps`; None leaves its own limit. Raise
+    ValueError if there is no limit.
 
     Raises:
         ValueError: there is no step limit.
@@ -142,8 +143,8 @@ def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:
 
 
 def describe_size(scenario: Scenario) -> str:
-    """Return the size of the first level as text, such as "7×9"; of a mixture, the sizes of all
-    members."""
+    """Return the size of the level of seed 0 as text, such as "7×9"; for a mixture of scenarios,
+    the size of each."""
     sizes: dict[str, None] = {}
     for member in scenario.members:
         simulation = Simulation(member)
@@ -153,13 +154,14 @@ def describe_size(scenario: Scenario) -> str:
 
 
 def list_schedules(scenario: Scenario) -> Schedules:
-    """Return (name, calls by phase in order) of every member scenario."""
+    """Return (name, calls by phase in order) of the scenario; for a mixture of scenarios, of
+    each."""
     return [(part.name, {phase: part.calls(phase) for phase in Phase}) for part in scenario.members]
 
 
 def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
-    """Check a scenario for errors: play episodes in object and compiled worlds and compare them,
-    test rules and sprites, and search for solutions."""
+    """Check a scenario for errors: compare episodes in object worlds with those in compiled worlds,
+    test rules and sprites, and search for solutions. `plan` says how many and how long."""
     episodes, seed, limit, quick, policy = plan
     broken_contracts = find_broken_contracts(scenario, seed=seed)  # first, as it can be interrupted
     compiles = "not tried" if quick else _compile_result(scenario)

@@ -39,8 +39,8 @@ _TURN_COMMANDS = {
 
 
 def resolve_action(name: str, actions: Collection[str]) -> str:
-    """Return the action that a command stands for. If the level has steps aside but no turns, the
-    keys of a turn take a step aside.
+    """Return the action for the key command `name`. In a level without turns, the commands that
+    turn mean a step to the side if the level has one.
 
     >>> resolve_action("TURN_LEFT", ["MOVE_FORWARD", "MOVE_LEFT"])
     'MOVE_LEFT'
@@ -62,6 +62,8 @@ class Steering:
     """
 
     def __init__(self, actions: Sequence[str], others: Sequence[KeyCommand]) -> None:
+        """Create steering commands for a level with these `actions`; keys of `others`, the level's
+        other commands, are not used."""
         self._actions = actions
         taken = {key for command in others for key in command.keys}
         turns = {name: entry for name, entry in _TURN_COMMANDS.items() if entry[0] in actions}
@@ -75,8 +77,8 @@ class Steering:
     def steer(
         self, name: str, frame: Callable[[], Frame], game: Any, look_first: bool
     ) -> Iterator[str]:
-        """Yield the actions that move the agent in the direction of the steering command `name`, to
-        be taken one after the other.
+        """Yield the actions that move the agent in the direction of the steering command `name`;
+        the caller must take each action before it asks for the next.
 
         If a plain move leads in the direction, that move is taken. Else the agent turns and then
         moves if the cell ahead is safe, but not if the level requires looking first. An obstacle
@@ -132,14 +134,16 @@ class Walk:
     """
 
     def __init__(self, goal: Cell, actions: Collection[str], puts: bool = False) -> None:
+        """Plan a walk to the cell `goal` with these `actions`; `puts` means that the held object is
+        put down there."""
         self._goal, self._actions, self._puts = goal, actions, puts
         self._moves = {name: way for name, way in _MOVES.items() if name in actions}
         self._turns = {name: way for name, way in _TURN_DIRECTIONS.items() if name in actions}
         self._expected: Pose | None = None
 
     def next_action(self, frame: Frame, mask: Mapping[str, bool]) -> str:
-        """Return the next action of the walk; an empty text if the walk is over or no path leads to
-        the goal.
+        """Return the next action of the walk to the goal; an empty text if the walk is over or no
+        path exists.
 
         Args:
             frame: frame that the player sees.
@@ -156,8 +160,8 @@ class Walk:
         return action
 
     def is_as_expected(self, before: Frame, after: Frame) -> bool:
-        """Return True if the last step led to the expected place and the player has seen nothing
-        new: no object moved, and only floor and walls came into sight."""
+        """Return True if the walk may go on: the agent is where the last step should lead, no
+        object has moved, and only floor and walls came into view."""
         if after.agent != self._expected or after.outcome or after.message:
             return False
         changed = (before.grid != after.grid).any(-1)
@@ -166,8 +170,9 @@ class Walk:
         return not (changed & ~new).any() and kinds <= {FLOOR, WALL}
 
     def _goal_action(self, pose: Pose, mask: Mapping[str, bool]) -> str:
-        """Return the action that ends the walk in front of the goal: put down the held object, use
-        the object ahead, or walk against it. Return an empty text if none has an effect."""
+        """Return the last action of a walk that ends in front of the goal: put down the held
+        object, use the object ahead, or bump into it. Return an empty text if none has an
+        effect."""
         if self._puts:
             return next((name for name in DROPS if mask.get(name)), "")
         own = (name for name in mask if name not in ACTIONS)
@@ -175,8 +180,8 @@ class Walk:
         return next((name for name in (*_USE_ACTIONS, *own, *against) if mask.get(name)), "")
 
     def _first_step(self, frame: Frame, from_outside: bool) -> tuple[str, Pose]:
-        """Return the first action of a shortest path to the goal, and (y, x, facing) after it; an
-        empty action if there is no path. With `from_outside` the path ends next to the goal."""
+        """Return the first action of a shortest path to the goal, and the agent's (y, x, facing)
+        after it; an empty action if there is no path. `from_outside` is as in `_is_at_goal`."""
         start: Pose = frame.agent
         firsts: dict[Pose, tuple[str, Pose]] = {start: ("", start)}
         poses = deque([start])
@@ -192,8 +197,8 @@ class Walk:
         return "", start
 
     def _is_at_goal(self, pose: Pose, from_outside: bool) -> bool:
-        """Return True if an agent at (y, x, facing) has reached the goal; with `from_outside`, if
-        it is next to the goal and faces it."""
+        """Return True if an agent at (y, x, facing) is in the goal cell; with `from_outside`, if it
+        is next to the goal and faces it."""
         if not from_outside:
             return pose[:2] == self._goal
         y, x, facing = pose
@@ -201,13 +206,13 @@ class Walk:
         return any((y + step_y(way), x + step_x(way)) == self._goal for way in ways)
 
     def _next_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
-        """Yield (action, (y, x, facing) after it) for every move and turn of an agent."""
+        """Yield (action, agent's (y, x, facing) after it) for every move and turn from `pose`."""
         yield from self._moved_poses(pose)
         for name, turn in self._turns.items():
             yield name, (*pose[:2], rotate(pose[2], turn))
 
     def _moved_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
-        """Yield (action, (y, x, facing) after it) for every move of an agent."""
+        """Yield (action, agent's (y, x, facing) after it) for every move from `pose`."""
         y, x, facing = pose
         for name, move in self._moves.items():
             way = rotate(facing, move)
@@ -215,8 +220,8 @@ class Walk:
 
 
 def _is_used_from_outside(frame: Frame, cell: Cell, actions: Collection[str]) -> bool:
-    """Return True if a click on the cell means to use its object instead of entering the cell: the
-    object blocks or can be picked up."""
+    """Return True if the agent should stop next to the clicked cell and use its object, which
+    blocks or can be picked up, instead of entering the cell."""
     kind, state, _ = frame.grid[cell].tolist()
     object_type = frame.types[kind]
     can_pick_up = "PICK_UP" in actions or "PICK_N_DROP" in actions
@@ -225,8 +230,8 @@ def _is_used_from_outside(frame: Frame, cell: Cell, actions: Collection[str]) ->
 
 
 def is_safe(frame: Frame, cell: Cell) -> bool:
-    """Return True if a path may lead through a cell: it contains only floor, or an object such as
-    an open door."""
+    """Return True if a walk may pass through a cell: it has only floor, or an object that can block
+    but does not now, such as an open door."""
     height, width = frame.grid.shape[:2]
     if not (0 <= cell[0] < height and 0 <= cell[1] < width):
         return False
@@ -239,7 +244,8 @@ def is_safe(frame: Frame, cell: Cell) -> bool:
 
 
 def _blocks(kind: ObjectType, state: int) -> bool:
-    """Return True if an object of type `kind` in this state blocks movement into its cell."""
+    """Return True if an object of type `kind` in the state with index `state` blocks movement into
+    its cell."""
     if kind.index == HIDDEN:
         return False  # unknown cells count as free
     if kind.state and kind.state[0] == column_name(Door):

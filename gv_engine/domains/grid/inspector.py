@@ -82,15 +82,15 @@ class GridInspector:
 
     @property
     def lit(self) -> NDArray[np.bool_] | None:
-        """Return an (H, W) bool array of the cells to draw bright because a visibility function
-        shows them; None to show what the agent saw."""
+        """Return an (H, W) bool array of the cells that the selected visibility function shows, to
+        be drawn bright; None to draw bright what the agent saw."""
         if self._page != "Sight" or self._function == AS_SHOWN:
             return None
         self._refresh()
         return None if self._sight is None or self._sight.problem else self._sight.on_grid
 
     def _refresh(self) -> None:
-        """Compute the text of the current page again if it is outdated."""
+        """Compute the lines of the current page again if they are outdated."""
         if not self._is_stale:
             return
         self._is_stale, self._frame = False, self._game.frame()
@@ -112,8 +112,8 @@ class GridInspector:
         self._rows = list(self._pages[self._page]())
 
     def _choices(self, page: str) -> tuple[str, ...]:
-        """Return the names among which the player can choose on a page: representations or
-        visibility functions."""
+        """Return the options that a page offers: names of representations or of visibility
+        functions; () on other pages."""
         if page == "Observation":
             return REPRESENTATIONS
         if page == "Sight":
@@ -121,7 +121,8 @@ class GridInspector:
         return ()
 
     def _cell_lines(self) -> Iterator[PageLine]:
-        """Yield the lines of the page on the entities in the inspected cell."""
+        """Yield the lines of the page "Cell": the entities in the inspected cell, with their
+        components."""
         y, x = self.chosen or self._frame.agent[:2]
         yield PageLine("cell", f"row {y}, column {x}")
         try:
@@ -135,7 +136,7 @@ class GridInspector:
             yield from _entity_lines(entity)
 
     def _agent_lines(self) -> Iterator[PageLine]:
-        """Yield the lines of the page on the agent: held objects, last reward and components."""
+        """Yield the lines of the page "Agent": held objects, last reward and components."""
         agent = self._inspection.agent()
         names = [entity.name for entity in agent.holds.values()]
         yield PageLine("holds", ", ".join(names) or "nothing")
@@ -143,8 +144,7 @@ class GridInspector:
         yield from _entity_lines(agent)
 
     def _observation_lines(self) -> Iterator[PageLine]:
-        """Yield the lines of the page on the observation: its arrays in the selected
-        representation."""
+        """Yield the lines of the page "Observation": its arrays in the selected representation."""
         frame = self._frame
         cells = frame.observation, frame.item
         try:
@@ -171,15 +171,15 @@ class GridInspector:
                 yield from self._notes(legend)
 
     def _meaning_of(self, name: str) -> str:
-        """Return an explanation of the observation array `name` if its numbers are no objects; else
-        an empty text."""
+        """Return an explanation of the numbers in the observation array `name`; an empty text if
+        there is none."""
         missions = self._inspection.scenario.missions
         if name == "mission" and missions:
             return ", ".join(missions.names)
         return {"agent_id_grid": "1 is the agent's own cell"}.get(name, "")
 
     def _sight_lines(self) -> Iterator[PageLine]:
-        """Yield the lines of the page on sight: which cells the selected visibility function lets
+        """Yield the lines of the page "Sight": the cells that the selected visibility function lets
         the agent see."""
         if self._sight is not None and self._sight.problem:
             yield PageLine(self._sight.problem)
@@ -190,8 +190,7 @@ class GridInspector:
             yield PageLine("", columns=tuple(SEEN if cell else NOT_SEEN for cell in line))
 
     def _actions_lines(self) -> Iterator[PageLine]:
-        """Yield the lines of the page on actions: whether each action is valid, and which effects
-        it would have."""
+        """Yield the lines of the page "Actions": whether each action is valid, and its effects."""
         commands = (*DOMAIN.keys, *self._inspection.scenario.own_actions)
         titles = {key.name: key.description.capitalize() for key in commands}  # as in the help
         for action, is_valid in self._inspection.actions().items():
@@ -201,7 +200,7 @@ class GridInspector:
                 yield from self._outcome_lines(self._outcomes[action])
 
     def _outcome_lines(self, outcome: inspection.Outcome) -> Iterator[PageLine]:
-        """Yield lines on what an action would lead to: effects, end of the episode and rewards."""
+        """Yield lines on the outcome of an action: effects, end of the episode and rewards."""
         yield from self._notes("; ".join(outcome.effects) or outcome.problem)
         if outcome.ending:
             yield PageLine(outcome.ending, "", 1)
@@ -209,8 +208,8 @@ class GridInspector:
             yield PageLine(name.replace("_", " "), format_reward(value), 1)
 
     def _reward_lines(self) -> Iterator[PageLine]:
-        """Yield lines with the last reward of each reward function and the function's
-        description."""
+        """Yield lines with the last reward of each reward function, and a description of the
+        function."""
         frame = self._frame
         yield PageLine("reward of the last step", format_reward(frame.reward), is_heading=True)
         scenario = self._inspection.scenario
@@ -224,7 +223,7 @@ class GridInspector:
             yield from self._notes(descriptions.get(name, ""))
 
     def _notes(self, text: str) -> Iterator[PageLine]:
-        """Yield the indented lines into which a text is broken to fit the panel."""
+        """Yield `text` as indented lines, wrapped to the width of the panel."""
         for line in wrap_text(text, self._line, max(self._line, self._width - self._line)):
             yield PageLine(line, "", 1)
 
@@ -245,8 +244,8 @@ class GridInspector:
                 self._draw_page(surface, inner)
 
     def _draw_page(self, surface: pygame.Surface, inner: pygame.Rect) -> None:
-        """Draw the buttons, the visible lines of the current page and the scroll bar into the
-        rectangle `inner`."""
+        """Draw the current page into the rectangle `inner`: buttons, visible lines and scroll
+        bar."""
         line = self._line
         top = self._draw_buttons(surface, inner, inner.y, tuple(self._pages), self._page)
         choices = self._choices(self._page)
@@ -274,8 +273,8 @@ class GridInspector:
         names: tuple[str, ...],
         chosen: str,
     ) -> int:
-        """Draw a button for each of `names`, from the height `top` on in as many lines as needed,
-        with `chosen` highlighted; return the top of what follows."""
+        """Draw a button for each of `names` from the pixel row `top` on, wrapped into lines, with
+        `chosen` highlighted; return the pixel row below the buttons."""
         line, theme, left = self._line, self._theme, rect.x
         for name in names:
             title = name.replace("_", " ")
@@ -293,7 +292,7 @@ class GridInspector:
         return top + line * 3 // 2
 
     def _draw_row(self, surface: pygame.Surface, rect: pygame.Rect, row: PageLine) -> None:
-        """Draw one line of a page into `rect`: a label and value, or numbers in columns."""
+        """Draw one line of a page into `rect`: label and value, or numbers in columns."""
         theme, line = self._theme, self._line
         rect.x += row.level * line
         rect.w = max(1, rect.w - row.level * line)
@@ -330,7 +329,7 @@ class GridInspector:
         return False
 
     def command(self, name: str) -> bool:
-        """Run a command of the key group `inspector` by name; return True if the panel has
+        """Run the key command `name` of the group `inspector`; return True if the panel has
         changed."""
         if name in ("scroll_up", "scroll_down"):
             return self._scroll(self._room // 2 if name == "scroll_down" else -self._room // 2)
@@ -351,12 +350,13 @@ class GridInspector:
         return False
 
     def choose(self, cell: Cell) -> None:
-        """Select a cell and show its page."""
+        """Select a cell and show the page "Cell"."""
         self.chosen = cell
         self._select("Cell")
 
     def _select(self, name: str) -> bool:
-        """Show the page, representation or visibility function of this name, and return True."""
+        """Show the page with this name, or select the representation or visibility function with
+        this name; return True."""
         if name in self._pages:
             self._page, self._scrolled = name, 0
         elif name in REPRESENTATIONS:
@@ -382,8 +382,8 @@ def _neighbor(names: tuple[str, ...], name: str, forward: bool) -> str:
 
 
 def _entity_lines(entity: inspection.Entity, level: int = 0) -> Iterator[PageLine]:
-    """Yield lines on an entity, its components and the entities that it holds, indented by
-    `level`."""
+    """Yield lines on an entity, its components and the entities that it holds; `level` is the
+    indentation."""
     yield PageLine(entity.name, f"entity {entity.number}", level, is_heading=True)
     for part in entity.parts:
         yield PageLine(part.name, "", level)

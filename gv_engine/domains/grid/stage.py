@@ -49,8 +49,8 @@ def place_views(
     seen: GridShape,
     readable: int,
 ) -> Mapping[str, ViewPlace]:
-    """Return the rectangles in which state and observation are drawn: next to each other or one
-    above the other, whichever shows more.
+    """Return the rectangles in which to draw state and observation, by view name: side by side or
+    one above the other, whichever uses the space better.
 
     Args:
         view: both, state or observation.
@@ -113,16 +113,17 @@ def _centered(room: pygame.Rect, width: int, height: int) -> pygame.Rect:
 
 
 def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> ViewPlace:
-    """Return the place of a view of `size` pixels in the horizontal middle of `at`, with `label`
-    pixels above for its name."""
+    """Return the rectangle for a view of `size` pixels, centred horizontally in `at`, and the one
+    for its name above, `label` pixels high."""
     rect = pygame.Rect(0, at.y + label, *size)
     rect.centerx = at.centerx
     return ViewPlace(pygame.Rect(rect.x, at.y, rect.w, label), rect)
 
 
 def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, tuple[int, int]]:
-    """Return the side of a cell in pixels with which a grid of `shape` fits into `wide` by `tall`
-    pixels, and the size of the part that is visible with cells of at least `readable` pixels."""
+    """Return the side of a cell in pixels with which a grid of `shape` is shown in `wide` × `tall`
+    pixels, and the size of the visible part. Cells are at least `readable` pixels wide, even if the
+    grid is then cut off."""
     wide, tall = max(1, wide), max(1, tall)
     cell = default_cell_size(shape, (tall, wide), readable)
     ideal = cell or min(tall / shape[0], wide / shape[1])
@@ -187,7 +188,8 @@ class GridStage(Stage):
 
     @property
     def hinted_commands(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
-        """Return the names of the commands that the help shows first."""
+        """Return the names of the commands for the hints at the bottom, the most important
+        first."""
         if not self.steering:
             return self._actions
         others = (name for name in self._actions if name not in self._steering.replaces)
@@ -199,14 +201,14 @@ class GridStage(Stage):
         return self._steering.commands if self.steers and self.view != "observation" else ()
 
     def has_command(self, name: str) -> bool:
-        """Return True if the player can use the command `name` in this level."""
+        """Return True if the command `name` is available in this level."""
         if self.steering and name in self._steering.replaces:
             return False
         return name not in ACTIONS or name in self._actions
 
     def begin(self, previous: Frame | None, frame: Frame) -> bool:
-        """Show a new frame: prepare the animation from the `previous` one, and remove hint and
-        marks. Return True if there is an animation."""
+        """Set the frame to draw; prepare an animation from the frame `previous`, and remove hint
+        and highlights. Return True if there is an animation."""
         self._whole, self._frame = frame, self._as_viewed(frame)
         before = None if previous is None else self._as_viewed(previous)
         self._motion = None if before is None else find_motion(before, self._frame)
@@ -220,7 +222,7 @@ class GridStage(Stage):
         return self._motion is not None
 
     def mark_differences(self, other: Frame | None) -> None:
-        """Outline the cells that look different in another frame."""
+        """Highlight the cells that differ in the frame `other`; None removes the highlights."""
         self._differing_cells = other.find_differences(self._whole) if other else ()
 
     @property
@@ -231,8 +233,8 @@ class GridStage(Stage):
     # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
-        """Draw state, observation, marks, tooltip and hint into `rect`. `progress` of the animation
-        is from 0 to 1."""
+        """Draw state and observation with highlights, tooltip and hint into `rect`; `progress` of
+        the animation is from 0 to 1."""
         grid, seen = self._frame.grid.shape[:2], self._frame.observation.shape[:2]
         view = "state" if self.view == "explored" else self.view
         self._places = place_views(view, tuple(rect), self.line, grid, seen, self._readable)
@@ -258,8 +260,8 @@ class GridStage(Stage):
             draw_text_line(surface, place.label, text, line, self._theme.muted)
 
     def _draw_state(self, surface: pygame.Surface, at: ViewPlace, progress: float) -> None:
-        """Draw the part of the grid around the agent, and the minimap if not the whole grid is
-        visible."""
+        """Draw the grid, or the part of it around the agent that fits, into the rectangle `at`; if
+        it is only a part, also the minimap."""
         self._draw_label(surface, "explored" if self.view == "explored" else "state", at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
         room = rect.h, rect.w
@@ -279,9 +281,9 @@ class GridStage(Stage):
                 self._minimap.draw(surface, place.rect, side, frame.grid, lit, center, shown)
 
     def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[ViewPlace, str]:
-        """Return the rectangle of the minimap and the name of its corner: below the observation, or
-        over the state in the first corner away from the `agent`. The rectangle is empty if no
-        corner is free."""
+        """Return the rectangle of the minimap and the name of its corner: below the observation if
+        there is room, else over the state in a corner away from the `agent`. The rectangle is empty
+        if there is no such corner."""
         if "map" in self._places:
             return self._places["map"], "topleft"
         side, no_label = min(rect.size) // MAP_SHARE, pygame.Rect(0, 0, 0, 0)
@@ -294,7 +296,8 @@ class GridStage(Stage):
         return ViewPlace(no_label, no_label), where
 
     def _draw_observation(self, surface: pygame.Surface, at: ViewPlace) -> None:
-        """Draw the agent's observation into the place `at`, turned so that the agent looks up."""
+        """Draw the agent's observation into the rectangle `at`, rotated so that the agent faces
+        up."""
         self._draw_label(surface, "observation", at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.observation.shape[:2]
         room = rect.h, rect.w
@@ -305,8 +308,8 @@ class GridStage(Stage):
         self._observation.draw(surface, rect, start, cell, *seen)
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
-        """Draw frames around the cells that differ, the cell under the mouse and the inspected
-        cell, in both views."""
+        """Outline, in both views, the cells that differ from another frame, the cell under the
+        mouse and the inspected cell."""
         pointed = self._cell_at(self._mouse) if self._mouse else None
         chosen = self._inspector.chosen if self.side_panel is self._inspector else None
         loss, select = self._theme.loss, self._theme.select
@@ -327,7 +330,7 @@ class GridStage(Stage):
                         pygame.draw.rect(surface, ink, rect, width)
 
     def _draw_tooltip(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw a tooltip, inside `rect`, that describes the object in the cell under the mouse."""
+        """Draw a tooltip that describes the object in the cell under the mouse, inside `rect`."""
         if self._mouse is None or (tooltip := self._describe_cell(self._mouse)) is None:
             return
         cell, text = tooltip
@@ -340,8 +343,8 @@ class GridStage(Stage):
         self._draw_plate(surface, box, text, self._theme.text)
 
     def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the current hint, or the request to click a cell, at the bottom of `rect`, if there
-        is one."""
+        """Draw the current hint, or the request to click a cell for the held object, at the bottom
+        of `rect`."""
         self._hint.update()
         if text := "Click where to put it" if self._is_putting else self._hint.message:
             box = self._plate_rect(text, rect)
@@ -349,7 +352,7 @@ class GridStage(Stage):
             self._draw_plate(surface, box, text, self._theme.accent)
 
     def _plate_rect(self, text: str, rect: pygame.Rect) -> pygame.Rect:
-        """Return a rectangle for a plate with a text, at most as wide as `rect`."""
+        """Return a rectangle that is large enough for `text`, at most as wide as `rect`."""
         line = self.line * 7 // 8
         return pygame.Rect(0, 0, min(font(line).size(text)[0] + line, rect.w), line * 3 // 2)
 
@@ -360,8 +363,8 @@ class GridStage(Stage):
         draw_text_line(surface, box.inflate(-line, 0), text, line, ink)
 
     def _describe_cell(self, position: tuple[int, int]) -> tuple[pygame.Rect, str] | None:
-        """Return the rectangle of the cell drawn at a position in pixels, and a description of its
-        object; None if no cell is there."""
+        """Return the rectangle of the cell drawn at a pixel position, and a description of its
+        object; None if no cell is drawn there."""
         frame = self._frame
         if (cell := self._view_cell("state", self._state, position)) is not None:
             agent = "agent on " if cell == frame.agent[:2] else ""
@@ -389,8 +392,8 @@ class GridStage(Stage):
         return describe_object(self._frame.types, kind, state, color)
 
     def draw_thumbnail(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw only the grid, bright and as large as fits into `rect`. Of a level to be explored,
-        only the explored cells are shown."""
+        """Draw only the grid, bright and as large as fits into `rect`; in a level with the view
+        "explored", only explored cells."""
         if self._game.scenario.view == "explored":
             self.view = "explored"
         frame, (height, width) = self._frame, self._frame.grid.shape[:2]
@@ -408,8 +411,8 @@ class GridStage(Stage):
     # ---- input ---------------------------------------------------------------------------
 
     def command(self, name: str) -> str:
-        """Run a command of the key group `view` by name; for an action of the level, return the
-        action's name instead. Else return an empty text."""
+        """Run the key command `name` of the group `view`, and return an empty text; if the command
+        is an action of the level, return its name instead."""
         if name == "hint" and not self._frame.outcome:
             self._hint.search()
         elif name == "minimap":
@@ -423,16 +426,16 @@ class GridStage(Stage):
         return name if name in ACTIONS or name in self._actions or is_own else ""
 
     def actions(self, name: str) -> Iterator[str]:
-        """Yield the actions that a command leads to: several for a steering command such as "go
-        left", else one."""
+        """Yield the actions of a key command: several for a steering command such as "go left",
+        else one."""
         if any(command.name == name for command in self.steering):
             looks = self.view == "explored"  # the agent sees only what is ahead
             return self._steering.steer(name, lambda: self._frame, self._game, looks)
         return super().actions(name)
 
     def click(self, position: tuple[int, int], button: int) -> str:
-        """Start walking to the clicked cell, or use its object; return the first action, or an
-        empty text.
+        """Handle a mouse click on a cell: start a walk to it (or use its object) and return the
+        first action, or inspect the cell and return an empty text.
 
         A right click selects the cell in the inspector and opens the panel. So does a left click if
         the inspector is open or the stage does not walk.
@@ -451,14 +454,15 @@ class GridStage(Stage):
         return ""
 
     def select_held_item(self) -> None:
-        """Start or stop choosing the cell to put the held object into."""
+        """Let the next click choose the cell for putting down the held object; if already so,
+        cancel that."""
         puts = self.walks and bool(self._frame.item[0]) and not {*DROPS}.isdisjoint(self._actions)
         self._is_putting = puts and not self._is_putting
 
     @property
     def absent_types(self) -> Collection[int]:
         """Return the indices of the object types that neither occur in the level nor can be left
-        behind by used-up objects."""
+        over when an object is used up."""
         frame = self._whole
         layers = [frame.grid, *([] if frame.beneath is None else [frame.beneath])]
         present = {int(kind) for layer in layers for kind in np.unique(layer[..., 0])}
@@ -483,15 +487,15 @@ class GridStage(Stage):
         self._walk = None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
-        """Set the mouse position (None outside the window); return True if the tooltip has
+        """Store the mouse position (None outside the window); return True if the tooltip has
         changed."""
         before = self._mouse and self._describe_cell(self._mouse)
         self._mouse = position
         return (position and self._describe_cell(position)) != before
 
     def wheel(self, position: tuple[int, int], notches: int) -> bool:
-        """Zoom in or out if the mouse is over the state; return True if the picture has changed.
-        `notches` of the wheel are positive to zoom in."""
+        """Zoom by `notches` of the mouse wheel (positive to zoom in) if the mouse is over the
+        state; return True if the picture has changed."""
         if self._view_cell("state", self._state, position) is None:
             return False
         self._zoom(notches)
@@ -512,8 +516,8 @@ class GridStage(Stage):
         return board.cell_at(position) if view in self._places else None
 
     def _cell_at(self, position: tuple[int, int]) -> Cell | None:
-        """Return the (y, x) cell of the grid that is drawn at a position in pixels, in either view;
-        None if no cell is there."""
+        """Return the (y, x) grid cell that is drawn at a pixel position, in the state or the
+        observation; None if no cell is drawn there."""
         if (cell := self._view_cell("state", self._state, position)) is not None:
             return cell
         seen = self._view_cell("observation", self._observation, position)

@@ -46,8 +46,8 @@ class GridTerminalView(TerminalPicture):
         self._steering = Steering(getattr(game, "actions", ()), getattr(game, "commands", ()))
 
     def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
-        """Return the lines of text that show state or observation, cut to the cells around the
-        agent if they do not fit."""
+        """Return lines of text that show state, observation or both, according to `view`; if they
+        do not fit into `width` × `height` characters, the part around the agent."""
         theme, self._view = self._theme, view
         if view == "explored":
             frame, view = frame.limit_to_explored(), "state"
@@ -76,8 +76,8 @@ class GridTerminalView(TerminalPicture):
         return [*mission, f"holding {item}"]
 
     def legend(self, frame: Frame) -> list[Text]:
-        """Return a line of text for each character on the screen, except those of walls and
-        floor."""
+        """Return a line of text with the meaning of each character on the screen, except those of
+        walls and floor."""
         frame = frame.limit_to_explored() if self._view == "explored" else frame
         both = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
         cells = np.unique(both, axis=0)
@@ -101,15 +101,15 @@ class GridTerminalView(TerminalPicture):
         return self._steering.commands if self.steers and self._view != "observation" else ()
 
     def actions(self, name: str) -> Iterator[str]:
-        """Yield the actions that a command leads to: several for a steering command such as "go
-        left", else one."""
+        """Yield the actions of a key command: several for a steering command such as "go left",
+        else one."""
         if any(command.name == name for command in self.steering):
             looks = self._view == "explored"
             return self._steering.steer(name, self._game.frame, self._game, looks)
         return super().actions(name)
 
     def has_command(self, name: str) -> bool:
-        """Return True if the player can use the command `name` in this level."""
+        """Return True if the command `name` is available in this level."""
         if self.steering and name in self._steering.replaces:
             return False
         commands = (*self.steering, *self._game.commands)
@@ -126,8 +126,8 @@ def _grid_lines(
     width: int,
     theme: Theme,
 ) -> list[Text]:
-    """Return a grid as lines of text, cut to the cells around the agent that fit into `height`
-    lines and `width` characters."""
+    """Return a grid as lines of text; if it does not fit into `height` lines of `width` characters,
+    the part around the agent. `seen` are the bright cells, and `beneath` the ground objects."""
     y, x, _ = agent
     rows = _visible_range(y, grid.shape[0], height)
     columns = _visible_range(x, grid.shape[1], max(1, width // CELL_WIDTH))
@@ -158,8 +158,8 @@ def _grid_lines(
 def _cell_text(
     types: ObjectTypes, letter: str, look: Sequence[int], lit: bool, theme: Theme
 ) -> tuple[str, str]:
-    """Return the characters and the text style that show a cell whose object has the (type, colour)
-    `look`.
+    """Return (characters, Rich style) for a cell; `look` is (type, colour) of its object, `letter`
+    stands for the type, and `lit` cells are bright.
 
     Args:
         look: type and colour of the object.
@@ -182,8 +182,7 @@ def _cell_text(
 
 
 def _color_letters() -> Iterator[str]:
-    """Yield for each colour a letter that stands for it: the first of its name that no earlier
-    colour has."""
+    """Yield for each colour the first letter of its name that no earlier colour uses."""
     used = ""
     for name in COLORS:
         used += next(letter for letter in name.lower() if letter not in used)
@@ -194,6 +193,6 @@ COLOR_LETTERS = tuple(_color_letters())
 
 
 def _visible_range(middle: int, size: int, room: int) -> range:
-    """Return the range of at most `room` cells around the middle."""
+    """Return the range of at most `room` cells, out of `size`, around the cell `middle`."""
     first = min(max(0, middle - room // 2), max(0, size - room))
     return range(first, min(size, first + room))

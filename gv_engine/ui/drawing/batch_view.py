@@ -38,9 +38,9 @@ class BatchLayout(NamedTuple):
 def lay_out_batch(
     room: tuple[int, int], count: int, shape: tuple[int, int], min_cell: int = MIN_CELL
 ) -> BatchLayout:
-    """Return the arrangement of `count` worlds in `room` (width, height) with the largest cells
-    that show all worlds, or with cells of `min_cell` pixels if none do. `shape` is a world's height
-    and width.
+    """Return the layout that shows `count` worlds of `shape` (height, width) in an area of `room`
+    (width, height) pixels, with cells as large as possible, but at least `min_cell` pixels, even if
+    not all worlds fit.
 
     Args:
         room: width and height in pixels.
@@ -89,7 +89,8 @@ class TileTable:
         return pixels
 
     def _draw_tile(self, code: int) -> NDArray[np.uint32]:
-        """Return the picture of a cell with this code, (cell, cell) uint32 pixels."""
+        """Return the picture of a cell as (cell, cell) uint32 pixels; `code` packs the cell's
+        object type, state, colour and agent, one byte each."""
         cell, sheet = self._cell, self._sheet
         tile = pygame.Surface((cell, cell), 0, 32)
         kind, state, color, agent = code.to_bytes(4, "little")
@@ -105,8 +106,8 @@ class TileTable:
         return np.ascontiguousarray(pygame.surfarray.array2d(tile).T).astype(np.uint32)
 
     def _mean_color(self, name: str, color: int) -> tuple[int, ...]:
-        """Return the mean colour of the sprite `name` in the palette colour number `color`, as
-        (red, green, blue)."""
+        """Return the mean (red, green, blue) of the sprite `name`, weighted by opacity; `color` is
+        an index into the palette."""
         drawing = self._sheet.get(name, color, SMALL)
         covers = pygame.surfarray.array_alpha(drawing)[..., None].astype(float)
         mean = (pygame.surfarray.array3d(drawing) * covers).sum((0, 1)) / max(1.0, covers.sum())
@@ -139,8 +140,8 @@ class BatchView:
     def draw(
         self, surface: pygame.Surface, rect: Rect, codes: NDArray[np.uint32], first: int = 0
     ) -> None:
-        """Draw worlds, given as cell codes, into `rect` of the surface; `first` is the number of
-        the first world shown.
+        """Draw worlds into `rect` of the surface. `codes` packs type, state, colour and agent of
+        every cell into a uint32; `first` is the index of the first world shown.
 
         Args:
             surface: surface to draw on.
@@ -178,20 +179,20 @@ class BatchView:
 
     @property
     def _origin(self) -> tuple[int, int]:
-        """Position (x, y) of the first world on the surface; the rows of worlds are centred in
-        their rectangle."""
+        """Position (x, y) in pixels of the first world on the surface; the rows of worlds are
+        centred in their rectangle."""
         used = self._surface.get_rect()
         x, y = (max(0, room - size) // 2 for room, size in zip(self._rect.size, used.size))
         return self._rect.x + x, self._rect.y + y
 
     def world_rect(self, world: int) -> Rect:
-        """Return the rectangle on the surface in which the world number `world` is drawn."""
+        """Return the rectangle on the surface in which the world with index `world` is drawn."""
         row, column = divmod(world - self._first, self.layout.columns)
         (x, y), wide, tall = self._origin, self.layout.wide, self.layout.tall
         return Rect(x + column * wide, y + row * tall, wide, tall)
 
     def world_at(self, position: tuple[int, int]) -> int | None:
-        """Return the number of the world that is drawn at `position`, x and y in pixels; None if
+        """Return the index of the world that is drawn at `position`, x and y in pixels; None if
         there is none."""
         x, y = (a - b for a, b in zip(position, self._origin))
         column, row = x // self.layout.wide, y // self.layout.tall

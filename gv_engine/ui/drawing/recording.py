@@ -59,7 +59,8 @@ class FrameRenderer:
         return self._frame
 
     def run_command(self, name: str) -> None:
-        """Run the command `name` that changes the view, such as the next view or zoom."""
+        """Run the view command `name`: `view` switches to the next view, others such as zoom go to
+        the domain's drawing."""
         if self._stage is None:
             return
         if name == "view":
@@ -69,7 +70,7 @@ class FrameRenderer:
             self._stage.command(name)
 
     def draw(self, surface: pygame.Surface, frame: Any) -> None:
-        """Draw `frame`, the displayed state of a game, on a surface of any size."""
+        """Draw `frame`, a snapshot of a game for drawing, on a surface of any size."""
         self._frame = frame
         if self._stage is None:
             self._stage = make_stage(self, DARK)
@@ -83,8 +84,8 @@ class FrameRenderer:
         pygame.transform.smoothscale(picture, (width, height), surface)
 
     def _draw(self, surface: pygame.Surface, stage: Stage) -> None:
-        """Draw the last state on a surface that is at least `MIN_SIZE` large, with `stage`, the
-        object that draws the world."""
+        """Draw the last frame with `stage` on a surface that is at least `MIN_SIZE` large: only the
+        world, or with title, status panel and hints if no view is set."""
         frame, line = self._frame, line_height(surface.get_size(), 1)
         stage.line = line
         stage.begin(None, frame)
@@ -112,8 +113,8 @@ RendererFactory = Callable[["Playable", str, int], DrawFrame]
 
 
 def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
-    """Return a function that draws states of games of `scenario` as pictures of 25 × 16 cells with
-    `cell` pixels each; in the view `window` with title and panel, as a player sees them."""
+    """Return a function that draws a frame of a game of `scenario` as an RGB array of 25 × 16
+    squares of `cell` pixels. The view `window` adds title and status panel."""
     stage_view = "" if view == "window" else view
     renderer = FrameRenderer(scenario.name, sprite_folders(scenario), view=stage_view)
     width, height = cell * 25, cell * 16
@@ -190,7 +191,7 @@ class Recorder:
         self._file = writer(self._draft.path, fps)
 
     def add(self, frame: Any) -> None:
-        """Draw `frame`, the displayed state of a game, as the next picture of the file.
+        """Draw `frame`, a snapshot of a game for drawing, as the next picture of the file.
 
         Raises:
             OSError: the file cannot be written; it is removed.
@@ -253,8 +254,8 @@ class Recorder:
 
 
 def _fit_picture(picture: Picture, model: Picture) -> Picture:
-    """Return `picture` centred in an array of the shape of `model`; of a larger picture only some
-    rows and columns are kept."""
+    """Return `picture` centred in an array with the shape of `model`; a larger picture is
+    cropped."""
     if picture.shape == model.shape:
         return picture
     step = max(-(-have // want) for have, want in zip(picture.shape, model.shape, strict=True))

@@ -90,9 +90,9 @@ class SpriteSheet:
     def get(
         self, name: str, color: int, size: int, turn: int = 0, lit: bool = True
     ) -> pygame.Surface:
-        """Return the sprite `name` in the palette colour number `color` as a transparent picture of
-        `size` × `size` pixels, which must not be changed. `turn` is 0 as drawn, 1 upside down, 2 to
-        the left, 3 to the right; `lit` False darkens.
+        """Return the sprite `name` as a cached, transparent surface of `size` × `size` pixels,
+        which callers must not change. `color` is an index into the palette, `turn` is 0 as drawn, 1
+        upside down, 2 to the left or 3 to the right, and `lit=False` darkens.
 
         Args:
             name: file name without `.svg`; a missing sprite is shown as `unknown`, or as a tile
@@ -116,15 +116,16 @@ class SpriteSheet:
         return cache[key]
 
     def agent(self, color: int, size: int, turn: int = 0) -> pygame.Surface:
-        """Return the sprite of the agent whose view is shown, `size` pixels wide, which must not be
-        changed. `turn` is as for `get`, and `color` tells several agents apart."""
+        """Return the sprite of the agent whose view is drawn, `size` pixels wide; callers must not
+        change the surface. `turn` is as for `get`; a `color` other than 0 marks one of several
+        agents."""
         return self.get("own_agent" if color else "agent", color, size, turn)
 
     def tile(
         self, name: str, color: int, size: int, lit: bool = True, below: Below = ()
     ) -> pygame.Surface:
-        """Return the sprite `name` drawn on the floor, and on the ground object `below` if that is
-        given, as an opaque picture that must not be changed; `color`, `size` and `lit` are as for
+        """Return the sprite `name` drawn on the floor, and on the ground object `below` if there is
+        one, as an opaque surface that callers must not change. `color`, `size` and `lit` are as for
         `get`."""
         cache, key = self._size_cache(size), (name, color, 0, lit, below)
         if key not in cache:
@@ -137,8 +138,8 @@ class SpriteSheet:
         return cache[key]
 
     def _size_cache(self, size: int) -> dict[SpriteKey, pygame.Surface]:
-        """Return the cache of sprites of `size` pixels; drop the caches of sizes not used for
-        long."""
+        """Return the cache of sprites of `size` pixels; if there are too many sizes, drop the cache
+        of the least recently used one."""
         cache = self._sizes.pop(size, {})
         self._sizes[size] = cache  # the size used last is last
         if len(self._sizes) > MAX_CACHED_SIZES:
@@ -146,8 +147,8 @@ class SpriteSheet:
         return cache
 
     def _render(self, name: str, color: int, size: int) -> pygame.Surface:
-        """Return the sprite `name`, newly drawn, bright and not turned: `color` is its palette
-        colour number, and `size` its side in pixels."""
+        """Return the sprite `name` rendered from its SVG file, not dimmed and not turned. `color`
+        is an index into the palette, and `size` the side in pixels."""
         file, text = self._load_source(name, size < SMALL)
         color = color if color < len(self._palette) else 0
         shades = self._palette[color]
@@ -212,8 +213,8 @@ _font_files: dict[frozenset[str], str | None] = {}  # by scripts
 
 
 def find_font_file(letters: Sequence[str]) -> str | None:
-    """Return the file of the system font that has the most of `letters`, judged by one letter of
-    each script; None if no font has any."""
+    """Return the file of the system font that has glyphs for the most of `letters`, one sample
+    letter of each script; None if no font has any."""
     samples = {unicodedata.name(letter, letter).partition(" ")[0]: letter for letter in letters}
     scripts = frozenset(samples)
     if scripts not in _font_files:
@@ -255,11 +256,8 @@ def draw_text_line(
     middle: bool = False,
     letters: Callable[[int], LineFont] | None = None,
 ) -> int:
-    """Draw one line of text into `rect`, vertically centred and with `align` left, center or right,
-    and return its width in pixels. Text that is too wide is shrunk, then shortened, with `middle`
-    in its middle.
-
-    Text that is too wide is shrunk, then shortened.
+    """Draw one line of text into `rect`, centred vertically, and return its width in pixels. Text
+    that is too wide is shrunk, then shortened.
 
     Args:
         surface: surface to draw on.
@@ -285,8 +283,8 @@ def draw_text_line(
 
 
 def shorten_text(text: str, line_height: int, width: int, middle: bool = False) -> str:
-    """Return `text` shortened with dots to `width` pixels, at its end or, with `middle`, in its
-    middle; `line_height` gives the size of its letters.
+    """Return `text` shortened with dots to at most `width` pixels: at its end or, if `middle`, in
+    its middle. `line_height` sets the font size.
 
     With `middle`, the beginning and the end of the text are kept.
     """
@@ -304,7 +302,7 @@ def shorten_text(text: str, line_height: int, width: int, middle: bool = False) 
 
 def join_into_lines(parts: Sequence[str], line_height: int, width: int) -> list[str]:
     """Return `parts` joined by ` · ` into lines that are at most `width` pixels wide; `line_height`
-    is that of the text."""
+    sets the font size."""
     lines: list[str] = []
     for part in parts:
         longer = f"{lines[-1]} · {part}" if lines else part
@@ -369,7 +367,7 @@ class LineFont:
 def blit_text(
     large: pygame.Surface, place: tuple[int, int], font: freetype.Font, text: str, color: str
 ) -> None:
-    """Draw `text` in `font` at `place` on the surface `large`, which is transparent and filled with
+    """Draw `text` at `place` (x, y) on the transparent surface `large`, which must be filled with
     the same `color`."""
     picture = font.render(text, color)[0]
     pygame.surfarray.pixels3d(picture)[...] = pygame.Color(color)[:3]
@@ -418,7 +416,7 @@ def rounded_rect(size: tuple[int, int], radius: int, color: str) -> pygame.Surfa
 
 @contextmanager
 def clipped(surface: pygame.Surface, rect: Rect) -> Iterator[None]:
-    """Let drawing on `surface` have effect only inside `rect` during the `with` block.
+    """Restrict drawing on `surface` to `rect` during the `with` block.
 
     The clip of before is restored at the end.
     """
@@ -451,8 +449,8 @@ def encode_looks(
     lit: NDArray[np.bool_] | None = None,
     beneath: NDArray[np.uint8] | None = None,
 ) -> CellCodes:
-    """Return an (H, W) array with one code for the look of each cell, from `grid`, its type, state
-    and colour, from `lit`, whether it is in sight, and from `beneath`, its ground.
+    """Return an (H, W) array with one integer per cell that packs all that its picture depends on:
+    type, state and colour from `grid`, visibility from `lit`, and the ground from `beneath`.
 
     Args:
         grid: (H, W, 3) uint8 type, state and colour.
@@ -479,6 +477,8 @@ class TileCache:
     """
 
     def __init__(self, sheet: SpriteSheet, cell: int, rgb: bool = False) -> None:
+        """Create a cache of tiles for cells of `cell` pixels: uint32 pixels of surfaces, or RGB
+        arrays if `rgb`."""
         self.cell = cell
         self._sheet, self._rgb = sheet, rgb
         self._places: dict[int, int] = {}
@@ -499,7 +499,7 @@ class TileCache:
         return pixels
 
     def _draw_tile(self, code: int) -> CellPixels:
-        """Return the picture of a cell with this code."""
+        """Return the picture of a cell; `code` packs its appearance as `encode_looks` does."""
         kind, state, color, lit, *ground_look, _ = code.to_bytes(8, "little")
         ground, ground_state, ground_color = ground_look
         sprite_name = self._sheet.sprite_name
@@ -538,8 +538,8 @@ class TileCanvas:
         self.shown = codes
 
     def scroll(self, down: int, right: int) -> None:
-        """Note that the pixels were moved by `down` and `right` cells; cells that came into sight
-        count as not drawn."""
+        """Update the record of drawn cells after the pixels were moved by `down` and `right` cells;
+        cells that scrolled into view will be drawn by the next `update`."""
         height, width = self.shown.shape
         shown = np.full_like(self.shown, NOT_DRAWN)
         if abs(down) < height and abs(right) < width:
@@ -549,8 +549,8 @@ class TileCanvas:
         self.shown = shown
 
     def invalidate(self, y: int, x: int, around: int = 0) -> None:
-        """Count the cells up to `around` cells away from row `y`, column `x` as not drawn, after
-        something else was drawn over them."""
+        """Let the next `update` redraw the cells up to `around` cells away from row `y`, column
+        `x`, because something else was drawn over them."""
         self.shown = self.shown.copy()
         top, left = max(0, y - around), max(0, x - around)
         self.shown[top : max(0, y + around + 1), left : max(0, x + around + 1)] = NOT_DRAWN
@@ -562,8 +562,8 @@ class TileCanvas:
 def render_cells(
     scenario: Scenario, looks: NDArray[np.uint8], side: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return pictures of cells with the given `looks` (type, state, colour) and the sprites of
-    `scenario`, `side` pixels wide: without and with an agent, and half as wide without.
+    """Return pictures of cells with the appearances `looks`, (n, 3) type, state and colour, in the
+    sprites of `scenario`: `side` pixels wide without and with an agent, and half as wide without.
 
     Args:
         scenario: scenario with the sprites.

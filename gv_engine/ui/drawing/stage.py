@@ -34,16 +34,16 @@ class Camera:
     cell: int | None = None
 
     def cell_size(self, grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
-        """Return the side of a cell in pixels: as the user has zoomed, or without zoom as by
-        `default_cell_size`, which has the same arguments `grid`, `room` and `readable`."""
+        """Return the side of a cell in pixels: the size that the user has zoomed to, or else
+        `default_cell_size(grid, room, readable)`."""
         if self.cell is None:
             return default_cell_size(grid, room, readable)
         # at least large enough to fill the room
         return max(self.cell, min(room[0] // grid[0], room[1] // grid[1]))
 
     def zoom(self, notches: int, size: int, min_size: int) -> None:
-        """Make cells larger by `notches` turns of the mouse wheel, or smaller if it is negative.
-        `size` is the present side in pixels, and it stays above `min_size`.
+        """Enlarge the cells by `notches` of the mouse wheel, or shrink them if it is negative.
+        `size` is the current side of a cell in pixels.
 
         Args:
             notches: number of zoom steps.
@@ -60,8 +60,8 @@ class Camera:
 
 
 def default_cell_size(grid: tuple[int, int], room: tuple[int, int], readable: int) -> int:
-    """Return the side of a cell in pixels with which the grid fits into the room, or, if that is
-    less than `readable`, a larger one; both sizes are (height, width).
+    """Return the side of a cell in pixels with which the whole grid fits into `room`. If that is
+    less than `readable` pixels, return a larger side, with which only a part of the grid fits.
 
     Args:
         grid: height and width in cells.
@@ -73,8 +73,9 @@ def default_cell_size(grid: tuple[int, int], room: tuple[int, int], readable: in
 
 
 def scroll_offset(grid: tuple[int, int], room: tuple[int, int], center: Point, cell: int) -> Point:
-    """Return (y, x) of the corner of the visible part on the grid in pixels, so that the cell
-    `center` is as near to the middle as possible; negative if the grid is smaller than the room.
+    """Return the pixel position (y, x) in the grid of the viewport's top left corner, such that the
+    cell `center` is as near to the middle as possible; negative if the grid is smaller than the
+    viewport.
 
     Args:
         grid: height and width of the grid in cells.
@@ -166,8 +167,8 @@ class Stage(Protocol):
     def __init__(self, game: Any, theme: Theme) -> None: ...
 
     def begin(self, previous: Any, frame: Any) -> bool:
-        """Set the state to draw: `frame`, after a step from the state `previous`, or None if no
-        step led there. Return True if the change can be drawn as a movement.
+        """Set the frame to draw; `previous` is the frame before the last step, or None if there was
+        no step. Return True if the change can be animated.
 
         Args:
             previous: the frame before, or None if no step leads from it to this frame.
@@ -178,13 +179,12 @@ class Stage(Protocol):
         """
 
     def mark_differences(self, other: Any) -> None:
-        """Mark what differs in the drawn world from the state `other`, until the next state; None
-        marks nothing."""
+        """Highlight the differences between the drawn frame and the frame `other` until the next
+        `begin`; None removes the highlights."""
         return None
 
     def draw(self, surface: pygame.Surface, rect: Rect, progress: float) -> None:
-        """Draw the world into `rect`; `progress` is that of the movement of the last step, 1 at its
-        end.
+        """Draw the world into `rect`; `progress` of the last step's animation is from 0 to 1.
 
         Args:
             surface: surface of the window.
@@ -208,16 +208,16 @@ class Stage(Protocol):
         """Draw only the world into `rect`, as large as fits and centred."""
 
     def command(self, name: str) -> str:
-        """Run the command `name` of the domain; return the action to take, or "" if it only changes
-        the drawing.
+        """Run the key command `name` of the domain; return the action for the game, or "" if the
+        command only changes the drawing.
 
         Returns:
             The action for the game; empty if the command only changes the drawing.
         """
 
     def actions(self, name: str) -> Iterator[str]:
-        """Yield the actions of the domain's command `name`; each must be taken before the next is
-        asked for."""
+        """Yield the actions of the domain's key command `name`. The caller must take each action
+        before it asks for the next."""
         if action := self.command(name):
             yield action
 
@@ -230,13 +230,13 @@ class Stage(Protocol):
         """
 
     def select_held_item(self) -> None:
-        """Select the item that the agent holds, so that the next click chooses the cell to put it;
-        deselect it if it is selected."""
+        """Select the item that the agent holds, so that the next click chooses the cell to put it
+        into; deselect it if it is selected."""
         return None
 
     def sound(self, before: Any, after: Any) -> str:
-        """Return the name of the sound for the step from the state `before` to `after`; "" for the
-        usual sound."""
+        """Return the name of the sound for the step from the frame `before` to the frame `after`;
+        "" for the default sound."""
         return ""
 
     def next_walk_action(self) -> str:
@@ -257,8 +257,8 @@ class Stage(Protocol):
 
 
 def make_stage(game: Any, theme: Theme) -> Stage:
-    """Return a new object that draws the session `game` in colours of `theme`, of the class that
-    the game's domain registers."""
+    """Return the `Stage` that the game's domain registers, for the session `game` in colours of
+    `theme`."""
     stage: Stage = resolve_name(DOMAINS[game.frame().domain].stage)(game, theme)
     return stage
 
@@ -272,8 +272,8 @@ class MapDrawing(Protocol):
     def draw(
         self, surface: pygame.Surface, rect: Rect, line: int, sketch: MapModel, cursor: MapCell
     ) -> None:
-        """Draw the edited level, or the part of it around the cell `cursor`, into `rect`; `sketch`
-        is the model of the map.
+        """Draw the edited map `sketch` into `rect`; if it is too large, the part around the cell
+        `cursor`.
 
         Args:
             surface: surface of the window.
@@ -286,8 +286,8 @@ class MapDrawing(Protocol):
     def outline_cells(
         self, surface: pygame.Surface, rect: Rect, cells: Mapping[MapCell, str]
     ) -> None:
-        """Outline the given cells, each in the theme's colour of that name, in the picture in
-        `rect`."""
+        """Outline cells of the map in the picture in `rect`; `cells` gives the name of the theme
+        colour for each cell."""
 
     def cell_at(self, position: tuple[int, int]) -> MapCell | None:
         """Return the map cell at `position`, x and y in pixels; None if there is none."""
@@ -311,8 +311,8 @@ class MapDrawing(Protocol):
 def make_map_drawing(
     domain: str, theme: Theme, folders: Iterable[Path], types: ObjectTypes
 ) -> MapDrawing:
-    """Return a new object that draws edited maps in colours of `theme`, of the class that `domain`
-    registers; `folders` have the level's sprites, and `types` are its object types."""
+    """Return the `MapDrawing` that `domain` registers, in colours of `theme`. `folders` are
+    searched for the level's sprites, and `types` are its object types."""
     drawing: MapDrawing = resolve_name(DOMAINS[domain].sketch)(theme, folders, types)
     return drawing
 
@@ -340,17 +340,16 @@ def is_small_window(area: Rect, line: int) -> bool:
 
 
 def _panel_lines(area: Rect, line: int) -> float:
-    """Return the height of the status panel in the window `area`, in lines of `line` pixels; it is
-    lower in small windows."""
+    """Return the height of the status panel in lines of text; it is lower if the window `area` is
+    small. `line` is the height of a line in pixels."""
     return 3 if area.h < 24 * line else 5.25 if is_small_window(area, line) else 8
 
 
 def lay_out_screen(
     area: Rect, line: int, has_side_panel: bool, controls: float, hints: int
 ) -> ScreenLayout:
-    """Return the rectangles of the parts of a game's screen in the window `area`, with or without a
-    side panel. `line` is the height of a line of text in pixels; `controls` and `hints` are heights
-    in lines.
+    """Return the rectangles of the parts of a game's screen in the window `area`. `line` is the
+    height of a line of text in pixels; `controls` and `hints` are heights in lines.
 
     Args:
         area: rectangle of the window.
@@ -395,8 +394,8 @@ def draw_status_panel(
     facts: Sequence[str],
     seed_button: PanelButton | None = None,
 ) -> bool:
-    """Draw the status panel into `rect`: item held in `stage`, steps, rewards by rule, `facts` and
-    message of the state `scene`. Return False if there is a message that did not fit.
+    """Draw the status panel into `rect`: mission, held item, steps, `facts`, message and the reward
+    of each rule, as far as they fit. Return False if there is a message that did not fit.
 
     Args:
         painter: painter to draw with.
@@ -444,8 +443,8 @@ def draw_status_panel(
 
 
 def _draw_held_item(painter: Painter, rect: Rect, stage: Stage) -> None:
-    """Draw the item that the agent in `stage` holds at the left of `rect`, a low status panel, and
-    shrink `rect` to the rest."""
+    """Draw the item that the agent holds at the left of `rect`, as a button that selects the item,
+    and shrink `rect` by the width used."""
     line = painter.line_height
     side = min(rect.h, 2 * line)
     well = Rect(rect.x, rect.y, side, side)
@@ -455,7 +454,7 @@ def _draw_held_item(painter: Painter, rect: Rect, stage: Stage) -> None:
 
 
 def _counter_rows(scene: Scene) -> list[tuple[str, str]]:
-    """Return (label, value) pairs for steps, reward and return of the state `scene`."""
+    """Return (label, value) pairs for steps, reward and return of the frame `scene`."""
     limit = "" if scene.max_steps is None else f" / {scene.max_steps}"
     return [
         ("Steps", f"{scene.steps}{limit}"),
@@ -472,8 +471,8 @@ def _draw_counters(
     facts: Sequence[str],
     seed_button: tuple[str, PanelButton] | None,
 ) -> None:
-    """Draw the held item, steps, reward and return of the state `scene` and `facts` at the top of
-    `rest`, and shrink `rest` to what is left; `seed_button` is a button beside the seed.
+    """Draw the held item, steps, reward, return and `facts` of the frame `scene` at the top of
+    `rest`, and shrink `rest` to the free space below.
 
     Args:
         painter: painter to draw with.
@@ -518,15 +517,15 @@ def _draw_counters(
 
 
 def _draw_history(painter: Painter, rect: Rect, scene: Scene, stage: Stage) -> None:
-    """Draw into `rect` the history of the episode, if the domain's `stage` has one, else the parts
-    of the last reward in `scene` by rule."""
+    """Draw the history of the episode into `rect`; if the domain has none, the last reward of each
+    reward rule."""
     if not stage.draw_history(painter.surface, rect):
         _draw_reward_terms(painter, rect, scene)
 
 
 def _draw_reward_terms(painter: Painter, rect: Rect, scene: Scene) -> None:
-    """Draw into `rect` the parts of the last reward in `scene` by rule; if not all fit, those that
-    are not zero come first."""
+    """Draw the last reward of each reward rule in `scene` into `rect`; if not all fit, rewards
+    other than 0 come first."""
     line, rest = painter.line_height, rect.copy()
     rows = rect.h // line - 1
     terms = list(scene.terms.items())
@@ -542,14 +541,15 @@ def _draw_reward_terms(painter: Painter, rect: Rect, scene: Scene) -> None:
 
 
 def _draw_message(painter: Painter, rect: Rect, message: str) -> bool:
-    """Draw `message` into `rect` if that is high enough; return False if it did not fit."""
+    """Draw `message` into `rect` if at least one line fits; return False if a message did not
+    fit."""
     if message and rect.h >= painter.line_height:
         painter.draw_lines(rect, message, "accent")
     return not message or rect.h >= painter.line_height
 
 
 def _value_color(scene: Scene, value: float) -> str:
-    """Return the name of the theme's colour for the reward `value`: gain, loss, text or muted.
-    `scene` says whether losses have a colour of their own."""
+    """Return the name of the theme colour for the reward `value`: gain, loss, text or muted.
+    Negative rewards are "loss" only if `scene` highlights losses."""
     below = "loss" if scene.is_loss_highlighted else "text"
     return "gain" if value > 0 else below if value < 0 else "muted"

@@ -32,8 +32,8 @@ class HitArea(NamedTuple):
 
 
 def line_height(size: tuple[int, int], scale: float) -> int:
-    """Return the height of a line of text in pixels for a window of `size` (width, height); `scale`
-    is the user's factor, as far as the window has room.
+    """Return the height of a line of text in pixels for a window of `size` (width, height), times
+    the user's factor `scale` as far as the window has room for that.
 
     Args:
         size: width and height of the window in pixels.
@@ -46,8 +46,8 @@ def line_height(size: tuple[int, int], scale: float) -> int:
 
 
 def wrap_text(text: str, line_height: int, width: int, max_lines: int = 1000) -> list[str]:
-    """Return `text` wrapped to at most `max_lines` lines of `width` pixels, the last of which may
-    be wider; `line_height` is that of the text."""
+    """Return `text` wrapped to lines of `width` pixels, at most `max_lines`, of which the last may
+    be wider; `line_height` sets the font size."""
     lines: list[str] = []
     for paragraph in text.splitlines():
         current = ""
@@ -64,8 +64,8 @@ def wrap_text(text: str, line_height: int, width: int, max_lines: int = 1000) ->
 
 
 def _split_words(paragraph: str, line_height: int, width: int) -> Iterator[tuple[str, str]]:
-    """Yield (word, separator before it) of `paragraph`; a word wider than `width` pixels in text of
-    `line_height` pixels is yielded letter by letter."""
+    """Yield (word, separator before it) for the words of `paragraph`; a word wider than `width`
+    pixels is split into letters. `line_height` sets the font size."""
     for word in paragraph.split():
         parts = [word] if font(line_height).size(word)[0] <= width else word
         for number, part in enumerate(parts):
@@ -73,8 +73,8 @@ def _split_words(paragraph: str, line_height: int, width: int) -> Iterator[tuple
 
 
 def cut(rect: Rect, side: str, size: int, gap: int = 0) -> Rect:
-    """Cut a part of `size` pixels off `rect` at its `side`, top, bottom, left or right. Return the
-    part; `rect` shrinks by the part and `gap`.
+    """Cut a strip of `size` pixels off a side of `rect` ("top", "bottom", "left" or "right") and
+    return it; `rect` is changed and loses the strip and `gap` pixels more.
 
     Args:
         rect: rectangle to shrink.
@@ -122,6 +122,8 @@ class Painter:
         mouse: Pixel | None = None,
         previous: Painter | None = None,
     ) -> None:
+        """Create a painter for one picture; a drag that began in the picture of the painter
+        `previous` continues."""
         self.surface, self.theme, self.mouse = surface, theme, mouse
         self.line_height = line_height
         self.area = surface.get_rect()
@@ -146,8 +148,8 @@ class Painter:
         pygame.draw.rect(self.surface, self.color(color), rect, max(2, line // 8), line // 2)
 
     def draw_dialog(self, card: Rect, title: str, middle: bool = False) -> Rect:
-        """Draw the panel of a dialog, with `title`, into the rectangle `card`; return the rectangle
-        below the title. `middle` shortens a long title in its middle."""
+        """Draw the panel of a dialog with `title` into the rectangle `card`; return the rectangle
+        below the title. With `middle`, a title that is too long is shortened in its middle."""
         self.draw_card(card)
         inner = card.inflate(-2 * self.line_height, -self.line_height)
         title_rect = cut(inner, "top", 2 * self.line_height)
@@ -205,7 +207,7 @@ class Painter:
         return font(max(9, int(self.line_height * size))).size(text)[0]
 
     def dim(self) -> None:
-        """Darken the whole picture drawn so far, and let nothing in it react to the mouse."""
+        """Darken everything drawn so far, and remove all hit areas."""
         shade = pygame.Surface(self.area.size, pygame.SRCALPHA)
         shade.fill((0, 0, 0, SHADE))
         self.surface.blit(shade, (0, 0))
@@ -222,8 +224,8 @@ class Painter:
         self.draw_lines(rect.inflate(-line, -line), text, "on_accent", align="center")
 
     def add_hit_area(self, rect: Rect, press: Callable[[Pixel], None], drag: bool = False) -> bool:
-        """Let `rect` call `press` with the mouse position when it is clicked, and with `drag` also
-        while the mouse is dragged. Return whether the mouse is over it.
+        """Call `press` with the mouse position when `rect` is clicked, and if `drag` also while the
+        mouse is dragged. Return True if the mouse is over `rect`.
 
         Args:
             rect: rectangle of the picture.
@@ -274,8 +276,8 @@ class Painter:
     def draw_bar(
         self, rect: Rect, share: float, move: Callable[[float], None] | None = None
     ) -> None:
-        """Draw a bar into `rect` of which the part `share`, from 0 to 1, is filled; with `move` the
-        user can drag it, which calls `move` with the new share."""
+        """Draw a progress bar into `rect`, filled to the fraction `share` from 0 to 1. With `move`,
+        the user can drag the bar, which calls `move` with the new fraction."""
         groove = rect.inflate(0, -rect.h // 2)
         self.draw_card(groove, "outline")
         filled = groove.copy()
@@ -292,8 +294,8 @@ class Painter:
             )
 
     def draw_scrollbar(self, groove: Rect, first: int, shown: int, count: int) -> None:
-        """Draw a scrollbar into `groove` for a list of `count` rows, of which `shown` are seen from
-        row `first` on; nothing if all are."""
+        """Draw a scrollbar into `groove` for a list of `count` rows, of which `shown` are visible,
+        starting with row `first`. If all rows are visible, draw nothing."""
         if shown < count:
             thumb = groove.copy()
             thumb.h = max(self.line_height, groove.h * shown // count)
@@ -301,8 +303,8 @@ class Painter:
             self.draw_card(thumb, "outline")
 
     def handle_mouse(self, event: pygame.event.Event) -> bool:
-        """Handle a mouse event; return True if it hit something clickable or changed what the mouse
-        is over."""
+        """Handle a mouse event; return True if it hit a hit area, or the mouse moved onto another
+        one."""
         if event.type == pygame.MOUSEBUTTONDOWN and event.button == 1:
             for area in reversed(self._hit_areas):
                 if area.rect.collidepoint(event.pos):

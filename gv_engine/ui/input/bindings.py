@@ -249,9 +249,9 @@ SCREENS = {
 
 
 def next_row(name: str, chosen: int, page: int, count: int, wraps: bool = False) -> int | None:
-    """Return the number of the list row to which the menu command `name`, such as `down`, leads
-    from row `chosen` of `count` rows, `page` of them in sight. With `wraps` the ends are joined;
-    None if the command does not move.
+    """Return the index of the list row that the menu command `name`, such as `down`, selects,
+    starting from row `chosen` of `count` rows; None if the command does not move. `page` is the
+    number of visible rows, and `wraps` lets `up` and `down` wrap around.
 
     Args:
         name: name of the command.
@@ -312,6 +312,8 @@ class Bindings:
         changes: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
         level_commands: Mapping[str, Sequence[KeyCommand]] | None = None,
     ) -> None:
+        """Bind all commands to keys: those in `changes` to the keys there, others to their default
+        keys; `level_commands` are commands that a level adds. Both are by group."""
         self.changes, self._level_commands = changes, level_commands or {}
         self._levels: dict[tuple[KeyCommand, ...], Bindings] = {}
         changed_keys = {
@@ -350,20 +352,20 @@ class Bindings:
         return cls(), f"{file}{line}: {why}{stop} The usual keys are used"
 
     def with_level_commands(self, group: str, level_commands: tuple[KeyCommand, ...]) -> Bindings:
-        """Return these key bindings with `level_commands`, which only the current level has, added
-        to the group of commands `group`."""
+        """Return a copy of these bindings in which `level_commands`, defined by the current level,
+        are added to the command group `group`."""
         if level_commands and level_commands not in self._levels:
             self._levels[level_commands] = Bindings(self.changes, {group: level_commands})
         return self._levels[level_commands] if level_commands else self
 
     def commands(self, group: str) -> tuple[KeyCommand, ...]:
-        """Return the commands of the group `group`; those that only the current level has come
+        """Return the commands of the group `group`; those defined by the current level come
         last."""
         return (*GROUPS[group], *self._level_commands.get(group, ()))
 
     def find(self, key: str, groups: Iterable[str]) -> KeyCommand | None:
-        """Return the command that `key`, such as `W` or `Shift+Left`, has in the first of `groups`
-        with such a key; None if there is none.
+        """Return the command bound to `key`, such as `W` or `Shift+Left`, in the first of `groups`
+        that binds it; None if no group does.
 
         Args:
             key: name of the key, as "W", "Shift+Left" or "Pad A". A key with Shift and no command
@@ -375,8 +377,8 @@ class Bindings:
         return next(filter(None, found), None)
 
     def command_name(self, key: str, groups: Iterable[str]) -> str:
-        """Return the name of the command that `key` has in the first of `groups` with such a key;
-        "" if there is none."""
+        """Return the name of the command bound to `key` in the first of `groups` that binds it; ""
+        if no group does."""
         command = self.find(key, groups)
         return command.name if command else ""
 
@@ -385,14 +387,14 @@ class Bindings:
         return self._keys[group, name]
 
     def label(self, group: str, name: str) -> str:
-        """Return the label of the first keyboard key of the command `name` in the group `group`; ""
-        if the command has no such key."""
+        """Return the label of the first keyboard key (not gamepad button) of the command `name` in
+        the group `group`; "" if there is none."""
         fitting = [key for key in self.keys(group, name) if key not in PAD]
         return key_label(fitting[0]) if fitting else ""
 
     def fill_in_keys(self, text: str, groups: Iterable[str]) -> str:
-        """Return `text` with each command name in braces replaced by the command's key: `{undo}`
-        becomes `Z`. The commands are those of `groups`."""
+        """Return `text` with each command name in braces replaced by the key of that command in
+        `groups`: `{undo}` becomes `Z`."""
         group_by_command = {c.name: group for group in groups for c in self.commands(group)}
 
         def key(match: re.Match[str]) -> str:
@@ -404,8 +406,8 @@ class Bindings:
     def describe_keys(
         self, groups: Iterable[str], has_command: Callable[[str], bool] = bool
     ) -> Iterator[tuple[str, str]]:
-        """Yield (keys, description) for each command of `groups` that has a key, without those for
-        which `has_command(name)` is False.
+        """Yield (keys, description) for each command of `groups` that has a key and for which
+        `has_command(name)` is True.
 
         Args:
             groups: groups to list.
@@ -422,8 +424,8 @@ class Bindings:
 def _remaining_keys(
     groups: Mapping[str, Sequence[KeyCommand]], keys: Mapping[tuple[str, str], Sequence[str]]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the default keys of all commands in `groups` that have no entry in `keys`, by (group,
-    name). Keys that `keys` gives to other commands active at the same time are left out."""
+    """Return the default keys, by (group, name), of those commands in `groups` that `keys` does not
+    rebind, without keys that `keys` binds to a command active at the same time."""
     default_keys = {}
     for group, commands in groups.items():
         taken = [used for (other, _), used in keys.items() if _are_active_together(other, group)]
@@ -436,8 +438,8 @@ def _remaining_keys(
 
 
 def free_key(group: str, name: str, key: str, others: Iterable[KeyCommand]) -> str:
-    """Return the normal form of `key`, which a level chooses for its action `name` in the group
-    `group`; raise an error if the key is unknown or taken, `others` being the level's other
+    """Return `key` in its usual spelling, if a level may bind it to its action `name` in the group
+    `group`; raise BindingsError if the key is unknown or taken. `others` are the level's other
     actions.
 
     Args:
@@ -489,8 +491,8 @@ def format_keys_file(bindings: Bindings) -> str:
 
 
 def _check_changes(changes: Mapping[str, object]) -> dict[str, dict[str, list[str]]]:
-    """Return the keys in a parsed `keys.toml`, `changes`, by group and command; raise BindingsError
-    for the first mistake in it."""
+    """Return the content of a parsed `keys.toml`, `changes`, as lists of keys by group and command;
+    raise BindingsError for the first mistake in it."""
     checked: dict[str, dict[str, list[str]]] = {}
     for group, commands in changes.items():
         if group not in GROUPS:
@@ -510,8 +512,8 @@ def _check_changes(changes: Mapping[str, object]) -> dict[str, dict[str, list[st
 
 
 def _is_level_action(group: str, name: str) -> bool:
-    """Return whether `name` can be a level's own action in the group `group`: it is in upper case,
-    and no misspelled built-in action."""
+    """Return True if `name` can be an action that a level defines in the group `group`: it is in
+    upper case, and not close to the name of a built-in action."""
     actions = [command.name for command in GROUPS[group] if command.name.isupper()]
     return bool(actions) and name.isupper() and not get_close_matches(name, actions, 1, 0.8)
 
@@ -530,7 +532,7 @@ def _canonical_key(name: str, key: str) -> str:
 
 
 def _are_active_together(group: str, other_group: str) -> bool:
-    """Return whether the two groups of commands are the same, or are active on the same screen."""
+    """Return True if two groups of commands are the same, or are active on the same screen."""
     shared = (group in groups and other_group in groups for groups in SCREENS.values())
     return group == other_group or any(shared)
 
@@ -553,15 +555,15 @@ def _find_line(name: str, text: str) -> str:
 
 
 def _suggest(name: str, allowed: Iterable[str]) -> str:
-    """Return `; did you mean …?` with the one of `allowed` that resembles `name` most; "" if none
-    does."""
+    """Return `; did you mean …?` with the closest match to `name` among `allowed`; "" if there is
+    none."""
     near = get_close_matches(name, allowed, 1, cutoff=0.5)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None = None) -> Bindings:
-    """Write `keys` as the keys of the command `name` in `group` into `keys.toml`, and return the
-    new bindings of all commands; None restores the default keys.
+    """Bind `keys` to the command `name` of `group` in the file `keys.toml`, and return all bindings
+    after the change; None restores the default keys.
 
     Args:
         group, name: group and name of the command.
@@ -594,8 +596,8 @@ def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None 
 
 
 def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
-    """Return a text about the keys that commands other than `name` had in `before` and lack in
-    `after`, the bindings after a change; "" if there are none."""
+    """Return a text on the keys in `before` that are missing in `after`, the bindings after a
+    change of the command `name`, which is left out; "" if there are none."""
     texts = []
     for group, commands in GROUPS.items():
         for command in commands:
@@ -607,14 +609,14 @@ def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
 
 
 def replace_keys(keys: Sequence[str], key: str) -> list[str]:
-    """Return the keys of a command after `key` replaces all its keys of the same device, keyboard
-    or gamepad."""
+    """Return the keys of a command with `key` in place of those of the same device (keyboard or
+    gamepad)."""
     return [*(other for other in keys if (other in PAD) != (key in PAD)), key]
 
 
 def _edit_keys(text: str, group: str, name: str, keys: Sequence[str] | None) -> str:
-    """Return the text of `keys.toml` with `keys` set for the command `name` in the section `group`;
-    None removes the command's line."""
+    """Return the text of a `keys.toml` file with the command `name` in the section `group` bound to
+    `keys`; None removes the command's line."""
     section = re.compile(rf"^\s*\[\s*{group}\s*\].*\n?(?:(?!\s*\[\s*\w+\s*\]).*\n?)*", re.MULTILINE)
     entry = re.compile(rf'^(\s*"?{name}"?\s*=\s*)\[[^\]]*\](.*\n?)', re.MULTILINE)
     keys_text = json.dumps(list(keys or ()))

@@ -52,8 +52,9 @@ class AutoplayScreen(PlayScreen):
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float:
-        """Let the agent choose its next action and, unless paused, take it when it is due at the
-        time `now`; return the seconds until the next call."""
+        """Let the agent (policy or solver) choose its next action and, unless paused, take that
+        action as soon as the chosen speed allows at the time `now`. Return the seconds until the
+        next call."""
         due = super().tick(now)
         if self.frame.outcome:
             return due
@@ -67,8 +68,8 @@ class AutoplayScreen(PlayScreen):
         return due
 
     def _ask_agent(self) -> bool:
-        """Ask the agent (policy or solver) for its next action; return True once the action is
-        known."""
+        """Ask the agent (policy or solver) for its next action, which may be computed in the
+        background; return True once the action is known."""
         try:
             self._choice = self.autoplayer.choose(self.game)
         except GVEngineError:
@@ -79,7 +80,8 @@ class AutoplayScreen(PlayScreen):
         return self._choice is not None
 
     def _act(self) -> None:
-        """Take the action that the agent has chosen; pause the agent if the game refuses it."""
+        """Take the action that the agent has chosen; pause the agent if the session refuses the
+        action."""
         if self.frame.outcome or not (self._choice or self._ask_agent()):
             return
         action, before = self._choice.action if self._choice else "", self.game.position
@@ -89,8 +91,8 @@ class AutoplayScreen(PlayScreen):
                 self._pause()
 
     def take_action(self, action: str) -> None:
-        """Take `action` of the player, and pause the agent; with several agents the others act as
-        the agent has chosen."""
+        """Pause the agent and take the player's `action`. With several agents, the others take the
+        actions that the agent had chosen for them."""
         if action:
             self._pause()
             others = self._choice.action if self._choice else ""
@@ -103,14 +105,14 @@ class AutoplayScreen(PlayScreen):
         super().seek(position)
 
     def show(self, glide: bool = True) -> None:
-        """Show the current state of the game, and forget the action that the agent has chosen;
-        `glide` allows a smooth movement."""
+        """Show the current state of the game, animated if `glide`, and discard the action that the
+        agent has chosen for an earlier state."""
         self._choice = None
         super().show(glide)
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: pause, single step, faster or slower for the agent, or what the
-        play screen does."""
+        """Run the command `name`: pause, single-step, speed up or slow down the agent; pass other
+        commands to the play screen."""
         if name == "agent":
             self._is_acting, self._due = not self._is_acting, 0.0
         elif name == "agent_step":
@@ -125,7 +127,8 @@ class AutoplayScreen(PlayScreen):
             super().run_command(name)
 
     def _rebuild_stage(self) -> None:
-        """Create the drawing of the world again, and also the agent if the scenario has changed."""
+        """Replace the object that draws the world; if the scenario has changed, also create the
+        agent again."""
         if self._stage_scenario is not self.game.scenario:  # the agent belongs to a scenario
             self.autoplayer.close()
             self.autoplayer = autoplay.make_autoplayer(self.game, self.autoplayer.name)
@@ -148,12 +151,13 @@ class AutoplayScreen(PlayScreen):
 
     def facts(self) -> Sequence[str]:
         """Return short texts for the status panel: those of the play screen, and whether the agent
-        acts."""
+        acts or waits."""
         state = f"acts, {self.app.settings.speed} steps a second" if self._is_acting else "waits"
         return (*super().facts(), f"{self.autoplayer.name} {state}")
 
     def hints(self) -> Sequence[str]:
-        """Return short texts on the keys that steer the agent, for the bottom of the screen."""
+        """Return short texts such as `P pause` on the keys that control the agent, for the bottom
+        of the screen."""
         toggle = "pause, or take over by any move" if self._is_acting else "let it act"
         texts = {"agent": toggle, "agent_step": "one step of it"}
         texts |= {"agent_slower": "slower", "agent_faster": "faster"}
@@ -163,7 +167,7 @@ class AutoplayScreen(PlayScreen):
         return (*hints, self.hint("view", "help", "all keys"))
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
-        """Draw into `rect` the bar of steps, the pause button, the agent's choice and the
+        """Draw into `rect` the timeline, the pause button, the agent's next action and the
         probabilities of its actions."""
         line, rest = painter.line_height, rect.copy()
         super().draw_controls(painter, cut(rest, "top", line, line // 4))
@@ -189,8 +193,8 @@ class AutoplayScreen(PlayScreen):
     def _draw_probabilities(
         self, painter: Painter, rect: Rect, choice: autoplay.ActionChoice
     ) -> None:
-        """Draw into `rect` a bar with its probability for each action that `choice` lists; only the
-        most likely ones if there are many."""
+        """Draw into `rect` a bar with the probability of each action in `choice`, or of the most
+        likely ones if there are many."""
         line = painter.line_height
         shown = likely_actions(choice)
         width = rect.w // -(-len(shown) // BAR_ROWS)
@@ -210,8 +214,8 @@ class AutoplayScreen(PlayScreen):
 
 
 def likely_actions(choice: autoplay.ActionChoice) -> list[tuple[str, float]]:
-    """Return (action, probability) pairs of `choice` in the order of the level's actions; only the
-    `MAX_BARS` most likely ones."""
+    """Return the (action, probability) pairs of the `MAX_BARS` most likely actions in `choice`, in
+    the order of the level's actions."""
     by_probability = sorted(
         choice.probabilities.items(), key=lambda pair: (-pair[1], pair[0] != choice.action)
     )
@@ -220,8 +224,8 @@ def likely_actions(choice: autoplay.ActionChoice) -> list[tuple[str, float]]:
 
 
 def _describe_action(action: str) -> str:
-    """Return `action` in words, with the name of the agent before each part if there are several
-    agents."""
+    """Return `action` in words such as `Move forward`; if it joins the actions of several agents,
+    each with the agent's name."""
     texts = []
     for part in action.split(ACTION_SEPARATOR):
         name, _, agent_action = part.rpartition(" ")
@@ -253,7 +257,7 @@ class RaceScreen(PlayScreen):
             self._choose_view(self._opponent_stage.view)  # the same view for both
 
     def _make_opponent_stage(self) -> Stage:
-        """Return the object that draws the opponent's game."""
+        """Return a new `Stage` that draws the opponent's game."""
         stage = make_stage(self.opponent.session, self._theme)
         stage.begin(None, self._opponent_frame)
         stage.view = tuple(self.domain.views)[1]
@@ -262,14 +266,14 @@ class RaceScreen(PlayScreen):
     # ---- what happens ----------------------------------------------------------------
 
     def show(self, glide: bool = True) -> None:
-        """Show the current state of the player's game, with a smooth movement if `glide`, and let
-        the opponent follow to the same step."""
+        """Show the current state of the player's game, animated if `glide`, and let the opponent go
+        to the same step."""
         super().show(glide)
         self._extra_steps, self._is_waiting = 0, True
 
     def tick(self, now: float) -> float:
-        """Let the opponent take its steps, when due at the time `now`; return the seconds until the
-        next call."""
+        """Let the opponent catch up with the player's step and, after the player's game is over,
+        play on to its own end. Return the seconds until the next call."""
         due = super().tick(now)
         if self._end_reason:
             return due
@@ -285,8 +289,8 @@ class RaceScreen(PlayScreen):
         return due
 
     def _advance_opponent(self) -> bool:
-        """Move the opponent's game to the player's step; return False while its next action is
-        computed."""
+        """Move the opponent's game to the player's step; return False if the opponent's next action
+        is still being computed."""
         try:
             if not self.opponent.follow_level(self.game):
                 self._end_reason = f"{self.opponent.name} has played another level"
@@ -307,8 +311,8 @@ class RaceScreen(PlayScreen):
     # ---- what is seen ----------------------------------------------------------------
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
-        """Draw both games into `rect`, side by side or one below the other, with steps and return
-        of each; `progress` is that of the movement."""
+        """Draw both games into `rect`, side by side or one above the other, each with its steps and
+        return. `progress` of the player's animation is from 0 to 1."""
         line = painter.line_height
         player_rect = rect.copy()
         if rect.w >= rect.h:
@@ -334,8 +338,8 @@ class RaceScreen(PlayScreen):
         self._opponent_stage = self._make_opponent_stage()
 
     def facts(self) -> Sequence[str]:
-        """Return short texts for the status panel: those of the play screen, and the winner at the
-        end."""
+        """Return short texts for the status panel: those of the play screen, and at the end the
+        winner."""
         is_over = self.frame.outcome and self.opponent.is_over and not self._end_reason
         winner = (autoplay.describe_winner(self.game, self.opponent),) if is_over else ()
         return (*super().facts(), *winner)
@@ -379,7 +383,7 @@ class BatchScreen(Screen):
         self._paused: float | None = None
 
     def _make_view(self) -> BatchView:
-        """Return a new object that draws the worlds in the colours of the theme."""
+        """Return a new `BatchView`, which draws the worlds, in the colours of the theme."""
         scenario, palette = self.worlds.scenario, self._theme.palette
         sheet = SpriteSheet(sprite_folders(scenario), palette, types=scenario.types)
         return BatchView(sheet, self._theme)
@@ -392,8 +396,8 @@ class BatchScreen(Screen):
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
-        """Redraw the window if the worlds or the curves have changed at the time `now`; return the
-        seconds until the next look."""
+        """Redraw the window if the worlds or the curves have changed since the last call, at most
+        60 times a second. Return the seconds until the next call."""
         if now >= self._due:
             self._due = now + PICTURE_TIME
             worlds, before = self.worlds, self._seen
@@ -404,8 +408,8 @@ class BatchScreen(Screen):
         return max(0.0, self._due - now)
 
     def has_command(self, name: str) -> bool:
-        """Return whether the command called `name` works: those that start with `batch_` need
-        worlds that this process steps."""
+        """Return True if the command called `name` is available: those that start with `batch_` are
+        only if this process steps the worlds."""
         return self.local_worlds is not None or not name.startswith("batch_")
 
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
@@ -429,14 +433,14 @@ class BatchScreen(Screen):
             self._set_pace(self.local_worlds, name)
 
     def _zoom(self, step: int) -> None:
-        """Change the cells of all worlds by `step` pixels, and scroll to the first world."""
+        """Make the cells of all worlds larger by `step` pixels (smaller if negative), and scroll
+        back to the first world."""
         view = self._view
         cell = view.min_cell if view.min_cell > MIN_CELL else view.layout.cell
         view.min_cell, self._first = max(MIN_CELL, min(MAX_CELL, cell + step)), 0
 
     def _set_pace(self, worlds: BatchViewer, name: str) -> None:
-        """Pause `worlds`, let them take one step, or change their speed, as the command `name`
-        says."""
+        """Pause `worlds`, let them take one step, or change their speed: `name` is the command."""
         if name == "batch_pause":
             is_paused = worlds.pace == 0
             self._paused, worlds.pace = worlds.pace, self._paused or math.inf if is_paused else 0.0
@@ -469,8 +473,8 @@ class BatchScreen(Screen):
             self.app.push(WorldScreen(self.app, self.local_worlds, self._selected))
 
     def _select(self, offset: int) -> None:
-        """Select the world `offset` places after the selected one, or the first in sight if none is
-        selected; scroll to it."""
+        """Move the selection by `offset` worlds and scroll to the selected world; if none is
+        selected, select the first visible one."""
         state, layout = self.worlds.latest_snapshot(), self._view.layout
         if state is None:
             return
@@ -488,7 +492,7 @@ class BatchScreen(Screen):
         self._first = max(0, min(last, self._first // layout.columns + rows)) * layout.columns
 
     def on_close(self) -> None:
-        """Stop the worlds."""
+        """Close the worlds if this process steps them."""
         if self.local_worlds is not None:
             self.local_worlds.close()
 
@@ -518,7 +522,7 @@ class BatchScreen(Screen):
         painter.draw_text(footer, hints, "loss" if self.worlds.trouble else "muted", "center", 0.9)
 
     def _hints(self) -> Sequence[str]:
-        """Return short texts on keys for the bottom of the screen."""
+        """Return short texts on the available keys, for the bottom of the screen."""
         texts = {"batch_pause": "pause or go on", "batch_step": "one step"}
         texts |= {"batch_slower": "slower", "batch_faster": "faster", "leave": "leave"}
         hints = self.hints_of("batch", {n: texts[n] for n in filter(self.has_command, texts)})
@@ -531,8 +535,8 @@ class BatchScreen(Screen):
         return hints
 
     def _draw_header(self, painter: Painter, rect: Rect, roomy: bool) -> None:
-        """Draw into `rect` the scenario's name, the number of steps and the curves; without `roomy`
-        only the last values of the curves."""
+        """Draw into `rect` the scenario's name, the number of steps and the curves of the
+        statistics; only the curves' last values unless `roomy`."""
         line = painter.line_height
         rest = rect.copy()
         column = cut(rest, "left", rect.w * 3 // 10)
@@ -592,14 +596,16 @@ class WorldScreen(AutoplayScreen):
     """
 
     def __init__(self, app: AppContext, worlds: BatchViewer, number: int) -> None:
+        """Take the world with index `number` out of the batch `worlds`, and let the player continue
+        it."""
         game = worlds.take_over(number)
         super().__init__(app, game, autoplay.PolicyAutoplayer(game, worlds.policy))
         self._worlds, self._number = worlds, number
         self._is_acting = False
 
     def has_command(self, name: str) -> bool:
-        """Return whether the command called `name` works here; those that would leave the batch of
-        worlds do not."""
+        """Return True if the command called `name` is available; commands that would leave this
+        world, such as the next level, are not."""
         return name not in BLOCKED_COMMANDS and super().has_command(name)
 
     def run_command(self, name: str) -> None:
@@ -612,7 +618,8 @@ class WorldScreen(AutoplayScreen):
             super().run_command(name)
 
     def on_close(self) -> None:
-        """Let the world continue in the batch from the state that the player has left."""
+        """Put the world back into the batch, which continues from the state that the player has
+        reached."""
         self.end_recording()
         self.autoplayer.close()
         self._worlds.give_back(self._number, self.game)

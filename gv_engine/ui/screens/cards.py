@@ -31,6 +31,8 @@ class Card:
     """
 
     def __init__(self, title: str, file: Path | None = None, text: str = "") -> None:
+        """Create a card that opens `file`, if given; `text` is shown below the title, and loaded
+        later if empty."""
         self.title, self.file, self.text = title, file, text
         self.wrong = ""
         self._thumbnail: pygame.Surface | None = None
@@ -42,8 +44,8 @@ class Card:
         return self.title, self.text
 
     def load(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load the card's small picture, `side` pixels wide in colours of `theme`, and its text; an
-        error becomes the message on the card."""
+        """Load the card's thumbnail, `side` pixels wide in colours of `theme`, and its text; an
+        error becomes the text on the card."""
         self.loaded_theme = theme
         try:
             self.load_content(app, theme, side)
@@ -53,8 +55,8 @@ class Card:
             self.wrong = error_text(error) or type(error).__name__
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load the card's small picture, `side` pixels wide in colours of `theme`, and its text;
-        `app` finds scenarios. Cards without them do nothing.
+        """Load the card's thumbnail, `side` pixels wide in colours of `theme`, and its text; `app`
+        finds scenarios. Subclasses override this method, which does nothing here.
 
         Args:
             app: app that finds scenarios.
@@ -66,7 +68,7 @@ class Card:
         """
 
     def open(self, app: AppContext) -> None:
-        """Open in `app` what the card stands for: play a level or watch a replay.
+        """Open the level or replay of the card in `app`; subclasses override this method.
 
         Raises:
             GVEngineError, OSError: it cannot be opened.
@@ -74,8 +76,7 @@ class Card:
         raise NotImplementedError
 
     def edit(self, app: AppContext) -> None:
-        """Open the level that the card stands for in the editor of `app`; raise an error if it is
-        none.
+        """Open the card's level in the editor of `app`; raise an error if the card has no level.
 
         Raises:
             GVEngineError, OSError: there is no level, or it cannot be edited.
@@ -93,15 +94,15 @@ class Card:
         painter.draw_text(cut(rest, "top", line * 5 // 4), self.title, size=1.15, middle=True)
         painter.draw_lines(rest, self.wrong or self.text, "loss" if self.wrong else "muted", 0.9)
 
-    def _draw_start(self, game: Session, theme: Theme, side: int) -> None:
-        """Draw the small picture of the card, `side` pixels wide in colours of `theme`: the world
-        in the current state of `game`."""
+    def _make_thumbnail(self, game: Session, theme: Theme, side: int) -> None:
+        """Draw the card's thumbnail, `side` pixels wide in colours of `theme`: the world in the
+        current state of `game`."""
         self._thumbnail = pygame.Surface((side, side), 0, 32)
         self._thumbnail.fill(theme.well)
         make_stage(game, theme).draw_thumbnail(self._thumbnail, self._thumbnail.get_rect())
 
     def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
-        """Draw the small picture of the card into `well`, or an empty panel until it is loaded."""
+        """Draw the card's thumbnail into `well`; until it is loaded, an empty panel."""
         if self._thumbnail is None:
             painter.draw_card(well, "well")
             return
@@ -119,8 +120,8 @@ class ScenarioCard(Card):
         self.entry = entry
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load the scenario's description and a picture of the level of seed 0, `side` pixels wide;
-        scenarios with Python code of their own are not run."""
+        """Load the scenario's description and a thumbnail of the level of seed 0, `side` pixels
+        wide. A scenario with Python code of its own is not run."""
         try:
             scenario = self.entry.scenario
         except TrustError:
@@ -128,7 +129,7 @@ class ScenarioCard(Card):
             self.text = f"{description} Its own Python runs when you open it.".strip()
             return
         self.text = " ".join(scenario.description.split())
-        self._draw_start(Session(scenario, seed=0), theme, side)
+        self._make_thumbnail(Session(scenario, seed=0), theme, side)
 
     def open(self, app: AppContext) -> None:
         app.play(self.entry.source)
@@ -165,16 +166,16 @@ class ReplayCard(Card):
         super().__init__(file.stem, file)
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        """Load a summary of the replay and, if `app` knows its scenario, a picture of the level,
+        """Load a summary of the replay and, if `app` knows the scenario, a thumbnail of the level,
         `side` pixels wide."""
         replay = Replay.load(self.file)
         self.text = self.summarize(replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about
             scenario = app.find_scenario(replay, self.file)
-            self._draw_start(Session(scenario, replay.seed), theme, side)
+            self._make_thumbnail(Session(scenario, replay.seed), theme, side)
 
     def summarize(self, replay: Replay, app: AppContext) -> str:
-        """Return a line about the replay: scenario, seed, steps and return."""
+        """Return one line of text about the replay: scenario, seed, steps and return."""
         return (
             f"{replay.scenario.name}, seed {replay.seed}: {len(replay.steps)} steps, "
             f"return {format_reward(replay.total)}"
@@ -184,7 +185,7 @@ class ReplayCard(Card):
         app.watch_replay(self.file)
 
     def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
-        """Draw the small picture of the level into `well`, with a play symbol."""
+        """Draw the thumbnail of the level into `well`, with a play symbol."""
         super().draw_thumbnail(painter, well)
         symbol = well.inflate(-well.w // 2, -well.h // 2)
         if self._thumbnail is not None:  # in the corner of a picture

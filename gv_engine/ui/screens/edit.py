@@ -128,7 +128,8 @@ class ConflictMenu(_ScreenMenu):
         self._then = then
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a menu row for each way to go on when another program has changed the file."""
+        """Return the menu rows for a file that another program has changed: one for each way to
+        resolve the conflict."""
         return (
             self.closing_row("Go on editing", lambda: None),
             self.closing_row("Write mine over it", self._write),
@@ -137,13 +138,13 @@ class ConflictMenu(_ScreenMenu):
         )
 
     def _write(self) -> None:
-        """Write the edited text over the file that another program has changed."""
+        """Overwrite the file, which another program has changed, with the edited text."""
         self._screen.work.buffer.accept_disk_version()
         self._screen.write(then=self._then)
 
     def _load_from_disk(self) -> None:
-        """Replace the edited text by the file that another program has changed; undo restores the
-        edits."""
+        """Replace the edited text by the file's content, which another program has changed; undo
+        brings back the edits."""
         self._screen.work.buffer.load_from_disk()
         self._screen.refresh()
 
@@ -165,8 +166,8 @@ class EditLayout(NamedTuple):
 
 
 def lay_out_editor(area: Rect, line: int) -> EditLayout:
-    """Return the rectangles of the editor's parts in the window `area`, for text of `line` pixels
-    height; in wide windows the error report is beside the map."""
+    """Return the rectangles of the editor's parts in the window `area`; in wide windows the error
+    report is beside the map. `line` is the height of a line of text in pixels."""
     gap = max(3, line // 2)
     board = area.inflate(-2 * gap, -gap)
     header = cut(board, "top", line * 7 // 4, gap // 2)
@@ -180,8 +181,8 @@ def lay_out_editor(area: Rect, line: int) -> EditLayout:
 
 
 def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapDrawing) -> None:
-    """Draw into `rect` the palette of objects to paint with in the editor `screen`, and state,
-    colour and tool of the chosen one; `drawing` draws the objects."""
+    """Draw into `rect` the palette of objects to paint with, and state, colour and tool of the
+    selected object; `drawing` draws the objects."""
     line, brushes = painter.line_height, screen.brushes
     painter.draw_card(rect)
     inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
@@ -209,8 +210,8 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
 
 
 def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
-    """Draw into `rect` the name of the object chosen in the editor `screen`, and buttons for its
-    next state, colour and tool."""
+    """Draw into `rect` the name of the object selected for painting, and buttons for its next
+    state, its next colour and the next tool."""
     brushes, line, name = screen.brushes, painter.line_height, screen.brushes.chosen
     painter.draw_text(cut(rect, "top", line), _name_in_words(name), size=1.1, middle=True)
     states, colors = brushes.states(name), brushes.colors(name)
@@ -232,8 +233,8 @@ def _name_in_words(name: str) -> str:
 
 
 def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
-    """Draw into `rect` what is in the cell under the cursor of the editor `screen`, whether the
-    level can be won, and the errors."""
+    """Draw into `rect` a report on the edited level: content of the cell under the cursor, whether
+    the level can be won, and the errors."""
     line = painter.line_height
     painter.draw_card(rect)
     rest = rect.inflate(-line, -line)
@@ -245,8 +246,8 @@ def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
 
 
 def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
-    """Draw into `rest` the errors of the level in the editor `screen`, from the chosen one on, and
-    how many more there are."""
+    """Draw into `rest` the errors of the edited level, starting with the selected one, and the
+    number of those that do not fit."""
     line, faults = painter.line_height, screen.faults
     first = max(0, screen.chosen_fault)
     for number in range(first, len(faults)):
@@ -264,7 +265,7 @@ def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
 
 
 def _describe_cursor_cell(screen: EditScreen) -> str:
-    """Return a text about the content of the map cell under the cursor of the editor `screen`."""
+    """Return a text on the position and content of the map cell under the editor's cursor."""
     if not screen.has_map:
         return ""
     (y, x), work = screen.cursor, screen.work
@@ -275,7 +276,7 @@ def _describe_cursor_cell(screen: EditScreen) -> str:
 
 
 def describe_cell(thing: map_model.CellThing) -> str:
-    """Return in words what a cell contains, given its legend entry `thing`."""
+    """Return in words the content of a cell, such as `red door`, given its legend entry `thing`."""
     parts = [str(thing[key]).lower() for key in ("state", "color") if key in thing]
     name = _name_in_words(str(thing["object"])) if "object" in thing else ""
     parts_of_text = [" ".join([*parts, name])] if name else []
@@ -366,7 +367,8 @@ class EditScreen(Screen):
         self._checked_scenario: object = None
 
     def refresh(self) -> None:
-        """Parse the changed text of the file again, and adapt brushes and cursor to the level."""
+        """Parse the changed text of the file again, and update brushes and cursor for the changed
+        level."""
         self.work.refresh()
         self.brushes.set_vocabulary(self.work.vocabulary)
         height, width = self.work.map.shape
@@ -376,8 +378,8 @@ class EditScreen(Screen):
         self.app.needs_redraw = True
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> None:
-        """Replace the file's text by `change(text)`, and show the new level. Consecutive edits with
-        an equal `stroke` are undone together.
+        """Replace the file's text by `change(text)`, and show the changed level. Consecutive edits
+        with an equal `stroke`, such as a number, are undone together.
 
         Args:
             change: function from the old text to the new text.
@@ -390,7 +392,7 @@ class EditScreen(Screen):
         self.refresh()
 
     def draw_as_map(self) -> None:
-        """Replace the functions that generate levels by a fixed map: the level of seed 0."""
+        """Replace the scenario's level generator by a fixed map: the level of seed 0."""
         self.work.insert_level(0)
         self.refresh()
 
@@ -400,16 +402,20 @@ class EditScreen(Screen):
         return bool(self.work.map.rows)
 
     def paint(self, cells: Iterable[map_model.MapCell], thing: map_model.CellThing) -> None:
-        """Put `thing`, a cell's content, into `cells` of the map; cells painted in one stroke of
-        the mouse are undone together."""
-        if not self.has_map:
-            raise EditError("This level has no map to paint on; the menu draws one of its levels")
+        """Put `thing`, the legend entry of a cell's content, into `cells` of the map. Cells painted
+        by one drag of the mouse are undone together."""
+        self._require_map()
         painted = [(cell, thing) for cell in cells if cell in self.work.map]
         self.edit(lambda _: self.work.map.paint(painted), stroke=self._stroke)
 
+    def _require_map(self) -> None:
+        """Raise an `EditError` if the level has no map."""
+        if not self.has_map:
+            raise EditError("This level has no map to paint on; the menu draws one of its levels")
+
     def _use_tool(self, cell: map_model.MapCell, erases: bool) -> None:
-        """Apply the chosen tool to `cell`, with the chosen object or, if `erases`, with bare
-        floor."""
+        """Apply the selected tool (pen, rectangle, room or fill) to `cell`, with the selected
+        object or, if `erases`, with bare floor."""
         thing = map_model.FLOOR_THING if erases else self.brushes.thing()
         if self.tool == "fill":
             self.paint(self.work.map.flood_fill(cell), thing)
@@ -418,10 +424,11 @@ class EditScreen(Screen):
         elif self._corner is None:
             self._corner, self._is_erasing = cell, erases
         else:
-            self._finish_box(cell)
+            self._draw_box(cell)
 
-    def _finish_box(self, cell: map_model.MapCell) -> None:
-        """Complete the begun rectangle or room, with `cell` as its second corner."""
+    def _draw_box(self, cell: map_model.MapCell) -> None:
+        """Draw the rectangle or room between the first corner, marked before, and `cell`; nothing
+        if no corner is marked."""
         corner, self._corner = self._corner, None
         if corner is None:
             return
@@ -432,7 +439,7 @@ class EditScreen(Screen):
             self.paint(map_model.cells_of_box(corner, cell), thing)
 
     def _put(self) -> None:
-        """Apply the chosen tool to the cell under the cursor."""
+        """Apply the selected tool to the cell under the cursor."""
         self._stroke += 1
         self._use_tool(self.cursor, erases=False)
 
@@ -442,12 +449,12 @@ class EditScreen(Screen):
         self.paint([self.cursor], map_model.FLOOR_THING)
 
     def _pick(self) -> None:
-        """Choose the object in the cell under the cursor to paint with."""
+        """Select the object in the cell under the cursor as the one to paint with."""
         if self.has_map:
             self.brushes.pick(self.work.map.thing(self.cursor))
 
     def _move(self, down: int, right: int) -> None:
-        """Move the cursor by `down` rows and `right` columns, if that stays on the map."""
+        """Move the cursor by `down` rows and `right` columns, unless it would leave the map."""
         cell = self.cursor[0] + down, self.cursor[1] + right
         if cell in self.work.map:
             self.cursor = cell
@@ -458,7 +465,8 @@ class EditScreen(Screen):
         self._corner = None
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Zoom the map, choose objects, or paint, as a mouse event says."""
+        """Handle a mouse event: the wheel zooms the map or selects another object, buttons
+        paint."""
         if self._layout is None or self._drawn is None:
             return
         if event.type == pygame.MOUSEWHEEL:
@@ -479,11 +487,11 @@ class EditScreen(Screen):
             self._press_cell(cell, event.button)
         elif event.type == pygame.MOUSEBUTTONUP and self._is_pressed:
             self._is_pressed = False
-            self._finish_box(self.cursor)
+            self._draw_box(self.cursor)
 
     def _press_cell(self, cell: map_model.MapCell, button: int) -> None:
-        """Handle the mouse `button` (1 left, 2 middle, 3 right) pressed on `cell`: apply the tool,
-        take up the cell's object, or erase."""
+        """Handle a mouse `button` pressed on `cell`: 1 (left) applies the tool, 2 (middle) selects
+        the object under the cursor, 3 (right) erases."""
         self._stroke += 1
         self._corner = None
         if button == 2:
@@ -496,15 +504,15 @@ class EditScreen(Screen):
 
     @property
     def drawing(self) -> MapDrawing:
-        """Drawing of the map; created again after a change of colours, object types or folder."""
+        """Object that draws the map; created again when colours, object types or folder change."""
         words, folder = self.work.vocabulary, self.work.level.file.parent
         domain = self.work.document.domain if self.work.document else "grid"
         folders = (folder, folder / "sprites")
         return self._make_drawing(domain, self.app.theme, folders, words.types)
 
     def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
-        """Draw into `rect`, by means of `drawing`, the map with outlined cells, or, if the level
-        has no map, an explanation and an example level."""
+        """Draw into `rect` the map with outlined cells; if the level has no map, an explanation and
+        an example level. `drawing` draws the map."""
         line = painter.line_height
         painter.draw_card(rect, "well")
         inner = rect.inflate(-line // 2, -line // 2)
@@ -515,8 +523,8 @@ class EditScreen(Screen):
         drawing.outline_cells(painter.surface, inner, self._outlines())
 
     def _outlines(self) -> Mapping[map_model.MapCell, str]:
-        """Return the cells to outline, each with the name of its colour: cells with errors, the
-        begun rectangle, the cursor."""
+        """Return the cells to outline, each with the name of its theme colour: cells with errors,
+        the rectangle being drawn, the cursor."""
         wrong = [cell for fault in self.faults for cell in self.work.cells_of(fault)]
         marks = dict.fromkeys(wrong, "loss")
         if self._corner is not None:
@@ -524,8 +532,8 @@ class EditScreen(Screen):
         return {**marks, self.cursor: "select"}
 
     def _draw_without_map(self, painter: Painter, rest: Rect, drawing: MapDrawing) -> None:
-        """Draw into `rest`, for a level without a map, an explanation, a button that makes a map,
-        and by means of `drawing` the level of seed 0."""
+        """Draw into `rest`, for a level without a map, an explanation, a button that turns the
+        level of seed 0 into a map, and a preview of that level."""
         line = painter.line_height
         text = (
             "No map is drawn here: rules make a level with each reset, as below. Its rules and "
@@ -548,8 +556,8 @@ class EditScreen(Screen):
     # ---- what happens --------------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
-        """Look whether the file has changed on disk and whether the background check has results,
-        at the time `now`; return the seconds until the next call."""
+        """Look for changes of the file on disk and for results of the background check; return the
+        seconds until the next call."""
         if now >= self._next_check:
             self._next_check = now + FILE_POLL_INTERVAL
             self._check_file()
@@ -558,8 +566,8 @@ class EditScreen(Screen):
         return min(due, CHECKER_POLL_INTERVAL) if self._checker.is_waiting else due
 
     def _poll_checker(self) -> None:
-        """Send the scenario to the background check if it has changed, and take the results that
-        have arrived."""
+        """Send the scenario to the background checker if it has changed, and store new results of
+        the checker."""
         if self._checked_scenario is not self.work.scenario:
             self._checked_scenario, self._check_state = self.work.scenario, CheckState()
             self._checker.ask(self.work.scenario)
@@ -601,8 +609,8 @@ class EditScreen(Screen):
             self.app.show_note("The rules were changed and are read again")
 
     def restore(self, restore_text: Callable[[], bool], name: str) -> None:
-        """Undo or redo an edit by calling `restore_text`; if there is none, show a note with
-        `name`, `undo` or `redo`.
+        """Undo or redo an edit by calling `restore_text`, which returns False if there is nothing
+        to restore; then show a note with `name`, `undo` or `redo`.
 
         Args:
             restore_text: `undo` or `redo` of the document.
@@ -613,7 +621,7 @@ class EditScreen(Screen):
         self.refresh()
 
     def try_level(self) -> None:
-        """Open a game of the edited level; raise an error if the level has errors.
+        """Open a game to playtest the edited level; raise an error if the level has errors.
 
         Raises:
             GVEngineError: the level has errors.
@@ -676,6 +684,7 @@ class EditScreen(Screen):
 
     def enter_size(self) -> None:
         """Ask the user for another size of the map, and change the map."""
+        self._require_map()
         height, width = self.work.map.shape
 
         def accept(text: str) -> None:
@@ -690,8 +699,8 @@ class EditScreen(Screen):
         self.app.push(Prompt(self.app, "Size", words, f"{height}x{width}", accept, letters))
 
     def show_fault(self, index: int) -> None:
-        """Choose the error number `index`, in a circle, and move the cursor to the first cell that
-        it is about."""
+        """Select the error number `index` (wraps around), and move the cursor to the first cell to
+        which the error belongs."""
         faults = self.faults
         if not faults:
             self.app.show_note("No errors found")
@@ -701,8 +710,8 @@ class EditScreen(Screen):
             self.cursor = cells[0]
 
     def open_fault(self, index: int, *_: object) -> None:
-        """Choose the error number `index`, and open the list of rules or the form in which it can
-        be fixed."""
+        """Select the error number `index`, and open the list of rules or the form in which the user
+        can fix it."""
         self.show_fault(index)
         fault = self.faults[index]
         key = fault.place.path.partition(".")[0].partition("[")[0]
@@ -718,7 +727,7 @@ class EditScreen(Screen):
             self.app.push(form)
 
     def _open_menu(self) -> None:
-        """Cancel the rectangle that was begun; if there is none, open the editor's menu."""
+        """Unmark the first corner of a rectangle if there is one; else open the editor's menu."""
         if self._corner is not None:
             self._corner = None
         else:
@@ -726,7 +735,7 @@ class EditScreen(Screen):
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """Errors of the document and findings of the background checker."""
+        """Errors of the document, followed by findings of the background checker."""
         findings = (
             fault._replace(message=self.work.shorten_message(fault.message))
             for fault in self._check_state.faults
@@ -735,7 +744,7 @@ class EditScreen(Screen):
 
     @property
     def verdict(self) -> tuple[str, str]:
-        """Text about whether the level can be won, and the name of its colour."""
+        """Text on whether the level can be won, and the name of its theme colour."""
         if self.work.scenario is None:
             return "", "text"
         state = self._check_state

@@ -57,6 +57,8 @@ class FormScreen(Menu):
         put: Callable[[str, Any], None],
         path: str = "",
     ) -> None:
+        """Create a form of fields given by `make_fields`; `put(name, value)` writes a value into
+        the file."""
         super().__init__(screen.app)
         self._screen, self.title, self._make_fields, self._put = screen, title, make_fields, put
         self._path = path
@@ -79,8 +81,8 @@ class FormScreen(Menu):
         return next((field for field in self._make_fields() if field.name == name), None)
 
     def _change(self, name: str, step: int) -> None:
-        """Change the field called `name`: take the possible value `step` places further, or open
-        its inner form, or ask the user for a value."""
+        """Change the field called `name`: switch to the choice `step` positions further, open the
+        form of its parts, or ask the user to type a value."""
         field = self._field(name)
         if field is None:  # undone meanwhile
             return
@@ -94,7 +96,7 @@ class FormScreen(Menu):
             self._ask(field)
 
     def _set_value(self, name: str, value: Any) -> None:
-        """Set the value of the field called `name` in the file, and show the new level."""
+        """Set the value of the field called `name` in the file, and show the changed level."""
         self._put(name, value)
         self._screen.refresh()
 
@@ -109,8 +111,8 @@ class FormScreen(Menu):
         self.app.push(Prompt(self.app, _to_words(field.name), explanation, field.shown, accept))
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: remove the chosen field's value, undo, redo, or what a menu
-        does."""
+        """Run the command `name`: remove the selected field's value, undo, redo, or a command of
+        menus."""
         fields = self._make_fields()
         if name == "remove" and fields:
             self._set_value(fields[min(self.chosen, len(fields) - 1)].name, None)
@@ -120,8 +122,8 @@ class FormScreen(Menu):
             super().run_command(name)
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the rows with `painter`, and below them the description and the error of the chosen
-        field."""
+        """Draw the rows with `painter`, and below them the description and the error of the
+        selected field."""
         super().draw(painter, now)
         fields = self._make_fields()
         if self.chosen >= len(fields):
@@ -156,6 +158,7 @@ class InnerForm(FormScreen):
     """
 
     def __init__(self, above: FormScreen, name: str) -> None:
+        """Create the form for the parts of one field, called `name`, of the form `above`."""
         self._above, self._name = above, name
         title, path = _to_words(name).capitalize(), _join_path(above._path, name)
         super().__init__(above._screen, title, self._inner_fields, self._put_inner, path)
@@ -166,7 +169,8 @@ class InnerForm(FormScreen):
         return self._above._field(self._name)
 
     def _inner_fields(self) -> Sequence[FormField]:
-        """Return the fields of this form, which are the parts of one field of the form above."""
+        """Return the fields of this form: the parts of the field that it edits; () if that field is
+        gone."""
         if (field := self._outer_field) is None:
             return ()
         if field.parts:
@@ -174,7 +178,8 @@ class InnerForm(FormScreen):
         return form_fields(field.keys, field.current, self._screen.work.vocabulary)
 
     def _put_inner(self, name: str, value: Any) -> None:
-        """Set the inner field called `name` to `value` in the file; None removes it."""
+        """Set the part called `name` of the edited field to `value` in the file; None removes the
+        part."""
         if field := self._outer_field:
             part = field.parts.set_part(field.value, name, value) if field.parts else None
             self._above._put(self._name, part if field.parts else field.with_current(name, value))
@@ -184,7 +189,8 @@ class PartsScreen(InnerForm):
     """Form of a list, or of a mapping with free names: parts are added, set, moved and removed."""
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a menu row for each part of the list or mapping, and one that adds a part."""
+        """Return a menu row for each item of the edited list or mapping, and a row that adds an
+        item."""
         key = self.app.bindings.label("list", "add")
         return (
             *(super().rows() if self._make_fields() else ()),
@@ -192,7 +198,7 @@ class PartsScreen(InnerForm):
         )
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: add or move a part, or what the form does."""
+        """Run the command `name`: add or move an item, or a command of forms."""
         if name == "add":
             self._add()
         elif name in ("move_up", "move_down"):
@@ -201,8 +207,8 @@ class PartsScreen(InnerForm):
             super().run_command(name)
 
     def _add(self) -> None:
-        """Append a part to the list; for a mapping, ask the user for the name of the new part
-        first."""
+        """Append an item to the edited list; for a mapping, first ask the user for the key of the
+        new item."""
         field = self._outer_field
         if field is None or field.parts is None:
             return
@@ -213,7 +219,8 @@ class PartsScreen(InnerForm):
             self.app.push(Prompt(self.app, "Name", explanation, "", self._accept))
 
     def _accept(self, name: str) -> None:
-        """Add a part called `name` with an example value, and choose its row."""
+        """Add an item with the key or list number `name` and an example value, and select its
+        row."""
         field = self._outer_field
         if field is None or field.parts is None:
             return
@@ -223,7 +230,7 @@ class PartsScreen(InnerForm):
         self.choose_field(name)
 
     def _move(self, offset: int) -> None:
-        """Move the chosen part of the list by `offset` places."""
+        """Move the selected item of the list by `offset` positions."""
         field, parts = self._outer_field, self._make_fields()
         if field is None or field.parts is None or self.chosen >= len(parts):
             return
@@ -246,16 +253,16 @@ def _to_words(name: str) -> str:
 
 
 def _join_path(path: str, name: str) -> str:
-    """Return the path of the part `name` of `path` as error messages show it, such as
-    `agents[0].view`; parts of lists have numbers from 1 as names."""
+    """Return the key path of the item `name` below `path`, such as `agents[0].view`. A number,
+    which counts from 1, becomes a list index."""
     if name.isdecimal():
         return f"{path}[{int(name) - 1}]"
     return ".".join(filter(None, (path, name)))
 
 
 def level_form(screen: EditScreen) -> FormScreen:
-    """Return the form for the properties of the level in the editor `screen`: its parameters and
-    all keys of the file, except the map and the rules."""
+    """Return the form that edits the level in the editor `screen`: its parameters and all keys of
+    the file, except the map and the rules."""
     work = screen.work
     keys = work.format.keys
     order = [*(key for key in _FIRST if key in keys), *(key for key in keys if key not in _FIRST)]
@@ -293,7 +300,7 @@ def _parameter_fields(screen: EditScreen) -> list[FormField]:
 
 
 def cell_form(screen: EditScreen) -> FormScreen:
-    """Return the form for what is in the map cell under the cursor of the editor `screen`."""
+    """Return the form that edits the content of the map cell under the editor's cursor."""
     work, cell = screen.work, screen.cursor
 
     def make_fields() -> Sequence[FormField]:
@@ -318,8 +325,7 @@ def cell_form(screen: EditScreen) -> FormScreen:
 
 
 def rule_form(screen: EditScreen, path: KeyPath) -> FormScreen:
-    """Return the form for the parameters of the rule at the key path `path` of the file in the
-    editor `screen`."""
+    """Return the form for the parameters of the rule at the key path `path` in the edited file."""
     work = screen.work
 
     def find_rule() -> Rule:
@@ -379,7 +385,7 @@ class _SentenceList(ListScreen):
         raise NotImplementedError
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: do what the chosen row stands for, or choose another row."""
+        """Run the command `name`: call the action of the selected row, or select another row."""
         rows = self.rows()
         if name == "choose" and rows:
             rows[min(self.chosen, len(rows) - 1)].act()
@@ -387,7 +393,7 @@ class _SentenceList(ListScreen):
             super().run_command(name)
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the title, the rows that fit, a scrollbar and hints with `painter`."""
+        """Draw with `painter` the title, the visible rows, a scrollbar and hints."""
         line, rows = painter.line_height, self.rows()
         card = painter.area.inflate(-line, -line)
         card.w = min(card.w, 56 * line)
@@ -401,13 +407,13 @@ class _SentenceList(ListScreen):
             self._draw_row(painter, slot, rows[number], number)
 
     def _row_height(self, line: int, width: int, row: _Row) -> int:
-        """Return the height of `row` in pixels, wrapped to `width` pixels; `line` is the height of
-        a line of text."""
+        """Return the height of `row` in pixels when its text is wrapped to `width` pixels; `line`
+        is the height of a line of text."""
         lines = wrap_text(row.sentence, line, width - 2 * line, _MAX_SENTENCE_LINES)
         return (len(lines) + 1) * line + line // 2 + line // 4
 
     def _draw_row(self, painter: Painter, slot: Rect, row: _Row, index: int) -> None:
-        """Draw `row`, number `index` of the list, into `slot`, highlighted if it is chosen."""
+        """Draw `row`, number `index` of the list, into `slot`, highlighted if it is selected."""
         line, chosen = painter.line_height, index == self.chosen
         painter.add_hit_area(slot, partial(self._click, index))
         painter.draw_card(slot, "accent" if chosen else "well")
@@ -424,8 +430,8 @@ class _SentenceList(ListScreen):
             painter.draw_lines(sentence, row.sentence, "on_accent" if chosen else "muted")
 
     def _click(self, index: int, position: tuple[int, int]) -> None:
-        """Choose the clicked row number `index`; a click on the chosen row does what the row stands
-        for. The mouse's `position` is not used."""
+        """Select the clicked row number `index`; a click on the selected row calls the row's
+        action. `position` of the mouse is ignored."""
         if index == self.chosen:
             self.rows()[index].act()
         self.chosen = index
@@ -454,7 +460,7 @@ class RuleListScreen(_SentenceList):
         return rows
 
     def choose_at(self, path: str) -> None:
-        """Choose the row of the rule in which an error with the key path `path` lies."""
+        """Select the row of the rule to which the key path `path` of an error belongs."""
         rules = [row.rule for row in self.rows()]
         matches = (n for n, rule in enumerate(rules) if rule and has_fault(rule, [path]))
         self.chosen = next(matches, 0)
@@ -465,7 +471,7 @@ class RuleListScreen(_SentenceList):
         return (*hints, self.hint("menu", "choose", "sets"), self.hint("list", "undo", "undo"))
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: add, remove or move a rule, undo, redo, or choose another row."""
+        """Run the command `name`: add, remove or move a rule, undo, redo, or select another row."""
         row = self.rows()[self.chosen]
         if name == "add" and row.part is not None:
             self._open_add_screen(row.part)
@@ -479,13 +485,14 @@ class RuleListScreen(_SentenceList):
             super().run_command(name)
 
     def _change(self, text: str) -> bool:
-        """Set the text of the edited file to `text`; return whether that changes it."""
+        """Replace the text of the edited file by `text`; return True if that changes it."""
         before = self._screen.work.buffer.text
         self._screen.edit(lambda _: text)
         return text != before
 
     def _move(self, rule: Rule, offset: int) -> None:
-        """Move `rule` by `offset` places among the rules of its part of the file."""
+        """Move `rule` by `offset` positions in its list of rules, such as the rewards, and keep it
+        selected."""
         if self._change(self._screen.work.rules.move_rule(rule, offset)):
             self.chosen += offset
 
@@ -499,7 +506,8 @@ class RuleListScreen(_SentenceList):
         self.app.push(AddRuleScreen(self._screen, part, partial(self._insert_rule, part)))
 
     def _insert_rule(self, part: RulePart, rule: AvailableRule) -> None:
-        """Add `rule` to `part`, such as the rewards, choose its row, and open its form."""
+        """Add `rule` to `part`, such as the rewards; select its row, and open the form of its
+        parameters."""
         self._change(self._screen.work.rules.add_rule(part, rule))
         new_rule = self._screen.work.rules.rules(part)[-1]
         rows = self.rows()
@@ -520,6 +528,8 @@ class AddRuleScreen(SearchField, _SentenceList):
     def __init__(
         self, screen: EditScreen, part: RulePart, add: Callable[[AvailableRule], None]
     ) -> None:
+        """Create a list of the rules that `part` of the scenario can have; `add(rule)` is called
+        with the chosen one."""
         super().__init__(screen)
         self._part, self._add_rule = part, add
         self._available_rules = list(screen.work.rules.available_rules(part))

@@ -95,13 +95,14 @@ class GameScreen(Screen):
 
     @property
     def groups(self) -> tuple[str, ...]:  # type: ignore[override]  # they change with the inspector
-        """Groups of the active bindings; with an open side panel also `inspector`."""
+        """Names of the key binding groups that are active; `inspector` only while a side panel is
+        open."""
         side_groups = ("inspector",) if self.stage.side_panel else ()
         return (*self.extra_groups, *side_groups, "view", "window")
 
     def show(self, glide: bool = True) -> None:
-        """Show the current state of the game; with `glide` the change from the state shown before
-        is a smooth movement, if it can be one."""
+        """Show the current state of the game; `glide` animates the change from the state shown
+        before, if it can be animated."""
         previous, self.frame = self.frame, self.game.frame()
         if self._stage_scenario is not self.game.scenario:
             self._rebuild_stage()
@@ -112,8 +113,8 @@ class GameScreen(Screen):
         self.app.needs_redraw = True
 
     def tick(self, now: float) -> float:
-        """Go on with the movement of a step and with reading changed files, at the time `now`;
-        return the seconds until the next call."""
+        """Continue the animation of a step and the reloading of changed files; return the seconds
+        until the next call."""
         if self._is_gliding:
             self._is_gliding = now < self._glide_start + self.stage.glide
             self.app.needs_redraw = True
@@ -131,8 +132,8 @@ class GameScreen(Screen):
         return self.game
 
     def _check_files(self, now: float) -> float:
-        """Check at the time `now` whether scenario files have changed, and go on with reading them
-        again; return the seconds until the next check."""
+        """Check every 0.4 s whether scenario files have changed, and continue a running hot reload
+        for a short time; return the seconds until the next call."""
         if self._reload_steps is None and now >= self._next_check:
             self._next_check = now + FILE_CHECK_INTERVAL
             if self._watched_session.has_file_changes():
@@ -152,8 +153,8 @@ class GameScreen(Screen):
         self._reload_steps = self._hot_reload()
 
     def _hot_reload(self) -> Iterator[None]:
-        """Read the changed scenario and take the steps of the game again, with a pause after each
-        part, and show the result."""
+        """Reload the changed scenario, replay the steps of the game in it, and show the result;
+        yield after each part, so that the window stays responsive."""
         game, before = self.game, self.game.scenario
         message = yield from game.reload_incrementally()
         if not message or game is not self.game:
@@ -167,20 +168,20 @@ class GameScreen(Screen):
             self.app.show_note(message, stays=20 if "\n" in message else 6)
 
     def _compared_frame(self) -> Any:
-        """Return the state before the files changed, for drawing, if the current step is the first
-        that differs; else None."""
+        """Return the frame of the game before the files changed, if the current step is the first
+        that differs from it; else None."""
         difference, previous_session = self.game.difference, self.game.before_reload()
         is_here = difference and difference.step == self.game.position
         return previous_session.frame() if previous_session and is_here else None
 
     def _difference_text(self) -> str:
-        """Return a text about the first step that differs from the game before files changed, or
-        from a replay; "" if none does."""
+        """Return a text on the first step whose result differs from the game before a file change,
+        or from the recorded replay; "" if none does."""
         return self.game.difference.message if self.game.difference else ""
 
     def _draw_difference(self, painter: Painter, rect: Rect) -> None:
-        """Draw into `rect` the text about the first step that differs, and buttons that show that
-        step and the game before."""
+        """Draw into `rect` the text on the first differing step, and buttons that show that step
+        and the game before the change."""
         line, difference = painter.line_height, self._watched_session.difference
         step = difference.step if difference else 0
         room, text = rect.inflate(-line, -line // 2), self._difference_text()
@@ -198,8 +199,8 @@ class GameScreen(Screen):
         return "" if self.game.num_comparable_steps is None else "Before"
 
     def run_command(self, name: str) -> None:
-        """Run the command `name` of this screen, of the open side panel, or of the drawing of the
-        world."""
+        """Run the command `name` of this screen, of the open side panel, or of the stage, which
+        draws the world."""
         panel = self.stage.side_panel
         if name in self.commands:
             super().run_command(name)
@@ -209,7 +210,7 @@ class GameScreen(Screen):
             self.stage.command(name)
 
     def _next_view(self) -> None:
-        """Switch to the next view (way of drawing the world) of the domain."""
+        """Switch to the next view of the domain, such as state or observation."""
         views = tuple(self.domain.views)
         self._choose_view(views[(views.index(self.stage.view) + 1) % len(views)])
         if not self._level_view:
@@ -221,13 +222,14 @@ class GameScreen(Screen):
         self.stage.side_panel = self._next_panel()
 
     def _seek_difference(self) -> None:
-        """Go to the first step that differs from the game before scenario files changed."""
+        """Go to the first step whose result differs from the game before the scenario files
+        changed."""
         self.game.seek_first_difference()
         self.show(glide=False)
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Pass a click, turn of the wheel or motion of the mouse to the side panel or to the
-        drawing of the world."""
+        """Pass a mouse event to the side panel or to the stage, which draws the world; take the
+        action that a click stands for."""
         if self._layout is None:
             return
         panel, stage_rect = self.stage.side_panel, self._layout.stage
@@ -248,7 +250,8 @@ class GameScreen(Screen):
         self.app.needs_redraw |= changed
 
     def _toggle_comparison(self) -> None:
-        """Show the game beside the same steps under the rules before a scenario file was saved."""
+        """Open the screen that steps through the game as it was before scenario files changed, for
+        comparison."""
         if self.game.num_comparable_steps is None:
             self.app.show_note("No saved file has changed a step of this game")
         else:
@@ -315,8 +318,8 @@ class GameScreen(Screen):
     def _fit_hints(
         self, painter: Painter, most: int, hints: Sequence[str] | None = None
     ) -> list[str]:
-        """Return the hints on keys joined into at most `most` lines, without some if they do not
-        fit; the last hint always stays."""
+        """Return the hints joined into at most `most` lines; hints that do not fit are left out,
+        but never the last one."""
         parts = [hint for hint in (self.hints() if hints is None else hints) if hint]
         line_height, width = painter.line_height * 9 // 10, painter.area.w - painter.line_height
         while len(rows := join_into_lines(parts, line_height, width)) > most and len(parts) > 1:
@@ -342,18 +345,19 @@ class GameScreen(Screen):
         return (("Keys", "view", "help"), ("View", "view", "view"), *panels)
 
     def _next_panel(self) -> SidePanel | None:
-        """Return the side panel that follows the open one; None after the last."""
+        """Return the side panel to open next; None, for no panel, after the last."""
         order = (None, *self.stage.side_panels)
         return order[(order.index(self.stage.side_panel) + 1) % len(order)]
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
-        """Draw the controls below the world into `rect`: a bar to go to any step."""
+        """Draw the controls below the world into `rect`: the timeline, with which the user goes to
+        any step."""
         if self.game.length:
             self._draw_timeline(painter, rect)
 
     def _draw_timeline(self, painter: Painter, rect: Rect) -> None:
-        """Draw into `rect` the bar that goes to any step of the game, with a mark at the first step
-        that differs."""
+        """Draw into `rect` the timeline, with which the user goes to any step; the first differing
+        step after a reload is marked."""
         length, line = max(1, self.game.length), painter.line_height
         bar = rect.inflate(-line, -line // 4)
         share = self.game.position / length
@@ -374,7 +378,8 @@ class GameScreen(Screen):
             self.show(glide=False)
 
     def change_speed(self, step: int) -> None:
-        """Change the speed of replays and agents to the one `step` places further in `SPEEDS`."""
+        """Change the speed of replays and agents to the one `step` positions further in
+        `SPEEDS`."""
         settings = self.app.settings
         number = SPEEDS.index(settings.speed) + step
         settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, number))]
@@ -387,12 +392,12 @@ class GameScreen(Screen):
         painter.draw_text(rect, self.heading + title, size=1.3)
 
     def _choose_view(self, view: str) -> None:
-        """Draw the world in the way called `view`, if the domain has that."""
+        """Switch to the view called `view`, if the domain has such a view."""
         if view in self.domain.views:
             self.stage.view = view
 
     def _rebuild_stage(self) -> None:
-        """Create the drawing of the world again, after a change of colours or scenario."""
+        """Replace the stage, which draws the world, after a change of colours or scenario."""
         old_stage, self._theme = self.stage, self.app.theme
         is_same_scenario = self._stage_scenario is self.game.scenario
         self.stage, self._stage_scenario = make_stage(self.game, self._theme), self.game.scenario

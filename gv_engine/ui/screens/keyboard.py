@@ -62,7 +62,7 @@ class Keyboard:
     """Names pressed keys, as `Shift+Left` or `Pad A`, and tells held keys from new presses.
 
     Attributes:
-        hears_text: True if typed text is meant for the screen on top.
+        accepts_text: True if typed text is meant for the screen on top.
     """
 
     def __init__(self) -> None:
@@ -90,21 +90,21 @@ class Keyboard:
         self._repeated.clear()
 
     def ignore_opening_text(self) -> None:
-        """Ignore the letter of the key that has opened the screen on top; the next key's letter is
-        accepted."""
+        """Ignore the typed character of the key that has just opened or closed a screen; characters
+        of later keys are accepted."""
         self.accepts_text = not self._is_pressing
 
     def accepts(self, key: str, is_repeat: bool, can_repeat: bool) -> bool:
-        """Return whether the press of `key` runs its command: a new press does; a repeat of a held
-        key (`is_repeat`) does once per batch of events if `can_repeat`."""
+        """Return True if a press of `key` should run its command: a new press always; a repeat of a
+        held key (`is_repeat`) only if `can_repeat`, and once per batch of events."""
         if is_repeat and (not can_repeat or key in self._repeated):
             return False
         self._repeated.add(key)
         return True
 
     def keys(self, event: pygame.event.Event) -> Iterator[tuple[str, bool]]:
-        """Yield (key name, True if it was held before) for each key or button that the event
-        presses."""
+        """Yield (key name, True if the key was already held) for each key or gamepad button that
+        the event presses."""
         if event.type == pygame.KEYDOWN:
             name = _NAMES.get(event.scancode, "")
             held = bool(name) and self._hold(name)
@@ -140,15 +140,15 @@ class Keyboard:
             self._held -= set(PAD)
 
     def repeated_buttons(self, now: float) -> list[str]:
-        """Return the gamepad buttons that are held and should count as pressed again at the time
-        `now`."""
+        """Return the held gamepad buttons that count as pressed again at the time `now`, as held
+        keys of a keyboard do."""
         self._due = {key: due for key, due in self._due.items() if key in self._held}
         keys = [key for key, due in self._due.items() if now >= due]
         self._due |= dict.fromkeys(keys, now + REPEAT_EVERY / 1000)
         return keys
 
     def _hold(self, key: str) -> bool:
-        """Note that `key` is held; return whether it was held before."""
+        """Record that `key` is held; return True if it was already held."""
         held = key in self._held
         self._held.add(key)
         if key in PAD and not held:

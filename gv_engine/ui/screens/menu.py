@@ -39,7 +39,7 @@ class ListScreen(Screen):
         raise NotImplementedError
 
     def run_command(self, name: str) -> None:
-        """Choose another row of the list, or run another command called `name`."""
+        """Run the command `name`: select another row, or another command of the screen."""
         row = next_row(name, self.chosen, self._page, len(self.rows()), self.wraps)
         if row is None:
             super().run_command(name)
@@ -47,13 +47,13 @@ class ListScreen(Screen):
             self.chosen = row
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Choose the row above or below when the mouse wheel is turned."""
+        """Select the row above or below when the mouse wheel is turned."""
         if event.type == pygame.MOUSEWHEEL:
             self.run_command("up" if event.y > 0 else "down")
 
     def place_rows(self, painter: Painter, body: Rect, heights: Sequence[int]) -> dict[int, Rect]:
-        """Return the rectangles of the rows that fit into `body`, by number, after scrolling to the
-        chosen row; draw the scrollbar. `heights` are those of all rows in pixels.
+        """Scroll to the selected row, draw the scrollbar, and return the rectangles of the visible
+        rows in `body` by row index. `heights` are the heights of all rows in pixels.
 
         Args:
             painter: painter to draw with.
@@ -78,8 +78,8 @@ class ListScreen(Screen):
         return slots
 
     def draw_scrollbar(self, painter: Painter, body: Rect, first: int, count: int) -> None:
-        """Draw a scrollbar beside `body` for a list of `count` rows, of which row `first` is on
-        top."""
+        """Draw a scrollbar beside `body` for a list of `count` rows; `first` is the index of the
+        first visible row."""
         line = painter.line_height
         groove = Rect(body.right + line - line * 3 // 4, body.y, line // 4, body.h)
         painter.draw_scrollbar(groove, first, self._page, count)
@@ -102,7 +102,7 @@ class SearchField(Screen):
     }
 
     def set_query(self, query: str) -> None:
-        """Set the search text to `query`, and choose the first item that matches."""
+        """Set the search text to `query`, and select the first match."""
         self.query = query[:200]
         self.chosen = 0
 
@@ -173,8 +173,8 @@ class Menu(ListScreen):
     def choice_row(
         self, target: object, label: str, name: str, values: Mapping[Any, str]
     ) -> MenuRow:
-        """Return a menu row called `label` that sets the attribute `name` of `target` to the next
-        or previous of `values`, a dict of texts to show.
+        """Return a menu row called `label` that switches the attribute `name` of `target` between
+        the keys of `values`; the values of this dict are the texts to show.
 
         Args:
             target: object with the attribute.
@@ -192,7 +192,8 @@ class Menu(ListScreen):
         return MenuRow(label, change, values[keys[number]])
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: activate or change the chosen row, or move to another one."""
+        """Run the command `name`: activate the selected row, change its value, or select another
+        row."""
         rows = self.rows()
         self.chosen = min(self.chosen, len(rows) - 1)
         row = rows[self.chosen]
@@ -202,7 +203,7 @@ class Menu(ListScreen):
             super().run_command(name)
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw title, text and the rows that fit with `painter`, and a scrollbar."""
+        """Draw with `painter` title, text, a scrollbar and the visible rows."""
         rows, line = self.rows(), painter.line_height
         row_width = max(painter.text_width(row.label + (row.value or "") + row.key) for row in rows)
         width = max(row_width + 8 * line, painter.text_width(self.title, 1.4) + 2 * line, 20 * line)
@@ -224,8 +225,8 @@ class Menu(ListScreen):
             self._draw_row(painter, slot, rows[number], number)
 
     def _choose_hovered(self, mouse: Pixel | None, slots: Mapping[int, Rect]) -> None:
-        """Choose the row under the mouse position `mouse`, if the mouse has moved; `slots` are the
-        rectangles of the rows."""
+        """Select the row under the position `mouse` if the mouse has moved; `slots` are the
+        rectangles of the rows by index."""
         has_moved = self._mouse not in (NO_POSITION, mouse)
         self._mouse = mouse
         if has_moved and mouse is not None:
@@ -233,7 +234,7 @@ class Menu(ListScreen):
             self.chosen = next(hovered, self.chosen)
 
     def _draw_row(self, painter: Painter, slot: Rect, row: MenuRow, index: int) -> None:
-        """Draw `row`, the menu row number `index`, into the rectangle `slot`: as a button, or with
+        """Draw `row`, number `index` of the menu, into the rectangle `slot`: as a button, or with
         its value between arrows."""
 
         def press(step: int = 1) -> None:
@@ -283,8 +284,8 @@ class TextScreen(ListScreen):
     def place_lines(
         self, painter: Painter, body: Rect, height: int, count: int
     ) -> Iterator[tuple[int, Rect]]:
-        """Draw the scrollbar, and yield number and rectangle of each line of text that is in sight
-        in `body`; a line is `height` pixels high, and `count` is the number of all.
+        """Draw the scrollbar, and yield index and rectangle of each line of text visible in `body`.
+        A line is `height` pixels high, and `count` is the number of all lines.
 
         Args:
             painter: painter to draw with.
@@ -313,6 +314,8 @@ class HelpScreen(TextScreen):
     def __init__(
         self, app: AppContext, groups_shown: tuple[str, ...], has_command: Callable[[str], bool]
     ) -> None:
+        """Create a list of the keys of the command groups `groups_shown`, without commands for
+        which `has_command(name)` is False."""
         super().__init__(app)
         self._groups_shown, self._has_command = groups_shown, has_command
 
@@ -399,7 +402,7 @@ class RulesScreen(TextScreen):
         return self._lines
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the lines of the rules that are in sight with `painter`, and a scrollbar."""
+        """Draw with `painter` the visible lines of the list of rules, and a scrollbar."""
         line = painter.line_height
         card = painter.area.inflate(-line, -line)
         card.w = min(card.w, 52 * line)
@@ -416,8 +419,8 @@ class RulesScreen(TextScreen):
             painter.draw_text(slot, text, "accent" if is_heading else "text")
 
     def _wrap_rules(self, line_height: int, width: int) -> Iterator[RuleLine]:
-        """Yield the lines of the list of rules, wrapped to `width` pixels; `line_height` is that of
-        the text."""
+        """Yield the lines of the list of rules, wrapped to `width` pixels; `line_height` sets the
+        font size."""
         for text in wrap_text(self._description, line_height, width):
             yield RuleLine("", text, is_heading=True)
         self._name_width = min(width // 3, 9 * line_height)

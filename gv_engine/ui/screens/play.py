@@ -67,8 +67,8 @@ class PlayScreen(GameScreen):
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float:
-        """Take a step on the way that was clicked, or in real time, if one is due at the time
-        `now`; return the seconds until the next call."""
+        """Take the next step of a walk to a clicked cell, or the next step of real time, if one is
+        due at the time `now`; return the seconds until the next call."""
         due = super().tick(now)
         if self._is_walking:
             if now >= self._next_walk_step:
@@ -86,12 +86,12 @@ class PlayScreen(GameScreen):
 
     @property
     def level(self) -> tuple[str, tuple[KeyCommand, ...]]:  # type: ignore[override]  # it changes with the game
-        """Group of commands of the domain, and the commands that the current level adds to the
+        """Name of the domain's command group, and the commands that the current level adds to the
         group."""
         return self.domain.title, (*self.game.commands, *self.stage.steering)
 
     def has_command(self, name: str) -> bool:
-        """Return whether the command called `name` works in this game."""
+        """Return True if the command called `name` is available in this game."""
         if name == "watch":
             return self._saved_replay is not None
         if name == "edit_level":
@@ -99,14 +99,15 @@ class PlayScreen(GameScreen):
         return self.game.supports_command(name) and self.stage.has_command(name)
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Handle a mouse event as `GameScreen` does, and start to walk after a click."""
+        """Handle a mouse event as `GameScreen` does; a click also starts the walk to the clicked
+        cell."""
         super().on_mouse(event)
         if event.type == pygame.MOUSEBUTTONDOWN:  # the click may start a walk
             self._is_walking, self._next_walk_step = True, time.monotonic() + self.stage.glide
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: undo, redo and the like, an action of the domain, or a command of
-        this screen."""
+        """Run the command `name`: one of the session such as undo, an action of the domain, or a
+        command of this screen."""
         self.stage.stop_walking()
         if name in SESSION_COMMANDS:
             SESSION_COMMANDS[name](self.game)
@@ -128,8 +129,8 @@ class PlayScreen(GameScreen):
             self._save_solution()
 
     def step(self, take_steps: Callable[[], None]) -> None:
-        """Call `take_steps`, which steps the game, and show the step with a smooth movement and a
-        sound."""
+        """Call `take_steps`, which steps the session, and show the result; if that was exactly one
+        step, with animation and sound."""
         before, previous_frame = self.game.position, self.frame
         take_steps()
         has_stepped = self.game.position == before + 1
@@ -147,12 +148,13 @@ class PlayScreen(GameScreen):
         self._configure_stage()
 
     def _configure_stage(self) -> None:
-        """Set what clicks and arrow keys do in the drawing of the world."""
+        """Tell the stage, which draws the world, that clicks start walks, and how arrow keys
+        steer."""
         self.stage.walks = True
         self.stage.steers = self.app.settings.steering == "screen"
 
     def _save_solution(self) -> None:
-        """Save that the level is solved, if the current state is a success."""
+        """If the level is solved, save that with the number of steps."""
         if self.frame.success:
             with self.app.showing_errors("The solution is not saved"):
                 self.app.progress.add_solution(self.game, self.frame.steps)
@@ -169,7 +171,7 @@ class PlayScreen(GameScreen):
             complain(f"the game is not saved: {error_text(error)}")
 
     def _toggle_real_time(self) -> None:
-        """Start or stop real time, in which steps are taken without a key."""
+        """Start or stop real time, in which the game steps at a fixed rate without key presses."""
         if not self.game.wait:
             self.app.show_note("Time cannot run in this level: it has no action that waits")
             return
@@ -177,7 +179,7 @@ class PlayScreen(GameScreen):
         self._next_time_step = time.monotonic() + 1 / self.app.settings.time_speed
 
     def _play_variant(self) -> None:
-        """Start the scenario's next size or difficulty, with the same seed."""
+        """Switch to the scenario's next size or difficulty, with the same seed."""
         name = next_size_variant(self.game.scenario.name)
         self.game.change_scenario(self.app.load_scenario(name))
         self.show(glide=False)
@@ -207,8 +209,8 @@ class PlayScreen(GameScreen):
             self.app.watch_replay(self._saved_replay, self.game.scenario)
 
     def show(self, glide: bool = True) -> None:
-        """Show the current state of the game, with a smooth movement if `glide`, and add it to the
-        video that is recorded."""
+        """Show the current state of the game, animated if `glide`, and add it to a running video
+        recording."""
         if self._stage_scenario is not self.game.scenario:
             self.end_recording()
             self.app.add_recent(self.game.scenario)
@@ -260,7 +262,7 @@ class PlayScreen(GameScreen):
             self.app.show_note(f"Saved {recorder.path}")
 
     def _create_recorder(self, suffix: str) -> Recorder:
-        """Return a recorder that draws pictures into a new file with the given suffix, such as
+        """Return a recorder of a new picture or video file with the given suffix, such as
         `.mp4`."""
         file = new_file(recording_folder(), self.game, suffix)
         return Recorder(file, self.game.scenario, self.stage.view, fps=self.app.settings.time_speed)
@@ -271,7 +273,7 @@ class PlayScreen(GameScreen):
         return (("Menu", "play", "menu"), *super().buttons())
 
     def facts(self) -> Sequence[str]:
-        """Return short texts for the status panel: seed, goal, controlled agent, real time and
+        """Return short texts for the status panel: seed, par, controlled agent, real time and
         recording, as far as they apply."""
         facts = [*super().facts(), self._goal_text]
         if len(self.game.agents) > 1:
@@ -284,7 +286,8 @@ class PlayScreen(GameScreen):
 
     @property
     def _goal_text(self) -> str:
-        """Text with the par of a level of a pack and the player's best."""
+        """Text with the par (number of steps to aim for) of a level of a pack and the player's
+        best; "" for other levels."""
         level = self.game.pack_level
         return "" if level is None else self.app.progress.format_goal(level).capitalize()
 
@@ -305,22 +308,23 @@ class PlayScreen(GameScreen):
         )
 
     def current_hints(self) -> Sequence[str]:
-        """Return short texts on keys; at the end of the episode those for what to do next."""
+        """Return short texts on keys: during the episode those of `hints`, at its end those for
+        what to do next."""
         if not self.frame.outcome:
             return self.hints()
         choices = [self.hint("play", name, label.lower()) for label, name in self._end_choices()]
         return (*choices, self.hint("view", "help", "all keys"))
 
     def draw(self, painter: Painter, now: float) -> None:
-        """Draw the game with `painter`, and at the end of the episode the result and what to do
-        next."""
+        """Draw the game with `painter`; at the end of the episode also the result and buttons for
+        what to do next."""
         super().draw(painter, now)
         if self.frame.outcome and self._layout:
             self._draw_end(painter, self._layout.panel)
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
-        """Draw the world into `rect`, below the instructions if the level has some; `progress` from
-        0 to 1 is that of the movement of a step."""
+        """Draw the world into `rect`, below the instructions if the level has some; `progress` of
+        the step's animation is from 0 to 1."""
         if instructions := self._instructions:
             line = painter.line_height
             height = len(wrap_text(instructions, line, rect.w - line)) * line + line // 2
@@ -353,8 +357,8 @@ class PlayScreen(GameScreen):
         return self.app.progress.format_result(self.game, steps) or f"{prefix} {steps} steps"
 
     def _draw_end(self, painter: Painter, room: Rect) -> None:
-        """Draw the result of the episode and the buttons for what to do next into `room`; if it is
-        too small, only the result."""
+        """Draw the result of the episode and the buttons for what to do next into `room`; only the
+        result if `room` is too small."""
         line, label = painter.line_height, self.app.bindings.label
         buttons = [(text, name, label("play", name)) for text, name in self._end_choices()]
         button_width = max(painter.text_width(text + key) for text, _, key in buttons)
@@ -397,7 +401,7 @@ class PlaytestScreen(PlayScreen):
         self.extra_groups = ("trial", *self.extra_groups)
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: return to the editor, or what the play screen does."""
+        """Run the command `name`: return to the editor, or a command of the play screen."""
         if name in ("back", "edit_level"):
             self.app.pop()
         else:

@@ -46,20 +46,23 @@ class Prompt(Screen):
     def __init__(
         self, app: AppContext, title: str, words: str, text: str, accept: Accept, letters: str = ""
     ) -> None:
+        """Ask the question `title`, explained by `words`, with the initial answer `text`;
+        `accept(answer)` is called with the user's answer."""
         super().__init__(app)
         self._title, self._words, self._text = title, words, text
         self._accept, self._letters = accept, letters
         self._is_initial = True
 
     def on_text(self, text: str) -> None:
-        """Append `text`, which the user has typed, without letters that are not allowed."""
+        """Append the allowed characters of `text`, which the user has typed."""
         fitting = "".join(c for c in text if c.isprintable() and c in (self._letters or text))
         if fitting:
             self._text = ("" if self._is_initial else self._text)[:MAX_LENGTH] + fitting
             self._is_initial = False
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: accept, edit or cancel the text; up and down change a number."""
+        """Run the command `name`: accept, edit or cancel the text; up and down change a number by
+        1."""
         if name == "choose":
             self._accept_text()
         elif name == "erase":
@@ -144,8 +147,8 @@ class ExportScreen(Menu):
         )
 
     def run_command(self, name: str) -> None:
-        """Run the command `name` of the menu; while the file is written, only `leave`, which
-        stops."""
+        """Run the command `name` of the menu; while the file is written, only `leave`, which stops
+        writing."""
         if self._writing is None:
             super().run_command(name)
         elif name == "leave":
@@ -153,8 +156,8 @@ class ExportScreen(Menu):
             self.app.show_note("Not exported")
 
     def tick(self, now: float) -> float | None:
-        """Draw pictures into the file for 30 ms; close the menu when the file is complete. Return 0
-        to be called again at once, or None."""
+        """Write pictures into the file for 30 ms, and close the menu when the file is complete;
+        return 0 to be called again at once, or None if nothing is being written."""
         if self._writing is None:
             return None
         self.app.needs_redraw = True
@@ -186,8 +189,8 @@ class ExportScreen(Menu):
             self._writing = None
 
     def _write(self) -> Generator[None]:
-        """Write the picture or video file, with a pause after each picture; if the generator is
-        closed early, no file is left."""
+        """Write the picture or video file, and yield after each picture; closing the generator
+        early deletes the file."""
         settings, position = self.app.settings, self._game.position
         # the watched session stays at its step
         game = Session.from_replay(self._game.replay(), self._game.scenario)
@@ -242,6 +245,8 @@ class CompareScreen(GameScreen):
     }
 
     def __init__(self, app: AppContext, below: GameScreen) -> None:
+        """Create a screen that shows the game of the screen `below` as it was before its files
+        changed."""
         previous_session = below.game.before_reload()
         assert previous_session is not None  # checked by the caller
         self._below = below
@@ -268,8 +273,8 @@ class CompareScreen(GameScreen):
         return self.game.position == self._below.game.position
 
     def show(self, glide: bool = True) -> None:
-        """Show the current state of the game before the change of files, and a text with the
-        differences from the game now; `glide` allows a smooth movement."""
+        """Show the current step of the game before the files changed, and a text with its
+        differences from the game of now; `glide` animates the change."""
         text = "the game has other steps now"
         if self._is_compared:
             text = join_differences(self._below.game.differences()) or "the same"
@@ -280,8 +285,7 @@ class CompareScreen(GameScreen):
         return self._text
 
     def _seek_difference(self) -> None:
-        """Go to the first step that differs between the games before and after the change of
-        files."""
+        """Go to the first step with different results before and after the change of files."""
         difference = self._below.game.difference
         self.seek(difference.step if difference else 0)
 
@@ -293,19 +297,18 @@ class CompareScreen(GameScreen):
         self._leave()
 
     def _leave(self) -> None:
-        """Close this screen, and show the game below again."""
+        """Close this screen, and return to the screen of the changed game."""
         self.app.pop()
         self._below.show(glide=False)
 
     def has_command(self, name: str) -> bool:
-        """Return whether the command called `name` works here; of those for replays, only the ones
-        that move between steps do."""
+        """Return True if the command called `name` is available; of the replay commands, only those
+        that move between steps are."""
         replay_commands = (command.name for command in self.app.bindings.commands("replay"))
         return name in self.commands or name not in replay_commands
 
     def seek(self, position: int) -> None:
-        """Go to the state after `position` steps in both games, before and after the change of
-        files."""
+        """Go to step `position` in both games, before and after the change of files."""
         self.game.seek(position)
         self._below.game.seek(min(self.game.position, self._below.game.num_comparable_steps or 0))
         self.show(glide=False)
@@ -360,8 +363,8 @@ class ReplayScreen(GameScreen):
         self._due = 0.0
 
     def tick(self, now: float) -> float:
-        """Go to the next step if the replay plays and the step is due at the time `now`; return the
-        seconds until the next call."""
+        """If the replay is running, go to the next step when it is due at the time `now`; return
+        the seconds until the next call."""
         due = super().tick(now)
         if self._is_playing and self.game.position >= self.game.length and now >= self._due:
             self._is_playing, self.app.needs_redraw = False, True
@@ -418,7 +421,7 @@ class ReplayScreen(GameScreen):
         return (*self.hints_of("replay", texts), self.hint("view", "help", "all keys"))
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
-        """Draw into `rect` the bar of steps, the buttons of the player and the number of the
+        """Draw into `rect` the timeline, the buttons to play and step, and the number of the
         step."""
         line, game = painter.line_height, self.game
         timeline = Rect(rect.x, rect.y, rect.w, line)
@@ -457,7 +460,8 @@ class RolloutScreen(ReplayScreen):
         return True
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: show another episode of the rollout, or what a replay does."""
+        """Run the command `name`: show the next or previous episode of the rollout, or a command of
+        replays."""
         if name in EPISODES:
             self._open_episode(self._number + (1 if name == "next_episode" else -1))
         else:

@@ -44,6 +44,7 @@ class AppContext:
     """
 
     def __init__(self, settings: Settings, bindings: Bindings, **consent: Unpack[Consent]) -> None:
+        """Create an app without screens; `consent` says which Python code of scenarios may run."""
         self.settings, self._bindings, self.consent = settings, bindings, consent
         self.progress = Progress()
         self.screens: list[Screen] = []
@@ -56,7 +57,7 @@ class AppContext:
 
     @property
     def bindings(self) -> Bindings:
-        """Key bindings, with the commands of the level that is played."""
+        """Key bindings, including the commands that the current level defines."""
         levels = (screen.level for screen in reversed(self.screens) if screen.level[1])
         return self._bindings.with_level_commands(*next(levels, Screen.level))
 
@@ -96,7 +97,8 @@ class AppContext:
 
     @contextmanager
     def showing_errors(self, failure: str = "") -> Iterator[None]:
-        """Show an error of the `with` block as a note that begins with `failure`, and go on."""
+        """Catch an error of the `with` block and show its message to the user; `failure` is the
+        beginning of the message."""
         try:
             yield
         except (GVEngineError, OSError, Stopped) as error:
@@ -111,8 +113,8 @@ class AppContext:
             self.show_note(error)
 
     def save_settings(self) -> None:
-        """Write the settings into their file; if that fails, show and print a warning, once for
-        each reason."""
+        """Write the settings into their file; if that fails, show and print a warning, unless the
+        same warning was the last one."""
         try:
             self.settings.save()
         except OSError as error:
@@ -123,8 +125,8 @@ class AppContext:
                 self.show_note(message)
 
     def rebind(self, group: str, name: str, keys: Sequence[str] | None) -> None:
-        """Set the keys of the command `name` in `group` to `keys`, or to the default for None. Show
-        which keys other commands have lost, or why it failed."""
+        """Bind `keys` to the command `name` of `group`, or its default keys for None. Show the user
+        which other commands have lost a key, or the error."""
         try:
             before, self._bindings = self._bindings, rebind(group, name, keys)
         except BindingsError as error:
@@ -145,8 +147,8 @@ class AppContext:
         return scenario
 
     def add_recent(self, scenario: Playable) -> None:
-        """Add `scenario` to the list of recent scenarios, for a level its whole pack, and keep it
-        in memory."""
+        """Add `scenario` (for a level of a pack, the pack) to the list of recent scenarios, and
+        keep it loaded."""
         source = source_of(scenario)
         self._opened[source] = scenario
         if scenario.document.pack_level:  # its pack leads to it
@@ -155,17 +157,17 @@ class AppContext:
         self.save_settings()
 
     def find_recent_file(self, replay: Replay) -> str:
-        """Return the file of a recent scenario whose text equals that in `replay`; "" if there is
-        none."""
+        """Return the file of a recent scenario with the same text as the scenario in `replay`; ""
+        if there is none."""
         text = replay.scenario.text
         return next((file for file in self.settings.recent if is_scenario_text(file, text)), "")
 
     def find_scenario(
         self, replay: Replay, file: Path, scenario: Playable | None = None
     ) -> Playable:
-        """Return the scenario in which the replay in `file` was recorded: `scenario` if it has the
-        same hash, else an opened or recent one. Python runs only in scenarios that the user has
-        named.
+        """Return the scenario in which the replay in `file` was recorded: `scenario` if its hash
+        matches, else an opened or recent one. Python code runs only in scenarios that the user has
+        opened by name.
 
         Raises:
             ReplayError: no scenario fits.
@@ -177,7 +179,7 @@ class AppContext:
 
     def _recent_scenarios(self, replay: Replay, file: Path) -> Iterator[Playable]:
         """Yield the recent scenarios that can be loaded, as candidates for the scenario of
-        `replay`, which was read from `file`.
+        `replay`, read from `file`.
 
         Raises:
             TrustError: the scenario of the replay runs Python and was not named by the user.
@@ -204,8 +206,8 @@ class AppContext:
         """Open the settings."""
 
     def play(self, source: str, seed: int | None = None) -> None:
-        """Open a game of the scenario called `source`, with the level of `seed`; None chooses a
-        random seed.
+        """Open a game of the scenario `source` (name or file) in the level of `seed`; the seed is
+        random if None.
 
         Args:
             source: name or file of the scenario.
@@ -216,7 +218,8 @@ class AppContext:
         """
 
     def edit(self, source: str) -> None:
-        """Open the scenario called `source` in the editor; a built-in one is copied.
+        """Open the scenario `source` (name or file) in the editor; a built-in scenario is copied
+        first.
 
         Args:
             source: name or file of the scenario.
@@ -232,8 +235,8 @@ class AppContext:
         """Open a new level, which begins as a copy of `starter`, in the editor."""
 
     def watch_replay(self, file: Path, scenario: Playable | None = None) -> None:
-        """Open the screen that plays `file`, a replay or a folder of episodes; `scenario` may be
-        the one recorded.
+        """Open the screen that plays `file`, a replay or a folder of episodes; `scenario` is a
+        candidate for the recorded scenario.
 
         Args:
             file: file of the replay, or folder of a rollout.
@@ -244,24 +247,23 @@ class AppContext:
         """
 
     def resume_game(self, file: Path) -> None:
-        """Continue the game saved in the replay `file` from its last step. Calling this names the
-        scenario, whose Python is then allowed to run.
+        """Continue the game saved in the replay `file` from its last step. Python code of the
+        scenario may run, as the user has chosen the game.
 
         Raises:
             GVEngineError, OSError: the game cannot be played.
         """
 
     def resume_from_text(self, line: str) -> None:
-        """Continue the game that was copied as the text `line`; a level that is not known here is
-        read from the text.
+        """Continue the game in `line`, a text copied with the copy command; a level that this
+        machine does not have is read from the text.
 
         Raises:
             GVEngineError: the text is no game.
         """
 
     def take_over(self, replay_session: Session) -> None:
-        """Let the user play on from the current step of the replay shown in `replay_session`, as a
-        new game.
+        """Open a new game that continues from the current step of the replay in `replay_session`.
 
         Raises:
             GVEngineError: the game cannot be played.
@@ -302,13 +304,12 @@ class Screen:
         raise NotImplementedError
 
     def tick(self, now: float) -> float | None:
-        """Do what is due at the time `now`; return the seconds until the next call, or None for no
-        call."""
+        """Update the screen at the time `now`; return the seconds until the next call, or None if
+        no call is needed."""
         return None
 
     def run_command(self, name: str) -> None:
-        """Run the command called `name`, whose key or button was pressed; unknown commands do
-        nothing.
+        """Run the command called `name`, whose key or button was pressed; ignore unknown commands.
 
         Raises:
             GVEngineError, OSError: the command failed; the app shows the message.
@@ -321,25 +322,26 @@ class Screen:
         return False
 
     def has_command(self, name: str) -> bool:
-        """Return whether the command `name` does something on this screen; the list of keys leaves
-        out others."""
+        """Return True if the command `name` is available on this screen; the list of keys leaves
+        out other commands."""
         return True
 
     def hint(self, group: str, name: str, description: str) -> str:
-        """Return a text with the key of the command `name` in `group` and `description`; "" if the
-        command has no key."""
+        """Return a text such as `Z undo`: the key of the command `name` in `group`, and
+        `description`; "" if the command has no key."""
         key = self.app.bindings.label(group, name)
         return f"{key} {description}" if key else ""
 
     def hints_of(self, group: str, descriptions: Mapping[str, str]) -> list[str]:
-        """Return texts with keys for those commands of `group` that are in `descriptions` and have
-        a key."""
+        """Return a text such as `Z undo` for each command of `group` in `descriptions`, which are
+        texts by command name; commands without a key are left out."""
         return [*filter(None, (self.hint(group, *command) for command in descriptions.items()))]
 
     def draw_buttons(
         self, painter: Painter, rect: Rect, buttons: Iterable[tuple[str, str, str]], min_rest: int
     ) -> None:
-        """Draw buttons at the right of `rect`, and reduce `rect` to what is left of them.
+        """Draw buttons at the right end of `rect`, and shrink `rect` to the space left of the
+        buttons.
 
         Args:
             painter: painter of the screen.

@@ -29,7 +29,7 @@ class KeysScreen(Menu):
 
     @property
     def text_above(self) -> str:
-        """Text that tells how to change keys, or asks for the next key."""
+        """Explanation above the rows: how to change keys, or the request to press the new key."""
         label = self.app.bindings.label
         if self._pending_command is not None:
             description = self._pending_command[2]
@@ -59,8 +59,8 @@ class KeysScreen(Menu):
         return rows
 
     def capture_key(self, key: str) -> bool:
-        """Make the pressed `key` the key of the chosen command, if one waits for a key, and return
-        whether one did; the key for leaving cancels."""
+        """If a command waits for its new key, bind the pressed `key` to it and return True; the key
+        for leaving cancels. Else return False."""
         if self._pending_command is None:
             return False
         (group, name, _), self._pending_command = self._pending_command, None
@@ -69,7 +69,8 @@ class KeysScreen(Menu):
         return True
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: give the chosen command its default keys, or what a menu does."""
+        """Run the command `name`: restore the default keys of the selected command, or a command of
+        menus."""
         if name == "erase":
             group, command_name, _ = self._commands()[self.chosen]
             self.app.rebind(group, command_name, None)
@@ -116,7 +117,7 @@ class SettingsScreen(Menu):
         )
 
     def run_command(self, name: str) -> None:
-        """Run the command `name` of the menu; play a sound when the sound is turned on."""
+        """Run the command `name` of the menu; if that turns sound on, play a sound."""
         was_silent = not self.app.settings.sound
         super().run_command(name)
         if was_silent and self.app.settings.sound:
@@ -171,7 +172,7 @@ class PauseMenu(Menu):
             super().run_command(name)
 
     def _row(self, group: str, name: str) -> MenuRow:
-        """Return a menu row that runs the command `name` of the group `group` in the game
+        """Return a menu row that closes the menu and runs the command `name` of `group` in the game
         screen."""
         commands = self.app.bindings.commands(group)
         description = next(command.description for command in commands if command.name == name)
@@ -180,8 +181,8 @@ class PauseMenu(Menu):
         return self.closing_row(description.capitalize(), run, key)
 
     def _commands(self) -> Sequence[tuple[str, str]]:
-        """Return (group, name) of the commands in the menu: those of the game screen that work
-        here, and actions of the level without a gamepad button."""
+        """Return (group, name) of the commands in the menu: the available ones of the game screen,
+        and actions of the level that have no gamepad button."""
         screen, domain, bindings = self._screen, self._screen.domain.title, self.app.bindings
         groups = {c.name: group for group in screen.groups for c in GROUPS.get(group, ())}
         names = (*screen.menu_commands, *(INSPECTOR_COMMANDS if screen.stage.side_panel else ()))

@@ -26,8 +26,8 @@ TONES: dict[str, tuple[tuple[float, ...], float]] = {
 
 
 def choose_sound(scene: Scene, stage_sound: str = "") -> str:
-    """Return the name of the sound for a step that led to the state `scene`; `stage_sound` is the
-    domain's own sound for the step, or ""."""
+    """Return the name of the sound for a step whose result is the frame `scene`; `stage_sound` is
+    the domain's own sound for the step, or ""."""
     if scene.outcome:
         return "won" if scene.success else "over"
     if stage_sound:

@@ -69,13 +69,13 @@ class CardsScreen(SearchField):
         self._theme: Theme | None = None
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
-        """Yield (heading, cards) pairs: each card is a picture with text to click on, and matches
-        the search text."""
+        """Yield (heading, cards) pairs with the cards to show: those that match the search text, or
+        all if it is empty."""
         raise NotImplementedError
 
     @property
     def _placed_cards(self) -> list[PlacedCard]:
-        """Cards with their places, up to date with the search text."""
+        """Cards with their rectangles, computed again if the search text has changed."""
         if self._is_outdated:
             self._place_cards()
         return self._cards
@@ -83,8 +83,8 @@ class CardsScreen(SearchField):
     # ---- what happens ----------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
-        """Load the pictures of cards for 20 ms, those on the screen first; return 0 to be called
-        again at once, or None if all are loaded."""
+        """Load thumbnails of cards for 20 ms, visible ones first; return 0 to be called again at
+        once, or None if all are loaded."""
         if self._theme is None:
             return 0  # draw the first picture before loading cards
         seen = self._viewport.move(0, int(self._scroll) - self._viewport.y)
@@ -100,7 +100,7 @@ class CardsScreen(SearchField):
         return 0
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: choose or open a card, edit the search text, or leave."""
+        """Run the command `name`: select or open a card, clear the search text, or leave."""
         count = len(self._placed_cards)
         numbers = {"left": self.chosen - 1, "right": self.chosen + 1, "first": 0, "last": count - 1}
         rows = {"up": -1, "down": 1, "page_up": -4, "page_down": 4}.get(name, 0)
@@ -127,7 +127,7 @@ class CardsScreen(SearchField):
         self._is_outdated = True
 
     def _choose(self, index: int) -> None:
-        """Choose the card with this `index`, and scroll to it."""
+        """Select the card with this `index`, and scroll to it."""
         self.chosen = max(0, min(len(self._placed_cards) - 1, index))
         if self._placed_cards:
             rect = self._placed_cards[self.chosen].rect
@@ -136,7 +136,8 @@ class CardsScreen(SearchField):
             self._scroll = max(below, min(self._scroll, above))
 
     def _move_row(self, step: int) -> None:
-        """Choose the nearest card in the row above, if `step` is -1, or below, if it is 1."""
+        """Select the nearest card in the row above if `step` is -1, or in the row below if it is
+        1."""
         cards = self._placed_cards
         if not cards:
             return
@@ -151,7 +152,7 @@ class CardsScreen(SearchField):
 
     @property
     def chosen_card(self) -> Card | None:
-        """The chosen card, or None without cards."""
+        """The selected card; None if there are no cards."""
         cards = self._placed_cards[: self.chosen + 1]
         return cards[-1].card if cards else None
 
@@ -192,7 +193,8 @@ class CardsScreen(SearchField):
         painter.draw_text(footer, " · ".join(hints), "muted", "center", 0.9)
 
     def _draw_header(self, painter: Painter, field: Rect) -> None:
-        """Draw the title, the buttons and the search field into the rectangle `field`."""
+        """Draw title, buttons and search field into `field`, which is shrunk to the text of the
+        search field."""
         line = painter.line_height
         if field.w > 40 * line:
             title_rect = Rect(field.x, field.y, 15 * line, field.h)
@@ -213,7 +215,7 @@ class CardsScreen(SearchField):
             painter.draw_text(field, f"...{self.query[-max(1, field.w // line) :]}|")
 
     def _place_cards(self) -> None:
-        """Compute the rectangles of headings and cards; short sections share a row."""
+        """Compute the rectangles of headings and cards; short sections stand side by side."""
         self._headings, self._cards, self._is_outdated = [], [], False
         line = self._line
         gap, heading_height = line // 2, line * 3 // 2
@@ -235,7 +237,7 @@ class CardsScreen(SearchField):
             column += taken
 
     def _draw_cards(self, painter: Painter) -> None:
-        """Draw the headings and cards that are in sight, and make them react to clicks."""
+        """Draw the visible headings and cards, and make the cards clickable."""
         room = self._viewport
         painter.surface.set_clip(room)
         for heading, rect in self._headings:
@@ -275,7 +277,7 @@ class LevelCard(ScenarioCard):
         self.show_pack_name(False)
 
     def show_pack_name(self, shown: bool) -> None:
-        """Set whether the name of the level's pack is shown in the card's title."""
+        """Add the name of the level's pack to the card's title if `shown`, else remove it."""
         pack, _, number = self.entry.source.rpartition("#")
         if self.entry.level:
             self.title = f"{number}. {self.entry.level.title}".rstrip(". ")
@@ -291,8 +293,8 @@ class LevelCard(ScenarioCard):
             draw_check_mark(painter, rect)
 
     def update_progress(self, progress: Progress) -> bool:
-        """Update the card's text from `progress`, the solved levels; return whether its level is
-        solved."""
+        """Update the card's text from `progress`, the record of solved levels; return True if the
+        card's level is solved."""
         level = self.entry.level
         assert level
         self.fewest = progress.fewest.get(level.digest, 0)
@@ -322,16 +324,16 @@ class PackCard(ScenarioCard):
         self._description = self.text
 
     def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
-        """Draw the card of a level pack into `rect`, with the number of solved levels; `chosen`
-        outlines it."""
+        """Draw the card into `rect`, with the number of solved levels of the pack; a chosen card is
+        outlined."""
         self.text = f"{self._progress_text}. {self._description}"
         super().draw(painter, rect, chosen)
         if all(card.fewest for card in self.levels):
             draw_check_mark(painter, rect)
 
     def update_progress(self, progress: Progress) -> str:
-        """Update the cards of all levels from `progress`, the solved levels; return a text such as
-        `3 of 10 solved`."""
+        """Update the cards of all levels from `progress`, the record of solved levels; return a
+        text such as `3 of 10 solved`."""
         solved = sum(card.update_progress(progress) for card in self.levels)
         self._progress_text = f"{solved} of {len(self.levels)} solved"
         return self._progress_text
@@ -363,8 +365,8 @@ class PackScreen(CardsScreen):
         super()._open(card)
 
     def on_resume(self) -> None:
-        """Update which levels are solved; show the next pack if the player has gone on to its
-        levels meanwhile."""
+        """Update which levels are solved; if the player has since gone on to another pack, show
+        that pack."""
         played = next(iter(self.app.settings.recent), "")
         if self._plays and played != self._pack.entry.source:
             card = make_card(Entry(played, self._pack.entry.group))
@@ -376,8 +378,8 @@ class PackScreen(CardsScreen):
         self.chosen = next(unsolved, 0)
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
-        """Yield the cards of the pack's levels that match the search text, under the number of
-        solved levels."""
+        """Yield the cards of the pack's levels that match the search text, with the number of
+        solved levels as heading."""
         for card in self._pack.levels:
             card.show_pack_name(False)
         levels = search(self.query, self._pack.levels, lambda card: card.search_texts)
@@ -454,8 +456,8 @@ class StartScreen(CardsScreen):
     # ---- what happens ----------------------------------------------------------------
 
     def run_command(self, name: str) -> None:
-        """Run the command `name`: complete a path, create or edit a level, quit, or choose a
-        card."""
+        """Run the command `name`: complete a typed path, create or edit a level, quit, or a command
+        of card screens."""
         if name == "complete":
             self.set_query(complete_path(self.query))
         elif name == "new_level":
@@ -471,8 +473,7 @@ class StartScreen(CardsScreen):
             super().run_command(name)
 
     def paste(self, text: str) -> None:
-        """Continue the game that was copied as the line `text`; append any other text to the search
-        text."""
+        """If `text` is a copied game, continue it; else append `text` to the search text."""
         if text.startswith(LINE_BEGINS):
             self.app.resume_from_text(text)
         else:
@@ -484,8 +485,8 @@ class StartScreen(CardsScreen):
     # ---- what is seen ----------------------------------------------------------------
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
-        """Yield (heading, cards) pairs of levels and replays; with a search text only the cards
-        that match."""
+        """Yield (heading, cards) pairs of levels and replays; if there is a search text, only the
+        cards that match."""
         level_cards = (*self._recent_cards, *self._folder_cards, *self._scenario_cards)
         packs = [card for card in level_cards if isinstance(card, PackCard)]
         levels = [level for pack in packs for level in pack.levels]
@@ -507,8 +508,8 @@ class StartScreen(CardsScreen):
         yield "Replays", replay_cards[:SHOWN_REPLAYS]
 
     def _typed_card(self, cards: Iterable[Card]) -> list[Card]:
-        """Return a list with the card of the file whose path is typed as the search text, if
-        possible one of `cards`; [] if there is no such file."""
+        """If the search text is the path of a file that can be opened, return [the card of that
+        file], taken from `cards` if possible; else []."""
         file = parse_path(self.query)
         if not _can_be_opened(file):
             return []
@@ -522,7 +523,8 @@ def parse_path(text: str) -> Path:
 
 
 def complete_path(text: str) -> str:
-    """Return the typed path `text` with the letters added that all files with this beginning share.
+    """Return the typed path `text`, extended by the longest continuation that all matching files
+    share, as shells do.
 
     Returns:
         The text with the unique continuation; unchanged if there is none.
@@ -542,7 +544,7 @@ def complete_path(text: str) -> str:
 
 
 def _can_be_opened(file: Path) -> bool:
-    """Return whether `file` is a file, or a folder with a scenario or a rollout."""
+    """Return True if `file` is a file, or a folder with a scenario or a rollout."""
     try:
         is_folder = (file / FOLDER_FILE).is_file() or is_rollout(file)
         return len(file.parts) > 0 and (file.is_file() or is_folder)

@@ -97,6 +97,7 @@ class LevelPicker(TerminalScreen):
     def __init__(
         self, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
     ) -> None:
+        """Create a list of all levels; `begin(name)` creates the session of the chosen one."""
         super().__init__(settings, bindings)
         self.game: Session | None = None
         self._begin = begin
@@ -128,14 +129,14 @@ class LevelPicker(TerminalScreen):
             self._search(self._query + typed)
 
     def reset(self) -> None:
-        """Forget the chosen level, and read which levels are solved, before the list is shown
-        again."""
+        """Clear the choice of a level and read again which levels are solved, so that the list can
+        be shown again."""
         self.game, self.left, self.needs_redraw = None, False, True
         self._progress = Progress()
 
     def _choose(self, entry: Entry) -> None:
-        """Begin the game of the level `entry`; after an error stay in the list and show the
-        message."""
+        """Create the session of the level `entry` and leave the list; if that fails, stay and show
+        the error."""
         try:
             self.game = self._begin(entry.source)
             self.left = True
@@ -218,8 +219,8 @@ _SEQUENCE_TIMEOUT = 0.05  # s to wait for the rest of an escape sequence
 def play(
     game: Session | None, settings: Settings, bindings: Bindings, begin: Callable[[str], Session]
 ) -> None:
-    """Let the user play the session `game` in the terminal until the user leaves. If it is None,
-    the user chooses levels from a list, and `begin` makes sessions of them.
+    """Let the user play the session `game` in the terminal until the user leaves. If `game` is
+    None, the user chooses levels from a list, and `begin(name)` creates their sessions.
 
     Args:
         game: session to play; None to choose levels from a list.
@@ -243,8 +244,8 @@ def play(
 
 
 def _run_screen(tty: Tty, screen: TerminalScreen) -> bool:
-    """Show `screen` in the terminal `tty` and pass it the pressed keys until the player leaves it;
-    return False if the terminal was closed."""
+    """Run the event loop of `screen`: show its lines in the terminal `tty` and pass it the pressed
+    keys until the player leaves it. Return False if the terminal was closed."""
     keys = Keys()
     size = tty.size
     looked = 0.0
@@ -295,7 +296,7 @@ class TerminalGame(TerminalScreen):
 
     @property
     def _bindings(self) -> Bindings:
-        """Key bindings with the commands of the level."""
+        """Key bindings, including the commands that the level defines."""
         own = (*self.game.commands, *self._picture.steering)
         return self._base_bindings.with_level_commands(self._domain.title, own)
 
@@ -332,8 +333,8 @@ class TerminalGame(TerminalScreen):
             self.game.step(action)
 
     def _describe_window_command(self, name: str) -> str:
-        """Return the description of the command `name` if it works only in the window, not in the
-        terminal; else ""."""
+        """Return the description of the command `name` if it is not available in the terminal, only
+        in the window; else ""."""
         domain_commands, *other_groups = (self._bindings.commands(group) for group in self._groups)
         if any(command.name == name for command in domain_commands):  # algebra has hints in both
             return ""
@@ -341,8 +342,8 @@ class TerminalGame(TerminalScreen):
         return next(descriptions, "")
 
     def _try(self, act: Callable[[], object]) -> None:
-        """Call `act` and show its error as a note, if any; draw from anew if it has changed the
-        scenario."""
+        """Call `act` and show its error as a note, if any; if it has changed the scenario, create
+        the drawing of the world again."""
         try:
             act()
         except (GVEngineError, OSError) as error:
@@ -358,8 +359,8 @@ class TerminalGame(TerminalScreen):
         return getattr(self.game.scenario, "view", "")  # algebra has none
 
     def _edit_seed(self, key: str) -> None:
-        """Apply the pressed `key` to the seed that the player types; Enter starts the level of that
-        seed."""
+        """Apply the pressed `key` to the seed that the player is typing; Enter starts the level of
+        that seed."""
         typed = self._typed_seed or ""
         self._typed_seed = None
         if key in ("Return", "Keypad Enter") and typed:
@@ -376,8 +377,7 @@ class TerminalGame(TerminalScreen):
         return min(_CHECK_INTERVAL, max(0.0, due))
 
     def tick(self, now: float) -> None:
-        """Take a step with the waiting action if real time runs and the time `now` is that of the
-        next step."""
+        """In real time, take a step with the action for waiting if it is due at the time `now`."""
         is_paused = self.game.frame().outcome or self._is_leaving or self._is_help_open
         if self._is_real_time and now >= self._next_time_step and not is_paused:
             self._try(lambda: self.game.step(self.game.wait))
@@ -385,13 +385,13 @@ class TerminalGame(TerminalScreen):
             self.needs_redraw = True
 
     def check_files(self) -> None:
-        """Read the scenario again if its files have changed on disk, and take the steps again."""
+        """If scenario files have changed on disk, reload the scenario and replay the steps."""
         if self.game.has_file_changes():
             self._note = self.game.reload()
             self.needs_redraw = True
 
     def _toggle_real_time(self) -> None:
-        """Start or stop real time, in which steps are taken without a key."""
+        """Start or stop real time, in which the game steps at a fixed rate without key presses."""
         if not self.game.wait:
             self._note = "Time cannot run in this level: it has no action that waits"
         self._is_real_time = bool(self.game.wait) and not self._is_real_time
@@ -446,7 +446,7 @@ class TerminalGame(TerminalScreen):
         return self._picture.draw(self.game.frame(), self._view, max(1, width), max(1, height))
 
     def _panel_lines(self, width: int) -> list[Text]:
-        """Return the lines of the status panel, `width` characters wide: title, step, return,
+        """Return the lines of the status panel, `width` characters wide: title, steps, return, last
         rewards, messages and legend."""
         theme, frame = self._theme, self.game.frame()
         limit = "" if frame.max_steps is None else f" of {frame.max_steps}"
@@ -485,8 +485,8 @@ class TerminalGame(TerminalScreen):
         return self._bindings.fill_in_keys(level.says, self._groups) if level else ""
 
     def _format_reward(self, frame: Scene, value: float) -> tuple[str, str]:
-        """Return the text of the reward `value` in the state `frame`, and its colour: that of gain,
-        of loss, or of text."""
+        """Return (text, colour) of the reward `value`; the colour marks gains and, if `frame`
+        highlights losses, also losses."""
         theme = self._theme
         below = theme.loss if frame.is_loss_highlighted else theme.text
         return format_reward(value), theme.gain if value > 0 else below if value < 0 else theme.text
@@ -509,7 +509,8 @@ class TerminalGame(TerminalScreen):
         )
 
     def _label(self, name: str) -> str:
-        """Return the label of the first key of the command `name`; "" if it has none here."""
+        """Return the label of the first key of the command `name`; "" if none of the active groups
+        has a key for it."""
         names = ((group, c.name) for group in self._groups for c in self._bindings.commands(group))
         labels = (self._bindings.label(*pair) for pair in names if pair[1] == name)
         return next(filter(None, labels), "")
@@ -554,7 +555,7 @@ _COMMANDS: dict[str, Callable[[TerminalGame], object]] = {
 
 
 def _truncate(line: Text, width: int) -> Text:
-    """Return a copy of `line`, cut with dots to `width` characters."""
+    """Return a copy of `line` of at most `width` characters; a cut line ends with dots."""
     line = line.copy()
     line.truncate(max(1, width), overflow="ellipsis")
     return line

@@ -53,8 +53,8 @@ class TerminalPicture(Protocol):
         """Return the action of the domain's command `name`; "" if it has none."""
 
     def actions(self, name: str) -> Iterator[str]:
-        """Yield the actions of the domain's command `name`; each must be taken before the next is
-        asked for."""
+        """Yield the actions of the domain's key command `name`. The caller must take each action
+        before it asks for the next."""
         if action := self.command(name):
             yield action
 
@@ -63,8 +63,8 @@ class TerminalPicture(Protocol):
 
 
 def make_terminal_picture(game: Any, theme: Theme, steers: bool) -> TerminalPicture:
-    """Return an object that draws the session `game` in letters and colours of `theme`; `steers`
-    makes arrow keys move in their direction on the screen."""
+    """Return an object that draws the session `game` as characters in colours of `theme`. With
+    `steers`, arrow keys move the agent in the direction of the arrow on the screen."""
     picture: TerminalPicture = resolve_name(DOMAINS[game.frame().domain].terminal)(game, theme)
     picture.steers = steers
     return picture
@@ -121,8 +121,8 @@ class Keys:
         return bool(self._buffer)
 
     def feed(self, data: bytes) -> list[str]:
-        """Return the names of the keys whose bytes are complete with `data`; unknown keys are left
-        out."""
+        """Append `data` to the buffer, and return the names of the keys whose byte sequences are
+        now complete; unknown keys are left out."""
         self._buffer += data
         names: list[str] = []
         while self._buffer and not _BEGUN.fullmatch(self._buffer):
@@ -132,8 +132,8 @@ class Keys:
         return names
 
     def pause(self) -> list[str]:
-        """Return the names of the keys whose bytes have begun, as no more bytes have come: Escape,
-        and what follows it."""
+        """End an incomplete escape sequence, because no more bytes have come in time: return Escape
+        and the keys of the bytes after it."""
         rest, self._buffer = self._buffer[1:], b""
         return ["Escape", *self.feed(rest)]
 
@@ -165,8 +165,8 @@ class Keys:
 def _sequence_key(
     numbers: bytes | None, end: bytes | None, ss3_end: bytes | None, console_end: bytes | None
 ) -> str:
-    """Return the name of the key that a terminal escape sequence stands for; "" if it is unknown.
-    The arguments are the parts of the sequence."""
+    """Return the name of the key for a parsed terminal escape sequence, such as `Shift+Left`; "" if
+    it is unknown. The arguments are the groups of the regular expression `_SEQUENCE`."""
     if console_end:
         return f"F{console_end[0] - 64}"
     first, *more = (int(number or 1) for number in (numbers or b"").split(b";"))
@@ -227,7 +227,7 @@ class Tty:
         mode[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
         for name in ("VSUSP", "VQUIT"):
             mode[6][getattr(termios, name)] = b"\0"
-        handlers = dict.fromkeys(_ENDING, self._end) | {"SIGINT": self._interrupt}
+        handlers = dict.fromkeys(_ENDING, self._exit_on_signal) | {"SIGINT": self._interrupt}
         for name, handler in handlers.items():
             number = getattr(signal, name)
             self._handlers[number] = signal.signal(number, handler)
@@ -254,11 +254,11 @@ class Tty:
         return self.console.size
 
     def read(self, seconds: float) -> bytes | None:
-        """Return the bytes that the user types within `seconds` seconds, or b"" if there are none;
-        None if the terminal is closed."""
+        """Return the bytes that the user types, waiting at most `seconds` seconds; b"" if there are
+        none, None if the terminal is closed."""
         self._is_asking = self._has_answered = False
         if self._end_signal:
-            self._end(self._end_signal, None)
+            self._exit_on_signal(self._end_signal, None)
         ready, _, _ = select.select([self._input], [], [], seconds)
         if not ready:
             return b""
@@ -281,8 +281,8 @@ class Tty:
         self.console.print(Screen(*shown, style=style), end="")
 
     def ask(self, question: str) -> bool:
-        """Draw `question` in the last line, while a long computation runs; return True if the user
-        has pressed Ctrl-C since it was asked.
+        """Draw `question` in the last line of the screen; return True if the user has pressed
+        Ctrl-C since the question was first drawn. Called repeatedly while a long computation runs.
 
         Returns:
             True if Ctrl-C was pressed since the first call, or the process is to end.
@@ -295,13 +295,13 @@ class Tty:
         self.console.print(line, end="")
         return self._has_answered or bool(self._end_signal)
 
-    def _end(self, signal_number: int, frame: FrameType | None) -> None:
-        """Handle a signal that ends the process: remember it, and raise SystemExit."""
+    def _exit_on_signal(self, signal_number: int, frame: FrameType | None) -> None:
+        """Signal handler for SIGTERM and SIGHUP: store the signal number and raise SystemExit."""
         self._end_signal = signal_number  # checked again if a rule catches the exception
         raise SystemExit(128 + signal_number)
 
     def _interrupt(self, signal_number: int, frame: FrameType | None) -> None:
-        """Handle Ctrl-C: take it as the answer to the question if one is asked, else raise
+        """Signal handler for Ctrl-C: while a question is shown, store the answer; else raise
         KeyboardInterrupt."""
         if not self._is_asking:
             raise KeyboardInterrupt

@@ -70,8 +70,8 @@ class StopQuestion:
         pygame.event.clear(ANSWER_EVENTS)  # drop events from before the question
 
     def draw(self, rule: StuckRule, theme: Theme, line: int) -> None:
-        """Draw the question whether to stop `rule`, with its name and running time; `line` is the
-        height of a line of text in pixels."""
+        """Draw the dialog that asks whether to stop the long-running `rule`; `line` is the height
+        of a line of text in pixels."""
         self._surface.blit(self._before, (0, 0))
         painter = self._painter = Painter(self._surface, theme, line, pygame.mouse.get_pos())
         painter.dim()
@@ -87,7 +87,7 @@ class StopQuestion:
         painter.draw_button(button, "Stop it", self._confirm, key, chosen=True)
 
     def answer(self) -> bool:
-        """Handle waiting events; return True if the user wants the rule stopped, by a key, the
+        """Handle pending events; return True if the user has chosen to stop the rule, by a key, the
         button or closing the window."""
         for event in pygame.event.get(ANSWER_EVENTS):
             if event.type == pygame.MOUSEBUTTONDOWN:
@@ -101,7 +101,7 @@ class StopQuestion:
         return self._stop or pygame.event.peek(pygame.QUIT)
 
     def _confirm(self) -> None:
-        """Take it that the user wants the rule stopped."""
+        """Record that the user has chosen to stop the rule."""
         self._stop = True
 
 
@@ -130,8 +130,8 @@ class App(AppContext):
 
     @classmethod
     def load(cls, **consent: Unpack[Consent]) -> App:
-        """Return an app with the player's settings and keys read from their files; show and print
-        messages about errors in the files."""
+        """Return an app with settings and key bindings read from the player's files; show and print
+        messages about errors in the files. `consent` says which Python code may run."""
         settings, settings_error = Settings.load()
         bindings, keys_error = Bindings.load()
         app = cls(settings, bindings, **consent)
@@ -144,8 +144,8 @@ class App(AppContext):
 
     @property
     def scale(self) -> float:
-        """Scale of text and panels: of `GV_ENGINE_SCALE`, the settings, or the screen, in this
-        order."""
+        """Scale of text and panels: from `GV_ENGINE_SCALE` if set, else from the settings, else
+        from the size of the monitor."""
         return forced_scale() or self.settings.scale or self._monitor_scale()
 
     # ---- what is opened --------------------------------------------------------------
@@ -175,8 +175,8 @@ class App(AppContext):
         self.push(EditScreen(self, new_document(starter, **self.consent)))
 
     def watch_replay(self, file: Path, scenario: Playable | None = None) -> None:
-        """Open the screen that plays `file`, a replay or a folder of episodes; `scenario` may be
-        the one recorded."""
+        """Open the screen that plays `file`, a replay or a folder of episodes; `scenario` is a
+        candidate for the recorded scenario."""
         if is_rollout(file):
             self.push(RolloutScreen(self, RolloutSessions(file, scenario, **self.consent)))
             return
@@ -185,8 +185,8 @@ class App(AppContext):
         self.push(ReplayScreen(self, Session.from_replay(replay, scenario)))
 
     def _resume_replay(self, replay: Replay, scenario: Playable, step: int | None = None) -> None:
-        """Open a game of `scenario` that continues `replay` after `step` steps, by default after
-        the last."""
+        """Open a game of `scenario` that begins with the first `step` steps of `replay`, or with
+        all of them."""
         game = Session.from_replay(replay, scenario)
         game.seek(game.length if step is None else step)
         self.play_session(game)
@@ -199,8 +199,8 @@ class App(AppContext):
         self._resume_replay(replay, self.find_scenario(replay, file, scenario))
 
     def resume_from_text(self, line: str) -> None:
-        """Continue the game that was copied as the text `line`; a level that is not known here is
-        read from the text."""
+        """Continue the game in `line`, a text copied with the copy command; a level that this
+        machine does not have is read from the text."""
         replay = Replay.from_line(line)
         try:
             scenario = self.find_scenario(replay, Path("pasted text"))
@@ -229,7 +229,7 @@ class App(AppContext):
     # ---- the loop --------------------------------------------------------------------
 
     def toggle_full_screen(self) -> None:
-        """Switch between window and full screen; repeats of a key that is held are ignored."""
+        """Switch between window and full screen; ignore repeated calls while the key is held."""
         now = time.monotonic()
         pause, self._last_toggle = now - self._last_toggle, now
         if pause > TOGGLE_PAUSE:  # the new window gets the held key as a new press
@@ -264,7 +264,8 @@ class App(AppContext):
             pygame.display.quit()
 
     def _loop(self) -> None:
-        """Draw, let time pass and handle events until no screen is left."""
+        """Run the event loop: draw, call the top screen's `tick` and handle events until no screen
+        is left."""
         drawn = 0.0
         while self.screens:
             now = time.monotonic()
@@ -288,8 +289,8 @@ class App(AppContext):
                 self.handle_events(self._wait_for_events(min(waits, default=math.inf)))
 
     def _ask_to_stop(self, rule: StuckRule) -> bool:
-        """Show the question whether to stop `rule`, which has been running for long; return True if
-        the user wants that."""
+        """Show the dialog that asks whether to stop the long-running `rule`; return True if the
+        user has chosen to stop it. Called repeatedly while the rule runs."""
         surface = pygame.display.get_surface()
         if self._question is None:
             self._question = StopQuestion(surface, self._keyboard, self.bindings)
@@ -300,7 +301,7 @@ class App(AppContext):
         return self._question.answer()
 
     def _open(self) -> None:
-        """Open the window in the size that the settings have."""
+        """Open the window, or open it again, in the size that the settings have."""
         size = tuple(self.settings.window) or None
         open_window(TITLE, size, self.settings.full_screen)  # type: ignore[arg-type]  # 0 or 2 sides
         self._keyboard.open()
@@ -315,7 +316,8 @@ class App(AppContext):
         return max(1.0, min(3.0, height // 270 / 4))
 
     def _wait_for_events(self, patience: float) -> list[pygame.event.Event]:
-        """Return the next events of the window; [] if none has come after `patience` seconds."""
+        """Return the next events of the window, waiting at most `patience` seconds; [] if there are
+        none."""
         start = now = time.monotonic()
         while not (events := pygame.event.get()) and now < start + patience:
             nap = NAP if now < self._last_event + AWAKE else DOZE
@@ -326,7 +328,8 @@ class App(AppContext):
         return events
 
     def handle_events(self, events: Iterable[pygame.event.Event]) -> None:
-        """Handle the given events of the window, and gamepad buttons that are held."""
+        """Handle the given window events, and repeat the commands of gamepad buttons that are
+        held."""
         self._keyboard.begin_batch()
         for key in self._keyboard.repeated_buttons(time.monotonic()):
             with self.showing_errors():
@@ -358,8 +361,8 @@ class App(AppContext):
                 self._press_key(key, repeated)
 
     def _press_key(self, key: str, repeated: bool) -> None:
-        """Run the command of the pressed `key`, unless the screen takes the key itself; `repeated`
-        is True if the key is held."""
+        """Run the command bound to `key`, unless the top screen captures the key; `repeated` is
+        True if the key was already held."""
         if not repeated and self.top.capture_key(key):
             self._keyboard.accepts(key, repeated, False)
             self.needs_redraw = True
@@ -373,8 +376,8 @@ class App(AppContext):
                 self.top.run_command(command.name)
 
     def _handle_mouse(self, event: pygame.event.Event) -> None:
-        """Pass a mouse event to what is clickable in the picture, or if it hits nothing to the
-        screen on top."""
+        """Pass a mouse event to the hit areas of the last picture; if it hits none, to the screen
+        on top."""
         if event.type != pygame.MOUSEWHEEL:
             self._mouse = getattr(event, "pos", None)
         is_handled = self._painter is not None and self._painter.handle_mouse(event)
@@ -384,7 +387,8 @@ class App(AppContext):
             self.top.on_mouse(event)
 
     def draw_on(self, surface: pygame.Surface, now: float) -> None:
-        """Draw the visible screens and the note on `surface`; `now` is the time in seconds."""
+        """Draw the visible screens and the current note on `surface`; `now` is the time in
+        seconds."""
         self.needs_redraw = False
         line = line_height(surface.get_size(), self.scale)
         painter = Painter(surface, self.theme, line, self._mouse, self._painter)

@@ -78,8 +78,8 @@ class Viewer:
         self._open()
 
     def show(self, frame: Any) -> None:
-        """Draw `frame`, the displayed state of a program, when it is due by the chosen speed;
-        handle keys and mouse until then.
+        """Wait, handling keys and mouse, until the chosen speed or the user allows the next
+        picture; then draw `frame`, a snapshot of the running program's world.
 
         Raises:
             NoDisplay: no window can be opened.
@@ -108,25 +108,26 @@ class Viewer:
         pygame.display.quit()
 
     def _open(self) -> None:
-        """Open the window, or open it again to switch full screen."""
+        """Open the window; if it is open, open it again in the chosen mode, window or full
+        screen."""
         open_window(self._title, full_screen=self._full_screen)
         self._keyboard.open()
         self._stale = True
 
     def _is_due(self) -> bool:
-        """Return whether the next state may be drawn; a single step that the user asked for is then
-        used up."""
+        """Return True if the next frame may be drawn: the window is closed, the time is up, or the
+        user has pressed the key for a single step, which then counts as used."""
         once, self._steps_once = self._steps_once, False
         return once or self.closed or (self._plays and time.monotonic() >= self._due)
 
     def _draw(self, frame: Any) -> None:
-        """Draw `frame`, the displayed state of the program, in the window."""
+        """Draw `frame`, a snapshot of the program's world, in the window."""
         self._stale = False
         self._renderer.draw(pygame.display.get_surface(), frame)
         pygame.display.flip()
 
     def _handle_events(self) -> None:
-        """Handle all events of the window that are waiting."""
+        """Handle all pending events of the window."""
         self._keyboard.begin_batch()
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
@@ -141,7 +142,8 @@ class Viewer:
                     return
 
     def _run_command(self, name: str) -> None:
-        """Run the command `name` of a pressed key."""
+        """Run the command `name` of a pressed key: pause, single step, speed, full screen, close,
+        or a view command."""
         self._stale = True
         if name == "play":
             self._plays = not self._plays
@@ -172,8 +174,8 @@ def is_open() -> bool:
 def open_window(
     title: str, size: tuple[int, int] | None = None, full_screen: bool = False
 ) -> pygame.Surface:
-    """Open the window with this title, or change its size: to `size`, width and height in pixels,
-    by default a part of the monitor, or to the full screen.
+    """Open the window with the given title, or resize the open one. `size` is (width, height) in
+    pixels; by default it depends on the monitor.
 
     Args:
         title: title of the window.
@@ -214,8 +216,8 @@ def open_window(
 
 
 def _window_size(size: tuple[int, int] | None, desktop: tuple[int, int]) -> tuple[int, int]:
-    """Return width and height of the window in pixels: `size`, or three quarters of the monitor's
-    height if that is None, but at most nine tenths of the monitor, `desktop`."""
+    """Return (width, height) of the window in pixels: `size`, or three quarters of the monitor's
+    height if None; at most nine tenths of the monitor `desktop`."""
     tall = max(600, desktop[1] * 3 // 4)
     width, height = size or (tall * 25 // 16, tall)
     return min(width, desktop[0] * 9 // 10), min(height, desktop[1] * 9 // 10)
@@ -235,6 +237,8 @@ class BatchProcess:
     """
 
     def __init__(self, batch: CompiledBatch, title: str) -> None:
+        """Open a window in another process that shows the worlds of `batch`; `title` describes
+        them."""
         self._batch = batch
         shape = (len(batch), *batch.scenario.largest_shape)
         memory = RawArray("I", int(np.prod(shape)))
@@ -244,8 +248,8 @@ class BatchProcess:
         self._process, self._connection = start_worker(_run_window, *args)
 
     def send_state(self) -> None:
-        """Show the state of the worlds in the other process's window, unless the last one was shown
-        just before."""
+        """Count a step, and show the worlds' new state in the other process's window, at most 30
+        times a second."""
         self._steps += 1
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _PICTURE_TIME
@@ -254,7 +258,7 @@ class BatchProcess:
 
     def send(self, message: int | CurvePoint) -> None:
         """Send `message`, the number of steps or a new point of the curves, to the window's
-        process; nothing happens if the window is closed."""
+        process; do nothing if the window is closed."""
         with suppress(OSError):  # the window has been closed
             self._connection.send(message)
 
@@ -270,13 +274,16 @@ class RemoteWorlds:
     `gv_engine.session.batch_viewer.BatchSource`."""
 
     def __init__(self, scenario: Scenario, codes: NDArray[np.uint32], messages: Connection) -> None:
+        """Create a view of worlds that another process steps: `codes`, shared with that process,
+        packs the appearance of their cells, and `messages` brings step counts and points of the
+        curves."""
         self.scenario, self.trouble = scenario, ""
         self.curves: deque[CurvePoint] = deque(maxlen=600)
         self._codes, self._messages = codes, messages
         self._look: BatchSnapshot | None = None
 
     def latest_snapshot(self) -> BatchSnapshot | None:
-        """Return the state of the worlds that the other process sent last; None if it has sent
+        """Return the last state of the worlds that the other process has sent; None if it has sent
         none."""
         try:
             while self._messages.poll():
@@ -291,16 +298,17 @@ class RemoteWorlds:
 
 
 def _codes_array(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
-    """Return the cell codes of all worlds as a uint32 array of `shape`, (N, H, W), on `memory`,
-    which two processes share."""
+    """Return `memory`, shared by two processes, as a uint32 array of `shape` (N, H, W) with the
+    packed appearance of every cell of all worlds."""
     return np.frombuffer(memory, np.uint32).reshape(shape)
 
 
 def _run_window(
     messages: Connection, scenario: Scenario, memory: Any, shape: tuple[int, ...], title: str
 ) -> None:
-    """Show worlds of `scenario` in a window with `title`, until the connection `messages` closes.
-    Their cell codes are in the shared `memory`, an array of `shape`."""
+    """Main function of the window's process: show worlds of `scenario` until the connection
+    `messages` closes. `memory` is shared and holds the packed appearance of their cells, an array
+    of `shape`."""
     from gv_engine.ui.screens.autoplay import BatchScreen
     from gv_engine.ui.window.app import App
 
