@@ -156,13 +156,11 @@ class CompiledBatch(Backend):
         )
         for number, member in enumerate(scenario.members):
             records = parameters.make_parameters(scenario, number, self.masks, self.checked)
-            if number < len(copied := self._member_programs):
-                program = copied[number]
-            else:
+            if number == len(self._member_programs):  # or this is a copy
                 slots = [scenario.reward_names.index(name) for name in member.reward_names]
                 elements = parameters.get_array_dtypes(arrays(member, records))
-                program = programs.get_program(member, slots, elements)
-                self._member_programs += (program,)
+                self._member_programs += (programs.get_program(member, slots, elements),)
+            program = self._member_programs[number]
             tables.setdefault(program, (member, records))[1][number] = records[number]
         self.programs = tuple(tables)
         # each thread has its own views
@@ -176,10 +174,9 @@ class CompiledBatch(Backend):
                     own_marks = {parameters.rule_id(prefix): part.system for prefix, part in inside}
                     systems[parameters.rule_id(field)] = field, own_marks
                 inputs = arrays(member, records.copy())
-                addresses = parameters.make_address_record(inputs)
+                records, addresses = inputs["parameters"], parameters.make_address_record(inputs)
                 alive = addresses, *inputs.values()
-                address = addresses.ctypes.data
-                lanes.append(_Lane(program, systems, inputs["parameters"], address, alive))
+                lanes.append(_Lane(program, systems, records, addresses.ctypes.data, alive))
             # a program samples the next member of a world, which another program may have to start
             self._lanes.append([*lanes, *lanes[:-1]])
         self._errors: dict[int, Exception] = {}
