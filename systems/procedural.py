@@ -244,13 +244,15 @@ def is_in_region(y: int, x: int, boxes: Table, marks: Table, rooms: Table) -> bo
 def find_free_cells(
     w: World, transform: int, boxes: Table, marks: Table, rooms: Table, apart: Table, agent: bool
 ) -> Table:
-    """Return the free cells of a region as numbers y * width + x, in row order.
+    """Return the free cells of a region as numbers y * width + x, in row order: cells in one of
+    `boxes` or of a room that `marks` lists, after the map's rotation or reflection `transform`.
 
     A free cell has no object on either layer, no other agent, and no object of `apart` beside it.
 
     Args:
+        transform: number of the rotation or reflection that turned the map into the level.
         boxes, marks: boxes of the region, and numbers of the rooms that belong to it.
-        rooms: (rows, columns) room of each map cell.
+        rooms: (rows, columns) room number of each map cell.
         apart: types that may not be in a neighbouring cell.
         agent: find cells for the next agent, whose own cell is free then.
     """

@@ -357,8 +357,8 @@ def _is_bounds_check_enabled(context: Any) -> Any:
 def _emit_array_bounds_check(
     context: Any, builder: Any, index: Any, size: Any, axis: Any = None
 ) -> None:
-    """Emit LLVM IR that checks an array index: with the engine's error within
-    `setting(CHECKED, True)`, else with Numba's own."""
+    """Emit LLVM IR that checks an array index. A wrong index raises the engine's error if CHECKED
+    is set, as for programs with authors' rules, else Numba's."""
     if CHECKED.get():
         axis = axis if isinstance(axis, int) else 0
         emit_bounds_check(context, builder, index, size, axis, wrapped=True)

@@ -130,8 +130,8 @@ def list_mask_actions(scenario: Scenario) -> tuple[int, ...]:
 def make_parameters(
     scenario: Scenario, number: int = 0, masks: bool = True, checked: bool = False
 ) -> NDArray[Any]:
-    """Return (members,) parameter records, one for each member of a scenario's mixture, in which
-    only the record of member `number` is filled in.
+    """Return a (members,) array of parameter records, one for each scenario of a mixture; only the
+    record of scenario `number` is filled in, so that callers can combine several arrays.
 
     The filled record has the arguments of each call in its own sub-record, the actions, the step
     limit and the number of the first mission text. All other records are 0, except for their

@@ -237,6 +237,7 @@ GLOBAL = "draws from a global generator, which no seed of the world reaches"
 
 
 @pytest.mark.compiled
+@pytest.mark.sample("edits_next", "draws", "global_numpy")
 @pytest.mark.parametrize(
     ("key", "name", "says"),
     [

@@ -100,6 +100,7 @@ def types(player: Player, text: str) -> None:
     player.desk = twin
 
 
+@pytest.mark.thorough
 def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
     screen: Screen, folder: Path
 ):

@@ -148,6 +148,8 @@ class GridStage(Stage):
     glide = 0.12
 
     def __init__(self, game: Any, theme: Theme) -> None:
+        """Create the drawing of `game`, an episode or another source of frames, with its sprites in
+        the colours of `theme`."""
         self.line = 16
         self._game = game
         self._inspector = GridInspector(game, theme)
