@@ -82,8 +82,8 @@ def link_loop(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Batch
 
 
 def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionType:
-    """Return the kernel, the loop over the worlds of a batch. `parameter_names` are the fields that
-    all programs' parameters share, `dtypes` those of the batch's arrays."""
+    """Return the kernel, the loop over the worlds of a batch. `parameter_names` are the fields of
+    the parameter record, and `dtypes` the dtypes of the batch's arrays by name."""
     batch, head = make_batch_cast(dtypes), make_record_cast(np.dtype(LEADING_FIELDS, align=True))
     count, find, mend = (make_stub(name, types.int64) for name in ("count", "find", "mend"))
     fetch, begin, act, reveal = map(make_stub, ("fetch", "begin", "act", "reveal"))

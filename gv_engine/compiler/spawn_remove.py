@@ -646,8 +646,8 @@ def _build_of_type(w: Any, kind: Any) -> Any:
 
 @register_jitable
 def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, count: Any) -> Any:
-    """Append the entities on the two layers of a cell, `below` and `above`, to `entities` if they
-    have the component; return the new `count`."""
+    """Append those of a cell's two entities, `below` and `above`, that have the component with the
+    arrays `columns` to `entities`, which holds `count` so far; return the new count."""
     if below != NOTHING and columns.has[below]:
         entities[count] = below
         count += 1

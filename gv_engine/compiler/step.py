@@ -509,9 +509,9 @@ _CLEAR_UNIT = Unit(_clear_world, rare=True)
 
 
 def _make_begin(has_smaller_members: bool, clear: Any, reset: Any) -> Any:
-    """Return `begin(world, parameters, terms)`, which calls `clear`, sets all step outputs to 0 and
-    calls `reset` to create a level; with `has_smaller_members` it also sets the number of
-    agents."""
+    """Return `begin(world, parameters, terms)`, which calls `clear`, sets all step outputs and the
+    reward terms `terms` to 0 and calls `reset` to create a level. `has_smaller_members` says that
+    scenarios of a mixture differ in their number of agents, which `begin` then sets."""
 
     def begin(w: Any, p: Any, terms: Any) -> None:
         """Start an episode: clear the world and let the reset functions create a level."""

@@ -306,7 +306,7 @@ def compute_content_keys(
     rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_]
 ) -> NDArray[np.uint64]:
     """Return a hash of each world in `rows`, equal for worlds that have the same objects in the
-    same cells.
+    same cells, and the same sampled values where `is_read` says that rules read them.
 
     The order in which objects were spawned does not count. Hashes are only comparable within one
     process.

@@ -142,7 +142,7 @@ def adopt_type(cls: Any, kind: ObjectType) -> None:
 
 
 def register_class(cls: Any) -> None:
-    """Declare an object type for a user-defined class, with the numbers, states, flags and colour
+    """Declare an object type for a user-defined class, with the fields, states, flags and colour
     that the class declares."""
     base: ObjectType | None = getattr(cls, "kind", None)
     parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}

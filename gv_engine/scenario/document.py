@@ -409,11 +409,11 @@ _CODE_REFERENCE = re.compile(r"([^:\s]+\.py):\w+")
 
 def _rebase_node(node: YamlNode, label: str, home: Path, folder: Path) -> YamlNode:
     """Return a copy of `node`, part of an extended scenario file in the folder `home`, with its
-    references to rule files made relative to `folder`.
+    references to rule files made relative to `folder`; `label` names the file in error messages.
 
     Args:
         node: the node.
-        label: the base file, for messages.
+        label: path of the extended file as error messages show it.
         home: folder of the base file.
         folder: folder that the references shall be relative to.
     """

@@ -105,15 +105,16 @@ def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
             yield where, reference
 
 
-def make_text_module(node: YamlNode, folder: Path) -> str:
-    """Return a module name for the object types that a scenario file declares in YAML, in `node`:
-    it has a hash of the declaration.
+def name_text_module(node: YamlNode, folder: Path) -> str:
+    """Return the name that stands for a module in references to the object types that a scenario
+    file declares in YAML, in `node`; it has a hash of the declarations. No module is created.
 
     Equal declarations of several scenarios so give the same types.
 
     Args:
         node: the declarations.
-        folder: folder that their references are relative to.
+        folder: folder that their references to Python files are relative to; part of the hash if
+            there are any.
     """
     content = json.dumps(node.plain, default=str)
     home = str(folder.resolve()) if ".py:" in content else ""
@@ -126,7 +127,7 @@ def _iter_text_types(document: Document) -> Iterator[tuple[str, str]]:
     entries = document.root.value
     node = entries.get("objects") if isinstance(entries, dict) else None
     if node is not None and isinstance(node.value, dict):
-        module = make_text_module(node, document.folder)
+        module = name_text_module(node, document.folder)
         yield from ((module, name) for name in node.value)
 
 

@@ -122,14 +122,14 @@ class BoundCall:
         """Return a function `(w, agent, action)` that returns True if the call has an effect when
         the agent takes the action."""
         if self._system.phase is not Phase.TRANSITION:
-            return self._test_answers
+            return self._reacts_to_action
         if self._condition is None or self._by_itself:
             return self._test_transition
         return self._condition
 
-    def _test_answers(self, w: Any, agent: int, action: int) -> bool:
-        """Return True if the result of this reward or terminating function, or of a nested one,
-        depends on the action itself."""
+    def _reacts_to_action(self, w: Any, agent: int, action: int) -> bool:
+        """Return True if this reward or terminating function, or a nested one, reacts to the action
+        itself, even if the action changes nothing in the world."""
         if self._condition is not None and not self._condition(w, agent, action):
             return False  # the turn of another agent
         own = self._answers is not None and self._answers(w, agent, action)

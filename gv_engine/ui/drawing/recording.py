@@ -84,8 +84,8 @@ class FrameRenderer:
         pygame.transform.smoothscale(picture, (width, height), surface)
 
     def _draw(self, surface: pygame.Surface, stage: Stage) -> None:
-        """Draw the last frame with `stage` on a surface that is at least `MIN_SIZE` large: only the
-        world, or with title, status panel and hints if no view is set."""
+        """Draw the last frame with `stage` on a surface that is at least `MIN_SIZE` large: if a
+        view such as "state" was chosen, only that; else both views, title, panel and hints."""
         frame, line = self._frame, line_height(surface.get_size(), 1)
         stage.line = line
         stage.begin(None, frame)
