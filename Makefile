@@ -26,8 +26,8 @@ play: .venv/play-$(KEY)  ## open the game (SCENARIO=name for another level)
 test: check  ## make check, then the tests, but for what is thorough
 	$(PYTEST) -m "not thorough"
 
-quick: .venv/test-$(KEY)  ## the tests that need no compiler and no window
-	$(PYTEST) -m "not (thorough or compiled or window or slow)" -q
+quick: .venv/test-$(KEY)  ## the tests without compiler and window that took at most 0.1 s when they last ran
+	$(PYTEST) -m "not (thorough or compiled or window or slow)" -q --at-most 0.1
 
 thorough: .venv/test-$(KEY)  ## the tests that make test leaves out: all sizes, ids and seeds
 	$(PYTEST) -m thorough

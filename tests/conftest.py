@@ -25,6 +25,14 @@ settings.register_profile("gv_engine", deadline=None, derandomize=True)
 settings.load_profile("gv_engine")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--at-most`, by which `make quick` selects tests."""
+    text = (
+        "run tests that took at most so many seconds when they last ran, and those that never ran"
+    )
+    parser.addoption("--at-most", type=float, metavar="SECONDS", help=text)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Keep compiled programs with pytest's own cache, out of the user's."""
     folder = Path(config.rootpath, ".pytest_cache", "gv_engine")
@@ -33,13 +41,20 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.option.markexpr:
         config.pluginmanager.register(LeftOut())
+    if not hasattr(config, "workerinput") and config.pluginmanager.hasplugin("cacheprovider"):
+        config.pluginmanager.register(Durations(config))
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what is said to be compiled by parameters, to want a screen by fixtures, and is thorough
     as no sample has it; and begin with pages of the docs, some of which take a minute, so that no
     process is left with one at last."""
+    if config.option.at_most is not None:
+        seconds = config.cache.get(_DURATIONS, {})
+        slow = [item for item in items if seconds.get(item.nodeid, 0) > config.option.at_most]
+        items[:] = [item for item in items if item not in set(slow)]
+        config.hook.pytest_deselected(items=slow)
     items.sort(key=lambda item: item.name.partition("[")[0] != "test_snippets")
     for item in items:
         assert isinstance(item, pytest.Function)
@@ -51,6 +66,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         samples = [mark.args for mark in item.iter_markers("sample")]
         if parameters and any(not any(map(parameters.id.count, names)) for names in samples):
             item.add_marker("thorough")
+
+
+_DURATIONS = "gv_engine/durations"
+"""Key of the seconds that each test took when it last ran, in pytest's cache."""
+
+
+class Durations:
+    """Plugin that keeps in pytest's cache how long each test took when it last ran."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._cache = config.cache
+        self._seconds: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add the seconds of set-up, call or teardown."""
+        before = self._seconds.get(report.nodeid, 0.0)
+        self._seconds[report.nodeid] = round(before + report.duration, 3)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the seconds; those of tests that did not run stay."""
+        self._cache.set(_DURATIONS, self._cache.get(_DURATIONS, {}) | self._seconds)
 
 
 class LeftOut:
