@@ -14,6 +14,8 @@ import os
 import pickle
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -302,6 +304,13 @@ def _npy(array: Any) -> bytes:
 
 # ---- rows ----------------------------------------------------------------------------------------
 
+_COMPILE = """
+import sys
+from gv_engine import Scenario
+from gv_engine.vector.backend import make_batch
+make_batch(Scenario.load(sys.argv[1]), 1, "compiled")
+"""
+
 
 class Rows:
     """Snapshots of damaged rows: refused, or played the same in both worlds."""
@@ -314,6 +323,8 @@ class Rows:
         """Rows of a level, and worlds of it of either kind; it is compiled when it is asked for."""
         if name not in self._known:
             scenario: Any = load_scenario(name)
+            # in a process of its own, as compiling takes more memory than any case may
+            subprocess.run([sys.executable, "-c", _COMPILE, name], check=True, capture_output=True)
             pair = [make_batch(scenario, _ROWS, world) for world in ("object", "compiled")]
             played, agents, chance = pair[0], scenario.layout.agents, np.random.default_rng(0)
             for i in range(_ROWS):

@@ -22,8 +22,8 @@ MOST_CPU = 2.0
 """Seconds that a case may take of a processor."""
 MOST_MEMORY = 300 * 2**20
 """Bytes that the process may have had at its largest."""
-_NUMBA = 400 * 2**20
-"""Bytes beside these where Numba has compiled all levels whose rows are damaged."""
+_NUMBA = 200 * 2**20
+"""Bytes beside these where Numba is imported, as some of the levels whose rows are damaged do."""
 _LONGEST_MESSAGE = 5000
 _SHRINK_FOR = 30.0
 _SHARES = {
