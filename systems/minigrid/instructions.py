@@ -350,9 +350,18 @@ def has_instruction(w: World, agent: int) -> bool:
 def verify_instruction(w: World, agent: int) -> None:
     """Note whether the agent has followed or violated its instruction; comes after all other
     transitions."""
-    if w.action[agent] == DROP:  # all positions are noted
-        w.progress.removed[agent] = NOTHING
     w.progress.status[agent] = verify(w, agent)
+
+
+def can_note_places(w: World, agent: int, action: int) -> bool:
+    """Return True if the action is DROP and an object has left the grid since the last one."""
+    return action == DROP and w.progress.removed[agent] != NOTHING
+
+
+@system(TRANSITION, when=can_note_places)
+def note_places(w: World, agent: int) -> None:
+    """Note again where all objects are, with any DROP action."""
+    w.progress.removed[agent] = NOTHING
 
 
 def note_removal(w: World, agent: int, e: int) -> None:
@@ -387,9 +396,9 @@ def toggle_target(w: World, agent: int, on_action: Action = Action.TOGGLE) -> No
         w.box.content[box] = NOTHING
 
 
-def is_first_step(w: World, agent: int) -> bool:
-    """Return True in the first step of an episode."""
-    return w.steps == 0
+def is_first_step(w: World, agent: int, action: int, is_active: bool) -> bool:
+    """Return True in the first step of an episode that starts with an object in hand."""
+    return is_active and w.steps == 0
 
 
 @system(TRANSITION, when=is_first_step)
@@ -397,7 +406,7 @@ def start_carrying(w: World, agent: int, is_active: bool = True) -> None:
     """Put the object that the first clause describes into the agent's hand in the first step; the
     observation after the reset still shows it on the grid, as in the reference."""
     for e in w.having(w.target):
-        if is_active and is_target(w, e, 1):
+        if is_target(w, e, 1):
             w.lift(e)
             w.agent.holding[agent] = e
             return
@@ -411,7 +420,13 @@ def follow_instruction(w: World, agent: int) -> float:
     return success_reward(w, w.mission.max_steps[agent])
 
 
-@system(TERMINATING, says="You did not follow the instruction")
+def may_violate(w: World, agent: int, action: int) -> bool:
+    """Return True if the action toggles a door, which a strict instruction may forbid."""
+    is_strict = w.progress.strict[agent] != 0
+    return action == TOGGLE and is_strict and w.kind.value[ahead(w, agent)] == DOOR
+
+
+@system(TERMINATING, answers=may_violate, says="You did not follow the instruction")
 def instruction_ends(w: World, agent: int) -> bool:
     """The agent has followed or violated its instruction."""
     return w.progress.status[agent] != CONTINUES

@@ -1,15 +1,17 @@
 """BabyAI's levels, missions and rules come out as recorded, bit for bit; and their grammar."""
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
 
+from components.items import CLOSED
 from gv_engine import AGENT, Scenario
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.library import list_babyai_grids
 from gv_engine.world.simulation import Simulation
-from systems.minigrid.babyai import CLOSED
 from systems.minigrid.grammar import (
     BEHIND,
     CLAUSE_LENGTH,
@@ -63,7 +65,7 @@ def test_what_is_rendered_is_parsed_again():
         for _ in range(40):
             clauses = np.zeros((MAX_CLAUSES, CLAUSE_LENGTH), np.int64)
             for k in range(WORDINGS[wording].count("{")):
-                verb = rng.integers(GO_TO, PUT_NEXT + 1)
+                verb = int(rng.integers(GO_TO, PUT_NEXT + 1))
                 kinds = {GO_TO: [*portable, door], OPEN_DOOR: [door]}.get(verb, portable)
                 clauses[k, 0], clauses[k, 1:5] = verb, random_description(rng, kinds)
                 if verb == PUT_NEXT:
@@ -96,11 +98,11 @@ def test_a_wrong_instruction_is_told_where_it_is_wrong(text, message):
 
 
 def test_missions_are_numbers_in_batches_and_text_alone():
-    envs = gymnasium.make_vec(f"GV-{BOSS}", 8, world="object")
+    envs: Any = gymnasium.make_vec(f"GV-{BOSS}", 8, world="object")
     shown = envs.reset(seed=3)[0]
     assert shown in envs.observation_space
     assert shown["mission"].shape == (8, 37)
-    for k, text in enumerate(envs.unwrapped.missions()):
+    for k, text in enumerate(envs.missions()):
         env = gymnasium.make(f"GV-{BOSS}", world="object", disable_env_checker=True)
         one = env.reset(seed=3 + k)[0]
         assert one["mission"] == text
