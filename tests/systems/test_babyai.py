@@ -132,6 +132,13 @@ def test_the_step_limit_depends_on_the_mission():
         assert simulation.world.truncated == (step == limit)
 
 
+def test_an_environment_has_the_step_limit_of_its_mission():
+    env: Any = gymnasium.make(f"GV-{BOSS}", world="object").unwrapped
+    assert env.max_steps == env.scenario.max_steps == 800
+    env.reset(seed=0)
+    assert env.max_steps == played(BOSS, 0).world.mission.max_steps[AGENT] < 800
+
+
 def test_a_step_limit_that_is_asked_for_is_the_limit():
     simulation = played(BOSS, 0, max_steps=7)
     assert simulation.world.mission.max_steps[AGENT] == simulation.scenario.max_steps == 7
