@@ -32,7 +32,7 @@ from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_row
 from systems.procedural import set_mission
 
-STEP_LIMIT = "max_steps"
+STEP_LIMIT_FIELD = "max_steps"
 """Mission field with the step limit of the episode, besides that of the scenario."""
 
 
@@ -53,13 +53,13 @@ def list_observed_fields(component: type) -> tuple[Field, ...]:
         field
         for field in fields_of(component)
         if isinstance(field.dtype, np.dtype) and field.dtype.kind in "ib"
-        if field.name != STEP_LIMIT
+        if field.name != STEP_LIMIT_FIELD
     )
 
 
 def has_step_limit(component: type | None) -> bool:
     """Return True if the mission class `component` has the step limit of the episode."""
-    return component is not None and any(f.name == STEP_LIMIT for f in fields_of(component))
+    return component is not None and any(f.name == STEP_LIMIT_FIELD for f in fields_of(component))
 
 
 class Missions:
