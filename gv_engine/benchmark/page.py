@@ -20,7 +20,7 @@ from gv_engine.benchmark.entry import (
     all_scenarios,
 )
 from gv_engine.scenario.files import write_file
-from gv_engine.scenario.library import BABYAI, GALLERY, MINIGRID, list_built_in_grids
+from gv_engine.scenario.library import GALLERY, MINIGRID, list_built_in_grids
 from gv_engine.session.autoplay import SOLVER
 
 # ---- statistics ----------------------------------------------------------------------------------
@@ -168,9 +168,7 @@ _GROUPS = {"rooms": "Rooms", "gallery": "The gallery", "minigrid": "MiniGrid's l
 def _scenario_group(scenario: str) -> str:
     """Return the key in `_GROUPS` of a scenario."""
     folders = list_built_in_grids()[scenario].file.parents
-    if GALLERY in folders:
-        return "gallery"
-    return "minigrid" if MINIGRID in folders or BABYAI in folders else "rooms"
+    return "gallery" if GALLERY in folders else "minigrid" if MINIGRID in folders else "rooms"
 
 
 class EntryColumn:

@@ -14,6 +14,7 @@ ValueError: word 7: found 'jump', expected 'go to', 'open', 'pick up' or 'put'
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,7 +175,6 @@ class _Parser:
             if self._accepts(phrase):
                 return number
         self._fail()
-        return 0
 
     def _read_optional(self, phrases: Mapping[str, int]) -> int:
         """Read one of the phrases if one follows, and return its number, else 0."""
@@ -190,7 +190,7 @@ class _Parser:
         self._rejected.append(phrase)
         return False
 
-    def _fail(self) -> None:
+    def _fail(self) -> NoReturn:
         """Raise a ValueError that says what was found and what may follow."""
         found = (
             repr(self._words[self._position]) if self._position < len(self._words) else "the end"
