@@ -82,6 +82,7 @@ class Missions:
         fields = list_observed_fields(layout.mission)
         self._write_words = getattr(layout.mission, "words", None)
         self._longest_words: Mapping[str, str] = getattr(layout.mission, "longest_words", {})
+        self._last_text = b"", ""
         self._agents = layout.agents + 1
         self._read_wording = np.array([max(1, len(own)) for own in texts])
         self.names = tuple(field.name for field in fields)
@@ -131,6 +132,15 @@ class Missions:
 
     def to_text(self, numbers: NDArray[np.int32]) -> str:
         """Return the mission text that these numbers from `encode` stand for; "" for no mission."""
+        key = numbers.tobytes()
+        rendered, text = self._last_text  # the mission is mostly that of the step before
+        if rendered != key:
+            text = self._render(numbers)
+            self._last_text = key, text
+        return text
+
+    def _render(self, numbers: NDArray[np.int32]) -> str:
+        """Return the mission text of these numbers, as `to_text` does, without its cache."""
         wording, *values = numbers.tolist()
         if not 0 < wording <= len(self.texts):
             return ""
