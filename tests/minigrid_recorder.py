@@ -4,7 +4,8 @@
 
 answers each line of its input with a pickle of the arrays of a recorded file. A line is a JSON
 list: an id, the first seed, how many there are, how many frames each has, and whether all that
-there is counts, or only what is shown.
+there is counts, or only what is shown; and, if it is not 1, how many episodes each has at least:
+longer ones are left for the next one.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import copy
 import json
 import os
 import pickle
+import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -24,9 +26,12 @@ from numpy.typing import NDArray
 _BUSY = 0.15, 0.15, 0.4, 0.1, 0.06, 0.13, 0.01
 """How likely the busy policy takes each of the seven actions, where it does not use a thing."""
 _PICK_UP, _TOGGLE = 3, 5
+_LONGEST_RESET = 8.0
 
 
-def recorded(name: str, seeds: range, steps: int, whole: bool) -> dict[str, NDArray[Any]]:
+def recorded(
+    name: str, seeds: range, steps: int, whole: bool, episodes: int = 1
+) -> dict[str, NDArray[Any]]:
     """The arrays of a file: so many frames from each of the seeds, through the ends of episodes.
 
     Even seeds are played by a busy policy, which takes, drops, opens and breaks what there is, odd
@@ -35,7 +40,8 @@ def recorded(name: str, seeds: range, steps: int, whole: bool) -> dict[str, NDAr
     import minigrid  # noqa: F401  # registers its ids
 
     env: Any = gymnasium.make(name, disable_env_checker=True)
-    frames = [frame for seed in seeds for frame in _played(env, seed, steps, whole)]
+    parts = [[*_played(env, seed, steps, whole, episodes)] for seed in seeds]
+    frames = [frame for part in parts for frame in part]
     missions = sorted({frame["mission"] for frame in frames})
     numbers = {mission: number for number, mission in enumerate(missions)}
     arrays = {key: np.array([frame[key] for frame in frames]) for key in frames[0]}
@@ -43,26 +49,50 @@ def recorded(name: str, seeds: range, steps: int, whole: bool) -> dict[str, NDAr
         "id": np.array(name),
         "max_steps": np.array(env.unwrapped.max_steps),
         "seed": np.array(seeds),
-        "start": np.arange(0, len(frames) + 1, steps),
+        "start": np.cumsum([0, *map(len, parts)]),
         "missions": np.array(missions),
         "mission": np.array([numbers[frame["mission"]] for frame in frames]),
     }
 
 
-def _played(env: Any, seed: int, steps: int, whole: bool) -> Iterator[dict[str, Any]]:
-    """The frames of a recording."""
+def _played(
+    env: Any, seed: int, steps: int, whole: bool, episodes: int
+) -> Iterator[dict[str, Any]]:
+    """The frames of a recording; fewer if a reset does not end, as some of the reference's do."""
+    length = 0
     act = _busy(env, seed, steps) if seed % 2 == 0 else _random(env, seed, steps)
-    observation, _ = env.reset(seed=seed)
+    if (observation := _reset(env, seed)) is None:
+        return
     came: tuple[Any, ...] = -1, 0.0, False, False
     for _ in range(steps):
         yield _frame(env, observation, whole, *came)
-        if came[2] or came[3]:
-            observation, _ = env.reset()
+        length += 1
+        if came[2] or came[3] or (episodes > 1 and length >= steps // episodes):
+            if (observation := _reset(env)) is None:
+                return
             came = -1, 0.0, False, False
+            length = 0
         else:
             action = next(act)
             observation, reward, terminated, truncated, _ = env.step(action)
             came = action, float(reward), terminated, truncated
+
+
+def _reset(env: Any, seed: int | None = None) -> dict[str, Any] | None:
+    """The first observation of an episode; None if there is none within some seconds of CPU."""
+
+    def stop(*_: Any) -> None:
+        raise TimeoutError
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, _LONGEST_RESET)
+    try:
+        observation: dict[str, Any] = env.reset(seed=seed)[0]
+        return observation
+    except TimeoutError:
+        return None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _random(env: Any, seed: int, steps: int) -> Iterator[int]:
@@ -127,10 +157,10 @@ def _state(env: Any) -> dict[str, Any]:
 def main() -> None:
     """Answer."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever the reference prints is no answer
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever the reference prints is no answer
     for line in sys.stdin:
-        name, first, seeds, steps, whole = json.loads(line)
-        pickle.dump(recorded(name, range(first, first + seeds), steps, whole), answers)
+        name, first, seeds, *how = json.loads(line)
+        pickle.dump(recorded(name, range(first, first + seeds), *how), answers)
         answers.flush()
 
 

@@ -1,12 +1,14 @@
 """MiniGrid itself, recorded as it plays, and replayed at once.
 
-    python -m tests.minigrid_reference [--world object|batch|both] [--seeds N] [--first SEED]
-                                       [--steps N] [--whole] [--only TEXT]
+    python -m tests.minigrid_reference [--family minigrid|babyai] [--world object|batch|both]
+                                       [--seeds N] [--first SEED] [--steps N] [--episodes N]
+                                       [--whole] [--only TEXT]
 
-plays every id from so many seeds, half of them at random, half with actions that open, take, drop
-and break what there is, so many frames each, through the ends of episodes; and prints what
-`tests.minigrid` finds. MiniGrid has an environment of its own, as in `make bench`. `--first` goes
-on where another run has ended.
+plays every id of a family from so many seeds, half of them at random, half with actions that open,
+take, drop and break what there is, so many frames each, through the ends of episodes, which are
+resets without a seed; and prints what `tests.minigrid` finds. Long episodes are cut, so that each
+seed has at least `--episodes` of them. MiniGrid has an environment of its own, as in `make bench`.
+`--first` goes on where another run has ended.
 """
 
 from __future__ import annotations
@@ -21,11 +23,12 @@ from typing import Any
 
 from benchmarks.peers import python_for
 from benchmarks.roster import ROSTER
-from gv_engine.scenario.library import list_minigrid_grids
+from gv_engine.scenario.library import list_babyai_grids, list_minigrid_grids
 from tests import ROOT
 from tests.minigrid import Different, Recorded, replay
 
 _WORLDS = "object", "batch"
+_FAMILIES = {"minigrid": list_minigrid_grids, "babyai": list_babyai_grids}
 
 
 def recordings(names: Sequence[str], *how: Any) -> Iterator[Recorded]:
@@ -49,17 +52,21 @@ def recordings(names: Sequence[str], *how: Any) -> Iterator[Recorded]:
 def main(arguments: list[str] | None = None) -> int:
     """Play beside the reference; 1 if anything is different."""
     parser = argparse.ArgumentParser(prog="python -m tests.minigrid_reference")
+    parser.add_argument("--family", choices=_FAMILIES, default="minigrid")
     parser.add_argument("--world", choices=(*_WORLDS, "both"), default="both")
     parser.add_argument("--seeds", type=int, default=10, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--steps", type=int, default=100, metavar="N", help="frames of each seed")
+    parser.add_argument(
+        "--episodes", type=int, default=3, metavar="N", help="episodes of each seed at least"
+    )
     parser.add_argument("--whole", action="store_true", help="also grids, what is held, draws")
     parser.add_argument("--only", default="", metavar="TEXT", help="ids with this text in them")
     options = parser.parse_args(arguments)
-    names = [name for name in list_minigrid_grids() if options.only in name]
+    names = [name for name in _FAMILIES[options.family]() if options.only in name]
     worlds = _WORLDS if options.world == "both" else (options.world,)
     frames, different = dict.fromkeys(worlds, 0), 0
-    how = options.first, options.seeds, options.steps, options.whole
+    how = options.first, options.seeds, options.steps, options.whole, options.episodes
     for name, recorded in zip(names, recordings(names, *how), strict=True):
         for world in worlds:
             try:

@@ -24,7 +24,7 @@ import numpy as np
 from gv_engine.envs.level_sets import LevelsError, LevelSet, level_set
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.scenario import files
-from gv_engine.scenario.library import list_built_in_grids
+from gv_engine.scenario.library import list_babyai_grids, list_built_in_grids
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.simulation import Simulation
 
@@ -43,8 +43,9 @@ class BenchmarkError(GVEngineError):
 @cache
 def all_scenarios() -> dict[str, Scenario]:
     """Return all scenarios of the benchmark by name, smallest grid first: built-in grids with one
-    agent that define success."""
-    grids = {name: Scenario.load(name) for name in list_built_in_grids()}
+    agent that define success, without BabyAI's levels."""
+    names = (name for name in list_built_in_grids() if name not in list_babyai_grids())
+    grids = {name: Scenario.load(name) for name in names}
     eligible = {name: grid for name, grid in grids.items() if grid.tells_success}
     return dict(sorted(eligible.items(), key=lambda item: _num_cells(item[1])))
 

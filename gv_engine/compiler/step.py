@@ -33,7 +33,7 @@ from gv_engine.rules.system import Call, Phase, has_parameter, is_nested_call, t
 from gv_engine.rules.turns import begin_step, clear_step_results, is_episode_over, set_turn_order
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.missions import list_observed_fields
+from gv_engine.scenario.missions import has_step_limit, list_observed_fields
 from gv_engine.scenario.scenario import Scenario
 
 
@@ -489,11 +489,14 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
     write_mask = make_mask_writer(answers, parameters.list_mask_actions(scenario))
     clear, reset = make_call(_CLEAR_UNIT), make_sequence(resets, acting=False)
     transition = make_sequence(moves, acting=True)
+    late = _is_late_by_mission if has_step_limit(scenario.layout.mission) else _is_late
     reward = make_reward_sum([unit for unit, _ in rewards], slots)
     end, succeed = make_call(ending[0]), make_call(success[0])
     systems = BoundSystems(
         _make_begin(scenario.layout.has_smaller_members, clear, reset),
-        acting(*measures, transition=transition, reward=reward, end=end, success=succeed),
+        acting(
+            *measures, transition=transition, reward=reward, end=end, success=succeed, late=late
+        ),
         showing(reduce(_run_both, map(make_call, looks)), write_mask),
     )
     tests = [unit for each in (*rewards, ending, success) for unit in each if unit]
@@ -539,9 +542,21 @@ def clear_terms(terms: Any) -> None:
         terms[k] = 0.0
 
 
-def _make_act(*measures: Any, transition: Any, reward: Any, end: Any, success: Any) -> Any:
+def _is_late(w: Any, p: Any) -> Any:
+    """Return True if the episode has reached the scenario's step limit."""
+    return w.steps >= p.max_steps
+
+
+def _is_late_by_mission(w: Any, p: Any) -> Any:
+    """Return True if the episode has reached the step limit of the scenario or of the mission."""
+    return w.steps >= p.max_steps or 0 < w.mission.max_steps[1] <= w.steps
+
+
+def _make_act(
+    *measures: Any, transition: Any, reward: Any, end: Any, success: Any, late: Any
+) -> Any:
     """Return `act(world, parameters, action, terms)`, which steps a world with one agent by calling
-    `measures`, `transition`, `reward`, `end` and `success` in turn."""
+    `measures`, `transition`, `reward`, `end`, `success` and `late` in turn."""
     rewarding, ending, succeeding = measures
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
@@ -561,14 +576,16 @@ def _make_act(*measures: Any, transition: Any, reward: Any, end: Any, success: A
                 w.success[agent] = success(w, p, done[0])
         w.steps += 1
         w.total[agent] += w.reward[agent]
-        w.truncated = w.steps >= p.max_steps and (not w.terminated or p.always_truncates)
+        w.truncated = late(w, p) and (not w.terminated or p.always_truncates)
 
     return act
 
 
-def _make_multi_act(*measures: Any, transition: Any, reward: Any, end: Any, success: Any) -> Any:
+def _make_multi_act(
+    *measures: Any, transition: Any, reward: Any, end: Any, success: Any, late: Any
+) -> Any:
     """Return `act(world, parameters, action, terms)`, which steps a world with several agents by
-    calling `measures`, `transition`, `reward`, `end` and `success` in turn."""
+    calling `measures`, `transition`, `reward`, `end`, `success` and `late` in turn."""
     rewarding, ending, succeeding = measures
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
@@ -596,7 +613,7 @@ def _make_multi_act(*measures: Any, transition: Any, reward: Any, end: Any, succ
                     w.total[agent] += w.reward[agent]
             w.terminated = is_episode_over(w, p.one_suffices)
         w.steps += 1
-        w.truncated = w.steps >= p.max_steps and (not w.terminated or p.always_truncates)
+        w.truncated = late(w, p) and (not w.terminated or p.always_truncates)
 
     return act
 

@@ -327,8 +327,8 @@ class MiniGridEnv(GridEnv):
 
     @property
     def max_steps(self) -> int | None:
-        """Step limit of an episode."""
-        return self.scenario.max_steps
+        """Step limit of the episode."""
+        return self.scenario.step_limit(self._world) if self._started else self.scenario.max_steps
 
     @property
     def step_count(self) -> int:

@@ -8,7 +8,12 @@ from typing import Any
 
 import gymnasium
 
-from gv_engine.scenario.library import add_whole_files, gym_id, list_minigrid_grids
+from gv_engine.scenario.library import (
+    add_whole_files,
+    gym_id,
+    list_babyai_grids,
+    list_minigrid_grids,
+)
 from gv_engine.scenario.loading import as_scenario, pop_settings
 from gv_engine.scenario.plugin import DOMAINS, get_plugin
 from gv_engine.scenario.rule_modules import pop_consent
@@ -57,13 +62,13 @@ def register_all() -> None:
     `gymnasium.make` knows them.
 
     The ids are `GV-<Name>-v0` for each built-in scenario and each file of several scenarios, `GV-`
-    and MiniGrid's id for each of its levels, and `GV-Scenario-v0`, which takes the scenario as an
-    argument: `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
+    and the reference's id for each level of MiniGrid and BabyAI, and `GV-Scenario-v0`, which takes
+    the scenario as an argument: `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
     """
     factory = "gv_engine.envs.registration"
     _register("GV-Scenario-v0", f"{factory}:make_env", f"{factory}:make_vector_env", {})
     minigrid = "gv_engine.envs.minigrid"
-    for name in list_minigrid_grids():
+    for name in (*list_minigrid_grids(), *list_babyai_grids()):
         kwargs = {"scenario": name, "observation_representation": "minigrid"}
         entry_points = f"{minigrid}:MiniGridEnv", f"{minigrid}:MiniGridVectorEnv"
         _register(gym_id(name), *entry_points, kwargs)

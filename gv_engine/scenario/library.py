@@ -257,6 +257,8 @@ COURSE = ("tutorial", "puzzles-easy", "puzzles-normal", "puzzles-hard", "medley-
 """Scenarios in the order in which a new player meets them, from first steps to random levels."""
 MINIGRID = SCENARIOS / "minigrid"
 """Folder of MiniGrid's levels."""
+BABYAI = SCENARIOS / "babyai"
+"""Folder of BabyAI's levels, which MiniGrid includes."""
 _SUFFIXES = (".yaml", ".yml")
 FOLDER_FILE = "scenario.yaml"
 """File of a scenario that is a folder."""
@@ -272,7 +274,9 @@ _VERSIONED_ID = re.compile(r".+-v\d+")
 
 def list_grid_names() -> list[str]:
     """Return the sorted names of the built-in grid scenarios, MiniGrid's levels excluded."""
-    return sorted(list_built_in_grids().keys() - list_minigrid_grids())
+    return sorted(
+        list_built_in_grids().keys() - list_minigrid_grids().keys() - list_babyai_grids().keys()
+    )
 
 
 class ScenarioRef(NamedTuple):
@@ -303,7 +307,8 @@ class ScenarioRef(NamedTuple):
 def list_built_in_grids() -> dict[str, ScenarioRef]:
     """Return file and variant of each built-in gridworld scenario with one agent, by name."""
     packs = sorted(_list_folder(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
-    return _list_folder(SCENARIOS) | _list_folder(GALLERY) | dict(packs) | list_minigrid_grids()
+    own = _list_folder(SCENARIOS) | _list_folder(GALLERY) | dict(packs)
+    return own | list_minigrid_grids() | list_babyai_grids()
 
 
 def list_multi_agent_grids() -> dict[str, ScenarioRef]:
@@ -321,9 +326,20 @@ def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
 
 def list_minigrid_grids() -> dict[str, ScenarioRef]:
     """Return the built-in copies of MiniGrid's levels, by the environment id that MiniGrid gives
+    them; without BabyAI's."""
+    return _list_family("MiniGrid", MINIGRID)
+
+
+def list_babyai_grids() -> dict[str, ScenarioRef]:
+    """Return the built-in copies of BabyAI's levels, by the environment id that MiniGrid gives
     them."""
-    files = sorted(MINIGRID.glob("*.yaml"))
-    refs = (item for file in files for item in list_scenarios({"MiniGrid": file}).items())
+    return _list_family("BabyAI", BABYAI)
+
+
+def _list_family(name: str, folder: Path) -> dict[str, ScenarioRef]:
+    """Return the variants in the files of a folder, by their names after `name`."""
+    files = sorted(folder.glob("*.yaml"))
+    refs = (item for file in files for item in list_scenarios({name: file}).items())
     return {name: ref for name, ref in refs if ref.variant}
 
 

@@ -32,6 +32,9 @@ from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_row
 from systems.procedural import set_mission
 
+STEP_LIMIT_FIELD = "max_steps"
+"""Mission field with the step limit of the episode, besides that of the scenario."""
+
 
 def is_field_for(field: str, attribute: str) -> bool:
     """Return True if a mission field, by its name in rules, holds a `kind` or a `color`."""
@@ -45,12 +48,18 @@ def public_field_name(field: str) -> str:
 
 def list_observed_fields(component: type) -> tuple[Field, ...]:
     """Return those fields of the mission class `component` that agents observe: integers and
-    booleans, but no positions and no entities."""
+    booleans, but no positions, no entities and no step limit."""
     return tuple(
         field
         for field in fields_of(component)
         if isinstance(field.dtype, np.dtype) and field.dtype.kind in "ib"
+        if field.name != STEP_LIMIT_FIELD
     )
+
+
+def has_step_limit(component: type | None) -> bool:
+    """Return True if the mission class `component` has the step limit of the episode."""
+    return component is not None and any(f.name == STEP_LIMIT_FIELD for f in fields_of(component))
 
 
 class Missions:
@@ -71,6 +80,9 @@ class Missions:
     def __init__(self, layout: Layout, texts: Sequence[tuple[str, ...]]) -> None:
         assert layout.mission
         fields = list_observed_fields(layout.mission)
+        self._write_words = getattr(layout.mission, "words", None)
+        self._longest_words: Mapping[str, str] = getattr(layout.mission, "longest_words", {})
+        self._last_text = b"", ""
         self._agents = layout.agents + 1
         self._read_wording = np.array([max(1, len(own)) for own in texts])
         self.names = tuple(field.name for field in fields)
@@ -120,6 +132,15 @@ class Missions:
 
     def to_text(self, numbers: NDArray[np.int32]) -> str:
         """Return the mission text that these numbers from `encode` stand for; "" for no mission."""
+        key = numbers.tobytes()
+        rendered, text = self._last_text  # the mission is mostly that of the step before
+        if rendered != key:
+            text = self._render(numbers)
+            self._last_text = key, text
+        return text
+
+    def _render(self, numbers: NDArray[np.int32]) -> str:
+        """Return the mission text of these numbers, as `to_text` does, without its cache."""
         wording, *values = numbers.tolist()
         if not 0 < wording <= len(self.texts):
             return ""
@@ -127,6 +148,8 @@ class Missions:
             public_field_name(name): self._describe_value(name, value)
             for name, value in zip(self.names[1:], values, strict=True)
         }
+        if self._write_words:
+            words |= self._write_words(dict(zip(self.names[1:], values, strict=True)))
         # the colour NONE leaves two blanks
         return " ".join(self.texts[wording - 1].format_map(words).split())
 
@@ -142,14 +165,16 @@ class Missions:
     @property
     def characters(self) -> frozenset[str]:
         """Set of all characters that may occur in the scenario's mission texts."""
-        return frozenset("".join((*self.texts, *self._types.values(), *COLORS)).lower()).union(
+        words = *self._types.values(), *COLORS, *self._longest_words.values()
+        return frozenset("".join((*self.texts, *words)).lower()).union(
             "".join(self.texts), digits, "-"
         )
 
     @property
     def max_text_length(self) -> int:
         """Number of characters that no mission text of the scenario exceeds."""
-        word = max(map(len, (*self._types.values(), *COLORS, str(np.iinfo(np.int32).min))))
+        words = *self._types.values(), *COLORS, *self._longest_words.values()
+        word = max(map(len, (*words, str(np.iinfo(np.int32).min))))
         return max(len(text) + text.count("{") * word for text in self.texts)
 
 
@@ -228,7 +253,9 @@ class MissionReader:
         entries = fields.read_fields(self._problems, node, {**MISSION_KEYS, **known})
         if "text" not in entries:
             raise node.error('the text is missing: {text: "fetch the {color} {object}", …}')
-        texts = self._read_texts(entries["text"], [name for name in known if name != "wording"])
+        names = [*known, *getattr(component, "longest_words", ())]
+        names.remove("wording")
+        texts = self._read_texts(entries["text"], names)
         values: dict[str, int] = {}
         wordings = 0
         with self._problems.collect():

@@ -33,7 +33,7 @@ from gv_engine.scenario.document import Document, ImmutableScenario, ScenarioIde
 from gv_engine.scenario.grid_reader import GridReader, find_shapes
 from gv_engine.scenario.layout import Layout, repair_rows, round_up_size
 from gv_engine.scenario.library import find_ref
-from gv_engine.scenario.missions import Missions
+from gv_engine.scenario.missions import Missions, has_step_limit
 from gv_engine.scenario.mixture import MixtureReader, is_mixture
 from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
 from gv_engine.scenario.resolver import TypeIds
@@ -216,6 +216,14 @@ class Scenario(ImmutableScenario):
         """
         return "" if self.missions is None else self.missions.to_text(self.missions.encode(w))
 
+    def step_limit(self, w: Any) -> int | None:
+        """Return the step limit of the episode in world `w`: the scenario's, or that of the mission
+        if it is lower; None for no limit."""
+        limit = self.members[w.member].max_steps
+        of_mission = int(w.mission.max_steps[1]) if has_step_limit(self.layout.mission) else 0
+        limits = [each for each in (limit, of_mission) if each]
+        return min(limits, default=None)
+
     @cached_property
     def _end_paths(self) -> tuple[tuple[Call, ...], ...]:
         """For each terminating function, nested ones included, the calls that lead to it; the
@@ -257,7 +265,7 @@ class Scenario(ImmutableScenario):
         """
         member = self.members[w.member]
         named = dict(zip(self.reward_names, terms, strict=True))
-        status = member.max_steps, self.mission(w), self.describe_ending(w, agent), message
+        status = self.step_limit(w), self.mission(w), self.describe_ending(w, agent), message
         return Canvas(show, member.name, self.area, observation, named, *status, self.types, agent)
 
     @property

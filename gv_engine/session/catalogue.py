@@ -82,6 +82,7 @@ _GROUPS = {
     PUZZLES: "Puzzles",
     GALLERY: "Gallery",
     library.MINIGRID: "MiniGrid",
+    library.BABYAI: "BabyAI",
     library.MULTI_AGENT: "Together",
 }
 _SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|domain):", re.MULTILINE)

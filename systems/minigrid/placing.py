@@ -7,7 +7,7 @@ not use the RNG.
 import numpy as np
 from numpy.typing import NDArray
 
-from components.core import BLUE, GREEN, GREY, PURPLE, RED, YELLOW
+from components.core import BLUE, GREEN, GREY, NONE, PURPLE, RED, YELLOW
 from components.items import CLOSED
 from components.minigrid import BALL, PARCEL
 from components.objects import DOOR, EXIT, KEY, WALL
@@ -84,9 +84,13 @@ def put_goal(w: World, y: int, x: int) -> None:
 # ---- random --------------------------------------------------------------------------------------
 
 
-def random_color(w: World) -> int:
-    """Return a random colour."""
-    return COLORS[w.rng.integers(0, len(COLORS))]
+def random_color(w: World, without: int = NONE) -> int:
+    """Return a random colour other than `without`."""
+    k = w.rng.integers(0, len(COLORS) - (without != NONE))
+    for i in range(k + 1):
+        if COLORS[i] == without:
+            return COLORS[k + 1]
+    return COLORS[k]
 
 
 def random_type(w: World, kinds: int = len(PORTABLE_TYPES)) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from components.core import BLUE, FLOOR, GREEN, GREY
+from components.core import BLUE, FLOOR, GREEN, GREY, NONE
 from components.items import CLOSED, LOCKED, OPEN
 from components.minigrid import BALL, PARCEL
 from components.objects import KEY, WALL
@@ -26,6 +26,7 @@ from systems.minigrid.placing import (
     put_door,
     random_color,
     set_cell,
+    set_column,
     set_row,
     shuffled_colors,
     wall_in,
@@ -77,11 +78,20 @@ def add_object(w: World, kind: int, color: int, room: Area) -> int:
 
 def add_door(
     w: World, doors: Doors, room: tuple[int, int], side: int, color: int, status: int = LOCKED
-) -> None:
+) -> int:
     """Place a door on the side `side` of the room (row, column), into the cell that `doors`
-    gives."""
+    gives, and return its entity."""
     y, x = doors[room[0], room[1], side]
-    put_door(w, y, x, color, status)
+    return put_door(w, y, x, color, status)
+
+
+def remove_wall(w: World, room: Area, side: int) -> None:
+    """Remove the wall on the right side of a room, 0, or on its upper side, 3."""
+    top, left, height, width = room
+    if side == 0:
+        set_column(w, FLOOR, left + width - 1, top + 1, top + height - 1)
+    else:
+        set_row(w, FLOOR, top, left + 1, left + width - 1)
 
 
 def place_agent_in_room(w: World, room: Area) -> None:
@@ -136,15 +146,15 @@ def key_corridor(w: World, shape: Sequence[int], room_size: int) -> None:
     doors = build_room_grid(w, shape, room_size)
     rows = len(doors)
     for row in range(1, rows):
-        top, left, _, _ = room_area(row, 1, room_size)
-        set_row(w, FLOOR, top, left + 1, left + room_size - 1)
+        remove_wall(w, room_area(row, 1, room_size), 3)
     locked = w.rng.integers(0, rows)
     color = random_color(w)
     add_door(w, doors, (locked, 2), 2, color)
     set_target(w, add_object(w, BALL, random_color(w), room_area(locked, 2, room_size)))
     add_object(w, KEY, color, room_area(w.rng.integers(0, rows), 0, room_size))
     place_agent_in_room(w, room_area(rows // 2, 1, room_size))
-    connect_all_rooms(w, doors, room_size, (locked, 2))
+    if not connect_all_rooms(w, doors, room_size, (locked, 2)):
+        w.fail("key_corridor: the rooms cannot all be connected")
 
 
 def is_side_open(w: World, doors: Doors, row: int, column: int, side: int) -> bool:
@@ -171,23 +181,25 @@ def all_connected(w: World, doors: Doors, row: int, column: int) -> bool:
     return bool(reached.all())
 
 
-def connect_all_rooms(w: World, doors: Doors, room_size: int, locked: tuple[int, int]) -> None:
-    """Add doors of random colours between random rooms, except to the room `locked`, until paths
-    lead to all rooms."""
+def connect_all_rooms(
+    w: World, doors: Doors, room_size: int, locked: tuple[int, int], without: int = NONE
+) -> bool:
+    """Add doors of random colours but `without` between random rooms, except to the room `locked`,
+    until paths lead to all rooms; return False if that takes too many attempts."""
     step = room_size - 1
     row, column = w.position.y[AGENT] // step, w.position.x[AGENT] // step
     connected = all_connected(w, doors, row, column)
     for _ in range(_MOST_DOORS):
         if connected:
-            return
+            return True
         x = w.rng.integers(0, len(doors[0]))
         y = w.rng.integers(0, len(doors))
         side = w.rng.integers(0, 4)
         closed = doors[y, x, side, 0] >= 0 and not is_side_open(w, doors, y, x, side)
         if closed and (y, x) != locked and beside(y, x, DIRECTIONS[side]) != locked:
-            add_door(w, doors, (y, x), side, random_color(w), CLOSED)
+            add_door(w, doors, (y, x), side, random_color(w, without), CLOSED)
             connected = all_connected(w, doors, row, column)
-    w.fail("key_corridor: the rooms cannot all be connected")
+    return False
 
 
 # ---- ObstructedMaze ------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ import yaml
 from gv_engine import Scenario
 from gv_engine.cli import create_parser, main
 from gv_engine.rules.world import World
-from gv_engine.scenario.library import list_minigrid_grids
+from gv_engine.scenario.library import list_babyai_grids, list_minigrid_grids
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.vector import backend
 from tests import ROOT
@@ -183,16 +183,19 @@ def anchors(page: Path) -> list[str]:
     return [re.sub(r"[^\w\s-]", "", title.lower()).replace(" ", "-") for title in titles]
 
 
-def test_minigrids_ids_are_those_of_its_files():
+@pytest.mark.parametrize(
+    ("mark", "grids"), [("ids", list_minigrid_grids), ("babyai ids", list_babyai_grids)]
+)
+def test_minigrids_ids_are_those_of_its_files(mark, grids):
     rows = ["| file | ids | parameters |", "|---|---|---|"]
-    for file, found in groupby(list_minigrid_grids().values(), lambda level: level.file):
+    for file, found in groupby(grids().values(), lambda level: level.file):
         variants = ", ".join(f"`{level.variant}`" for level in found)
         settings = Scenario.load(file).document.parameters
         names = ", ".join(f"`{parameter.name}`" for parameter in settings)
         rows.append(f"| `{file.name}` | {variants} | {names} |")
     text = (ROOT / "docs" / "minigrid.md").read_text("utf-8")
-    _, _, rest = text.partition("<!-- ids -->\n")
-    assert rest.partition("\n<!-- end of ids -->")[0].splitlines() == rows
+    _, _, rest = text.partition(f"<!-- {mark} -->\n")
+    assert rest.partition(f"\n<!-- end of {mark} -->")[0].splitlines() == rows
 
 
 def test_keys_are_those_of_the_bindings():

@@ -1,0 +1,860 @@
+"""Levels of BabyAI: rooms, objects, and an instruction about them.
+
+A level that cannot be completed is rejected: it uses the RNG no more, and `sample_until_accepted`
+samples another one.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import BLUE, GREY, NONE, NONE_GRID_OBJECT, RED
+from components.items import CLOSED, LOCKED, OPEN
+from components.minigrid import BALL, PARCEL
+from components.objects import DOOR, KEY, WALL
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.geometry import RIGHT
+from gv_engine.rules.system import RESET, system
+from gv_engine.rules.world import World
+from systems.building import put, put_agent
+from systems.minigrid.grammar import (
+    ANYWHERE,
+    CLAUSE_LENGTH,
+    GO_TO,
+    MAX_CLAUSES,
+    OPEN_DOOR,
+    PICK_UP_OBJECT,
+    PUT_NEXT,
+)
+from systems.minigrid.instructions import REJECTED, Clauses, instruct, is_described, verb_of
+from systems.minigrid.placing import (
+    COLORS,
+    DIRECTIONS,
+    MOST_ATTEMPTS,
+    PORTABLE_TYPES,
+    Area,
+    random_free_cell,
+    set_cell,
+)
+from systems.minigrid.room_grid import (
+    Doors,
+    add_door,
+    build_room_grid,
+    connect_all_rooms,
+    is_side_open,
+    remove_wall,
+    room_area,
+)
+from systems.queries import ahead, neighbours
+
+Entities = NDArray[np.int64]
+
+_MOST_TRIES = 1001
+"""Cells that are tried for an object or the agent before a level is rejected."""
+_MOST_DESCRIPTIONS = 101
+_NOWHERE = -1, -1
+"""Room (row, column) that does not exist."""
+_KINDS = PARCEL, BALL, KEY, DOOR
+"""Types in the order in which descriptions are sampled."""
+
+
+# ---- rejection -----------------------------------------------------------------------------------
+
+
+def reject(w: World) -> None:
+    """Mark the level as one that cannot be completed."""
+    w.progress.status[AGENT] = REJECTED
+
+
+def is_rejected(w: World) -> bool:
+    """Return True if the level cannot be completed."""
+    return w.progress.status[AGENT] == REJECTED
+
+
+def is_accepted(w: World, tried: int) -> bool:
+    """Return True if the level can be completed, or too many have been tried."""
+    return tried >= MOST_ATTEMPTS or not is_rejected(w)
+
+
+@system(RESET, until=is_accepted)
+def sample_until_accepted(
+    w: World, reset_function: None, max_steps: int, steps_per_walk: int
+) -> None:
+    """Build levels until one is not rejected, and set the step limit.
+
+    Args:
+        max_steps: step limit; 0 for one that grows with the number of walks in the instruction.
+        steps_per_walk: steps for each of these walks: one for a clause, two to put something.
+    """
+    if is_rejected(w):
+        w.fail("BabyAI: no level can be completed; make rooms larger or objects fewer")
+    walks = 0
+    for k in range(MAX_CLAUSES):
+        walks += (0, 1, 1, 1, 2)[verb_of(w, AGENT, k)]
+    w.mission.max_steps[AGENT] = max_steps if max_steps > 0 else walks * steps_per_walk
+
+
+def sample(w: World, count: int) -> int:
+    """Return a random number below `count`; 0, without use of the RNG, in a rejected level."""
+    return 0 if is_rejected(w) else w.rng.integers(0, count)
+
+
+def sample_color(w: World) -> int:
+    """Return a random colour."""
+    return COLORS[sample(w, len(COLORS))]
+
+
+def sample_type(w: World) -> int:
+    """Return a random portable type."""
+    return PORTABLE_TYPES[sample(w, len(PORTABLE_TYPES))]
+
+
+def sample_subset(w: World, values: Entities, count: int) -> Entities:
+    """Return `count` of the values in random order, each sampled from the remaining ones."""
+    remaining = values.copy()
+    for k in range(count):
+        i = k + sample(w, len(remaining) - k)
+        value = remaining[i]
+        # the skipped values keep their order
+        for j in range(i, k, -1):
+            remaining[j] = remaining[j - 1]
+        remaining[k] = value
+    return remaining[:count]
+
+
+# ---- rooms and objects ---------------------------------------------------------------------------
+
+
+def begin_level(w: World, shape: Sequence[int], room_size: int) -> Doors:
+    """Build closed rooms, prepare the agent for an instruction, and return the cells for doors."""
+    doors = build_room_grid(w, shape, room_size)
+    w.add(AGENT, "progress")
+    return doors
+
+
+def size_of_rooms(w: World, doors: Doors) -> int:
+    """Return the rows of a room, walls included."""
+    return (w.height - 1) // len(doors) + 1
+
+
+def area_of_room(w: World, doors: Doors, row: int, column: int) -> Area:
+    """Return the area of a room, walls included."""
+    return room_area(row, column, size_of_rooms(w, doors))
+
+
+def room_of_agent(w: World, doors: Doors) -> tuple[int, int]:
+    """Return the row and column of the agent's room."""
+    step = size_of_rooms(w, doors) - 1
+    return w.position.y[AGENT] // step, w.position.x[AGENT] // step
+
+
+def add_object(w: World, doors: Doors, row: int, column: int, kind: int, color: int) -> int:
+    """Place a new object into a random free cell of a room, not beside the agent, and return its
+    entity; reject the level if no cell is found."""
+    if is_rejected(w):
+        return NOTHING
+    y, x = random_free_cell(w, area_of_room(w, doors, row, column), 2, _MOST_TRIES)
+    if y < 0:
+        reject(w)
+        return NOTHING
+    return put(w, kind, y, x, color)
+
+
+def has_object(w: World, kind: int, color: int) -> bool:
+    """Return True if an object of this type and colour is on the grid."""
+    for e in w.of_type(kind):
+        if w.color.value[e] == color:
+            return True
+    return False
+
+
+def add_objects(
+    w: World, doors: Doors, count: int, row: int = -1, column: int = -1, unique: bool = False
+) -> Entities:
+    """Place random objects into a room, or each into a random one for row and column -1; return
+    their entities.
+
+    Args:
+        unique: no object has the type and colour of another one on the grid.
+    """
+    entities = np.zeros(count, np.int64)
+    k = 0
+    while k < count and not is_rejected(w):
+        color = sample_color(w)
+        kind = sample_type(w)
+        if not (unique and has_object(w, kind, color)):
+            x = sample(w, len(doors[0])) if column < 0 else column
+            y = sample(w, len(doors)) if row < 0 else row
+            entities[k] = add_object(w, doors, y, x, kind, color)
+            k += 1
+    return entities
+
+
+def add_random_door(
+    w: World, doors: Doors, row: int, column: int, status: int = -1, color: int = NONE
+) -> int:
+    """Place a door on a random side of a room that has none; status -1 and NONE are sampled, too.
+
+    Return its entity.
+    """
+    side = sample(w, 4)
+    while not is_rejected(w) and (
+        doors[row, column, side, 0] < 0 or is_side_open(w, doors, row, column, side)
+    ):
+        side = sample(w, 4)
+    color = sample_color(w) if color == NONE else color
+    if status < 0:
+        status = LOCKED if sample(w, 2) == 0 else CLOSED
+    return NOTHING if is_rejected(w) else add_door(w, doors, (row, column), side, color, status)
+
+
+def put_agent_in_room(w: World, doors: Doors, row: int = -1, column: int = -1) -> None:
+    """Place the agent into a random free cell of a room, facing a free cell or a wall; row and
+    column -1 are sampled."""
+    column = sample(w, len(doors[0])) if column < 0 else column
+    row = sample(w, len(doors)) if row < 0 else row
+    room = area_of_room(w, doors, row, column)
+    for _ in range(MOST_ATTEMPTS):
+        if is_rejected(w):
+            return
+        put_agent(w, AGENT, -1, -1, RIGHT)
+        y, x = random_free_cell(w, room, 1, _MOST_TRIES)
+        if y < 0:
+            reject(w)
+            return
+        put_agent(w, AGENT, y, x, DIRECTIONS[w.rng.integers(0, len(DIRECTIONS))])
+        thing = ahead(w, AGENT)
+        if thing == NOTHING or w.kind.value[thing] == WALL:
+            return
+    reject(w)  # the reference would go on forever
+
+
+def put_agent_outside(w: World, doors: Doors, locked: tuple[int, int]) -> None:
+    """Place the agent into a random room other than the locked one."""
+    put_agent_in_room(w, doors)
+    while not is_rejected(w) and room_of_agent(w, doors) == locked:
+        put_agent_in_room(w, doors)
+
+
+def connect_rooms(
+    w: World, doors: Doors, locked: tuple[int, int] = _NOWHERE, without: int = NONE
+) -> None:
+    """Add doors at random until paths lead to all rooms, none into the locked room and none of the
+    colour `without`; reject the level if that takes too many attempts."""
+    size = size_of_rooms(w, doors)
+    if not (is_rejected(w) or connect_all_rooms(w, doors, size, locked, without)):
+        reject(w)
+
+
+def all_objects_reachable(w: World) -> bool:
+    """Return True if the agent can reach all objects through doors of any status without moving
+    one."""
+    reached = np.zeros((w.height, w.width), np.bool_)
+    cells = np.empty((w.height * w.width, 2), np.int64)
+    cells[0] = w.position.y[AGENT], w.position.x[AGENT]
+    reached[cells[0, 0], cells[0, 1]] = True
+    count, k = 1, 0
+    while k < count:
+        thing = w.at[cells[k, 0], cells[k, 1]]
+        if thing == NOTHING or w.door.has[thing]:
+            for y, x in neighbours(cells[k, 0], cells[k, 1]):
+                if w.inside(y, x) and not reached[y, x]:
+                    reached[y, x] = True
+                    cells[count] = y, x
+                    count += 1
+        k += 1
+    for e in w.having(w.color):
+        if not reached[w.position.y[e], w.position.x[e]]:
+            return False
+    return True
+
+
+def require_reachable(w: World, expected: bool = True) -> None:
+    """Reject the level unless the agent can reach all objects, or if `expected` is False, if it
+    can."""
+    if not is_rejected(w) and all_objects_reachable(w) != expected:
+        reject(w)
+
+
+# ---- instructions --------------------------------------------------------------------------------
+
+
+def no_clauses() -> Clauses:
+    """Return the array of an instruction without clauses."""
+    return np.zeros((MAX_CLAUSES, CLAUSE_LENGTH), np.int64)
+
+
+def set_clause(
+    w: World, clauses: Clauses, k: int, verb: int, thing: int, other: int = NOTHING
+) -> None:
+    """Write a clause about the type and colour of an object, and of a second one."""
+    for e, start in ((thing, 1), (other, 5)):
+        clauses[k, start] = w.kind.value[e] if e != NOTHING else NONE_GRID_OBJECT
+        clauses[k, start + 1] = w.color.value[e]
+    clauses[k, 0] = verb
+
+
+def finish_level(
+    w: World,
+    doors: Doors,
+    clauses: Clauses,
+    wording: int = 0,
+    strict: int = 0,
+    keeps_keys: bool = False,
+) -> None:
+    """Give the agent its instruction, see `instruct`, unless the level is rejected."""
+    if not is_rejected(w):
+        instruct(w, clauses, size_of_rooms(w, doors), wording, strict, keeps_keys)
+
+
+def finish_with_object(
+    w: World, doors: Doors, verb: int, thing: int, has_color: bool = True
+) -> None:
+    """Give the agent an instruction about the type of an object, and its colour if `has_color`."""
+    clauses = no_clauses()
+    set_clause(w, clauses, 0, verb, thing)
+    if not has_color:
+        clauses[0, 2] = NONE
+    finish_level(w, doors, clauses)
+
+
+# ---- one room ------------------------------------------------------------------------------------
+
+
+@system(RESET)
+def red_ball(w: World, shape: Sequence[int], room_size: int, num_things: int, grey: bool) -> None:
+    """Build a room with a red ball to go to, and other objects, all of them grey if `grey`."""
+    doors = begin_level(w, shape, room_size)
+    put_agent_in_room(w, doors)
+    ball = add_object(w, doors, 0, 0, BALL, RED)
+    others = add_objects(w, doors, num_things)
+    if grey and not is_rejected(w):
+        for e in others:
+            w.color.value[e] = GREY
+    require_reachable(w)
+    finish_with_object(w, doors, GO_TO, ball)
+
+
+@system(RESET)
+def red_or_blue_ball(w: World, shape: Sequence[int], room_size: int, num_things: int) -> None:
+    """Build a room with objects, one of which is a red or blue ball to go to."""
+    doors = begin_level(w, shape, room_size)
+    put_agent_in_room(w, doors)
+    add_objects(w, doors, num_things)
+    if has_object(w, BALL, BLUE) or has_object(w, BALL, RED):
+        reject(w)
+    color = RED if sample(w, 2) == 0 else BLUE
+    ball = add_object(w, doors, 0, 0, BALL, color)
+    require_reachable(w)
+    finish_with_object(w, doors, GO_TO, ball)
+
+
+@system(RESET)
+def go_to_local(w: World, shape: Sequence[int], room_size: int, num_things: int) -> None:
+    """Build a room with objects, one of which is to go to."""
+    doors = begin_level(w, shape, room_size)
+    put_agent_in_room(w, doors)
+    things = add_objects(w, doors, num_things)
+    require_reachable(w)
+    finish_with_object(w, doors, GO_TO, things[sample(w, num_things)])
+
+
+@system(RESET)
+def put_next_local(w: World, shape: Sequence[int], room_size: int, num_things: int) -> None:
+    """Build a room with different objects, one of which is to put next to another."""
+    doors = begin_level(w, shape, room_size)
+    put_agent_in_room(w, doors)
+    things = add_objects(w, doors, num_things, unique=True)
+    require_reachable(w)
+    pair = sample_subset(w, things, 2)
+    clauses = no_clauses()
+    set_clause(w, clauses, 0, PUT_NEXT, pair[0], pair[1])
+    finish_level(w, doors, clauses)
+
+
+@system(RESET)
+def pick_up_by_feature(
+    w: World, shape: Sequence[int], room_size: int, num_things: int, strict: bool = False
+) -> None:
+    """Build a room with different objects, one of which is to pick up, named by its type, its
+    colour, or both; if `strict`, the episode ends with any object in hand."""
+    doors = begin_level(w, shape, room_size)
+    things = add_objects(w, doors, num_things, unique=True)
+    put_agent_in_room(w, doors)
+    clauses = no_clauses()
+    set_clause(w, clauses, 0, PICK_UP_OBJECT, things[sample(w, num_things)])
+    feature = sample(w, 3)
+    if feature == 0:
+        clauses[0, 2] = NONE
+    elif feature == 1:
+        clauses[0, 1] = NONE_GRID_OBJECT
+    finish_level(w, doors, clauses, strict=int(strict))
+
+
+@system(RESET)
+def one_ball(w: World, shape: Sequence[int], room_size: int) -> None:
+    """Build a room with a ball to pick up."""
+    doors = begin_level(w, shape, room_size)
+    ball = add_object(w, doors, 0, 0, BALL, sample_color(w))
+    put_agent_in_room(w, doors)
+    finish_with_object(w, doors, PICK_UP_OBJECT, ball, has_color=False)
+
+
+# ---- mazes ---------------------------------------------------------------------------------------
+
+
+@system(RESET)
+def maze(
+    w: World,
+    shape: Sequence[int],
+    room_size: int,
+    num_things: int,
+    verb: int,
+    doors_open: bool = False,
+    blocked: bool = False,
+) -> None:
+    """Build connected rooms with objects, and an instruction about one of them, or about a door if
+    the verb is OPEN_DOOR; some object is out of reach if `blocked`."""
+    doors = begin_level(w, shape, room_size)
+    put_agent_in_room(w, doors)
+    connect_rooms(w, doors)
+    things = add_objects(w, doors, num_things)
+    require_reachable(w, not blocked)
+    if verb == OPEN_DOOR:
+        things = doors_of_rooms(w, doors)
+    target = things[sample(w, len(things))]
+    if doors_open:
+        for door in w.of_type(DOOR):
+            w.door.status[door] = OPEN
+    finish_with_object(w, doors, verb, target)
+
+
+def doors_of_rooms(w: World, doors: Doors) -> Entities:
+    """Return the doors of each room, column by column; a door between two rooms is listed twice."""
+    entities = np.zeros(doors.size, np.int64)
+    count = 0
+    for column in range(len(doors[0])):
+        for row in range(len(doors)):
+            for side in range(4):
+                y, x = doors[row, column, side]
+                if y >= 0 and w.door.has[w.at[y, x]]:
+                    entities[count] = w.at[y, x]
+                    count += 1
+    return entities[: max(1, count)]  # none in a rejected level
+
+
+@system(RESET)
+def locked_room(
+    w: World, shape: Sequence[int], room_size: int, num_things: int, inside: bool
+) -> None:
+    """Build connected rooms, one of them behind a locked door, and an instruction to open that door
+    or, if `inside`, to go to an object behind it.
+
+    The key and other objects may also be in the locked room, as in the reference.
+    """
+    doors = begin_level(w, shape, room_size)
+    rows, columns = len(doors), len(doors[0])
+    column = sample(w, columns)
+    row = sample(w, rows)
+    door = add_random_door(w, doors, row, column, LOCKED)
+    color = w.color.value[door]
+    key_column = sample(w, columns)
+    add_object(w, doors, sample(w, rows), key_column, KEY, color)
+    without = NONE
+    if not inside and sample(w, 2) == 0:
+        without = color
+    connect_rooms(w, doors, (row, column), without)
+    for other_column in range(columns):
+        for other_row in range(rows):
+            add_objects(w, doors, num_things, other_row, other_column)
+    put_agent_outside(w, doors, (row, column))
+    require_reachable(w)
+    if inside:
+        thing = add_objects(w, doors, 1, row, column)[0]
+        finish_with_object(w, doors, GO_TO, thing)
+    else:
+        finish_with_object(w, doors, OPEN_DOOR, door)
+
+
+@system(RESET)
+def find_object(w: World, shape: Sequence[int], room_size: int) -> None:
+    """Build connected rooms with one object to pick up."""
+    doors = begin_level(w, shape, room_size)
+    # the reference samples the column from the number of rows
+    column = sample(w, len(doors))
+    row = sample(w, len(doors[0]))
+    kind = sample_type(w)
+    thing = add_object(w, doors, row, column, kind, sample_color(w))
+    put_agent_in_room(w, doors, 1, 1)
+    connect_rooms(w, doors)
+    finish_with_object(w, doors, PICK_UP_OBJECT, thing, has_color=False)
+
+
+@system(RESET)
+def pick_up_above(w: World, shape: Sequence[int], room_size: int) -> None:
+    """Build connected rooms with an object to pick up in the room above the agent's."""
+    doors = begin_level(w, shape, room_size)
+    kind = sample_type(w)
+    thing = add_object(w, doors, 0, 1, kind, sample_color(w))
+    color = sample_color(w)
+    if not is_rejected(w):
+        add_door(w, doors, (1, 1), 3, color, CLOSED)
+    put_agent_in_room(w, doors, 1, 1)
+    connect_rooms(w, doors)
+    finish_with_object(w, doors, PICK_UP_OBJECT, thing)
+
+
+@system(RESET)
+def corridor(w: World, shape: Sequence[int], room_size: int) -> None:
+    """Build rooms on both sides of a corridor, with a ball to pick up in the locked one."""
+    doors = begin_level(w, shape, room_size)
+    rows = len(doors)
+    for row in range(1, rows):
+        remove_wall(w, area_of_room(w, doors, row, 1), 3)
+    row = sample(w, rows)
+    color = sample_color(w)
+    add_door(w, doors, (row, 2), 2, color)
+    ball = add_object(w, doors, row, 2, BALL, sample_color(w))
+    add_object(w, doors, sample(w, rows), 0, KEY, color)
+    put_agent_in_room(w, doors, rows // 2, 1)
+    connect_rooms(w, doors, (row, 2))
+    finish_with_object(w, doors, PICK_UP_OBJECT, ball, has_color=False)
+
+
+# ---- doors of the middle room --------------------------------------------------------------------
+
+
+@system(RESET)
+def go_to_door(w: World, shape: Sequence[int], room_size: int, num_things: int) -> None:
+    """Build a room with objects and four doors, one of all these to go to."""
+    doors = begin_level(w, shape, room_size)
+    things = np.zeros(num_things + 4, np.int64)
+    if num_things > 0:
+        put_agent_in_room(w, doors, 1, 1)
+        things[:num_things] = add_objects(w, doors, num_things, 1, 1)
+    for k in range(num_things, num_things + 4):
+        things[k] = add_random_door(w, doors, 1, 1)
+    if num_things > 0:
+        require_reachable(w)
+    else:
+        put_agent_in_room(w, doors, 1, 1)
+    finish_with_object(w, doors, GO_TO, things[sample(w, len(things))])
+
+
+@system(RESET)
+def use_object_or_door(w: World, shape: Sequence[int], room_size: int, num_things: int) -> None:
+    """Build a room with different objects and four closed doors, one of all these to go to, to pick
+    up or to open."""
+    doors = begin_level(w, shape, room_size)
+    things = np.zeros(num_things + 4, np.int64)
+    things[:num_things] = add_objects(w, doors, num_things, 1, 1, unique=True)
+    for k in range(num_things, num_things + 4):
+        things[k] = add_random_door(w, doors, 1, 1, CLOSED)
+    put_agent_in_room(w, doors, 1, 1)
+    target = things[sample(w, len(things))]
+    verb = GO_TO
+    if sample(w, 2) != 0:
+        verb = OPEN_DOOR if w.door.has[target] else PICK_UP_OBJECT
+    finish_with_object(w, doors, verb, target)
+
+
+ANY_FEATURE, BY_COLOR, BY_PLACE = range(3)
+
+
+@system(RESET)
+def open_door(
+    w: World, shape: Sequence[int], room_size: int, feature: int = ANY_FEATURE, strict: bool = False
+) -> None:
+    """Build a room with four doors of different colours, one of which is to open, named by its
+    colour or place; if `strict`, the episode ends with the first door that is toggled.
+
+    Args:
+        feature: 1 for the colour, 2 for the place, 0 for a random one of both.
+    """
+    doors = begin_level(w, shape, room_size)
+    colors = sample_subset(w, np.array(COLORS), 4)
+    for side in range(4):
+        add_door(w, doors, (1, 1), side, colors[side], CLOSED)
+    if feature == ANY_FEATURE:
+        feature = 1 + sample(w, 2)
+    clauses = no_clauses()
+    clauses[0, 0], clauses[0, 1] = OPEN_DOOR, DOOR
+    if feature == BY_COLOR:
+        clauses[0, 2] = colors[0]
+    else:
+        clauses[0, 3] = 1 + sample(w, 4)
+    put_agent_in_room(w, doors, 1, 1)
+    finish_level(w, doors, clauses, strict=int(strict))
+
+
+@system(RESET)
+def open_two_doors(
+    w: World, shape: Sequence[int], room_size: int, red_and_blue: bool = False, strict: bool = False
+) -> None:
+    """Build a room with a door on the left to open, and then one on the right; if `strict`, the
+    wrong first one ends the episode."""
+    doors = begin_level(w, shape, room_size)
+    colors = sample_subset(w, np.array(COLORS), 2)
+    if red_and_blue:
+        colors[0], colors[1] = RED, BLUE
+    first = add_door(w, doors, (1, 1), 2, colors[0], CLOSED)
+    second = add_door(w, doors, (1, 1), 0, colors[1], CLOSED)
+    put_agent_in_room(w, doors, 1, 1)
+    clauses = no_clauses()
+    set_clause(w, clauses, 0, OPEN_DOOR, first)
+    set_clause(w, clauses, 1, OPEN_DOOR, second)
+    finish_level(w, doors, clauses, 2, int(strict))
+
+
+@system(RESET)
+def open_doors_in_order(
+    w: World, shape: Sequence[int], room_size: int, num_doors: int, strict: bool = False
+) -> None:
+    """Build a room with doors of different colours, one or two of which are to open; if `strict`,
+    a wrong one ends the episode."""
+    doors = begin_level(w, shape, room_size)
+    colors = sample_subset(w, np.array(COLORS), num_doors)
+    entities = np.zeros(num_doors, np.int64)
+    for k in range(num_doors):
+        entities[k] = add_random_door(w, doors, 1, 1, CLOSED, colors[k])
+    put_agent_in_room(w, doors, 1, 1)
+    pair = sample_subset(w, entities, 2)
+    order = sample(w, 3)
+    clauses = no_clauses()
+    set_clause(w, clauses, 0, OPEN_DOOR, pair[0])
+    if order > 0:
+        set_clause(w, clauses, 1, OPEN_DOOR, pair[1])
+    wording = (0, 2, 6)[order]
+    finish_level(w, doors, clauses, wording, 3 if strict else 0)
+
+
+@system(RESET)
+def unlock_local(
+    w: World, shape: Sequence[int], room_size: int, num_things: int, boxed: bool = False
+) -> None:
+    """Build a room with a locked door to open and its key, in a box if `boxed`."""
+    doors = begin_level(w, shape, room_size)
+    door = add_random_door(w, doors, 1, 1, LOCKED)
+    color = w.color.value[door]
+    if boxed:
+        key = w.spawn(KEY)
+        w.color.value[key] = color
+        box = add_object(w, doors, 1, 1, PARCEL, sample_color(w))
+        if box != NOTHING:
+            w.box.content[box] = key
+    else:
+        add_object(w, doors, 1, 1, KEY, color)
+    add_objects(w, doors, num_things, 1, 1, unique=True)
+    put_agent_in_room(w, doors, 1, 1)
+    finish_with_object(w, doors, OPEN_DOOR, door, has_color=False)
+
+
+# ---- two or three rooms --------------------------------------------------------------------------
+
+
+@system(RESET)
+def open_red_door(w: World, shape: Sequence[int], room_size: int) -> None:
+    """Build two rooms with a red door between them, which is to open."""
+    doors = begin_level(w, shape, room_size)
+    door = add_door(w, doors, (0, 0), 0, RED, CLOSED)
+    put_agent_in_room(w, doors, 0, 0)
+    finish_with_object(w, doors, OPEN_DOOR, door)
+
+
+@system(RESET)
+def unlock_and_pick_up(
+    w: World, shape: Sequence[int], room_size: int, num_things: int, blocked: bool = False
+) -> None:
+    """Build two rooms with a locked door between them and a box to pick up behind it; if `blocked`,
+    a ball lies in front of the door, and the colour of the box does not count."""
+    doors = begin_level(w, shape, room_size)
+    box = add_object(w, doors, 0, 1, PARCEL, sample_color(w))
+    color = sample_color(w)
+    add_door(w, doors, (0, 0), 0, color)
+    if blocked:
+        y, x = doors[0, 0, 0]
+        set_cell(w, BALL, y, x - 1, sample_color(w))
+    add_object(w, doors, 0, 0, KEY, color)
+    add_objects(w, doors, num_things, unique=True)
+    put_agent_in_room(w, doors, 0, 0)
+    finish_with_object(w, doors, PICK_UP_OBJECT, box, has_color=not blocked)
+
+
+@system(RESET)
+def unlock_to_unlock(w: World, shape: Sequence[int], room_size: int) -> None:
+    """Build three rooms with locked doors between them: the key of the first room's door, where a
+    ball is to pick up, is behind the other door."""
+    doors = begin_level(w, shape, room_size)
+    colors = sample_subset(w, np.array(COLORS), 2)
+    add_door(w, doors, (0, 0), 0, colors[0])
+    add_object(w, doors, 0, 2, KEY, colors[0])
+    add_door(w, doors, (0, 1), 0, colors[1])
+    add_object(w, doors, 0, 1, KEY, colors[1])
+    ball = add_object(w, doors, 0, 0, BALL, sample_color(w))
+    put_agent_in_room(w, doors, 0, 1)
+    finish_with_object(w, doors, PICK_UP_OBJECT, ball, has_color=False)
+
+
+@system(RESET)
+def put_next(
+    w: World, shape: Sequence[int], room_size: int, num_things: int, both_ways: bool = False
+) -> None:
+    """Build a room of two halves with different objects, one of which is to put next to one of the
+    other half; if `both_ways`, then another one of that half next to one of the first half."""
+    doors = begin_level(w, shape, room_size)
+    put_agent_in_room(w, doors, 0, 0)
+    left = add_objects(w, doors, num_things, 0, 0, unique=True)
+    right = add_objects(w, doors, num_things, 0, 1, unique=True)
+    remove_wall(w, area_of_room(w, doors, 0, 0), 0)
+    clauses = no_clauses()
+    if both_ways:
+        left = sample_subset(w, left, 2)
+        right = sample_subset(w, right, 2)
+        set_clause(w, clauses, 0, PUT_NEXT, left[0], right[0])
+        set_clause(w, clauses, 1, PUT_NEXT, right[1], left[1])
+        finish_level(w, doors, clauses, 2)
+        return
+    moved = left[sample(w, num_things)]
+    fixed = right[sample(w, num_things)]
+    if sample(w, 2) == 0:
+        moved, fixed = fixed, moved
+    set_clause(w, clauses, 0, PUT_NEXT, moved, fixed)
+    finish_level(w, doors, clauses)
+
+
+# ---- random instructions -------------------------------------------------------------------------
+
+
+def count_described(
+    w: World, doors: Doors, kind: int, color: int, place: int, outside: tuple[int, int]
+) -> int:
+    """Return the number of objects on the grid that a description matches, without those in the
+    room `outside`."""
+    size = size_of_rooms(w, doors)
+    top, left, _, _ = room_area(outside[0], outside[1], size)
+    count = 0
+    for e in w.having(w.color):
+        down, right = w.position.y[e] - top, w.position.x[e] - left
+        is_inside = outside != _NOWHERE and 0 <= down < size and 0 <= right < size
+        count += not is_inside and is_described(w, e, kind, color, place, size)
+    return count
+
+
+def sample_description(
+    w: World,
+    doors: Doors,
+    clause: Clauses,
+    start: int,
+    kinds: tuple[int, int],
+    places: bool,
+    outside: tuple[int, int],
+) -> None:
+    """Write a random description that matches an object, or reject the level if none is found.
+
+    Args:
+        clause: row of the clause.
+        start: index of the description's first number.
+        kinds: range of the types in `_KINDS`.
+        places: the description may have a place.
+        outside: room whose objects do not count.
+    """
+    for _ in range(_MOST_DESCRIPTIONS):
+        color_number = sample(w, 1 + len(COLORS))
+        color = COLORS[color_number - 1] if color_number > 0 else NONE
+        kind = _KINDS[kinds[0] + sample(w, kinds[1] - kinds[0])]
+        place = ANYWHERE
+        if places and sample(w, 2) == 0:
+            place = 1 + sample(w, 4)
+        if is_rejected(w) or count_described(w, doors, kind, color, place, outside) > 0:
+            clause[start], clause[start + 1], clause[start + 2] = kind, color, place
+            return
+    reject(w)
+
+
+def sample_side(
+    w: World,
+    doors: Doors,
+    clauses: Clauses,
+    first: int,
+    count: int,
+    verb: int,
+    places: bool,
+    outside: tuple[int, int],
+) -> None:
+    """Write `count` random clauses from clause `first` on, with the given verb or, if it is 0, a
+    random one."""
+    for k in range(first, first + count):
+        clauses[k, 0] = (
+            verb if verb > 0 else (GO_TO, PICK_UP_OBJECT, OPEN_DOOR, PUT_NEXT)[sample(w, 4)]
+        )
+        kinds = (0, 3)
+        if clauses[k, 0] == GO_TO:
+            kinds = (0, 4)
+        elif clauses[k, 0] == OPEN_DOOR:
+            kinds = (3, 4)
+        sample_description(w, doors, clauses[k], 1, kinds, places, outside)
+        if clauses[k, 0] == PUT_NEXT:
+            sample_description(w, doors, clauses[k], 5, (0, 4), places, outside)
+
+
+def add_locked_room(w: World, doors: Doors) -> tuple[int, int]:
+    """Lock one side of a random room, place the key into another one, and return the room."""
+    rows, columns = len(doors), len(doors[0])
+    column, row, side = sample(w, columns), sample(w, rows), sample(w, 4)
+    while doors[row, column, side, 0] < 0:
+        column, row, side = sample(w, columns), sample(w, rows), sample(w, 4)
+    color = sample_color(w)
+    add_door(w, doors, (row, column), side, color)
+    key_column, key_row = sample(w, columns), sample(w, rows)
+    while (key_row, key_column) == (row, column):
+        key_column, key_row = sample(w, columns), sample(w, rows)
+    add_object(w, doors, key_row, key_column, KEY, color)
+    return row, column
+
+
+@system(RESET)
+def random_instruction(
+    w: World,
+    shape: Sequence[int],
+    room_size: int,
+    num_things: int,
+    locked_chance: float = 0.5,
+    places: bool = True,
+    verb: int = 0,
+    sequences: bool = True,
+    unblocking: bool = True,
+    implicit_unlock: bool = True,
+) -> None:
+    """Build connected rooms with objects, and a random instruction about them.
+
+    Args:
+        locked_chance: probability of a locked room.
+        places: descriptions may say where an object is.
+        verb: verb of all clauses; 0 for random ones.
+        sequences: instructions may have up to four clauses, instead of one.
+        unblocking: objects may be in the way; the keys of locked doors are not asked for.
+        implicit_unlock: all objects of a description may be in the locked room.
+    """
+    doors = begin_level(w, shape, room_size)
+    locked = _NOWHERE
+    if w.rng.random() < locked_chance:
+        locked = add_locked_room(w, doors)
+    connect_rooms(w, doors, locked)
+    add_objects(w, doors, num_things)
+    put_agent_outside(w, doors, locked)
+    if not unblocking:
+        require_reachable(w)
+    clauses = no_clauses()
+    outside = _NOWHERE if implicit_unlock else locked
+    structure = sample(w, 3 if sequences else 1)
+    wording = structure
+    if structure < 2:
+        sample_side(w, doors, clauses, 0, 1 + structure, verb, places, outside)
+    else:
+        count = 1 + sample(w, 2)
+        sample_side(w, doors, clauses, 0, count, verb, places, outside)
+        other_count = 1 + sample(w, 2)
+        sample_side(w, doors, clauses, count, other_count, verb, places, outside)
+        wording = 2 + 4 * sample(w, 2) + 2 * (count - 1) + other_count - 1
+    finish_level(w, doors, clauses, wording, keeps_keys=unblocking)

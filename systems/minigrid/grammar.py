@@ -1,0 +1,200 @@
+"""Grammar of BabyAI's instructions: render their numbers as text, and parse the text.
+
+A clause is a row of `CLAUSE_LENGTH` numbers: verb, type, colour, place and plural of an object,
+then type, colour, place and plural of a second one. The wording is an index of `WORDINGS`.
+
+>>> wording, clauses = parse_instruction("open the red door, then pick up a key on your left")
+>>> wording, clauses[:2].tolist()
+(2, [[3, 5, 1, 0, 0, 0, 0, 0, 0], [2, 6, 0, 1, 1, 0, 0, 0, 0]])
+>>> render_instruction(wording, clauses)
+'open the red door, then pick up a key on your left'
+>>> parse_instruction("go to the red door and jump")
+Traceback (most recent call last):
+ValueError: word 7: found 'jump', expected 'go to', 'open', 'pick up' or 'put'
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import NONE_GRID_OBJECT
+from components.minigrid import BALL, PARCEL
+from components.objects import DOOR, KEY
+from gv_engine.rules.objects import COLORS
+
+MAX_CLAUSES, CLAUSE_LENGTH, DESCRIPTION_LENGTH = 4, 9, 4
+VERB, KIND, COLOR, PLACE, PLURAL = range(5)
+"""Indices in a clause."""
+GO_TO, PICK_UP_OBJECT, OPEN_DOOR, PUT_NEXT = range(1, 5)
+ANYWHERE, ON_LEFT, ON_RIGHT, IN_FRONT, BEHIND = range(5)
+
+WORDINGS = (
+    "{clause}",
+    "{clause} and {second_clause}",
+    "{clause}, then {second_clause}",
+    "{clause}, then {second_clause} and {third_clause}",
+    "{clause} and {second_clause}, then {third_clause}",
+    "{clause} and {second_clause}, then {third_clause} and {fourth_clause}",
+    "{clause} after you {second_clause}",
+    "{clause} after you {second_clause} and {third_clause}",
+    "{clause} and {second_clause} after you {third_clause}",
+    "{clause} and {second_clause} after you {third_clause} and {fourth_clause}",
+)
+"""Texts of an instruction, as scenario files list them under `mission`."""
+
+ORDINALS = "", "second_", "third_", "fourth_"
+"""Prefixes of the mission fields of each clause."""
+FIELDS = (
+    *("verb", "kind", "color", "place", "plural"),
+    *("other_kind", "other_color", "other_place", "other_plural"),
+)
+"""Mission fields of a clause."""
+_VERBS = {"go to": GO_TO, "pick up": PICK_UP_OBJECT, "open": OPEN_DOOR, "put": PUT_NEXT}
+_ARTICLES = {"the": 0, "a": 1}
+_COLORS = {name.lower(): color for color, name in enumerate(COLORS) if color > 0}
+_KINDS = {"box": PARCEL, "ball": BALL, "key": KEY, "object": NONE_GRID_OBJECT, "door": DOOR}
+_PLACES = {
+    "on your left": ON_LEFT,
+    "on your right": ON_RIGHT,
+    "in front of you": IN_FRONT,
+    "behind you": BEHIND,
+}
+_NEXT_TO = "next to"
+_PHRASES = (*_VERBS, *_ARTICLES, *_COLORS, *_KINDS, *_PLACES, _NEXT_TO)
+CLAUSE_WORDS = {f"{ordinal}clause": " ".join(_PHRASES) for ordinal in ORDINALS}
+"""For each name of a clause in `WORDINGS`, a text that is longer than any clause and has all of
+its characters."""
+
+# ---- rendering -----------------------------------------------------------------------------------
+
+
+def _find_phrase(phrases: Mapping[str, int], number: int) -> str:
+    """Return the phrase with a number; "" if there is none."""
+    return next((phrase for phrase, value in phrases.items() if value == number), "")
+
+
+def _render_description(kind: int, color: int, place: int, plural: int) -> str:
+    """Return the text of a description, such as "a red ball on your left"."""
+    numbers = (_ARTICLES, plural), (_COLORS, color), (_KINDS, kind), (_PLACES, place)
+    return " ".join(filter(None, (_find_phrase(*each) for each in numbers)))
+
+
+def render_clause(clause: Sequence[int]) -> str:
+    """Return the text of a clause; "" for one without a verb."""
+    if not clause[VERB]:
+        return ""
+    text = f"{_find_phrase(_VERBS, clause[VERB])} {_render_description(*clause[1:5])}"
+    if clause[VERB] == PUT_NEXT:
+        text = f"{text} {_NEXT_TO} {_render_description(*clause[5:])}"
+    return text
+
+
+def render_instruction(wording: int, clauses: Iterable[Sequence[int]]) -> str:
+    """Return the text of an instruction."""
+    return WORDINGS[wording].format_map(
+        dict(zip(CLAUSE_WORDS, map(render_clause, clauses), strict=True))
+    )
+
+
+def write_clauses(fields: Mapping[str, int]) -> dict[str, str]:
+    """Return the text of each clause by its name in `WORDINGS`, from the mission's fields."""
+    return {
+        f"{ordinal}clause": render_clause([fields[f"{ordinal}{name}"] for name in FIELDS])
+        for ordinal in ORDINALS
+    }
+
+
+# ---- parsing -------------------------------------------------------------------------------------
+
+
+def parse_instruction(text: str) -> tuple[int, NDArray[np.int64]]:
+    """Return the wording and the (4, 9) numbers of the clauses of an instruction.
+
+    Raises:
+        ValueError: the text is no instruction; the message gives the place and what may follow.
+    """
+    return _Parser(text).parse()
+
+
+class _Parser:
+    """Parser of one instruction, which reads phrases from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._words = text.replace(",", " ,").split()
+        self._position = 0
+        self._rejected: list[str] = []
+        self._clauses: list[list[int]] = []
+
+    def parse(self) -> tuple[int, NDArray[np.int64]]:
+        """Return wording and clauses of the whole text."""
+        count = self._read_side()
+        after = self._accepts("after you")
+        wording = count - 1
+        if after or self._accepts(", then"):
+            other = self._read_side()
+            wording = 2 + 4 * after + 2 * (count - 1) + other - 1
+        if self._position < len(self._words):
+            self._fail()
+        clauses = np.zeros((MAX_CLAUSES, CLAUSE_LENGTH), np.int64)
+        clauses[: len(self._clauses)] = self._clauses
+        return wording, clauses
+
+    def _read_side(self) -> int:
+        """Read one clause, or two joined by "and", and return their number."""
+        self._read_clause()
+        if not self._accepts("and"):
+            return 1
+        self._read_clause()
+        return 2
+
+    def _read_clause(self) -> None:
+        """Read a clause and store its numbers."""
+        verb = self._read(_VERBS)
+        kinds = {
+            GO_TO: _KINDS,
+            OPEN_DOOR: {"door": DOOR},
+        }.get(verb, {name: kind for name, kind in _KINDS.items() if kind != DOOR})
+        clause = [verb, *self._read_description(kinds)]
+        if verb == PUT_NEXT:
+            self._read({_NEXT_TO: 0})
+            clause += self._read_description(_KINDS)
+        self._clauses.append(clause + [0] * (CLAUSE_LENGTH - len(clause)))
+
+    def _read_description(self, kinds: Mapping[str, int]) -> list[int]:
+        """Read a description of one of these types, and return its numbers."""
+        plural = self._read(_ARTICLES)
+        color = self._read_optional(_COLORS)
+        kind = self._read(kinds)
+        return [kind, color, self._read_optional(_PLACES), plural]
+
+    def _read(self, phrases: Mapping[str, int]) -> int:
+        """Read one of the phrases and return its number."""
+        for phrase, number in phrases.items():
+            if self._accepts(phrase):
+                return number
+        self._fail()
+
+    def _read_optional(self, phrases: Mapping[str, int]) -> int:
+        """Read one of the phrases if one follows, and return its number, else 0."""
+        return next((phrases[phrase] for phrase in phrases if self._accepts(phrase)), 0)
+
+    def _accepts(self, phrase: str) -> bool:
+        """Read a phrase if it follows, and return True; else note that it might have followed."""
+        words = phrase.split()
+        if self._words[self._position : self._position + len(words)] == words:
+            self._position += len(words)
+            self._rejected.clear()
+            return True
+        self._rejected.append(phrase)
+        return False
+
+    def _fail(self) -> NoReturn:
+        """Raise a ValueError that says what was found and what may follow."""
+        found = (
+            repr(self._words[self._position]) if self._position < len(self._words) else "the end"
+        )
+        *others, last = sorted(repr(phrase) for phrase in set(self._rejected))
+        expected = f"{', '.join(others)} or {last}" if others else last
+        raise ValueError(f"word {self._position + 1}: found {found}, expected {expected}")

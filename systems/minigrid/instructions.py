@@ -1,0 +1,438 @@
+"""BabyAI's instructions: components that hold them, and rules that verify them in each step.
+
+`systems.minigrid.grammar` has the numbers of an instruction.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import GREY, NONE, NONE_GRID_OBJECT
+from components.core import Mission as PlainMission
+from components.items import LOCKED, OPEN
+from components.objects import DOOR, KEY
+from gv_engine.rules.component import (
+    AGENT,
+    NOTHING,
+    Coordinate,
+    EntityId,
+    Int8,
+    Int16,
+    Int32,
+    component,
+)
+from gv_engine.rules.geometry import DROP, FORWARD, PICK_UP, TOGGLE, Action, step_x, step_y
+from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, system
+from gv_engine.rules.world import World
+from systems.minigrid.grammar import (
+    ANYWHERE,
+    BEHIND,
+    CLAUSE_LENGTH,
+    CLAUSE_WORDS,
+    DESCRIPTION_LENGTH,
+    GO_TO,
+    IN_FRONT,
+    KIND,
+    MAX_CLAUSES,
+    ON_RIGHT,
+    OPEN_DOOR,
+    PICK_UP_OBJECT,
+    PUT_NEXT,
+    VERB,
+    write_clauses,
+)
+from systems.minigrid.steps import success_reward
+from systems.queries import ahead, towards
+from systems.transition import can_pick_up, can_toggle, pick_up, toggle
+
+Clauses = NDArray[np.int64]
+
+CONTINUES, SUCCEEDED, FAILED, REJECTED = range(4)
+_FIRST_SIDE_DONE = 1 << MAX_CLAUSES
+
+
+@component
+class Mission(PlainMission):
+    """Instruction of up to four clauses, and its step limit; `kind` and `color` belong to the first
+    clause."""
+
+    verb: Int8 = 0
+    place: Int8 = 0
+    plural: Int8 = 0
+    other_kind: Int8 = NONE_GRID_OBJECT
+    other_color: Int8 = NONE
+    other_place: Int8 = 0
+    other_plural: Int8 = 0
+    second_verb: Int8 = 0
+    second_kind: Int8 = NONE_GRID_OBJECT
+    second_color: Int8 = NONE
+    second_place: Int8 = 0
+    second_plural: Int8 = 0
+    second_other_kind: Int8 = NONE_GRID_OBJECT
+    second_other_color: Int8 = NONE
+    second_other_place: Int8 = 0
+    second_other_plural: Int8 = 0
+    third_verb: Int8 = 0
+    third_kind: Int8 = NONE_GRID_OBJECT
+    third_color: Int8 = NONE
+    third_place: Int8 = 0
+    third_plural: Int8 = 0
+    third_other_kind: Int8 = NONE_GRID_OBJECT
+    third_other_color: Int8 = NONE
+    third_other_place: Int8 = 0
+    third_other_plural: Int8 = 0
+    fourth_verb: Int8 = 0
+    fourth_kind: Int8 = NONE_GRID_OBJECT
+    fourth_color: Int8 = NONE
+    fourth_place: Int8 = 0
+    fourth_plural: Int8 = 0
+    fourth_other_kind: Int8 = NONE_GRID_OBJECT
+    fourth_other_color: Int8 = NONE
+    fourth_other_place: Int8 = 0
+    fourth_other_plural: Int8 = 0
+    max_steps: Int32 = 0
+
+    words = staticmethod(write_clauses)
+    longest_words = CLAUSE_WORDS
+
+
+@component
+class Progress:
+    """Progress of an agent with its instruction."""
+
+    status: Int8 = CONTINUES
+    done: Int8 = 0
+    """Bit k: clause k of two joined by "and" is done; bit 4: the side that comes first is done."""
+    strict: Int8 = 0
+    """Bit k: clause k fails if another object is picked up or another door is toggled."""
+    removed: EntityId = NOTHING
+    """Object that left the grid last since positions were noted."""
+    held: EntityId = NOTHING
+    """Object in hand when the first clause was last verified."""
+    second_held: EntityId = NOTHING
+    third_held: EntityId = NOTHING
+    fourth_held: EntityId = NOTHING
+
+
+@component
+class Target:
+    """Object that an instruction describes, and the cell where it was before it left the grid."""
+
+    descriptions: Int16 = 0
+    """Bit 2 * k + i: description i of clause k matched at the reset."""
+    y: Coordinate = -1
+    x: Coordinate = -1
+    next: EntityId = NOTHING
+    """Object that left the grid before this one."""
+
+
+# ---- descriptions --------------------------------------------------------------------------------
+
+
+def is_in_place(w: World, e: int, place: int, room_size: int) -> bool:
+    """Return True if an object is in the agent's room and at this place relative to the agent."""
+    if place == ANYWHERE:
+        return True
+    step = room_size - 1
+    agent_y, agent_x = w.position.y[AGENT], w.position.x[AGENT]
+    y, x = w.position.y[e], w.position.x[e]
+    down, right = y - agent_y // step * step, x - agent_x // step * step
+    if not (0 <= down <= step and 0 <= right <= step):
+        return False
+    facing = w.agent.facing[AGENT]
+    dy, dx = step_y(facing), step_x(facing)
+    if place in (IN_FRONT, BEHIND):
+        side = (y - agent_y) * dy + (x - agent_x) * dx
+    else:
+        side = (y - agent_y) * dx - (x - agent_x) * dy
+    return side > 0 if place in (IN_FRONT, ON_RIGHT) else side < 0
+
+
+def is_described(w: World, e: int, kind: int, color: int, place: int, room_size: int) -> bool:
+    """Return True if an object on the grid has this type, colour and place, where
+    NONE_GRID_OBJECT, NONE and ANYWHERE stand for any."""
+    return (
+        (kind == NONE_GRID_OBJECT or kind == w.kind.value[e])
+        and (color == NONE or color == w.color.value[e])
+        and is_in_place(w, e, place, room_size)
+    )
+
+
+def mark_described(w: World, bit: int, kind: int, color: int, place: int, room_size: int) -> int:
+    """Set a bit of all objects that a description matches, and return how many there are."""
+    count = 0
+    for e in w.having(w.color):
+        if is_described(w, e, kind, color, place, room_size):
+            count += 1
+            if not w.target.has[e]:
+                w.add(e, "target")
+            w.target.descriptions[e] |= bit
+    # walls are grey objects in the reference
+    return count + 2 * (kind == NONE_GRID_OBJECT and color in (NONE, GREY))
+
+
+def can_put_next(w: World, first: int, second: int) -> bool:
+    """Return True if no object has both of these bits and no two objects that have one each are
+    adjacent."""
+    things = w.having(w.target)
+    for e in things:
+        for other in things:
+            is_pair = is_target(w, e, first) and is_target(w, other, second)
+            if is_pair and cells_between(w, e, other) <= 1:
+                return False
+    return True
+
+
+def cells_between(w: World, e: int, other: int) -> int:
+    """Return the Manhattan distance between two objects."""
+    return abs(w.position.y[e] - w.position.y[other]) + abs(w.position.x[e] - w.position.x[other])
+
+
+def opens_a_door(w: World, kind: int, color: int) -> bool:
+    """Return True for the type Key and the colour of a locked door."""
+    if kind == KEY:
+        for door in w.of_type(DOOR):
+            if w.door.status[door] == LOCKED and w.color.value[door] == color:
+                return True
+    return False
+
+
+def instruct(
+    w: World,
+    clauses: Clauses,
+    room_size: int,
+    wording: int = 0,
+    strict: int = 0,
+    keeps_keys: bool = False,
+) -> None:
+    """Give the agent an instruction, or reject the level if the instruction makes no sense there.
+
+    Args:
+        clauses: (4, 9) numbers of the clauses, without the plurals, which are written.
+        wording: index of the text.
+        strict: bits of the clauses that fail if another object is used.
+        keeps_keys: reject instructions about keys of locked doors.
+    """
+    for k in range(MAX_CLAUSES):
+        verb = clauses[k, VERB]
+        for i in range(1 + (verb == PUT_NEXT)) if verb > 0 else range(0):
+            start = KIND + i * DESCRIPTION_LENGTH
+            kind, color, place = clauses[k, start], clauses[k, start + 1], clauses[k, start + 2]
+            count = mark_described(w, 1 << 2 * k + i, kind, color, place, room_size)
+            clauses[k, start + 3] = count > 1
+            if keeps_keys and opens_a_door(w, kind, color):
+                w.progress.status[AGENT] = REJECTED
+        if verb == PUT_NEXT and not can_put_next(w, 1 << 2 * k, 2 << 2 * k):
+            w.progress.status[AGENT] = REJECTED
+    w.mission.wording[AGENT] = wording
+    w.progress.strict[AGENT] = strict
+    for k in range(MAX_CLAUSES):
+        write_clause(w, k, clauses[k])
+
+
+def write_clause(w: World, k: int, clause: Clauses) -> None:
+    """Write the numbers of clause `k` into the agent's mission."""
+    m = w.mission
+    columns = (
+        (m.verb, m.second_verb, m.third_verb, m.fourth_verb),
+        (m.kind, m.second_kind, m.third_kind, m.fourth_kind),
+        (m.color, m.second_color, m.third_color, m.fourth_color),
+        (m.place, m.second_place, m.third_place, m.fourth_place),
+        (m.plural, m.second_plural, m.third_plural, m.fourth_plural),
+        (m.other_kind, m.second_other_kind, m.third_other_kind, m.fourth_other_kind),
+        (m.other_color, m.second_other_color, m.third_other_color, m.fourth_other_color),
+        (m.other_place, m.second_other_place, m.third_other_place, m.fourth_other_place),
+        (m.other_plural, m.second_other_plural, m.third_other_plural, m.fourth_other_plural),
+    )
+    for i in range(CLAUSE_LENGTH):
+        columns[i][k][AGENT] = clause[i]
+
+
+# ---- verification --------------------------------------------------------------------------------
+
+
+def is_target(w: World, e: int, bit: int) -> bool:
+    """Return True if an object matched the description of this bit at the reset."""
+    return w.target.descriptions[e] & bit != 0
+
+
+def faces_target(w: World, agent: int, bit: int) -> bool:
+    """Return True if a described object is in front of the agent, or was there when positions were
+    last noted."""
+    y, x = towards(w, agent, FORWARD)
+    if is_target(w, w.at[y, x], bit):
+        return True
+    e = w.progress.removed[agent]
+    while e != NOTHING:
+        if is_target(w, e, bit) and w.target.y[e] == y and w.target.x[e] == x:
+            return True
+        e = w.target.next[e]
+    return False
+
+
+def is_beside_target(w: World, e: int, bit: int) -> bool:
+    """Return True if an object on the grid is next to a described one."""
+    if w.position.y[e] < 0:
+        return False
+    for other in w.having(w.target):
+        if is_target(w, other, bit) and cells_between(w, e, other) == 1:
+            return True
+    return False
+
+
+def verb_of(w: World, agent: int, k: int) -> int:
+    """Return the verb of clause `k` of the agent's instruction, 0 if there is no such clause."""
+    m = w.mission
+    return (m.verb, m.second_verb, m.third_verb, m.fourth_verb)[k][agent]
+
+
+def verify_clause(w: World, agent: int, k: int) -> int:
+    """Return the status of clause `k` after the agent's action, and note what the agent holds."""
+    p, verb = w.progress, verb_of(w, agent, k)
+    noted = (p.held, p.second_held, p.third_held, p.fourth_held)[k]
+    action, strict = w.action[agent], p.strict[agent] >> k & 1
+    held, was_held = w.agent.holding[agent], noted[agent]
+    noted[agent] = held
+    bit = 1 << 2 * k
+    if verb == GO_TO:
+        return SUCCEEDED if faces_target(w, agent, bit) else CONTINUES
+    if verb == OPEN_DOOR and action == TOGGLE:
+        door = ahead(w, agent)
+        if is_target(w, door, bit) and w.door.status[door] == OPEN:
+            return SUCCEEDED
+        return FAILED if strict and w.door.has[door] else CONTINUES
+    if verb == PICK_UP_OBJECT and action == PICK_UP:
+        if was_held == NOTHING and is_target(w, held, bit):
+            return SUCCEEDED
+        return FAILED if strict and held != NOTHING else CONTINUES
+    was_put = verb == PUT_NEXT and action == DROP and is_target(w, was_held, bit)
+    return SUCCEEDED if was_put and is_beside_target(w, was_held, bit << 1) else CONTINUES
+
+
+def verify_side(w: World, agent: int, first: int, count: int) -> int:
+    """Return the status of one clause, or of two that are joined by "and"."""
+    if count == 1:
+        return verify_clause(w, agent, first)
+    status = SUCCEEDED
+    for k in range(first, first + count):
+        if not w.progress.done[agent] >> k & 1:
+            if verify_clause(w, agent, k) == SUCCEEDED:
+                w.progress.done[agent] |= 1 << k
+            else:
+                status = CONTINUES
+    return status
+
+
+def verify(w: World, agent: int) -> int:
+    """Return the status of the agent's instruction after its action."""
+    wording = w.mission.wording[agent]
+    # clauses before and after ", then", or before and after "after you"
+    count = (1, 2, 1, 1, 2, 2, 1, 1, 2, 2)[wording]
+    other_count = (0, 0, 1, 2, 1, 2, 1, 2, 1, 2)[wording]
+    if other_count == 0:
+        return verify_side(w, agent, 0, count)
+    start, other_start = 0, count
+    if wording >= 6:  # the second side comes first
+        start, other_start, count, other_count = count, 0, other_count, count
+    if not w.progress.done[agent] & _FIRST_SIDE_DONE:
+        status = verify_side(w, agent, start, count)
+        if status != SUCCEEDED:
+            return status
+        w.progress.done[agent] |= _FIRST_SIDE_DONE
+    return verify_side(w, agent, other_start, other_count)
+
+
+def has_instruction(w: World, agent: int) -> bool:
+    """Return True if the agent has an instruction."""
+    return w.mission.verb[agent] > 0
+
+
+@system(TRANSITION, when=has_instruction)
+def verify_instruction(w: World, agent: int) -> None:
+    """Note whether the agent has followed or violated its instruction; comes after all other
+    transitions."""
+    w.progress.status[agent] = verify(w, agent)
+
+
+def can_note_places(w: World, agent: int, action: int) -> bool:
+    """Return True if the action is DROP and an object has left the grid since the last one."""
+    return action == DROP and w.progress.removed[agent] != NOTHING
+
+
+@system(TRANSITION, when=can_note_places)
+def note_places(w: World, agent: int) -> None:
+    """Note again where all objects are, with any DROP action."""
+    w.progress.removed[agent] = NOTHING
+
+
+def note_removal(w: World, agent: int, e: int) -> None:
+    """Note the cell of an object that is about to leave the grid, if an instruction describes
+    it."""
+    if w.target.has[e]:
+        w.target.y[e], w.target.x[e] = w.position.y[e], w.position.x[e]
+        w.target.next[e] = w.progress.removed[agent]
+        w.progress.removed[agent] = e
+
+
+@system(TRANSITION, when=can_pick_up)
+def pick_up_target(w: World, agent: int, on_action: Action = Action.PICK_UP) -> None:
+    """Pick up the object ahead with an empty hand, and note its cell."""
+    note_removal(w, agent, ahead(w, agent))
+    pick_up(w, agent)
+
+
+@system(TRANSITION, when=can_toggle)
+def toggle_target(w: World, agent: int, on_action: Action = Action.TOGGLE) -> None:
+    """Open or close the door ahead, or open the box ahead, which is kept off the grid as
+    instructions may describe it."""
+    box = ahead(w, agent)
+    if not w.box.has[box]:
+        toggle(w, agent)
+        return
+    note_removal(w, agent, box)
+    y, x = w.position.y[box], w.position.x[box]
+    w.lift(box)
+    if w.box.content[box] != NOTHING:
+        w.place(w.box.content[box], y, x)
+        w.box.content[box] = NOTHING
+
+
+def is_first_step(w: World, agent: int, action: int, is_active: bool) -> bool:
+    """Return True in the first step of an episode that starts with an object in hand."""
+    return is_active and w.steps == 0
+
+
+@system(TRANSITION, when=is_first_step)
+def start_carrying(w: World, agent: int, is_active: bool = True) -> None:
+    """Put the object that the first clause describes into the agent's hand in the first step; the
+    observation after the reset still shows it on the grid, as in the reference."""
+    for e in w.having(w.target):
+        if is_target(w, e, 1):
+            w.lift(e)
+            w.agent.holding[agent] = e
+            return
+
+
+@system(REWARD)
+def follow_instruction(w: World, agent: int) -> float:
+    """Pays for following the instruction; more for fewer steps."""
+    if w.progress.status[agent] != SUCCEEDED:
+        return 0.0
+    return success_reward(w, w.mission.max_steps[agent])
+
+
+def may_violate(w: World, agent: int, action: int) -> bool:
+    """Return True if the action toggles a door, which a strict instruction may forbid."""
+    is_strict = w.progress.strict[agent] != 0
+    return action == TOGGLE and is_strict and w.kind.value[ahead(w, agent)] == DOOR
+
+
+@system(TERMINATING, answers=may_violate, says="You did not follow the instruction")
+def instruction_ends(w: World, agent: int) -> bool:
+    """The agent has followed or violated its instruction."""
+    return w.progress.status[agent] != CONTINUES
+
+
+@system(TERMINATING, says="You followed the instruction")
+def followed_instruction(w: World, agent: int) -> bool:
+    """The agent has followed its instruction."""
+    return w.progress.status[agent] == SUCCEEDED

@@ -1,0 +1,210 @@
+"""BabyAI's levels, missions and rules come out as recorded, bit for bit; and their grammar."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+
+from components.items import CLOSED
+from gv_engine import AGENT, Scenario
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.errors import ScenarioError
+from gv_engine.scenario.library import list_babyai_grids
+from gv_engine.world.simulation import Simulation
+from systems.minigrid.grammar import (
+    BEHIND,
+    CLAUSE_LENGTH,
+    GO_TO,
+    MAX_CLAUSES,
+    OPEN_DOOR,
+    PUT_NEXT,
+    WORDINGS,
+    parse_instruction,
+    render_instruction,
+)
+from systems.minigrid.instructions import FAILED, SUCCEEDED
+from tests import DATA, minigrid
+
+FILES = sorted((DATA / "babyai").glob("*.npz"))
+BOSS = "BabyAI-MiniBossLevel-v0"
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
+def test_recordings_come_out_equal(file):
+    assert minigrid.replay_file(file, "object") > 300
+
+
+@pytest.mark.compiled
+def test_a_recording_comes_out_equal_where_it_is_compiled():
+    assert minigrid.replay_file(DATA / "babyai" / f"{BOSS}.npz", "batch") > 300
+
+
+def test_all_ids_have_a_scenario():
+    assert len(list_babyai_grids()) == 96
+
+
+# ---- grammar -------------------------------------------------------------------------------------
+
+
+def test_scenarios_have_the_wordings_of_the_grammar():
+    assert Scenario.load(BOSS).mission_texts == WORDINGS
+
+
+def random_description(rng, kinds):
+    return [rng.choice(kinds), rng.integers(7), rng.integers(BEHIND + 1), rng.integers(2)]
+
+
+def test_what_is_rendered_is_parsed_again():
+    rng, some = np.random.default_rng(0), parse_instruction("go to the object")[1]
+    box, ball, key, door = (
+        parse_instruction(f"go to a {name}")[1][0, 1] for name in ("box", "ball", "key", "door")
+    )
+    portable = [some[0, 1], box, ball, key]
+    for wording in range(len(WORDINGS)):
+        for _ in range(40):
+            clauses = np.zeros((MAX_CLAUSES, CLAUSE_LENGTH), np.int64)
+            for k in range(WORDINGS[wording].count("{")):
+                verb = int(rng.integers(GO_TO, PUT_NEXT + 1))
+                kinds = {GO_TO: [*portable, door], OPEN_DOOR: [door]}.get(verb, portable)
+                clauses[k, 0], clauses[k, 1:5] = verb, random_description(rng, kinds)
+                if verb == PUT_NEXT:
+                    clauses[k, 5:] = random_description(rng, [*portable, door])
+            text = render_instruction(wording, clauses)
+            parsed = parse_instruction(text)
+            assert parsed[0] == wording
+            assert np.array_equal(parsed[1], clauses), text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "word 1: found the end, expected 'go to', 'open', 'pick up' or 'put'"),
+        ("go to red ball", "word 3: found 'red', expected 'a' or 'the'"),
+        ("open the red ball", "word 4: found 'ball', expected 'door'"),
+        ("pick up a door", "word 4: found 'door', expected 'ball', 'blue', 'box', "),
+        ("put the key near a box", "word 4: found 'near', expected 'behind you', 'in front of"),
+        ("open a door, then go", "word 6: found 'go', expected 'go to', 'open', "),
+        ("go to a box on your left please", "word 8: found 'please', expected ', then', 'after"),
+    ],
+)
+def test_a_wrong_instruction_is_told_where_it_is_wrong(text, message):
+    with pytest.raises(ValueError) as raised:  # noqa: PT011  # the text is compared
+        parse_instruction(text)
+    assert str(raised.value).startswith(message)
+
+
+# ---- missions ------------------------------------------------------------------------------------
+
+
+def test_missions_are_numbers_in_batches_and_text_alone():
+    envs: Any = gymnasium.make_vec(f"GV-{BOSS}", 8, world="object")
+    shown = envs.reset(seed=3)[0]
+    assert shown in envs.observation_space
+    assert shown["mission"].shape == (8, 37)
+    for k, text in enumerate(envs.missions()):
+        env = gymnasium.make(f"GV-{BOSS}", world="object", disable_env_checker=True)
+        one = env.reset(seed=3 + k)[0]
+        assert one["mission"] == text
+        assert one in env.observation_space
+        wording, *clauses = shown["mission"][k].tolist()
+        clause = [clauses[i] for i in (2, 0, 1, 3, 4, 5, 6, 7, 8)]
+        parsed_wording, parsed = parse_instruction(text)
+        assert wording == 1 + parsed_wording
+        assert clause == parsed[0].tolist()
+
+
+def played(name, seed, **options):
+    simulation = Simulation(Scenario.load(name, **options))
+    simulation.reset(np.random.default_rng(seed))
+    return simulation
+
+
+def test_the_step_limit_depends_on_the_mission():
+    limits = {played(BOSS, seed).world.mission.max_steps[AGENT] for seed in range(20)}
+    assert limits <= {100 * walks for walks in range(1, 9)}
+    assert len(limits) > 2
+    simulation = played(BOSS, 0)
+    limit = simulation.world.mission.max_steps[AGENT]
+    done = simulation.scenario.actions[-1]
+    for step in range(1, limit + 1):
+        simulation.step(done)
+        assert simulation.world.truncated == (step == limit)
+
+
+def test_an_environment_has_the_step_limit_of_its_mission():
+    env: Any = gymnasium.make(f"GV-{BOSS}", world="object").unwrapped
+    assert env.max_steps == env.scenario.max_steps == 800
+    env.reset(seed=0)
+    assert env.max_steps == played(BOSS, 0).world.mission.max_steps[AGENT] < 800
+
+
+def test_a_step_limit_that_is_asked_for_is_the_limit():
+    simulation = played(BOSS, 0, max_steps=7)
+    assert simulation.world.mission.max_steps[AGENT] == simulation.scenario.max_steps == 7
+
+
+def test_a_mission_has_words_of_its_own_or_none():
+    with pytest.raises(ScenarioError, match=r"a mission has no \{claus\}"):
+        Scenario.load({"extends": BOSS, "mission": {"text": ["{claus}"]}})
+
+
+# ---- rules ---------------------------------------------------------------------------------------
+
+
+def step(simulation, *names):
+    by_name = dict(zip(simulation.scenario.action_names, simulation.scenario.actions, strict=True))
+    for name in names:
+        simulation.step(by_name[name])
+    return simulation.world
+
+
+def stand_before(simulation, e):
+    """Put the agent beside an object, facing it."""
+    w = simulation.world
+    for facing, (dy, dx) in enumerate(((-1, 0), (1, 0), (0, -1), (0, 1))):
+        y, x = w.position.y[e] - dy, w.position.x[e] - dx
+        if w.at[y, x] == NOTHING:
+            w.stand(AGENT, y, x)
+            w.agent.facing[AGENT] = facing
+            if w.at[y + dy, x + dx] == e:
+                return
+    raise AssertionError("no free cell beside the object")
+
+
+def target_of(simulation):
+    w = simulation.world
+    return next(e for e in w.having(w.target) if w.target.descriptions[e] & 1)
+
+
+def test_places_of_objects_are_those_of_the_last_drop():
+    simulation = played("BabyAI-GoToLocalS8N7-v0", 0)
+    w, target = simulation.world, target_of(simulation)
+    stand_before(simulation, target)
+    y, x = w.position.y[target], w.position.x[target]
+    w.lift(target)  # as if another agent had taken it
+    w.target.y[target], w.target.x[target] = y, x
+    w.progress.removed[AGENT] = target
+    assert step(simulation, "DONE").success[AGENT]
+    step(simulation, "DROP")
+    assert w.progress.status[AGENT] not in (SUCCEEDED, FAILED)
+
+
+def test_a_strict_instruction_fails_with_another_door():
+    simulation = played("BabyAI-OpenDoorDebug-v0", 0)
+    w = simulation.world
+    others = [e for e in w.having(w.door) if not w.target.descriptions[e] & 1]
+    stand_before(simulation, others[0])
+    assert w.door.status[others[0]] == CLOSED
+    step(simulation, "TOGGLE")
+    assert w.terminated
+    assert not w.success[AGENT]
+    assert w.reward[AGENT] == 0
+
+
+def test_the_object_is_in_the_hand_from_the_first_step():
+    simulation = played("BabyAI-PutNextS5N2Carrying-v0", 0)
+    w, target = simulation.world, target_of(simulation)
+    assert w.position.y[target] > 0
+    step(simulation, "DONE")
+    assert w.agent.holding[AGENT] == target
