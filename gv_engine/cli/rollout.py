@@ -211,6 +211,8 @@ def run(options: argparse.Namespace) -> int:
 
         on_ray.connect(options.ray)
     folder: EpisodeFolder | None = None
+    if options.resume and (old := read(out, check=False)[1]["episodes"]) > episodes:
+        raise cli.UsageError(f"{out} has {old} episodes; give --episodes {old} or more")
     if out:
         about = _describe_rollout(options, levels)
         with cli.delaying_signals():
@@ -284,7 +286,9 @@ def _describe_rollout(options: argparse.Namespace, levels: LevelSet | None) -> d
         description["first"] = options.first
     if options.representation:
         description["representation"] = options.representation
-    if levels and options.policy != SOLVER:
+    if levels and options.policy == SOLVER:
+        description["solved_levels"] = options.levels
+    elif levels:
         description |= {"levels": options.levels, "level_seeds": levels.seeds}
     return description
 

@@ -356,6 +356,8 @@ def test_what_is_printed_is_of_all_episodes_of_the_folder(here: Path, capsys, wo
     assert resumed == whole
     assert main([*command, "part", "--episodes", "7", "--resume"]) == 0
     assert printed(capsys) == {**whole, "new episodes": "0", "steps per second": "0"}
+    assert main([*command, "part", "--episodes", "6", "--resume"]) == 2
+    assert "part has 7 episodes; give --episodes 7 or more" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -363,6 +365,11 @@ def test_what_is_printed_is_of_all_episodes_of_the_folder(here: Path, capsys, wo
     [
         (("--first", "3"), (), "its first is 3, not null"),
         (("--levels", "train"), (), 'its levels is "train", not null'),
+        (
+            ("--policy", "solver", "--levels", "train"),
+            ("--policy", "solver", "--levels", "test"),
+            'its solved_levels is "train", not "test"',
+        ),
         (("--representation", "compact"), (), 'its representation is "compact", not null'),
         (("--masks",), (), 'its action_mask.npy is {"dtype"'),
         ((), ("--masks",), "its action_mask.npy is null, not {"),
