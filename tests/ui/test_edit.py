@@ -157,7 +157,10 @@ def test_a_file_keeps_its_comments(screen: Screen, folder: Path):
         until(lambda: len(np.unique(player.picture())) > 50, "the level")
         keys(player, "RightBracket", "RightBracket", "RightBracket")
         hand.clicks((1, 2))
-        keys(player, "F3", "Down", "Shift+Down", "Escape", "Ctrl+S")
+        before = player.picture()
+        keys(player, "F3")
+        until(lambda: not np.array_equal(player.picture(), before), "the list of rules")
+        keys(player, "Down", "Shift+Down", "Escape", "Ctrl+S")
         until(lambda: file.read_text("utf-8") != COMMENTED, "that it is saved")
         assert player.leaves() == ""
     changed = COMMENTED.replace("#>.E#", "#>KE#")
