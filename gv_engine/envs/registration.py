@@ -8,15 +8,8 @@ from typing import Any
 
 import gymnasium
 
-from gv_engine.scenario.library import (
-    add_whole_files,
-    gym_id,
-    list_babyai_grids,
-    list_minigrid_grids,
-)
-from gv_engine.scenario.loading import as_scenario, pop_settings
+from gv_engine.scenario import library
 from gv_engine.scenario.plugin import DOMAINS, get_plugin
-from gv_engine.scenario.rule_modules import pop_consent
 
 
 def parallel_env(scenario: Any, **options: Any) -> Any:
@@ -40,7 +33,7 @@ def make_env(scenario: Any, **options: Any) -> gymnasium.Env[Any, Any]:
         options: further options of the environment, values of the scenario's parameters, and the
             trust options of `Scenario.load`.
     """
-    resolved = as_scenario(scenario, **pop_consent(options), **pop_settings(scenario, options))
+    resolved = _resolve(scenario, options)
     return get_plugin(resolved).make_env(resolved, **options)
 
 
@@ -53,8 +46,18 @@ def make_vector_env(scenario: Any, num_envs: int = 1, **options: Any) -> Any:
         options: further options of the environment, values of the scenario's parameters, and the
             trust options of `Scenario.load`.
     """
-    resolved = as_scenario(scenario, **pop_consent(options), **pop_settings(scenario, options))
+    resolved = _resolve(scenario, options)
     return get_plugin(resolved).make_vector_env(resolved, num_envs, **options)
+
+
+def _resolve(scenario: Any, options: dict[str, Any]) -> Any:
+    """Return the scenario from any source, and remove values of its parameters and trust options
+    from `options`."""
+    # imported when needed, as `import gv_engine` registers ids and reads no scenario
+    from gv_engine.scenario.loading import as_scenario, pop_settings
+    from gv_engine.scenario.rule_modules import pop_consent
+
+    return as_scenario(scenario, **pop_consent(options), **pop_settings(scenario, options))
 
 
 def register_all() -> None:
@@ -68,13 +71,13 @@ def register_all() -> None:
     factory = "gv_engine.envs.registration"
     _register("GV-Scenario-v0", f"{factory}:make_env", f"{factory}:make_vector_env", {})
     minigrid = "gv_engine.envs.minigrid"
-    for name in (*list_minigrid_grids(), *list_babyai_grids()):
+    for name in (*library.list_minigrid_grids(), *library.list_babyai_grids()):
         kwargs = {"scenario": name, "observation_representation": "minigrid"}
         entry_points = f"{minigrid}:MiniGridEnv", f"{minigrid}:MiniGridVectorEnv"
-        _register(gym_id(name), *entry_points, kwargs)
+        _register(library.gym_id(name), *entry_points, kwargs)
     for domain in DOMAINS.values():
-        for name in add_whole_files(domain.built_in()):
-            _register(gym_id(name), domain.env, domain.vector_env, {"scenario": name})
+        for name in library.add_whole_files(domain.built_in()):
+            _register(library.gym_id(name), domain.env, domain.vector_env, {"scenario": name})
 
 
 def _register(id: str, env: str, vector_env: str, kwargs: dict[str, str]) -> None:
