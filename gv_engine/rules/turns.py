@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gv_engine.rules.component import to_snake_case
+from gv_engine.rules.component import AGENT, to_snake_case
 from gv_engine.rules.system import Call
 
 
@@ -73,6 +73,16 @@ def clear_step_results(w: Any, agent: int) -> None:
     w.done[agent] = 0
     w.success[agent] = 0
     w.ended_by[agent] = 0
+
+
+def reaches_step_limit(w: Any, max_steps: int) -> Any:
+    """Return True if the episode has reached the scenario's step limit `max_steps`."""
+    return w.steps >= max_steps
+
+
+def reaches_mission_limit(w: Any, max_steps: int) -> Any:
+    """Return True if the episode has reached `max_steps`, or the step limit of its mission."""
+    return w.steps >= max_steps or 0 < w.mission.max_steps[AGENT] <= w.steps
 
 
 def begin_step(w: Any, leaves: bool) -> None:

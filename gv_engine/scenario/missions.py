@@ -24,6 +24,7 @@ from components.core import FLOOR, NONE, Mission
 from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system
+from gv_engine.rules.turns import reaches_mission_limit, reaches_step_limit
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.fields import YamlNode
@@ -60,6 +61,16 @@ def list_observed_fields(component: type) -> tuple[Field, ...]:
 def has_step_limit(component: type | None) -> bool:
     """Return True if the mission class `component` has the step limit of the episode."""
     return component is not None and any(f.name == STEP_LIMIT_FIELD for f in fields_of(component))
+
+
+def get_limit_test(component: type | None) -> Callable[[Any, int], Any]:
+    """Return the function `(world, max_steps)` that returns True once an episode has reached its
+    step limit; it works interpreted and compiled.
+
+    The limit is `max_steps`, or the mission's own where `component`, the class of the scenario's
+    missions (None: it has none), has a field `max_steps` that is above 0 and less.
+    """
+    return reaches_mission_limit if has_step_limit(component) else reaches_step_limit
 
 
 class Missions:

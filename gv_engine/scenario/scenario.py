@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.late_imports import INNER_ENV
+from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import ScenarioError, SeveralAgentsError
 from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
@@ -220,7 +221,7 @@ class Scenario(ImmutableScenario):
         """Return the step limit of the episode in world `w`: the scenario's, or that of the mission
         if it is lower; None for no limit."""
         limit = self.members[w.member].max_steps
-        of_mission = int(w.mission.max_steps[1]) if has_step_limit(self.layout.mission) else 0
+        of_mission = int(w.mission.max_steps[AGENT]) if has_step_limit(self.layout.mission) else 0
         limits = [each for each in (limit, of_mission) if each]
         return min(limits, default=None)
 

@@ -96,8 +96,8 @@ class CompiledBatch(Backend):
     _member_programs: tuple[Program, ...] = ()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """Return a copy that runs the same programs; looking them up again would take most of the
-        time of a copy."""
+        """Return an independent copy of the worlds that shares the compiled programs: looking them
+        up again would take most of the time."""
         memo[id(self)] = copied = type(self).__new__(type(self))
         copied._member_programs = self._member_programs
         copied.__setstate__(deepcopy(self.__getstate__(), memo))

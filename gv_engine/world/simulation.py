@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -18,7 +19,7 @@ from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import Call, Phase
 from gv_engine.rules.turns import TurnPolicy
 from gv_engine.rules.world import check_agent_placed
-from gv_engine.scenario.missions import has_step_limit
+from gv_engine.scenario.missions import get_limit_test
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.bound_call import BoundCall, FunctionWrapper, write_action_mask
 from gv_engine.world.rng import sample_member
@@ -257,7 +258,7 @@ class Simulation:
         self.world = ObjectWorld(scenario.layout)
         self.view = ObjectView(scenario.area)
         self.agents = scenario.layout.everyone
-        self._has_mission_limit = has_step_limit(scenario.layout.mission)
+        self._reaches_limit = get_limit_test(scenario.layout.mission)
         self.world.context.release_with(self)
         self._members = [
             BoundScenario(member, self.world, share, scenario.reward_names)
@@ -342,12 +343,9 @@ class Simulation:
         one_suffices = scenario.sharing.ends == turns.ANY
         world.terminated = world.done[1] if single else turns.is_episode_over(world, one_suffices)
         world.steps += 1
-        limit = scenario.max_steps
+        limit = scenario.max_steps or sys.maxsize
         goes_on = not world.terminated or scenario.always_truncates
-        is_late = limit is not None and world.steps >= limit
-        if self._has_mission_limit:
-            is_late |= 0 < world.mission.max_steps[1] <= world.steps
-        world.truncated = is_late and goes_on
+        world.truncated = self._reaches_limit(world, limit) and goes_on
 
     def _set_turn_order(self, actions: Sequence[int], sharing: TurnPolicy) -> None:
         """Store the agents' `actions`, and determine by the rules in `sharing` which agents take

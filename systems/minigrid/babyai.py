@@ -1,75 +1,60 @@
-"""Levels of BabyAI: rooms, objects, and an instruction about them.
-
-A level that cannot be completed is rejected: it uses the RNG no more, and `sample_until_accepted`
-samples another one.
-"""
+"""Levels of BabyAI: rooms, objects, and an instruction about them."""
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from components.core import BLUE, GREY, NONE, NONE_GRID_OBJECT, RED
 from components.items import CLOSED, LOCKED, OPEN
 from components.minigrid import BALL, PARCEL
-from components.objects import DOOR, KEY, WALL
+from components.objects import DOOR, KEY
 from gv_engine.rules.component import AGENT, NOTHING
-from gv_engine.rules.geometry import RIGHT
 from gv_engine.rules.system import RESET, system
 from gv_engine.rules.world import World
-from systems.building import put, put_agent
+from systems.minigrid.babyai_rooms import (
+    NOWHERE,
+    Entities,
+    add_object,
+    add_objects,
+    add_random_door,
+    area_of_room,
+    begin_level,
+    connect_rooms,
+    finish_with_object,
+    has_object,
+    is_rejected,
+    no_clauses,
+    put_agent_in_room,
+    put_agent_outside,
+    reject,
+    require_reachable,
+    sample,
+    sample_color,
+    sample_subset,
+    sample_type,
+    set_clause,
+    size_of_rooms,
+)
 from systems.minigrid.grammar import (
     ANYWHERE,
-    CLAUSE_LENGTH,
     GO_TO,
     MAX_CLAUSES,
     OPEN_DOOR,
     PICK_UP_OBJECT,
     PUT_NEXT,
+    number_wording,
 )
-from systems.minigrid.instructions import REJECTED, Clauses, instruct, is_described, verb_of
-from systems.minigrid.placing import (
-    COLORS,
-    DIRECTIONS,
-    MOST_ATTEMPTS,
-    PORTABLE_TYPES,
-    Area,
-    random_free_cell,
-    set_cell,
-)
-from systems.minigrid.room_grid import (
-    Doors,
-    add_door,
-    build_room_grid,
-    connect_all_rooms,
-    is_side_open,
-    remove_wall,
-    room_area,
-)
-from systems.queries import ahead, neighbours
+from systems.minigrid.instructions import Clauses, instruct, is_described, verb_of
+from systems.minigrid.placing import COLORS, MOST_ATTEMPTS, set_cell
+from systems.minigrid.room_grid import Doors, add_door, remove_wall, room_area
 
-Entities = NDArray[np.int64]
-
-_MOST_TRIES = 1001
-"""Cells that are tried for an object or the agent before a level is rejected."""
 _MOST_DESCRIPTIONS = 101
-_NOWHERE = -1, -1
-"""Room (row, column) that does not exist."""
+"""Descriptions that are sampled before a level is rejected."""
 _KINDS = PARCEL, BALL, KEY, DOOR
 """Types in the order in which descriptions are sampled."""
 
 
-# ---- rejection -----------------------------------------------------------------------------------
-
-
-def reject(w: World) -> None:
-    """Mark the level as one that cannot be completed."""
-    w.progress.status[AGENT] = REJECTED
-
-
-def is_rejected(w: World) -> bool:
-    """Return True if the level cannot be completed."""
-    return w.progress.status[AGENT] == REJECTED
+# ---- all levels ----------------------------------------------------------------------------------
 
 
 def is_accepted(w: World, tried: int) -> bool:
@@ -93,230 +78,6 @@ def sample_until_accepted(
     for k in range(MAX_CLAUSES):
         walks += (0, 1, 1, 1, 2)[verb_of(w, AGENT, k)]
     w.mission.max_steps[AGENT] = max_steps if max_steps > 0 else walks * steps_per_walk
-
-
-def sample(w: World, count: int) -> int:
-    """Return a random number below `count`; 0, without use of the RNG, in a rejected level."""
-    return 0 if is_rejected(w) else w.rng.integers(0, count)
-
-
-def sample_color(w: World) -> int:
-    """Return a random colour."""
-    return COLORS[sample(w, len(COLORS))]
-
-
-def sample_type(w: World) -> int:
-    """Return a random portable type."""
-    return PORTABLE_TYPES[sample(w, len(PORTABLE_TYPES))]
-
-
-def sample_subset(w: World, values: Entities, count: int) -> Entities:
-    """Return `count` of the values in random order, each sampled from the remaining ones."""
-    remaining = values.copy()
-    for k in range(count):
-        i = k + sample(w, len(remaining) - k)
-        value = remaining[i]
-        # the skipped values keep their order
-        for j in range(i, k, -1):
-            remaining[j] = remaining[j - 1]
-        remaining[k] = value
-    return remaining[:count]
-
-
-# ---- rooms and objects ---------------------------------------------------------------------------
-
-
-def begin_level(w: World, shape: Sequence[int], room_size: int) -> Doors:
-    """Build closed rooms, prepare the agent for an instruction, and return the cells for doors."""
-    doors = build_room_grid(w, shape, room_size)
-    w.add(AGENT, "progress")
-    return doors
-
-
-def size_of_rooms(w: World, doors: Doors) -> int:
-    """Return the rows of a room, walls included."""
-    return (w.height - 1) // len(doors) + 1
-
-
-def area_of_room(w: World, doors: Doors, row: int, column: int) -> Area:
-    """Return the area of a room, walls included."""
-    return room_area(row, column, size_of_rooms(w, doors))
-
-
-def room_of_agent(w: World, doors: Doors) -> tuple[int, int]:
-    """Return the row and column of the agent's room."""
-    step = size_of_rooms(w, doors) - 1
-    return w.position.y[AGENT] // step, w.position.x[AGENT] // step
-
-
-def add_object(w: World, doors: Doors, row: int, column: int, kind: int, color: int) -> int:
-    """Place a new object into a random free cell of a room, not beside the agent, and return its
-    entity; reject the level if no cell is found."""
-    if is_rejected(w):
-        return NOTHING
-    y, x = random_free_cell(w, area_of_room(w, doors, row, column), 2, _MOST_TRIES)
-    if y < 0:
-        reject(w)
-        return NOTHING
-    return put(w, kind, y, x, color)
-
-
-def has_object(w: World, kind: int, color: int) -> bool:
-    """Return True if an object of this type and colour is on the grid."""
-    for e in w.of_type(kind):
-        if w.color.value[e] == color:
-            return True
-    return False
-
-
-def add_objects(
-    w: World, doors: Doors, count: int, row: int = -1, column: int = -1, unique: bool = False
-) -> Entities:
-    """Place random objects into a room, or each into a random one for row and column -1; return
-    their entities.
-
-    Args:
-        unique: no object has the type and colour of another one on the grid.
-    """
-    entities = np.zeros(count, np.int64)
-    k = 0
-    while k < count and not is_rejected(w):
-        color = sample_color(w)
-        kind = sample_type(w)
-        if not (unique and has_object(w, kind, color)):
-            x = sample(w, len(doors[0])) if column < 0 else column
-            y = sample(w, len(doors)) if row < 0 else row
-            entities[k] = add_object(w, doors, y, x, kind, color)
-            k += 1
-    return entities
-
-
-def add_random_door(
-    w: World, doors: Doors, row: int, column: int, status: int = -1, color: int = NONE
-) -> int:
-    """Place a door on a random side of a room that has none; status -1 and NONE are sampled, too.
-
-    Return its entity.
-    """
-    side = sample(w, 4)
-    while not is_rejected(w) and (
-        doors[row, column, side, 0] < 0 or is_side_open(w, doors, row, column, side)
-    ):
-        side = sample(w, 4)
-    color = sample_color(w) if color == NONE else color
-    if status < 0:
-        status = LOCKED if sample(w, 2) == 0 else CLOSED
-    return NOTHING if is_rejected(w) else add_door(w, doors, (row, column), side, color, status)
-
-
-def put_agent_in_room(w: World, doors: Doors, row: int = -1, column: int = -1) -> None:
-    """Place the agent into a random free cell of a room, facing a free cell or a wall; row and
-    column -1 are sampled."""
-    column = sample(w, len(doors[0])) if column < 0 else column
-    row = sample(w, len(doors)) if row < 0 else row
-    room = area_of_room(w, doors, row, column)
-    for _ in range(MOST_ATTEMPTS):
-        if is_rejected(w):
-            return
-        put_agent(w, AGENT, -1, -1, RIGHT)
-        y, x = random_free_cell(w, room, 1, _MOST_TRIES)
-        if y < 0:
-            reject(w)
-            return
-        put_agent(w, AGENT, y, x, DIRECTIONS[w.rng.integers(0, len(DIRECTIONS))])
-        thing = ahead(w, AGENT)
-        if thing == NOTHING or w.kind.value[thing] == WALL:
-            return
-    reject(w)  # the reference would go on forever
-
-
-def put_agent_outside(w: World, doors: Doors, locked: tuple[int, int]) -> None:
-    """Place the agent into a random room other than the locked one."""
-    put_agent_in_room(w, doors)
-    while not is_rejected(w) and room_of_agent(w, doors) == locked:
-        put_agent_in_room(w, doors)
-
-
-def connect_rooms(
-    w: World, doors: Doors, locked: tuple[int, int] = _NOWHERE, without: int = NONE
-) -> None:
-    """Add doors at random until paths lead to all rooms, none into the locked room and none of the
-    colour `without`; reject the level if that takes too many attempts."""
-    size = size_of_rooms(w, doors)
-    if not (is_rejected(w) or connect_all_rooms(w, doors, size, locked, without)):
-        reject(w)
-
-
-def all_objects_reachable(w: World) -> bool:
-    """Return True if the agent can reach all objects through doors of any status without moving
-    one."""
-    reached = np.zeros((w.height, w.width), np.bool_)
-    cells = np.empty((w.height * w.width, 2), np.int64)
-    cells[0] = w.position.y[AGENT], w.position.x[AGENT]
-    reached[cells[0, 0], cells[0, 1]] = True
-    count, k = 1, 0
-    while k < count:
-        thing = w.at[cells[k, 0], cells[k, 1]]
-        if thing == NOTHING or w.door.has[thing]:
-            for y, x in neighbours(cells[k, 0], cells[k, 1]):
-                if w.inside(y, x) and not reached[y, x]:
-                    reached[y, x] = True
-                    cells[count] = y, x
-                    count += 1
-        k += 1
-    for e in w.having(w.color):
-        if not reached[w.position.y[e], w.position.x[e]]:
-            return False
-    return True
-
-
-def require_reachable(w: World, expected: bool = True) -> None:
-    """Reject the level unless the agent can reach all objects, or if `expected` is False, if it
-    can."""
-    if not is_rejected(w) and all_objects_reachable(w) != expected:
-        reject(w)
-
-
-# ---- instructions --------------------------------------------------------------------------------
-
-
-def no_clauses() -> Clauses:
-    """Return the array of an instruction without clauses."""
-    return np.zeros((MAX_CLAUSES, CLAUSE_LENGTH), np.int64)
-
-
-def set_clause(
-    w: World, clauses: Clauses, k: int, verb: int, thing: int, other: int = NOTHING
-) -> None:
-    """Write a clause about the type and colour of an object, and of a second one."""
-    for e, start in ((thing, 1), (other, 5)):
-        clauses[k, start] = w.kind.value[e] if e != NOTHING else NONE_GRID_OBJECT
-        clauses[k, start + 1] = w.color.value[e]
-    clauses[k, 0] = verb
-
-
-def finish_level(
-    w: World,
-    doors: Doors,
-    clauses: Clauses,
-    wording: int = 0,
-    strict: int = 0,
-    keeps_keys: bool = False,
-) -> None:
-    """Give the agent its instruction, see `instruct`, unless the level is rejected."""
-    if not is_rejected(w):
-        instruct(w, clauses, size_of_rooms(w, doors), wording, strict, keeps_keys)
-
-
-def finish_with_object(
-    w: World, doors: Doors, verb: int, thing: int, has_color: bool = True
-) -> None:
-    """Give the agent an instruction about the type of an object, and its colour if `has_color`."""
-    clauses = no_clauses()
-    set_clause(w, clauses, 0, verb, thing)
-    if not has_color:
-        clauses[0, 2] = NONE
-    finish_level(w, doors, clauses)
 
 
 # ---- one room ------------------------------------------------------------------------------------
@@ -370,7 +131,7 @@ def put_next_local(w: World, shape: Sequence[int], room_size: int, num_things: i
     pair = sample_subset(w, things, 2)
     clauses = no_clauses()
     set_clause(w, clauses, 0, PUT_NEXT, pair[0], pair[1])
-    finish_level(w, doors, clauses)
+    instruct(w, clauses, room_size)
 
 
 @system(RESET)
@@ -389,7 +150,7 @@ def pick_up_by_feature(
         clauses[0, 2] = NONE
     elif feature == 1:
         clauses[0, 1] = NONE_GRID_OBJECT
-    finish_level(w, doors, clauses, strict=int(strict))
+    instruct(w, clauses, room_size, strict=int(strict))
 
 
 @system(RESET)
@@ -585,7 +346,7 @@ def open_door(
     else:
         clauses[0, 3] = 1 + sample(w, 4)
     put_agent_in_room(w, doors, 1, 1)
-    finish_level(w, doors, clauses, strict=int(strict))
+    instruct(w, clauses, room_size, strict=int(strict))
 
 
 @system(RESET)
@@ -604,7 +365,7 @@ def open_two_doors(
     clauses = no_clauses()
     set_clause(w, clauses, 0, OPEN_DOOR, first)
     set_clause(w, clauses, 1, OPEN_DOOR, second)
-    finish_level(w, doors, clauses, 2, int(strict))
+    instruct(w, clauses, room_size, number_wording(1, 1, False), int(strict))
 
 
 @system(RESET)
@@ -625,8 +386,8 @@ def open_doors_in_order(
     set_clause(w, clauses, 0, OPEN_DOOR, pair[0])
     if order > 0:
         set_clause(w, clauses, 1, OPEN_DOOR, pair[1])
-    wording = (0, 2, 6)[order]
-    finish_level(w, doors, clauses, wording, 3 if strict else 0)
+    wording = number_wording(1, min(order, 1), order == 2)
+    instruct(w, clauses, room_size, wording, 3 if strict else 0)
 
 
 @system(RESET)
@@ -713,14 +474,14 @@ def put_next(
         right = sample_subset(w, right, 2)
         set_clause(w, clauses, 0, PUT_NEXT, left[0], right[0])
         set_clause(w, clauses, 1, PUT_NEXT, right[1], left[1])
-        finish_level(w, doors, clauses, 2)
+        instruct(w, clauses, room_size, number_wording(1, 1, False))
         return
     moved = left[sample(w, num_things)]
     fixed = right[sample(w, num_things)]
     if sample(w, 2) == 0:
         moved, fixed = fixed, moved
     set_clause(w, clauses, 0, PUT_NEXT, moved, fixed)
-    finish_level(w, doors, clauses)
+    instruct(w, clauses, room_size)
 
 
 # ---- random instructions -------------------------------------------------------------------------
@@ -736,7 +497,7 @@ def count_described(
     count = 0
     for e in w.having(w.color):
         down, right = w.position.y[e] - top, w.position.x[e] - left
-        is_inside = outside != _NOWHERE and 0 <= down < size and 0 <= right < size
+        is_inside = outside != NOWHERE and 0 <= down < size and 0 <= right < size
         count += not is_inside and is_described(w, e, kind, color, place, size)
     return count
 
@@ -837,7 +598,7 @@ def random_instruction(
         implicit_unlock: all objects of a description may be in the locked room.
     """
     doors = begin_level(w, shape, room_size)
-    locked = _NOWHERE
+    locked = NOWHERE
     if w.rng.random() < locked_chance:
         locked = add_locked_room(w, doors)
     connect_rooms(w, doors, locked)
@@ -846,15 +607,15 @@ def random_instruction(
     if not unblocking:
         require_reachable(w)
     clauses = no_clauses()
-    outside = _NOWHERE if implicit_unlock else locked
+    outside = NOWHERE if implicit_unlock else locked
     structure = sample(w, 3 if sequences else 1)
-    wording = structure
-    if structure < 2:
-        sample_side(w, doors, clauses, 0, 1 + structure, verb, places, outside)
-    else:
+    count, other_count, after = 1 + structure, 0, False
+    if structure == 2:
         count = 1 + sample(w, 2)
-        sample_side(w, doors, clauses, 0, count, verb, places, outside)
+    sample_side(w, doors, clauses, 0, count, verb, places, outside)
+    if structure == 2:
         other_count = 1 + sample(w, 2)
         sample_side(w, doors, clauses, count, other_count, verb, places, outside)
-        wording = 2 + 4 * sample(w, 2) + 2 * (count - 1) + other_count - 1
-    finish_level(w, doors, clauses, wording, keeps_keys=unblocking)
+        after = sample(w, 2) == 1
+    wording = number_wording(count, other_count, after)
+    instruct(w, clauses, room_size, wording, keeps_keys=unblocking)

@@ -42,7 +42,8 @@ WORDINGS = (
     "{clause} and {second_clause} after you {third_clause}",
     "{clause} and {second_clause} after you {third_clause} and {fourth_clause}",
 )
-"""Texts of an instruction, as scenario files list them under `mission`."""
+"""Texts of an instruction, as scenario files list them under `mission`, in the order of
+`number_wording`."""
 
 ORDINALS = "", "second_", "third_", "fourth_"
 """Prefixes of the mission fields of each clause."""
@@ -66,6 +67,30 @@ _PHRASES = (*_VERBS, *_ARTICLES, *_COLORS, *_KINDS, *_PLACES, _NEXT_TO)
 CLAUSE_WORDS = {f"{ordinal}clause": " ".join(_PHRASES) for ordinal in ORDINALS}
 """For each name of a clause in `WORDINGS`, a text that is longer than any clause and has all of
 its characters."""
+
+# ---- wordings ------------------------------------------------------------------------------------
+
+
+def number_wording(count: int, other_count: int, after: bool) -> int:
+    """Return the index in `WORDINGS` of the text with `count` clauses before its connector and
+    `other_count` after it, 1 or 2 each.
+
+    The connector is "after you" if `after`, else ", then"; an `other_count` of 0 means none.
+    """
+    return count - 1 if other_count == 0 else 4 * after + 2 * count + other_count - 1
+
+
+def count_clauses(wording: int) -> tuple[int, int]:
+    """Return the number of clauses before and after ", then" or "after you" in a wording."""
+    if wording < 2:
+        return wording + 1, 0
+    return 1 + (wording - 2) // 2 % 2, 1 + wording % 2
+
+
+def is_reversed(wording: int) -> bool:
+    """Return True if the clauses behind "after you" come first."""
+    return wording >= 6
+
 
 # ---- rendering -----------------------------------------------------------------------------------
 
@@ -129,17 +154,15 @@ class _Parser:
 
     def parse(self) -> tuple[int, NDArray[np.int64]]:
         """Return wording and clauses of the whole text."""
-        count = self._read_side()
+        count, other_count = self._read_side(), 0
         after = self._accepts("after you")
-        wording = count - 1
         if after or self._accepts(", then"):
-            other = self._read_side()
-            wording = 2 + 4 * after + 2 * (count - 1) + other - 1
+            other_count = self._read_side()
         if self._position < len(self._words):
             self._fail()
         clauses = np.zeros((MAX_CLAUSES, CLAUSE_LENGTH), np.int64)
         clauses[: len(self._clauses)] = self._clauses
-        return wording, clauses
+        return number_wording(count, other_count, after), clauses
 
     def _read_side(self) -> int:
         """Read one clause, or two joined by "and", and return their number."""

@@ -38,6 +38,8 @@ from systems.minigrid.grammar import (
     PICK_UP_OBJECT,
     PUT_NEXT,
     VERB,
+    count_clauses,
+    is_reversed,
     write_clauses,
 )
 from systems.minigrid.steps import success_reward
@@ -158,7 +160,12 @@ def is_described(w: World, e: int, kind: int, color: int, place: int, room_size:
 
 
 def mark_described(w: World, bit: int, kind: int, color: int, place: int, room_size: int) -> int:
-    """Set a bit of all objects that a description matches, and return how many there are."""
+    """Set the mask `bit` in `target.descriptions` of every object with this type, colour and
+    place, and return the number of these objects and of the walls that match.
+
+    `kind` may be NONE_GRID_OBJECT, `color` NONE and `place` ANYWHERE, which match everything; a
+    place is relative to the agent, in its room.
+    """
     count = 0
     for e in w.having(w.color):
         if is_described(w, e, kind, color, place, room_size):
@@ -204,7 +211,8 @@ def instruct(
     strict: int = 0,
     keeps_keys: bool = False,
 ) -> None:
-    """Give the agent an instruction, or reject the level if the instruction makes no sense there.
+    """Give the agent an instruction, or reject the level if the instruction makes no sense there; a
+    rejected level stays as it is.
 
     Args:
         clauses: (4, 9) numbers of the clauses, without the plurals, which are written.
@@ -212,6 +220,8 @@ def instruct(
         strict: bits of the clauses that fail if another object is used.
         keeps_keys: reject instructions about keys of locked doors.
     """
+    if w.progress.status[AGENT] == REJECTED:
+        return
     for k in range(MAX_CLAUSES):
         verb = clauses[k, VERB]
         for i in range(1 + (verb == PUT_NEXT)) if verb > 0 else range(0):
@@ -325,13 +335,11 @@ def verify_side(w: World, agent: int, first: int, count: int) -> int:
 def verify(w: World, agent: int) -> int:
     """Return the status of the agent's instruction after its action."""
     wording = w.mission.wording[agent]
-    # clauses before and after ", then", or before and after "after you"
-    count = (1, 2, 1, 1, 2, 2, 1, 1, 2, 2)[wording]
-    other_count = (0, 0, 1, 2, 1, 2, 1, 2, 1, 2)[wording]
+    count, other_count = count_clauses(wording)
     if other_count == 0:
         return verify_side(w, agent, 0, count)
     start, other_start = 0, count
-    if wording >= 6:  # the second side comes first
+    if is_reversed(wording):
         start, other_start, count, other_count = count, 0, other_count, count
     if not w.progress.done[agent] & _FIRST_SIDE_DONE:
         status = verify_side(w, agent, start, count)

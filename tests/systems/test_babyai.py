@@ -20,6 +20,9 @@ from systems.minigrid.grammar import (
     OPEN_DOOR,
     PUT_NEXT,
     WORDINGS,
+    count_clauses,
+    is_reversed,
+    number_wording,
     parse_instruction,
     render_instruction,
 )
@@ -74,6 +77,15 @@ def test_what_is_rendered_is_parsed_again():
             parsed = parse_instruction(text)
             assert parsed[0] == wording
             assert np.array_equal(parsed[1], clauses), text
+
+
+def test_the_numbers_of_wordings_are_those_of_their_texts():
+    for wording, text in enumerate(WORDINGS):
+        count, other_count = count_clauses(wording)
+        side = text.replace(" after you", ", then").partition(", then")[0]
+        assert (side.count("{"), text.count("{")) == (count, count + other_count)
+        assert is_reversed(wording) == ("after you" in text)
+        assert number_wording(count, other_count, is_reversed(wording)) == wording
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,270 @@
+"""Rooms, objects and instructions of BabyAI's levels, which `systems.minigrid.babyai` combines.
+
+A level that cannot be completed is rejected: it uses the RNG no more, and another one is sampled.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import NONE, NONE_GRID_OBJECT
+from components.items import CLOSED, LOCKED
+from components.objects import WALL
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.geometry import RIGHT
+from gv_engine.rules.world import World
+from systems.building import put, put_agent
+from systems.minigrid.grammar import CLAUSE_LENGTH, MAX_CLAUSES
+from systems.minigrid.instructions import REJECTED, Clauses, instruct
+from systems.minigrid.placing import (
+    COLORS,
+    DIRECTIONS,
+    MOST_ATTEMPTS,
+    PORTABLE_TYPES,
+    Area,
+    random_free_cell,
+)
+from systems.minigrid.room_grid import (
+    Doors,
+    add_door,
+    build_room_grid,
+    connect_all_rooms,
+    is_side_open,
+    room_area,
+)
+from systems.queries import ahead, neighbours
+
+Entities = NDArray[np.int64]
+
+_MOST_TRIES = 1001
+"""Cells that are tried for an object or the agent before a level is rejected."""
+NOWHERE = -1, -1
+"""Room (row, column) that does not exist."""
+
+
+# ---- rejection -----------------------------------------------------------------------------------
+
+
+def reject(w: World) -> None:
+    """Mark the level as one that cannot be completed."""
+    w.progress.status[AGENT] = REJECTED
+
+
+def is_rejected(w: World) -> bool:
+    """Return True if the level cannot be completed."""
+    return w.progress.status[AGENT] == REJECTED
+
+
+def sample(w: World, count: int) -> int:
+    """Return a random number below `count`; 0, without use of the RNG, in a rejected level."""
+    return 0 if is_rejected(w) else w.rng.integers(0, count)
+
+
+def sample_color(w: World) -> int:
+    """Return a random colour."""
+    return COLORS[sample(w, len(COLORS))]
+
+
+def sample_type(w: World) -> int:
+    """Return a random portable type."""
+    return PORTABLE_TYPES[sample(w, len(PORTABLE_TYPES))]
+
+
+def sample_subset(w: World, values: Entities, count: int) -> Entities:
+    """Return `count` of the values in random order, each sampled from the remaining ones."""
+    remaining = values.copy()
+    for k in range(count):
+        i = k + sample(w, len(remaining) - k)
+        value = remaining[i]
+        # the skipped values keep their order
+        for j in range(i, k, -1):
+            remaining[j] = remaining[j - 1]
+        remaining[k] = value
+    return remaining[:count]
+
+
+# ---- rooms and objects ---------------------------------------------------------------------------
+
+
+def begin_level(w: World, shape: Sequence[int], room_size: int) -> Doors:
+    """Build closed rooms, prepare the agent for an instruction, and return the cells for doors."""
+    doors = build_room_grid(w, shape, room_size)
+    w.add(AGENT, "progress")
+    return doors
+
+
+def size_of_rooms(w: World, doors: Doors) -> int:
+    """Return the rows of a room, walls included."""
+    return (w.height - 1) // len(doors) + 1
+
+
+def area_of_room(w: World, doors: Doors, row: int, column: int) -> Area:
+    """Return the area of a room, walls included."""
+    return room_area(row, column, size_of_rooms(w, doors))
+
+
+def room_of_agent(w: World, doors: Doors) -> tuple[int, int]:
+    """Return the row and column of the agent's room."""
+    step = size_of_rooms(w, doors) - 1
+    return w.position.y[AGENT] // step, w.position.x[AGENT] // step
+
+
+def add_object(w: World, doors: Doors, row: int, column: int, kind: int, color: int) -> int:
+    """Place a new object into a random free cell of a room, not beside the agent, and return its
+    entity; reject the level if no cell is found."""
+    if is_rejected(w):
+        return NOTHING
+    y, x = random_free_cell(w, area_of_room(w, doors, row, column), 2, _MOST_TRIES)
+    if y < 0:
+        reject(w)
+        return NOTHING
+    return put(w, kind, y, x, color)
+
+
+def has_object(w: World, kind: int, color: int) -> bool:
+    """Return True if an object of this type and colour is on the grid."""
+    for e in w.of_type(kind):
+        if w.color.value[e] == color:
+            return True
+    return False
+
+
+def add_objects(
+    w: World, doors: Doors, count: int, row: int = -1, column: int = -1, unique: bool = False
+) -> Entities:
+    """Place random objects into a room, or each into a random one for row and column -1; return
+    their entities.
+
+    Args:
+        unique: no object has the type and colour of another one on the grid.
+    """
+    entities = np.zeros(count, np.int64)
+    k = 0
+    while k < count and not is_rejected(w):
+        color = sample_color(w)
+        kind = sample_type(w)
+        if not (unique and has_object(w, kind, color)):
+            x = sample(w, len(doors[0])) if column < 0 else column
+            y = sample(w, len(doors)) if row < 0 else row
+            entities[k] = add_object(w, doors, y, x, kind, color)
+            k += 1
+    return entities
+
+
+def add_random_door(
+    w: World, doors: Doors, row: int, column: int, status: int = -1, color: int = NONE
+) -> int:
+    """Place a door on a random side of a room that has none; status -1 and NONE are sampled, too.
+
+    Return its entity.
+    """
+    side = sample(w, 4)
+    while not is_rejected(w) and (
+        doors[row, column, side, 0] < 0 or is_side_open(w, doors, row, column, side)
+    ):
+        side = sample(w, 4)
+    color = sample_color(w) if color == NONE else color
+    if status < 0:
+        status = LOCKED if sample(w, 2) == 0 else CLOSED
+    return NOTHING if is_rejected(w) else add_door(w, doors, (row, column), side, color, status)
+
+
+def put_agent_in_room(w: World, doors: Doors, row: int = -1, column: int = -1) -> None:
+    """Place the agent into a random free cell of a room, facing a free cell or a wall; row and
+    column -1 are sampled."""
+    column = sample(w, len(doors[0])) if column < 0 else column
+    row = sample(w, len(doors)) if row < 0 else row
+    room = area_of_room(w, doors, row, column)
+    for _ in range(MOST_ATTEMPTS):
+        if is_rejected(w):
+            return
+        put_agent(w, AGENT, -1, -1, RIGHT)
+        y, x = random_free_cell(w, room, 1, _MOST_TRIES)
+        if y < 0:
+            reject(w)
+            return
+        put_agent(w, AGENT, y, x, DIRECTIONS[w.rng.integers(0, len(DIRECTIONS))])
+        thing = ahead(w, AGENT)
+        if thing == NOTHING or w.kind.value[thing] == WALL:
+            return
+    reject(w)  # the reference would go on forever
+
+
+def put_agent_outside(w: World, doors: Doors, locked: tuple[int, int]) -> None:
+    """Place the agent into a random room other than the locked one."""
+    put_agent_in_room(w, doors)
+    while not is_rejected(w) and room_of_agent(w, doors) == locked:
+        put_agent_in_room(w, doors)
+
+
+def connect_rooms(
+    w: World, doors: Doors, locked: tuple[int, int] = NOWHERE, without: int = NONE
+) -> None:
+    """Add random doors until every room can be reached, where all doors count as passable.
+
+    No added door leads into the room `locked` or has the colour `without`. After too many attempts
+    the level is marked as rejected.
+    """
+    size = size_of_rooms(w, doors)
+    if not (is_rejected(w) or connect_all_rooms(w, doors, size, locked, without)):
+        reject(w)
+
+
+def all_objects_reachable(w: World) -> bool:
+    """Return True if the agent can reach all objects through doors of any status without moving
+    one."""
+    reached = np.zeros((w.height, w.width), np.bool_)
+    cells = np.empty((w.height * w.width, 2), np.int64)
+    cells[0] = w.position.y[AGENT], w.position.x[AGENT]
+    reached[cells[0, 0], cells[0, 1]] = True
+    count, k = 1, 0
+    while k < count:
+        thing = w.at[cells[k, 0], cells[k, 1]]
+        if thing == NOTHING or w.door.has[thing]:
+            for y, x in neighbours(cells[k, 0], cells[k, 1]):
+                if w.inside(y, x) and not reached[y, x]:
+                    reached[y, x] = True
+                    cells[count] = y, x
+                    count += 1
+        k += 1
+    for e in w.having(w.color):
+        if not reached[w.position.y[e], w.position.x[e]]:
+            return False
+    return True
+
+
+def require_reachable(w: World, expected: bool = True) -> None:
+    """Reject the level unless the agent can reach all objects, or if `expected` is False, if it
+    can."""
+    if not is_rejected(w) and all_objects_reachable(w) != expected:
+        reject(w)
+
+
+# ---- instructions --------------------------------------------------------------------------------
+
+
+def no_clauses() -> Clauses:
+    """Return the array of an instruction without clauses."""
+    return np.zeros((MAX_CLAUSES, CLAUSE_LENGTH), np.int64)
+
+
+def set_clause(
+    w: World, clauses: Clauses, k: int, verb: int, thing: int, other: int = NOTHING
+) -> None:
+    """Write a clause about the type and colour of an object, and of a second one."""
+    for e, start in ((thing, 1), (other, 5)):
+        clauses[k, start] = w.kind.value[e] if e != NOTHING else NONE_GRID_OBJECT
+        clauses[k, start + 1] = w.color.value[e]
+    clauses[k, 0] = verb
+
+
+def finish_with_object(
+    w: World, doors: Doors, verb: int, thing: int, has_color: bool = True
+) -> None:
+    """Give the agent an instruction about the type of an object, and its colour if `has_color`."""
+    clauses = no_clauses()
+    set_clause(w, clauses, 0, verb, thing)
+    if not has_color:
+        clauses[0, 2] = NONE
+    instruct(w, clauses, size_of_rooms(w, doors))
