@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -464,6 +465,8 @@ _MAX_DEPTH = 50
 """Levels of nested mappings and lists at most."""
 _MAX_KEY, _MAX_PATH = 200, 1000
 """Characters of a key, and of a whole key path, at most: each value stores its path."""
+_MAX_CACHED_BYTES = 65_536
+"""Size of the files up to which parsed YAML is cached."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one, if built
 _MAX_SLOW_CHARACTERS = 20_000
 """Length of a text up to which a syntax error is parsed again by the slow loader, for its better
@@ -478,6 +481,27 @@ def parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
         FieldError: the file is not UTF-8, not YAML, no mapping, or exceeds a size limit.
         ScenarioError: the file holds other values that no scenario can have.
     """
+    if len(raw) <= _MAX_CACHED_BYTES and (cached := _parse_valid_yaml(raw)):
+        return cached
+    return _parse_yaml(raw, problems)
+
+
+@lru_cache(maxsize=64)
+def _parse_valid_yaml(raw: bytes) -> YamlNode | None:
+    """Return the mapping in `raw`, the bytes of a YAML file, as a node; None if it has an error.
+
+    Cached, as many scenarios extend the same files.
+    """
+    problems = ErrorCollector("")
+    try:
+        root = _parse_yaml(raw, problems)
+    except (FieldError, errors.ScenarioError):
+        return None
+    return None if len(problems) else root
+
+
+def _parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
+    """Return the mapping in `raw` as `parse_yaml` does, without its cache."""
     builder, root = NodeBuilder(problems), YamlNode(None, line=1)
     before = len(problems)
     tree = _compose(decode_utf8(raw))

@@ -19,6 +19,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gv_engine.rules.errors import ScenarioError
@@ -304,17 +305,26 @@ class ScenarioRef(NamedTuple):
         return f"{self.file}#{self.variant}" if self.variant else str(self.file)
 
 
-def list_built_in_grids() -> dict[str, ScenarioRef]:
-    """Return file and variant of each built-in gridworld scenario with one agent, by name."""
+RefsByName = MappingProxyType[str, ScenarioRef]
+"""File and variant of scenarios, by name."""
+
+
+@cache
+def list_built_in_grids() -> RefsByName:
+    """Return file and variant of each built-in gridworld scenario with one agent, by name.
+
+    The built-in files are listed once in a process.
+    """
     packs = sorted(_list_folder(PUZZLES).items(), key=lambda pack: COURSE.index(pack[0]))
     own = _list_folder(SCENARIOS) | _list_folder(GALLERY) | dict(packs)
-    return own | list_minigrid_grids() | list_babyai_grids()
+    return MappingProxyType(own | list_minigrid_grids() | list_babyai_grids())
 
 
-def list_multi_agent_grids() -> dict[str, ScenarioRef]:
+@cache
+def list_multi_agent_grids() -> RefsByName:
     """Return the built-in grid scenarios of several agents by name; no list of playable levels has
     them."""
-    return _list_folder(MULTI_AGENT)
+    return MappingProxyType(_list_folder(MULTI_AGENT))
 
 
 def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
@@ -324,23 +334,25 @@ def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
     return list_scenarios(files | folders)
 
 
-def list_minigrid_grids() -> dict[str, ScenarioRef]:
+@cache
+def list_minigrid_grids() -> RefsByName:
     """Return the built-in copies of MiniGrid's levels, by the environment id that MiniGrid gives
     them; without BabyAI's."""
     return _list_family("MiniGrid", MINIGRID)
 
 
-def list_babyai_grids() -> dict[str, ScenarioRef]:
+@cache
+def list_babyai_grids() -> RefsByName:
     """Return the built-in copies of BabyAI's levels, by the environment id that MiniGrid gives
     them."""
     return _list_family("BabyAI", BABYAI)
 
 
-def _list_family(name: str, folder: Path) -> dict[str, ScenarioRef]:
+def _list_family(name: str, folder: Path) -> RefsByName:
     """Return the variants in the files of a folder, by their names after `name`."""
     files = sorted(folder.glob("*.yaml"))
     refs = (item for file in files for item in list_scenarios({name: file}).items())
-    return {name: ref for name, ref in refs if ref.variant}
+    return MappingProxyType({name: ref for name, ref in refs if ref.variant})
 
 
 def list_scenarios(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
@@ -353,15 +365,8 @@ def list_scenarios(files: Mapping[str, Path]) -> dict[str, ScenarioRef]:
     return {
         "-".join(filter(None, (name, variant))): ScenarioRef(file, variant)
         for name, file in sorted(files.items())
-        for variant in _cached_variant_names(file, file.stat().st_mtime_ns) or [""]
+        for variant in find_variant_names(file.read_text(encoding="utf-8")) or [""]
     }
-
-
-@cache
-def _cached_variant_names(file: Path, changed: int) -> list[str]:
-    """Return the names of the variants in a scenario file; cached until `changed`, the file's
-    modification time, is another one."""
-    return find_variant_names(file.read_text(encoding="utf-8"))
 
 
 def add_whole_files(refs: Mapping[str, ScenarioRef]) -> dict[str, ScenarioRef]:
@@ -404,6 +409,8 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
         ScenarioError: there is no such scenario; the message suggests the nearest name.
     """
     refs = list_built_in_grids() | list_multi_agent_grids() if refs is None else refs
+    if isinstance(source, str) and source in refs:
+        return refs[source]
     pack, _, number = str(source).partition("#")
     for name, ref in add_whole_files(refs).items():
         if source in (name, gym_id(name)):

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
@@ -336,6 +337,7 @@ def get_plugin(scenario: AnyScenario) -> DomainPlugin:
     return DOMAINS[scenario.domain].plugin
 
 
+@cache
 def list_playable_scenarios() -> ScenariosByName:
     """Return the built-in scenarios of all domains by name, those of several agents included."""
     return {name: ref for domain in DOMAINS.values() for name, ref in domain.playable.items()}

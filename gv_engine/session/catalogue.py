@@ -130,9 +130,11 @@ class Entry:
         or cannot be read."""
         try:
             place = find_ref(self.source, list_playable_scenarios())
+            if place.variant:
+                return ()
             text = read_bytes(place.file, MAX_SCENARIO_BYTES, "scenario files")
             is_pack_file = is_pack(place.file, text) or _PACK.search(text)
-            levels = read_file(place).levels if is_pack_file and not place.variant else ()
+            levels = read_file(place).levels if is_pack_file else ()
         except (ScenarioError, OSError):
             return ()
         return tuple(

@@ -1,10 +1,13 @@
 """Declaration of the algebra domain, importable without mathy_core."""
 
+from functools import cache
+
 from gv_engine.scenario.library import list_scenarios
 from gv_engine.scenario.plugin import MATH, Domain, KeyCommand, ScenariosByName
 from gv_engine.scenario.resources import SCENARIOS
 
 
+@cache
 def _built_in() -> ScenariosByName:
     """Return the built-in algebra scenarios by name."""
     files = sorted((SCENARIOS / "mathy").glob("*.yaml"))
