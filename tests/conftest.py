@@ -61,6 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         parameters = getattr(item, "callspec", None)
         if parameters and {"batch", "compiled"} & {*map(str, parameters.params.values())}:
             item.add_marker("compiled")
+            if item.get_closest_marker("compiled_elsewhere"):
+                item.add_marker("thorough")
         if "screen" in item.fixturenames:
             item.add_marker("window")
         samples = [mark.args for mark in item.iter_markers("sample")]

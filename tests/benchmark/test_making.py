@@ -29,6 +29,7 @@ class Own:
 """
 
 
+@pytest.mark.thorough
 def test_no_level_is_tested_that_was_learned():
     levels = split_levels(LEVEL)
     assert levels.apart

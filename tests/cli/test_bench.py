@@ -28,6 +28,7 @@ def test_bench(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPat
     assert 1 < float(rows["memory per world, KiB"]) < 5
 
 
+@pytest.mark.thorough
 def test_bench_of_what_does_not_compile(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):

@@ -182,6 +182,7 @@ def test_check_tells_of_drawings_that_are_not_there(
     assert said in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_other_values_of_parameters_are_begun(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     file = tmp_path / "hall.yaml"
     file.write_text("""\

@@ -231,6 +231,7 @@ def test_ctrl_c_while_compiling(
     assert not (here / "a").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
 def test_a_killed_process_leaves_what_it_has_counted(here: Path):
     words = "rollout empty-4x4 --episodes 10000000 --max-steps 20 --num-envs 8 --out a"
@@ -340,6 +341,7 @@ def test_a_rollout_goes_on_behind_what_is_whole(here: Path, monkeypatch, capsys)
     assert main(["rollout", "empty-4x4", "--resume"]) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "words", ["keydoor-5x5 --max-steps 40 --policy valid", "hand-over --max-steps 60"]
 )

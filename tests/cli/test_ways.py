@@ -110,6 +110,7 @@ def test_what_cannot_be_played_again_is_told(words, message, capsys):
     assert not Path("games").exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", ["hunt", "mathy-poly-simplify-easy"])
 def test_games_of_several_agents_and_of_algebra_are_played_again(level):
     if level != "hunt":
@@ -138,6 +139,7 @@ terminating_function: reach_exit
 """
 
 
+@pytest.mark.thorough
 def test_who_is_done_need_not_act_and_who_waits_cannot_be_played_again(capsys):
     Path("two.yaml").write_text(TWO)
     for name, steps in {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import Scenario
+from gv_engine import AGENT, Scenario
 from gv_engine.scenario.library import COURSE, PUZZLES
 from gv_engine.session.catalogue import Entry, level_beside, load_playable
 from gv_engine.session.sprite_paths import find_broken_sprites, find_missing_sprites
@@ -34,9 +34,15 @@ def solver() -> Solver:
 
 
 def solved(scenario: Scenario) -> Solution:
+    """What the solver, which plays compiled worlds, finds; the object world has to agree."""
     simulation = Simulation(scenario)
     simulation.reset(np.random.default_rng(0))
-    return solver().solve_from(simulation.world.snapshot())
+    solution = solver().solve_from(simulation.world.snapshot())
+    for action in solution.actions:
+        assert not simulation.world.done[AGENT]
+        simulation.step(scenario.actions[action])
+    assert bool(simulation.world.success[AGENT]) == (solution.verdict is Verdict.WON)
+    return solution
 
 
 def without(level: Scenario, characters: str) -> Scenario:
@@ -74,6 +80,7 @@ def test_all_that_is_in_it_is_drawn(pack: str):
     assert [*find_missing_sprites(scenario), *find_broken_sprites(scenario)] == []
 
 
+@pytest.mark.sample("tutorial")
 @pytest.mark.compiled
 @pytest.mark.parametrize("source", LEVELS)
 def test_par_is_the_length_of_a_shortest_way(source: str):

@@ -58,7 +58,7 @@ def test_there_is_a_way_to_win_each():
         assert scenario.layout.agents > 1
 
 
-@pytest.mark.sample("object", "hold-plates")
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("name", ["hold-plates", "hand-over"])
 def test_they_win_together_and_nobody_alone(name: str, world: str):
     ways = WINS[name]
@@ -95,6 +95,7 @@ def test_one_who_takes_no_more_than_it_wants_leaves_enough(world: str):
     assert all(success for _, _, success in told.values())
 
 
+@pytest.mark.sample("object")
 def test_a_goal_is_a_team_s(world: str):
     env, told = played("ball", WINS["ball"], world)
     assert not env.agents

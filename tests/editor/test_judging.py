@@ -35,6 +35,7 @@ def test_whether_and_in_how_many_steps_a_level_can_be_won():
     assert "walls are around all that it waits for" in slip.message
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_of_drawn_levels_more_seeds_are_tried():
     made = new_document("room")

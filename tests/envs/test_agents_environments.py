@@ -57,6 +57,7 @@ def check_by_pettingzoo(made: Callable[..., Any], cycles: int, seed_cycles: int)
     pettingzoo_test.api_test(parallel_to_aec(made()), num_cycles=cycles)
 
 
+@pytest.mark.sample("object")
 @pytest.mark.filterwarnings("ignore::UserWarning")  # dictionaries, and names like "ann"
 @pytest.mark.parametrize("done", DONE)
 def test_pettingzoos_own_tests(world: str, done: str):
@@ -106,8 +107,8 @@ def test_random_levels_of_any_number_of_agents(agents: int, data: st.DataObject,
     play_alike(gv_engine.Scenario.load(data.draw(levels(agents))), seed)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
-@pytest.mark.sample("3")
 @pytest.mark.parametrize("most", [2, 3, 8])
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**32))
@@ -404,6 +405,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_seed_is_the_same_episode_of_several_in_every_process():
     assert len(traces(_TRACE)) == 1

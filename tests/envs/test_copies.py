@@ -87,6 +87,7 @@ VECTORS: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.sample("object", "AgentsVectorEnv-AutoresetMode.NEXT_STEP", "GridVectorEnv")
 @KINDS
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("name", VECTORS)

@@ -314,6 +314,7 @@ def broken(w, agent, view, grid, item):
 broken.__module__ = "gv_engine.compiler.observation"
 
 
+@pytest.mark.sample("GridEnv")
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     "make", [GridEnv, GridVectorEnv, lambda played: check_scenario(played, CheckPlan(1, 0, 10))]
@@ -408,6 +409,7 @@ def paid(tmp_path):
     return play
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_what_was_compiled_is_loaded_and_never_stale(paid):
     assert paid() == (2.0, True)
@@ -440,6 +442,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_seed_is_the_same_episode_in_every_process():
     assert MEADOW.is_dir()

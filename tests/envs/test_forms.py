@@ -260,7 +260,7 @@ def test_whatever_differs_looks_different(cell):
     assert len({picture.tobytes() for picture in every}) == len(every)
 
 
-@pytest.mark.sample("object", "area0")
+@pytest.mark.sample("object")
 @KINDS
 @pytest.mark.parametrize("channels_first", [False, True])
 @pytest.mark.parametrize("area", [[[-1, 1], [-2, 1]], [[-4, -1], [-1, 1]], [[0, 0], [0, 0]]])

@@ -48,6 +48,7 @@ def looked_up(played: Scenario, row: Any) -> Any:
     return np.concatenate([frame.observation, np.where(seen, below, UNSEEN)], -1)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 @settings(max_examples=30)
 @given(played=levels(), seed=st.integers(0, 99), mode=st.sampled_from(AutoresetMode))

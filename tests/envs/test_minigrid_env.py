@@ -108,6 +108,7 @@ def test_wrappers_share_the_generator_and_read_the_world():
     assert shared("object")[-3:] == ((1, 1), 3, 3)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_wrappers_share_the_generator_of_compiled_worlds_too():
     assert same(shared("object"), shared("compiled"))

@@ -45,8 +45,8 @@ def begun(num, level=LEVEL, **options):
     return envs
 
 
+@pytest.mark.sample("4x4", "5x5", "7x7")
 @pytest.mark.compiled
-@pytest.mark.sample("4x4", "5x5", "7x7", "Puzzles-easy")
 @pytest.mark.parametrize("env_id", [gym_id(name) for name in NOT_OF_GALLERY])
 def test_make_vec(env_id):
     envs = gymnasium.make_vec(env_id, num_envs=3)

@@ -62,7 +62,7 @@ SIGHTS = [
 ]
 
 
-@pytest.mark.sample("from_visibility", "looking_glass")
+@pytest.mark.sample("from_visibility")
 @pytest.mark.slow
 @pytest.mark.parametrize("own", SIGHTS, ids=lambda own: own["name"].rpartition(":")[2])
 def test_all_environments_are_alike(own):
@@ -236,8 +236,8 @@ EDITS = "edits the state, which it may only look at"
 GLOBAL = "draws from a global generator, which no seed of the world reaches"
 
 
+@pytest.mark.sample("draws", "returns")
 @pytest.mark.compiled
-@pytest.mark.sample("edits_next", "draws", "global_numpy")
 @pytest.mark.parametrize(
     ("key", "name", "says"),
     [
@@ -267,6 +267,7 @@ def test_check_reports_broken_promises(key, name, says, tmp_path, capsys):
     assert " ".join(report.split()) in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_sound_functions_are_left_in_peace(tmp_path, capsys):
     assert find_broken_contracts(load(GEMS)) == []

@@ -14,6 +14,7 @@ from tests import ROOT
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.sample("1")
 @pytest.mark.parametrize("processes", ["0", "1"])
 def test_what_is_left_out_is_told(processes: str):
     wanted = ["-m", "not compiled", "tests/vector/test_enclose.py"]

@@ -43,6 +43,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.sample("alone")
 @pytest.mark.compiled
 @pytest.mark.parametrize("memory", [False, True], ids=["alone", "memory"])
 def test_episodes_do_not_depend_on_the_number_of_worlds(memory):

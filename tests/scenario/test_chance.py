@@ -278,6 +278,7 @@ def test_both_worlds_draw_the_same():
             assert env.snapshot().tobytes() == rows[seed].tobytes()
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_both_worlds_fail_alike():
     place = [{"agent": "any"}, {"object": "Key", "color": "RED", "count": 4}]

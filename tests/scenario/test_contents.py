@@ -50,6 +50,7 @@ def look(w: Any, e: int) -> tuple[int, int]:
     return w.kind.value[e], w.color.value[e]
 
 
+@pytest.mark.sample("object")
 def test_a_box_holds_what_the_legend_says(play):
     game = play(">C.", ACTUATE, **RULES)
     assert game.board == ">B."
@@ -90,6 +91,7 @@ def test_contents_are_drawn():
     assert found == {(BOX, True), (KEY, False), (WALL, False), (w.kind.value[NOTHING], False)}
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_both_worlds_hold_the_same():
     assert not run_differential_test(scenario(PICTURE, **LEVEL), 10, 0, True).fault

@@ -384,6 +384,7 @@ def test_where_nothing_can_be_locked_drafts_stay(tmp_path: Path, monkeypatch: py
 # ---- full disks and Ctrl-C -----------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @posix
 def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):

@@ -239,6 +239,7 @@ def test_without_a_mission_nothing_is_different():
 # ---- what agents see ---------------------------------------------------------------------------
 
 
+@pytest.mark.sample("object")
 @KINDS
 @pytest.mark.parametrize("form", REPRESENTATION_NAMES)
 def test_every_representation_tells_it(kind, form):
@@ -354,6 +355,7 @@ GO = {**FETCH, "mission": {"text": "go to the {object}", "object": "Key"}, "name
 MIXED = {"mixture": [{"scenario": each} for each in (PLAIN, {**FETCH, "mission": {**SEVERAL}}, GO)]}
 
 
+@pytest.mark.sample("object")
 @KINDS
 def test_a_mixture_counts_the_texts_of_all_and_shows_nothing_where_nothing_is_asked(kind):
     envs: Any = GridVectorEnv(Scenario.load(MIXED), 12, world=kind)

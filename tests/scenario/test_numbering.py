@@ -99,6 +99,7 @@ def test_folders_and_texts_of_a_scenario_do_not_meet(tmp_path: Path):
     assert made(level(tmp_path, "Mud", "sub/Sand")) == made(alone) == FIRST
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_members_of_a_mixture_count_together(tmp_path: Path):
     write(tmp_path, "Ice", "Mud")

@@ -64,6 +64,7 @@ def shapes_of(scenario: Scenario, seeds: int = 30) -> set[tuple[int, int]]:
     return {measure(scenario, seed) for seed in range(seeds)}
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_the_whole_draws_a_level_at_each_reset(pack: Path):
     assert shapes_of(Scenario.load(pack)) == {(1, 4), (2, 2), (3, 5)}

@@ -155,6 +155,7 @@ def test_any_family_takes_them(hall):
         gymnasium.make("GV-Scenario-v0", scenario=str(hall), sise=7)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_the_command_line_takes_them(hall, capsys):
     assert main(["check", str(hall), "--set", "size=7", "--episodes", "1"]) == 0

@@ -334,6 +334,7 @@ def check_in_a_process(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.sample("hears")
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="no such functions")
 @pytest.mark.parametrize("what", IN_C)
@@ -382,6 +383,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
     done = check_in_a_process(write(tmp_path, COUNTS, COUNTING))
@@ -391,6 +393,7 @@ def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
     assert "move_agent, turn_agent, crawl, reach_exit" in done.stderr
 
 
+@pytest.mark.sample("1")
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 @pytest.mark.parametrize("presses", [1, 2])
@@ -421,6 +424,7 @@ def stops(player: Player, picture: np.ndarray, key: str) -> None:
     until(lambda: player.picture().mean() > 0.9 * picture.mean(), "the game again")
 
 
+@pytest.mark.sample("Escape")
 @pytest.mark.parametrize("key", ["Escape", "Return"])
 def test_a_rule_is_stopped_in_the_window(screen: Screen, folder: Path, key: str):
     with playing(screen, folder, write(folder), 0) as player:
@@ -433,6 +437,7 @@ def test_a_rule_is_stopped_in_the_window(screen: Screen, folder: Path, key: str)
         assert "seed 0, left, return -0.2 in 4 steps" in player.leaves()
 
 
+@pytest.mark.sample("SIGTERM")
 @pytest.mark.parametrize("way", ["SIGTERM", "close"])
 def test_the_window_closes_while_a_rule_runs(screen: Screen, folder: Path, way: str):
     with playing(screen, folder, write(folder), 0) as player:
@@ -450,6 +455,7 @@ def test_the_window_closes_while_a_rule_runs(screen: Screen, folder: Path, way: 
         assert len(player.files("unfinished*")) == 1
 
 
+@pytest.mark.thorough
 def test_a_rule_that_is_changed_to_run_for_ever(screen: Screen, folder: Path):
     with playing(screen, folder, write(folder, ENDS), 0) as player:
         player.does("MOVE_FORWARD", "TURN_LEFT")
@@ -461,6 +467,7 @@ def test_a_rule_that_is_changed_to_run_for_ever(screen: Screen, folder: Path):
         assert "left, return -0.15 in 3 steps" in player.leaves()
 
 
+@pytest.mark.thorough
 def test_the_window_asks_about_a_level_that_does_not_begin(screen: Screen, folder: Path):
     code, line = ELSEWHERE["reset_function"]
     cave = write(folder, ENDS + code, changed(LEVEL, line))
@@ -478,6 +485,7 @@ def test_the_window_asks_about_a_level_that_does_not_begin(screen: Screen, folde
 # ---- the terminal ----------------------------------------------------------------------------
 
 
+@pytest.mark.sample("ctrl-c")
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["ctrl-c", "SIGTERM"])
 def test_a_rule_is_stopped_in_the_terminal(tmp_path: Path, way: str):

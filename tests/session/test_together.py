@@ -147,6 +147,7 @@ def test_an_episode_is_drawn(tmp_path: Path):
     assert out.stat().st_size > 1000
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_they_are_compared_and_their_way_is_found(plates: Scenario):
     report = run_differential_test(plates, episodes=2)

@@ -21,6 +21,8 @@ from gv_engine.rules.geometry import (
 from gv_engine.validation.differential import run_differential_test
 from tests.boards import content_of, scenario
 
+pytestmark = pytest.mark.compiled_elsewhere
+
 KICK, PULL, SPELL = map(named_action, ("KICK", "PULL", "SPELL"))
 RULES: dict[str, Any] = {
     "action_space": [

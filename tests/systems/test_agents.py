@@ -19,6 +19,8 @@ from gv_engine.rules.system import REGISTRIES, TRANSITION, has_parameter
 from gv_engine.vector.backend import make_batch
 from tests.boards import Session, scenario
 
+pytestmark = pytest.mark.compiled_elsewhere
+
 BELT = {"object": "Belt", "state": "RIGHT"}
 RULES: dict[str, Any] = {
     "action_space": ["MOVE_FORWARD", "TURN_LEFT", "PICK_N_DROP", "TOGGLE"],
@@ -107,6 +109,7 @@ def states(game: Session) -> dict[str, list[tuple[int, ...]]]:
     return found
 
 
+@pytest.mark.sample("object")
 def test_a_ghost_runs_to_the_nearest_who_is_not_done(several):
     game = several("#######\nE<.G..v\n#######").act((MOVE_FORWARD, TURN_LEFT))
     assert game.board.split("\n")[1] == "<.G...>"
@@ -191,6 +194,7 @@ ROLES: dict[str, Any] = {
 }
 
 
+@pytest.mark.sample("object")
 def test_a_function_for_some_agents_runs_in_their_turns(world: str):
     game = Session(scenario("EK>#\nEK>#\nEK>#", **{**RULES, **ROLES, "legend": {}}), world)
     masks = game.batch.outputs.reshape_by_world("mask", 2)[1]

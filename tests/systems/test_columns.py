@@ -136,6 +136,7 @@ def test_all_types_that_the_docs_name_are_tried_here():
 PAGE = (ROOT / "docs" / "rules.md").read_text("utf-8")
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_both_worlds_agree_on_columns_of_all_types_and_on_what_is_remembered_and_shown(level):
     report = run_differential_test(level, episodes=12)

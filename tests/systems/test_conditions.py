@@ -38,6 +38,7 @@ def rules(play):
     return start
 
 
+@pytest.mark.sample("object")
 def test_what_is_nested_happens_where_the_condition_of_the_outer_rule_holds(rules):
     game = rules("...\n>.E\n...", TURN_LEFT)
     assert game.board == "...\n>.E\n..."

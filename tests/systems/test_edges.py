@@ -166,7 +166,7 @@ AREAS = {
 }
 
 
-@pytest.mark.sample("even")
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("area", AREAS.values(), ids=AREAS)
 def test_areas_of_any_kind(area):
@@ -189,6 +189,7 @@ def test_rays_reach_everything_where_nothing_blocks(area):
     assert len(views) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_views_of_more_columns_than_a_number_has_bits():
     sight = {"observation_function": {"name": "fully_transparent", "area": [[-3, 0], [-40, 40]]}}

@@ -28,6 +28,8 @@ from gv_engine.world.simulation import NEXT_STEP, RESTART, Simulation
 from tests.boards import scenario
 from tests.world.test_worlds import assert_same_run
 
+pytestmark = pytest.mark.compiled_elsewhere
+
 WAYS = ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]
 RULES: dict[str, Any] = {
     "objects": {
@@ -102,6 +104,7 @@ def names(game, layer: str) -> list[list[str]]:
     ]
 
 
+@pytest.mark.sample("object")
 def test_a_cell_holds_a_thing_and_what_lies_beneath(yard):
     game = yard("X>i")
     assert names(game, "at") == [["Crate", "", ""]]
@@ -109,6 +112,7 @@ def test_a_cell_holds_a_thing_and_what_lies_beneath(yard):
     assert game.board == "C>I"
 
 
+@pytest.mark.sample("object")
 def test_who_moves_onto_ice_goes_on_until_something_stops_it(yard):
     assert yard(">ii..", MOVE_FORWARD).board == ".II>."
     assert yard(">iiC", MOVE_FORWARD).board == ".I>C"
@@ -288,6 +292,7 @@ def test_any_level_of_two_layers_is_played_alike(level, seed, actions):
 # ---- without ground, with Python, and as objects ----------------------------------------------
 
 
+@pytest.mark.sample("object")
 def test_who_has_no_ground_has_none_in_its_row(play):
     played = play(">.").scenario
     assert "ground" not in (played.layout.dtype.names or ())

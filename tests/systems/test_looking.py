@@ -11,6 +11,8 @@ from components.objects import AGENT_TYPE
 from gv_engine import AgentsVectorEnv, GridVectorEnv, Scenario
 from gv_engine.rules.geometry import ORIENTATIONS, rotate, to_relative
 
+pytestmark = pytest.mark.compiled_elsewhere
+
 WAYS = [*ORIENTATIONS]
 LEVEL: dict[str, Any] = {
     "objects": {
@@ -40,6 +42,7 @@ def test_relative_undoes_a_turn():
         assert [to_relative(rotate(way, to), to) for way in range(4)] == [0, 1, 2, 3]
 
 
+@pytest.mark.sample("object")
 @pytest.mark.compiled
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_they_look_as_the_agent_sees_them(world: str):
@@ -57,6 +60,7 @@ def test_they_look_as_the_agent_sees_them(world: str):
     assert (seen["grid"][:, 1, 2, :3] == [BELT, 3, 0]).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_so_do_other_agents():
     scenario = Scenario.load(

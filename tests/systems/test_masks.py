@@ -61,7 +61,7 @@ def shut(env: GridEnv, info: dict[str, Any]) -> set[str]:
     return {Action(actions[i]).name for i in np.flatnonzero(info["action_mask"] == 0)}
 
 
-@pytest.mark.sample("object", "GoToDoor")
+@pytest.mark.sample("object")
 @BOTH_WORLDS
 @pytest.mark.parametrize(
     ("level", "always", "never"),
@@ -84,6 +84,7 @@ def test_what_ends_an_episode_is_not_left_out(level, always, never, world):
             over = terminated or truncated
 
 
+@pytest.mark.sample("object")
 @BOTH_WORLDS
 def test_a_bump_that_counts_is_not_left_out(world):
     bump = {"name": "bump_into_wall", "reward": -1.0}
@@ -97,6 +98,7 @@ def test_a_bump_that_counts_is_not_left_out(world):
         assert shut(env, info) & {*moves, "MOVE_BACKWARD"} == (set() if counts else moves)
 
 
+@pytest.mark.sample("object")
 @BOTH_WORLDS
 def test_rules_say_what_they_answer(tmp_path, world):
     nested = {"name": "reduce_any", "terminating_functions": ["reach_exit", rule("rings")]}

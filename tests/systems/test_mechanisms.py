@@ -18,6 +18,8 @@ from gv_engine.rules.geometry import (
 from gv_engine.validation.differential import run_differential_test
 from tests.boards import cells_of, scenario
 
+pytestmark = pytest.mark.compiled_elsewhere
+
 RULES: dict[str, Any] = {
     "objects": {
         "Gate": {"states": {"CLOSED": ["Solid", "Opaque"], "OPEN": []}, "colored": True},

@@ -7,6 +7,8 @@ import pytest
 from gv_engine.rules.geometry import MOVE_FORWARD, PICK_N_DROP, TURN_LEFT, TURN_RIGHT
 from tests.boards import EVERYTHING
 
+pytestmark = pytest.mark.compiled_elsewhere
+
 RULES: dict[str, Any] = {
     "legend": {
         "r": {"object": "Key", "color": "RED"},
@@ -45,6 +47,7 @@ def errand(play):
     return start
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize(
     ("what", "color", "fetched"),
     [("Key", "RED", 2.0), ("Key", "NONE", 2.0), ("Key", "GREEN", -3.0), ("Beacon", "RED", -3.0)],

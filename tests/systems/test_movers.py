@@ -16,6 +16,8 @@ from gv_engine.rules.geometry import (
 )
 from tests.boards import scenario
 
+pytestmark = pytest.mark.compiled_elsewhere
+
 LOOKS = ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]
 RULES: dict[str, Any] = {
     "objects": {
@@ -97,6 +99,7 @@ def states(game, name: str) -> list[str]:
     ]
 
 
+@pytest.mark.sample("object")
 def test_a_guard_goes_to_and_fro(plays):
     game = plays("r..#\n###^")
     seen = []

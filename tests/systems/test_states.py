@@ -18,6 +18,8 @@ from gv_engine.validation.differential import run_differential_test
 from gv_engine.world.simulation import Simulation
 from tests.boards import scenario
 
+pytestmark = pytest.mark.compiled_elsewhere
+
 CLOSED, OPEN, BROKEN = range(3)
 RULES: dict[str, Any] = {
     "legend": {
@@ -46,6 +48,7 @@ def parts(game) -> list[tuple[int, ...]]:
     return [tuple(int(c[e]) for c in (*columns, row["alarm"]["volume"])) for e in gate]
 
 
+@pytest.mark.sample("object")
 def test_a_gate_that_is_drawn_open_lets_pass(gates):
     assert parts(gates(">/.")) == [(OPEN, 0, 0, 1)]
     assert gates(">/.", MOVE_FORWARD, MOVE_FORWARD).board == ".G>"

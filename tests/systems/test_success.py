@@ -130,6 +130,7 @@ def test_a_mixture_tells_success_if_all_of_its_members_do():
 # ---- both worlds -----------------------------------------------------------------------------
 
 
+@pytest.mark.sample("object")
 @WORLDS
 def test_a_success_is_an_end_where_the_success_function_is_true(world):
     made = tree(KEY, KEY, EXIT)
@@ -145,6 +146,7 @@ def test_being_there_without_an_end_is_no_success(world):
     assert ended(tree(KEY, KEY, KEY), world, *TO_EXIT) == (False, False, "")
 
 
+@pytest.mark.sample("object")
 @WORLDS
 def test_what_is_remembered_is_measured_before_the_transitions(world):
     over = {"name": "reduce_any", "terminating_functions": ["reach_exit", "bump_into_wall"]}
@@ -187,6 +189,7 @@ def test_a_success_without_words_is_well_done():
     assert ended(made, "object", MOVE_FORWARD) == (True, True, "Well done!")
 
 
+@pytest.mark.sample("object", "memory-5x5")
 @WORLDS
 @pytest.mark.parametrize("name", ["memory-5x5", "dynamic-obstacles-5x5", "medley-7x7"])
 def test_only_the_good_exit_is_a_success(name, world):
@@ -208,6 +211,7 @@ def test_only_the_good_exit_is_a_success(name, world):
     assert (True, True) in seen or name.startswith("dynamic")
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_check_compares_it():
     # 2 << 62 is negative where numbers have 64 bits

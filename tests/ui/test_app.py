@@ -26,6 +26,7 @@ pytestmark = pytest.mark.window
 SIZES = [(800, 600), (1920, 1080), (320, 240), (600, 900), (160, 90)]
 
 
+@pytest.mark.sample("size0", "size5")
 @pytest.mark.parametrize(
     ("size", "scale"), [*((size, 1.0) for size in SIZES), ((800, 600), 2.0), ((320, 240), 2.0)]
 )

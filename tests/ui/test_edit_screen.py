@@ -284,6 +284,7 @@ def test_levels_are_edited_from_where_they_are_chosen_and_played(desk: Desk):
     assert "are edited here" in desk.app._note
 
 
+@pytest.mark.sample("1.0-size0", "2.0-size2")
 @pytest.mark.parametrize("size", [(320, 240), (500, 900), (1400, 700)])
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_every_picture_of_the_editor_has_room_in_every_window(

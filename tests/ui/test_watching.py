@@ -132,6 +132,7 @@ def test_what_an_agent_cannot_do_is_said_and_the_player_goes_on(desk: Desk):
     assert game.position == 1
 
 
+@pytest.mark.sample("mathy")
 @pytest.mark.parametrize("name", ["keydoor-5x5", "mathy-poly-simplify-easy"])
 def test_a_race_goes_step_by_step(desk: Desk, name: str):
     desk.start()

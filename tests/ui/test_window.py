@@ -89,6 +89,7 @@ def test_the_mouse_presses_buttons(player: Player):
     player.presses("Escape")
 
 
+@pytest.mark.sample("F9")
 @pytest.mark.parametrize("moment", ["G", "F9"])
 def test_the_close_button_leaves_at_any_moment_and_the_game_is_kept(player: Player, moment: str):
     player.does("TURN_LEFT", "MOVE_FORWARD")
@@ -133,6 +134,7 @@ def run(code: str, **screen: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.sample("unset")
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen without DISPLAY")
 @pytest.mark.parametrize("extra", [{}, {"DISPLAY": ":987"}], ids=["unset", "nobody there"])
 def test_no_screen_is_an_error_that_names_the_headless_ways(extra: dict[str, str]):
@@ -142,6 +144,7 @@ def test_no_screen_is_an_error_that_names_the_headless_ways(extra: dict[str, str
     assert "gv-engine record" in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_driver_chosen_by_the_user_is_taken():
     code = """
 viewer = window.Viewer("Watched")
@@ -161,6 +164,7 @@ viewer.close()
     assert second == "True False"
 
 
+@pytest.mark.thorough
 def test_full_screen_and_back(tmp_path: Path):
     # without a window manager X11 has no full screen worth the name
     code = """
@@ -229,6 +233,7 @@ env.close()
     assert len(set(done.stdout.replace(") (", ")|(").strip().split("|"))) == 1
 
 
+@pytest.mark.thorough
 def test_a_window_follows_an_environment_of_algebra():
     code = """
 import gymnasium, gv_engine

@@ -93,7 +93,7 @@ def test_random_levels(name):
             assert len(found.actions) == plainly(scenario, seed)
 
 
-@pytest.mark.sample("4x4", "5x5", "7x7", "sokoban")
+@pytest.mark.sample("keydoor-5x5", "medley-7x7")
 @pytest.mark.parametrize("name", NOT_OF_GALLERY)
 def test_what_is_built_in_can_be_won(name):
     scenario = Scenario.load(name)

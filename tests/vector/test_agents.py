@@ -136,6 +136,7 @@ def test_mixtures_of_several_agents():
     assert drawn == {0, 1}
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_agents_that_are_done_leave_or_stay(world: str):
     for done in DONE:
@@ -199,6 +200,7 @@ def test_numbers_of_agents_that_nobody_has_are_nothing():
             assert not rows[name][:, NOTHING].any()
 
 
+@pytest.mark.thorough
 def test_the_first_agent_s_value_says_which_worlds_go_on_or_start():
     objects, compiled = both(level(2, []), 0)
     before = objects.snapshot(np.arange(WORLDS))

@@ -197,6 +197,7 @@ def processes():
     return [each._process for each in background_compile._COMPILATIONS.values() if each._process]
 
 
+@pytest.mark.thorough
 def test_the_other_process_tells_why_a_rule_does_not_compile(tmp_path, nothing_kept):
     (tmp_path / "rules.py").write_text(FAULTY)
     env = GridEnv(Scenario.load({**LEVEL, "name": "cell"}, folder=tmp_path))
@@ -318,6 +319,7 @@ def any_python(w, agent):
 """
 
 
+@pytest.mark.thorough
 def test_a_program_with_a_rule_of_ones_own_is_compiled_in_another_process(tmp_path):
     (tmp_path / "rules.py").write_text(RULE)
     (tmp_path / "scenario.yaml").write_text(json.dumps({**LEVEL, "name": "cell"}))

@@ -366,6 +366,7 @@ def test_nothing_stays_nothing(folder, world, how):
     batch.step(np.array([KEEP, 0]), DISABLED)
 
 
+@pytest.mark.thorough
 def test_a_mixture_goes_on_with_its_other_member(folder):
     stray = {"name": "./rules.py:stray", "how": 5, "y": 99}
     members = (

@@ -95,6 +95,7 @@ def play(first, tmp_path):
     return partial(played, tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_kept_program_needs_no_numba(first, play):
     shown, compiled = first[0]
     assert compiled
@@ -126,6 +127,7 @@ def test_a_damaged_program_is_compiled_anew(play, shown, tmp_path, damage):
     assert not play().compiled
 
 
+@pytest.mark.thorough
 def test_what_a_kept_program_raises_is_told(play):
     shown, compiled = play("./rules.py:refuse")
     assert compiled
@@ -329,6 +331,7 @@ def test_programs_last_as_long_as_the_process_if_there_is_no(lacks, tmp_path, mo
     assert program_cache.read_program("k")
 
 
+@pytest.mark.thorough
 @posix
 def test_a_folder_of_others_is_compiled_beside(play, shown, tmp_path):
     (tmp_path / "cache").chmod(0o777)

@@ -128,6 +128,7 @@ def test_small_and_large_levels_are_what_they_are_called(scenario, request):
     assert scenario.layout.is_large == (request.node.callspec.params["scenario"] == "large")
 
 
+@pytest.mark.thorough
 def test_a_restored_first_object_is_found_by_what_it_gained(scenario):
     batch = begun(scenario)
     rows = batch.snapshot(ALL)

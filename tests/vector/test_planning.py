@@ -26,6 +26,7 @@ def played(level, world, num_envs=6, steps=5, **options):
     return envs
 
 
+@pytest.mark.sample("5-keydoor-5x5", "1000-keydoor-5x5-compiled")
 @KINDS
 @pytest.mark.parametrize("level", ["keydoor-5x5", "dynamic-obstacles-5x5", "medley-7x7"])
 @pytest.mark.parametrize("at_once", [5, 1000])
@@ -47,6 +48,7 @@ def test_states_go_on_as_worlds_would(level, world, at_once, monkeypatch):
     assert found.rewards.any()
 
 
+@pytest.mark.sample("compiled")
 @KINDS
 def test_all_actions_no_states_and_no_actions(world):
     envs = played("keydoor-5x5", world)
@@ -81,6 +83,7 @@ def test_what_cannot_be_expanded():
             use(np.repeat(other.snapshot(), 6), **trusted)
 
 
+@pytest.mark.sample("object")
 @KINDS
 def test_failures_are_told_by_their_positions(world, monkeypatch):
     monkeypatch.setattr(backend, "get_expansion_size", lambda _: 4)

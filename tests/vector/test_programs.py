@@ -96,6 +96,7 @@ def load(tmp_path_factory):
     return load
 
 
+@pytest.mark.thorough
 def test_components_come_and_go_alike_in_both_worlds(load):
     rules = ["./rules.py:harden", "move_agent", "turn_agent", "pickndrop", "./rules.py:draw"]
     report = run_differential_test(load(*rules), episodes=20)
@@ -120,6 +121,7 @@ def test_a_reward_finds_the_sum_of_those_before_it(load, world):
         assert list(info["reward_terms"].values()) == [0.0, 3.0, 3.0]
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_a_draw_from_nothing_is_an_error(load, world):
     env = GridEnv(load("./rules.py:harden", {"name": "./rules.py:draw", "high": 0}), world=world)
@@ -226,6 +228,7 @@ def processes_with(code, tmp_path, *arguments, number=1):
     return said
 
 
+@pytest.mark.thorough
 def test_programs_are_found_again_when_their_rules_have_moved(tmp_path):
     here = tmp_path / "here"
     here.mkdir()
@@ -276,6 +279,7 @@ print(compiled(21))
 """
 
 
+@pytest.mark.thorough
 def test_a_cache_that_several_processes_fill_at_once(tmp_path):
     folder = tmp_path / "tiny.py"
     folder.write_text(TINY)  # numba keeps only what stands in a file
@@ -326,6 +330,7 @@ def misspelt(w, agent):
 """
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("world", ["object", "compiled"])
 @pytest.mark.parametrize("fault", [{"y": 50}, {"y": -2}, {"y": 1, "facing": 9}])
 def test_an_agent_is_somewhere(tmp_path, world, fault):

@@ -88,7 +88,7 @@ play(capacity=60)
 }
 
 
-@pytest.mark.sample("njit")
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", FIRST)
 def test_worlds_compile_whatever_others_have_compiled(what, tmp_path):
     code = FIRST[what] + PLAY + AFTER[what]

@@ -44,6 +44,7 @@ def compiles(kept, **changes):
     return len(set(kept.iterdir()) - before)
 
 
+@pytest.mark.thorough
 def test_a_new_list_of_rules_compiles_those_that_are_new(kept):
     assert compiles(kept) > 5
     # another reward, which measures before it judges, and answers; the others in another order

@@ -104,6 +104,7 @@ def seen(observation):
     return (observation["grid"][..., 0] != HIDDEN).sum(axis=(1, 2)).tolist()
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("kind", ["object", "compiled"])
 @pytest.mark.parametrize("visibility", ["glance", "glance_by_rows"])
 def test_a_look_begins_with_nothing_seen(load, visibility, kind):
@@ -118,6 +119,7 @@ def test_a_look_begins_with_nothing_seen(load, visibility, kind):
     assert seen(envs.reset(options={"reset_mask": again})[0]) == [4] * 4
 
 
+@pytest.mark.sample("rules0")
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("rules", "said", "cause"),
@@ -140,6 +142,7 @@ def test_rules_cannot_write_what_all_worlds_share(load, rules, said, cause):
 # ---- what `check` finds ------------------------------------------------------------------------
 
 
+@pytest.mark.sample("glance")
 @pytest.mark.compiled
 @pytest.mark.parametrize("visibility", ["glance", "objects_alone"])
 def test_check_finds_nothing_wrong_with_a_rule_that_only_adds(load, visibility):
@@ -155,6 +158,7 @@ def test_check_finds_rules_that_remember(load):
     )
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("kind", ["object", "compiled"])
 def test_check_finds_views_that_keep_what_was_seen(load, monkeypatch, kind):
     """One world by one, both kinds keep the same, and nothing is found."""

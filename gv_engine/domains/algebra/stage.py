@@ -3,7 +3,7 @@ node."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple
@@ -172,10 +172,11 @@ class WrappedText:
         letters, text = formula_font(self._line), self._text
         rows, start = [], 0
         while start < len(text):
-            end = len(text)
-            while letters.size(text[start:end])[0] > width and end > start + 1:
-                blank = text.rfind(" ", start + 1, end - 1)
-                end = blank + 1 if blank > start else end - 1
+            ends = range(start + 1, len(text) + 1)
+            fitting = bisect_right(ends, width, key=lambda end: letters.size(text[start:end])[0])
+            end = start + max(1, fitting)
+            if end < len(text):
+                end = text.rfind(" ", start + 1, end) + 1 or end
             rows.append((start, end))
             start = end
         return rows or [(0, 0)]

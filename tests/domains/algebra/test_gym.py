@@ -193,6 +193,7 @@ def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
     assert len(one.splitlines()) > 100
 
 
+@pytest.mark.sample("NextStep")
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_many_are_as_one(mode):
@@ -268,6 +269,7 @@ def test_many_that_cannot_be_made(options, said):
         ExpressionVectorEnv(EASY, **{"num_envs": 1, **options})
 
 
+@pytest.mark.sample("SameStep")
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 @pytest.mark.parametrize("processes", [1, 2])
 def test_statistics_of_episodes(mode, processes):

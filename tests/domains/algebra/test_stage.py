@@ -228,6 +228,7 @@ def test_a_resting_mouse_does_not_cover_what_a_move_has_done():
 # ---- pictures ----------------------------------------------------------------------------
 
 
+@pytest.mark.sample("size0")
 @pytest.mark.parametrize("view", DOMAINS["algebra"].views)
 @pytest.mark.parametrize("size", [(1, 1), (5, 300), (300, 5), (60, 60), (320, 110), (1900, 1000)])
 def test_any_room_is_kept_to(view: str, size: tuple[int, int]):
