@@ -219,6 +219,7 @@ def test_other_objects_do_not_follow_the_mission(name, world):
 
 
 @pytest.mark.compiled
+@pytest.mark.thorough
 def test_both_worlds_play_the_same():
     place = [{"agent": "any"}, {"object": "Key", "color": "$color", "count": 3}]
     mission = {"put": {"color": "$color"}, "next_to": BLUE_BALL, "after": {"go_to": RED_BALL}}
