@@ -1,8 +1,12 @@
 """Rules: one file per phase of a step, one small function per rule."""
 
-from gv_engine.rules.system import REGISTRIES
+from gv_engine.rules.system import REGISTRIES, get_system
 from systems import movers, rendering, reset, reward, terminating, transition, visibility
+from systems.minigrid import instructions
 
 for _module in (reset, transition, movers, reward, terminating, visibility, rendering):
     for _registry in REGISTRIES.values():
         _registry.collect(_module)
+for _name in ("verify_instruction", "follow_instruction", "followed_instruction"):
+    _system = get_system(getattr(instructions, _name))
+    REGISTRIES[_system.phase].add(_system)

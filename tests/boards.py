@@ -21,6 +21,7 @@ from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import REGISTRIES, Phase
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.map import grid_to_text
+from gv_engine.scenario.missions import needs_clauses
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import DISABLED, KEEP
 from tests import DATA
@@ -50,8 +51,9 @@ EVERYTHING: list[str] = [
     name
     for name in _TRANSITIONS
     if not any(parameter.required for parameter in _TRANSITIONS[name].parameters)
+    and not needs_clauses(_TRANSITIONS[name])
 ]
-"""All built-in transitions that need no parameter."""
+"""All built-in transitions that need no parameter and no mission of verbs."""
 
 MEASURES = ("proportional_to_distance", "getting_closer", "getting_closer_shortest_path")
 """Rewards by the distance of the one object of a type."""

@@ -29,8 +29,10 @@ from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.map import describe_object, format_mission, view_to_text
 
 if TYPE_CHECKING:
+    from gv_engine.scenario.mission_tokens import MissionTokens
     from gv_engine.scenario.missions import Missions
     from gv_engine.scenario.scenario import Scenario
+    from gv_engine.vector.backend import Backend
 
 RepresentationSpec = str | Mapping[str, Any]
 """Name of an encoder, or a mapping of `name` and the encoder's options."""
@@ -415,6 +417,45 @@ class MissionEncoder(ObservationEncoder):
         return self._encoder.to_observation_with_mission(arrays, self._missions)
 
 
+class TokenEncoder(ObservationEncoder):
+    """Encoder that replaces the `mission` of another encoder's observation by the token ids of its
+    text: (length,) int32, filled up with 0.
+
+    Args:
+        encoder: encoder of observations with a mission in numbers.
+        tokens: converter of the mission's numbers to token ids.
+    """
+
+    def __init__(self, encoder: ObservationEncoder, tokens: MissionTokens) -> None:
+        super().__init__(encoder._representation)
+        self._encoder, self._tokens = encoder, tokens
+        parts: Any = encoder.single_observation_space
+        ids = spaces.Box(tokens.low, tokens.high, dtype=np.int32)
+        self.space = spaces.Dict({**parts.spaces, MISSION: ids})
+        self.source_arrays, self.buffer_names = encoder.source_arrays, encoder.buffer_names
+        self.recorded, self.shares_memory = encoder.recorded, encoder.shares_memory
+
+    def bind_backend(self, backend: Backend) -> None:
+        """Use compiled code for the view if the worlds of this backend are compiled."""
+        self._encoder.bind_backend(backend)
+
+    def make_arrays(self, *batch_shape: int) -> Arrays:
+        """Return the arrays of the inner encoder, with zeros for token ids as `mission`."""
+        ids = np.zeros((*batch_shape, len(self._tokens.low)), np.int32)
+        return {**self._encoder.make_arrays(*batch_shape), MISSION: ids}
+
+    def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
+        """Write the inner encoder's encoding of the `observed` arrays, and the token ids of the
+        missions, which are the last of these, into the arrays `out`."""
+        self._encoder.write({**out, MISSION: observed[-1]}, *observed)
+        out[MISSION][...] = self._tokens.encode(observed[-1])
+
+    def encode(self, *observed: NDArray[Any]) -> Any:
+        """Return the observation of one world, see `ObservationEncoder`."""
+        seen = self._encoder.encode(*observed)
+        return {**seen, MISSION: self._tokens.encode(observed[-1])}
+
+
 _ENCODERS: dict[str, Callable[..., ObservationEncoder]] = {
     **{name: partial(IndexGrid, name=name) for name in (*representations.REPRESENTATIONS, "cells")},
     "flat": FlatEncoder,
@@ -432,11 +473,14 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     """Return the encoder that turns what agents observe into the representation `spec`: a name, or
     a mapping with a name and options.
 
+    The option `mission`: "tokens" of all representations with a mission in numbers makes it token
+    ids of its text.
+
     Raises:
         ValueError: the name is unknown, or the encoder has no such option or value.
     """
     options = {"name": spec} if isinstance(spec, str) else dict(spec)
-    name = options.pop("name", None)
+    name, shown = options.pop("name", None), options.pop("mission", None)
     if name not in _ENCODERS:
         raise ValueError(
             f"no representation {name!r}: {describe_allowed(name, REPRESENTATION_NAMES)}"
@@ -450,4 +494,13 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
             raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
     encoder = encoder_class(scenario, **options)
     missions = None if encoder.has_mission else scenario.missions
-    return MissionEncoder(encoder, missions) if missions else encoder
+    encoder = MissionEncoder(encoder, missions) if missions else encoder
+    if shown is None:
+        return encoder
+    if shown != "tokens":
+        raise ValueError(f"found the option mission={shown!r}, allowed is 'tokens'")
+    if scenario.missions is None:
+        raise ValueError("the scenario has no missions, so that there are no token ids")
+    if not isinstance(encoder.single_observation_space, spaces.Dict):
+        raise ValueError(f"the representation {name!r} has no separate mission for token ids")
+    return TokenEncoder(encoder, scenario.missions.tokens)

@@ -35,6 +35,7 @@ from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_
 from gv_engine.scenario.random_values import RandomValues
 from gv_engine.scenario.resolver import NameResolver, TypeIds, list_referring_nodes
 from gv_engine.scenario.rule_modules import list_source_files
+from systems.minigrid.instructions import Progress
 from systems.procedural import settle
 
 MAX_ENTITIES = 2**22
@@ -124,9 +125,10 @@ GRID_KEYS: KeyTable = {
         nested=definitions.AGENT_KEYS,
     ),
     "mission": Key(
-        'Task of the agent: `{text: "fetch the {color} {object}", object: Key, color: RED}`.',
+        'Task of the agent: `{text: "fetch the {color} {object}", object: Key, color: RED}`, '
+        "`{go_to: {type: Key, color: RED}}` or `go to the red key`.",
         missions.MISSION_FORM,
-        nested=missions.MISSION_KEYS,
+        nested=missions.ALL_MISSION_KEYS,
     ),
     "reset_function": Key(
         "Rule that builds a level, in place of a `map`.", schema.function_schema(Phase.RESET)
@@ -311,12 +313,29 @@ class GridReader(TopLevel):
 
     def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
         """Report an error if systems in `calls`, the calls by phase, read the agent's mission but
-        the scenario defines none."""
-        if "mission" in self.entries:
-            return
+        the scenario defines none, or if they need or lack a mission of clauses."""
+        spec, node = self.mission, self.entries.get("mission", self.missing_node("mission"))
+        if "mission" in self.entries and spec is None:
+            return  # it has errors of its own
         # rendering systems show a mission only if there is one
         listed = (call for phase in calls if phase is not Phase.RENDERING for call in calls[phase])
-        parts = (part for call in listed for part in call.walk())
+        parts = [part for call in listed for part in call.walk()]
+        asking = dict.fromkeys(p.name for p in parts if missions.needs_clauses(p.system))
+        if spec and spec.has_clauses:
+            moves = (part.system for part in parts if part.system.phase is Phase.TRANSITION)
+            if not any(missions.reads_mission(system, Progress) for system in moves):
+                self.problems.add(
+                    node, "nothing verifies it; put verify_instruction last in transition_functions"
+                )
+            if len(self.agents.bodies) > 1:
+                self.problems.add(node, "a mission of verbs is for one agent; write one of text")
+        elif asking:
+            fault = "it has no verbs" if spec else "missing"
+            example = "mission: open the red door"
+            self.problems.add(node, f"{fault}; {', '.join(asking)} needs one such as {example}")
+            return
+        if "mission" in self.entries:
+            return
         asking = dict.fromkeys(part.name for part in parts if missions.reads_mission(part.system))
         # an author's own component of that name is no mission
         no_types = ObjectTypes()
@@ -484,7 +503,7 @@ class GridReader(TopLevel):
             for thing in vars(module).values()
             if is_component(thing) and not issubclass(thing, Mission)
         ]
-        classes += [self.mission.component] if self.mission else []
+        classes += self.mission.components if self.mission else ()
         classes += [cls for kind in types for cls in kind.component_classes]
         classes += [cls for body in self.agents.bodies for cls, _ in body]
         columns = {column_name(cls): cls for cls in built_in}

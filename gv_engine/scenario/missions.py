@@ -5,14 +5,15 @@
       object: Key
       color: $color
 
-`systems.procedural.set_mission` writes it into the component `Mission` of the agent.
+`systems.procedural.set_mission` writes it into the component `Mission` of the agent. For missions
+of clauses see `gv_engine.scenario.instructions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from string import Formatter, digits
 from types import FunctionType
 from typing import Any
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.core import FLOOR, NONE, Mission
+from components.core import NONE, Mission
 from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system
@@ -28,9 +29,14 @@ from gv_engine.rules.turns import reaches_mission_limit, reaches_step_limit
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.fields import YamlNode
+from gv_engine.scenario.instructions import INSTRUCTION_KEYS, InstructionReader, is_instruction
 from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.random_values import COLOR, NUMBER, OBJECT, RandomValues, make_row
+from gv_engine.scenario.mission_tokens import MAX_VALUES, MissionTokens
+from gv_engine.scenario.random_values import NUMBER, make_row
+from systems.minigrid.grammar import WORDINGS
+from systems.minigrid.instructions import Mission as Instruction
+from systems.minigrid.instructions import Progress, Target, set_instruction
 from systems.procedural import set_mission
 
 STEP_LIMIT_FIELD = "max_steps"
@@ -86,6 +92,7 @@ class Missions:
         texts: templates of all members, without repetition; `wording` k + 1 is text k.
         firsts: for each member the `wording` of its first template, 0 without missions.
         low, high: (k,) int32 least and greatest value of each number.
+        most_words: how many words a name in templates may stand for, if the class Mission says so.
     """
 
     def __init__(self, layout: Layout, texts: Sequence[tuple[str, ...]]) -> None:
@@ -93,6 +100,7 @@ class Missions:
         fields = list_observed_fields(layout.mission)
         self._write_words = getattr(layout.mission, "words", None)
         self._longest_words: Mapping[str, str] = getattr(layout.mission, "longest_words", {})
+        self.most_words: Mapping[str, int] = getattr(layout.mission, "most_words", {})
         self._last_text = b"", ""
         self._agents = layout.agents + 1
         self._read_wording = np.array([max(1, len(own)) for own in texts])
@@ -173,6 +181,26 @@ class Missions:
             return COLORS[value].lower() if NONE < value < len(COLORS) else ""
         return str(value)
 
+    def list_words(self, name: str) -> list[str]:
+        """Return the texts that `{name}` in a template may become, or, for a name of the class's
+        own, a text that has all of its words.
+
+        Raises:
+            ValueError: there are too many, as for a number of 32 bits.
+        """
+        if name in self._longest_words:
+            return [self._longest_words[name]]
+        index = [*map(public_field_name, self.names)].index(name)
+        values = range(int(self.low[index]), int(self.high[index]) + 1)
+        if len(values) > MAX_VALUES:
+            raise ValueError(f"mission: {{{name}}} has too many values for token ids")
+        return [self._describe_value(self.names[index], value) for value in values]
+
+    @cached_property
+    def tokens(self) -> MissionTokens:
+        """Converter of missions to token ids; a ValueError as `MissionTokens` raises."""
+        return MissionTokens(self)
+
     @property
     def characters(self) -> frozenset[str]:
         """Set of all characters that may occur in the scenario's mission texts."""
@@ -195,9 +223,8 @@ _MAX_TEXT_LENGTH = 1000
 
 MISSION_KEYS: KeyTable = {
     "text": Key(
-        "Text with `{color}` and `{object}`, or a list of texts.",
+        "Text with `{color}` and `{object}`, or a list of texts. Needed without clauses.",
         schema.any_of(schema.TEXT, schema.list_of(schema.TEXT, minItems=1)),
-        required=True,
     ),
     "wording": Key(
         "Choice of the text: `any`, a number from 0 on, a drawn value, or `by_rule`, "
@@ -215,9 +242,12 @@ MISSION_KEYS: KeyTable = {
         schema.REFERENCE,
     ),
 }
-"""Keys of `mission`."""
+"""Keys of a `mission` with texts of its own."""
+ALL_MISSION_KEYS: KeyTable = {**MISSION_KEYS, **INSTRUCTION_KEYS}
+"""Keys of `mission`, for editors."""
 MISSION_FORM: JsonSchema = {
-    **schema.object_schema(MISSION_KEYS),
+    **schema.object_schema(ALL_MISSION_KEYS),
+    "type": ["object", "string"],
     "additionalProperties": schema.any_of(schema.TEXT, schema.INTEGER),
 }
 
@@ -229,7 +259,8 @@ class MissionSpec:
     Attributes:
         component: class of the agent's component that holds the mission.
         texts: templates.
-        arguments: arguments of `set_mission`; None if only rules set the mission.
+        arguments: arguments of `set_mission`, or `set_instruction` for a mission of clauses; None
+            if only rules set the mission.
     """
 
     component: type
@@ -241,19 +272,29 @@ class MissionSpec:
         scenario file describes."""
         if self.arguments is None:
             return reset
-        return Call(get_system(set_mission), {"reset_function": reset, **self.arguments})
+        setter = set_instruction if self.has_clauses else set_mission
+        return Call(get_system(setter), {"reset_function": reset, **self.arguments})
+
+    @property
+    def has_clauses(self) -> bool:
+        """True for a mission of clauses, which `verify_instruction` verifies."""
+        return self.component is Instruction
+
+    @property
+    def components(self) -> tuple[type, ...]:
+        """Component classes that worlds with the mission have."""
+        return (Instruction, Progress, Target) if self.has_clauses else (self.component,)
 
 
-class MissionReader:
+class MissionReader(InstructionReader):
     """Reader of the key `mission`; collects all errors."""
 
-    def __init__(self, draws: RandomValues, objects: Sequence[int], colors: Sequence[int]) -> None:
-        self._problems, self._names, self._draws = draws.problems, draws.names, draws
-        self._objects, self._colors = objects, colors
-
     def read(self, node: YamlNode) -> MissionSpec:
-        """Read the value of `mission`, a mapping, and return what it specifies; errors in single
-        entries are collected."""
+        """Read the value of `mission`, a text or a mapping, and return what it specifies; errors in
+        single entries are collected."""
+        if is_instruction(node):
+            arguments = None if node.value == BY_RULE else self.read_instruction(node)
+            return MissionSpec(Instruction, WORDINGS, arguments)
         if not isinstance(node.value, dict):
             hint = 'expected a mapping such as {text: "fetch the {color} {object}", object: Key}'
             raise node.error(f"found {node.summary}, {hint}")
@@ -261,7 +302,8 @@ class MissionReader:
         if "component" in node.value:
             component = self._read_component(node.value["component"])
         known = {public_field_name(f.name): f for f in list_observed_fields(component)}
-        entries = fields.read_fields(self._problems, node, {**MISSION_KEYS, **known})
+        keys = {**MISSION_KEYS, **known}
+        entries = fields.read_fields(self._problems, node, keys, INSTRUCTION_KEYS)
         if "text" not in entries:
             raise node.error('the text is missing: {text: "fetch the {color} {object}", …}')
         names = [*known, *getattr(component, "longest_words", ())]
@@ -337,35 +379,13 @@ class MissionReader:
         """Return the value of a mission field as a number; a negative number is the code of a
         random value."""
         if is_field_for(field.name, "kind"):
-            value = self._draws.read_value(node, (OBJECT,), self._names.resolve_object_type)
-            for kind in self._draws.list_possible_values(value):
-                self._check_object(node, kind)
-            return value
+            return self._read_kind(node)
         if is_field_for(field.name, "color"):
-            value = self._draws.read_value(
-                node, (COLOR,), lambda each: fields.read_choice(each, COLORS, COLOR)
-            )
-            for color in self._draws.list_possible_values(value):
-                if color not in self._colors:
-                    allowed = ", ".join(COLORS[index] for index in self._colors)
-                    raise node.error(
-                        f"{COLORS[color]} is not in the scenario, which has {allowed}; add it to "
-                        f"the colors of its state_space"
-                    )
-            return value
+            return self._read_color(node)
         dtype: Any = field.dtype
         if dtype.kind == "b":
             return int(fields.boolean(node))
         return self._draws.read_number(node, int(np.iinfo(dtype).max))
-
-    def _check_object(self, node: YamlNode, kind: int) -> None:
-        """Raise a FieldError at `node` if the object type number `kind` cannot occur in the
-        scenario."""
-        if kind <= FLOOR or kind not in self._objects:
-            raise node.error(
-                f"{self._names.types[kind].name} is nothing that the scenario has; add it to the "
-                f"objects of its state_space, or name another"
-            )
 
     def _read_among(self, entries: Mapping[str, YamlNode], node: YamlNode) -> tuple[int, ...]:
         """Return the numbers of the object types under `among`, from which the mission picks an
@@ -434,14 +454,20 @@ def _append_write(before: _Write, name: str, index: int) -> _Write:
     return write
 
 
-def reads_mission(system: System) -> bool:
-    """Return True if `system`, or a function that it calls, reads `w.mission`; always False for a
-    system that wraps a function of `gv_engine.gridverse` states."""
+def reads_mission(system: System, component: type = Mission) -> bool:
+    """Return True if `system`, or a function that it calls, reads `w.mission`, or the columns of
+    another `component`; always False for a system that wraps a function of `gv_engine.gridverse`
+    states."""
     functions: set[FunctionType] = set()
     for function in system.functions:
         _collect_functions(function, functions)
-    column = column_name(Mission)
+    column = column_name(component)
     return system.objects is None and any(column in f.__code__.co_names for f in functions)
+
+
+def needs_clauses(system: System) -> bool:
+    """Return True if `system` is one of the rules about missions of clauses."""
+    return system.function.__module__ == Instruction.__module__
 
 
 def _collect_functions(function: Any, functions: set[FunctionType]) -> None:

@@ -30,7 +30,7 @@ from gv_engine.scenario.document import EXTENDS, FILE_KEYS
 from gv_engine.scenario.json_schema import JsonSchema, Key, any_of, definition_ref, object_schema
 from gv_engine.scenario.library import VARIANTS
 from gv_engine.scenario.map import LEGEND
-from gv_engine.scenario.missions import reads_mission
+from gv_engine.scenario.missions import needs_clauses, reads_mission
 from gv_engine.scenario.mixture import MIXTURE
 from gv_engine.scenario.plugin import DOMAINS, Schedules
 from gv_engine.scenario.resources import HOME
@@ -334,7 +334,11 @@ def _system_topic(system: System) -> Topic:
         values.insert(0, "area: [[-6, 0], [-3, 3]]")
     entry = "{" + ", ".join([f"name: {system.name}", *values]) + "}" if values else system.name
     example = _KEYS[system.phase].format(entry)
-    if reads_mission(system):
+    if needs_clauses(system):
+        rules = "transition_functions: [verify_instruction]\n"
+        rules = "" if system.phase is Phase.TRANSITION else rules
+        example = f"mission: open the red door\n{rules}{example}"
+    elif reads_mission(system):
         example = f'mission: {{text: "fetch the {{object}}", object: Key}}\n{example}'
     doors = {p.name: DOOR for p in parameters if p.required and p.name in TYPES}
     if (

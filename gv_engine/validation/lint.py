@@ -32,6 +32,8 @@ from gv_engine.validation import differential
 from gv_engine.validation.differential import find_objects
 from gv_engine.world.simulation import Simulation
 from gv_engine.world.world import ObjectWorld
+from systems.minigrid.instructions import Mission as Instruction
+from systems.minigrid.instructions import list_unmatched
 from systems.movers import let_pass
 from systems.queries import matches_mission
 from systems.transition import follow, hold_down, move_agent, push, slide, switch
@@ -322,7 +324,15 @@ class _Linter:
 
     def check_missions(self) -> Iterator[_Mistake]:
         """Yield a mistake for the mission if no level has an object that the mission asks for."""
-        if "mission" in self._top and self._known:
+        if not ("mission" in self._top and self._known):
+            return
+        if self._scenario.layout.mission is Instruction:
+            first, *others = map(list_unmatched, self._levels)
+            for bit, description in first.items():
+                if all(bit in other for other in others):
+                    message = f"no level has {description}; put one into it, or ask for another"
+                    yield _Mistake(self._top["mission"], message)
+        else:
             entities = (
                 (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
             )

@@ -52,7 +52,7 @@ FIELDS = (
     *("other_kind", "other_color", "other_place", "other_plural"),
 )
 """Mission fields of a clause."""
-_VERBS = {"go to": GO_TO, "pick up": PICK_UP_OBJECT, "open": OPEN_DOOR, "put": PUT_NEXT}
+VERBS = {"go to": GO_TO, "pick up": PICK_UP_OBJECT, "open": OPEN_DOOR, "put": PUT_NEXT}
 _ARTICLES = {"the": 0, "a": 1}
 _COLORS = {name.lower(): color for color, name in enumerate(COLORS) if color > 0}
 _KINDS = {"box": PARCEL, "ball": BALL, "key": KEY, "object": NONE_GRID_OBJECT, "door": DOOR}
@@ -62,11 +62,21 @@ _PLACES = {
     "in front of you": IN_FRONT,
     "behind you": BEHIND,
 }
+_PORTABLE = {name: kind for name, kind in _KINDS.items() if kind != DOOR}
 _NEXT_TO = "next to"
-_PHRASES = (*_VERBS, *_ARTICLES, *_COLORS, *_KINDS, *_PLACES, _NEXT_TO)
+_PHRASES = (*VERBS, *_ARTICLES, *_COLORS, *_KINDS, *_PLACES, _NEXT_TO)
 CLAUSE_WORDS = {f"{ordinal}clause": " ".join(_PHRASES) for ordinal in ORDINALS}
 """For each name of a clause in `WORDINGS`, a text that is longer than any clause and has all of
-its characters."""
+its words."""
+MOST_WORDS = dict.fromkeys(CLAUSE_WORDS, 17)
+"""Words of the longest clauses: put the red ball in front of you next to the red key in front of
+you."""
+
+
+def list_kinds(verb: int) -> Mapping[str, int]:
+    """Return the types that the object of a verb may have, by their names in texts."""
+    return {GO_TO: _KINDS, OPEN_DOOR: {"door": DOOR}}.get(verb, _PORTABLE)
+
 
 # ---- wordings ------------------------------------------------------------------------------------
 
@@ -100,7 +110,7 @@ def _find_phrase(phrases: Mapping[str, int], number: int) -> str:
     return next((phrase for phrase, value in phrases.items() if value == number), "")
 
 
-def _render_description(kind: int, color: int, place: int, plural: int) -> str:
+def render_description(kind: int, color: int, place: int, plural: int) -> str:
     """Return the text of a description, such as "a red ball on your left"."""
     numbers = (_ARTICLES, plural), (_COLORS, color), (_KINDS, kind), (_PLACES, place)
     return " ".join(filter(None, (_find_phrase(*each) for each in numbers)))
@@ -110,9 +120,9 @@ def render_clause(clause: Sequence[int]) -> str:
     """Return the text of a clause; "" for one without a verb."""
     if not clause[VERB]:
         return ""
-    text = f"{_find_phrase(_VERBS, clause[VERB])} {_render_description(*clause[1:5])}"
+    text = f"{_find_phrase(VERBS, clause[VERB])} {render_description(*clause[1:5])}"
     if clause[VERB] == PUT_NEXT:
-        text = f"{text} {_NEXT_TO} {_render_description(*clause[5:])}"
+        text = f"{text} {_NEXT_TO} {render_description(*clause[5:])}"
     return text
 
 
@@ -174,15 +184,11 @@ class _Parser:
 
     def _read_clause(self) -> None:
         """Read a clause and store its numbers."""
-        verb = self._read(_VERBS)
-        kinds = {
-            GO_TO: _KINDS,
-            OPEN_DOOR: {"door": DOOR},
-        }.get(verb, {name: kind for name, kind in _KINDS.items() if kind != DOOR})
-        clause = [verb, *self._read_description(kinds)]
+        verb = self._read(VERBS)
+        clause = [verb, *self._read_description(list_kinds(verb))]
         if verb == PUT_NEXT:
             self._read({_NEXT_TO: 0})
-            clause += self._read_description(_KINDS)
+            clause += self._read_description(list_kinds(GO_TO))
         self._clauses.append(clause + [0] * (CLAUSE_LENGTH - len(clause)))
 
     def _read_description(self, kinds: Mapping[str, int]) -> list[int]:

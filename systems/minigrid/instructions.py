@@ -20,8 +20,18 @@ from gv_engine.rules.component import (
     Int32,
     component,
 )
-from gv_engine.rules.geometry import DROP, FORWARD, PICK_UP, TOGGLE, Action, step_x, step_y
-from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, system
+from gv_engine.rules.geometry import (
+    ACTUATE,
+    DROP,
+    FORWARD,
+    PICK_N_DROP,
+    PICK_UP,
+    TOGGLE,
+    Action,
+    step_x,
+    step_y,
+)
+from gv_engine.rules.system import RESET, REWARD, TERMINATING, TRANSITION, system
 from gv_engine.rules.world import World
 from systems.minigrid.grammar import (
     ANYWHERE,
@@ -29,20 +39,25 @@ from systems.minigrid.grammar import (
     CLAUSE_LENGTH,
     CLAUSE_WORDS,
     DESCRIPTION_LENGTH,
+    FIELDS,
     GO_TO,
     IN_FRONT,
     KIND,
     MAX_CLAUSES,
+    MOST_WORDS,
     ON_RIGHT,
     OPEN_DOOR,
+    ORDINALS,
     PICK_UP_OBJECT,
     PUT_NEXT,
     VERB,
     count_clauses,
     is_reversed,
+    render_description,
     write_clauses,
 )
 from systems.minigrid.steps import success_reward
+from systems.procedural import resolve
 from systems.queries import ahead, towards
 from systems.transition import can_pick_up, can_toggle, pick_up, toggle
 
@@ -95,6 +110,7 @@ class Mission(PlainMission):
 
     words = staticmethod(write_clauses)
     longest_words = CLAUSE_WORDS
+    most_words = MOST_WORDS
 
 
 @component
@@ -210,15 +226,17 @@ def instruct(
     wording: int = 0,
     strict: int = 0,
     keeps_keys: bool = False,
+    has_articles: bool = False,
 ) -> None:
     """Give the agent an instruction, or reject the level if the instruction makes no sense there; a
     rejected level stays as it is.
 
     Args:
-        clauses: (4, 9) numbers of the clauses, without the plurals, which are written.
+        clauses: (4, 9) numbers of the clauses; the plurals are written.
         wording: index of the text.
         strict: bits of the clauses that fail if another object is used.
         keeps_keys: reject instructions about keys of locked doors.
+        has_articles: keep the plurals in `clauses`.
     """
     if w.progress.status[AGENT] == REJECTED:
         return
@@ -228,7 +246,8 @@ def instruct(
             start = KIND + i * DESCRIPTION_LENGTH
             kind, color, place = clauses[k, start], clauses[k, start + 1], clauses[k, start + 2]
             count = mark_described(w, 1 << 2 * k + i, kind, color, place, room_size)
-            clauses[k, start + 3] = count > 1
+            if not has_articles:
+                clauses[k, start + 3] = count > 1
             if keeps_keys and opens_a_door(w, kind, color):
                 w.progress.status[AGENT] = REJECTED
         if verb == PUT_NEXT and not can_put_next(w, 1 << 2 * k, 2 << 2 * k):
@@ -237,6 +256,30 @@ def instruct(
     w.progress.strict[AGENT] = strict
     for k in range(MAX_CLAUSES):
         write_clause(w, k, clauses[k])
+
+
+@system(RESET)
+def set_instruction(
+    w: World, reset_function: None, clauses: Clauses, wording: int, has_articles: bool
+) -> None:
+    """Build the level, then give the first agent the instruction of the scenario file.
+
+    Args:
+        clauses: (4, 9) table values of the clauses, see `systems.procedural`.
+        wording: index of the text.
+        has_articles: `clauses` have the plurals, which are otherwise written.
+    """
+    if not w.progress.has[AGENT]:
+        w.add(AGENT, "progress")
+    for e in w.having(w.target):  # of an instruction by the reset function
+        w.target.descriptions[e] = 0
+    resolved = clauses.copy()
+    for k in range(MAX_CLAUSES):
+        for i in range(CLAUSE_LENGTH):
+            resolved[k, i] = resolve(w, clauses[k, i])
+    # descriptions of places are about the whole grid
+    instruct(w, resolved, w.height + w.width, wording, has_articles=has_articles)
+    w.progress.status[AGENT] = CONTINUES
 
 
 def write_clause(w: World, k: int, clause: Clauses) -> None:
@@ -255,6 +298,23 @@ def write_clause(w: World, k: int, clause: Clauses) -> None:
     )
     for i in range(CLAUSE_LENGTH):
         columns[i][k][AGENT] = clause[i]
+
+
+def list_unmatched(w: World) -> dict[int, str]:
+    """Return the descriptions in the first agent's instruction that no object matched at the reset,
+    as texts, by their bits in `target.descriptions`."""
+    matched = 0
+    for e in w.having(w.target):
+        matched |= w.target.descriptions[e]
+    unmatched = {}
+    for k, ordinal in enumerate(ORDINALS):
+        verb, *numbers = (int(getattr(w.mission, ordinal + name)[AGENT]) for name in FIELDS)
+        for i in range(1 + (verb == PUT_NEXT)) if verb else ():
+            if not matched & (1 << 2 * k + i):
+                start = i * DESCRIPTION_LENGTH
+                description = numbers[start : start + DESCRIPTION_LENGTH]
+                unmatched[1 << 2 * k + i] = render_description(*description)
+    return unmatched
 
 
 # ---- verification --------------------------------------------------------------------------------
@@ -305,17 +365,18 @@ def verify_clause(w: World, agent: int, k: int) -> int:
     bit = 1 << 2 * k
     if verb == GO_TO:
         return SUCCEEDED if faces_target(w, agent, bit) else CONTINUES
-    if verb == OPEN_DOOR and action == TOGGLE:
+    if verb == OPEN_DOOR and action in (TOGGLE, ACTUATE):
         door = ahead(w, agent)
         if is_target(w, door, bit) and w.door.status[door] == OPEN:
             return SUCCEEDED
         return FAILED if strict and w.door.has[door] else CONTINUES
-    if verb == PICK_UP_OBJECT and action == PICK_UP:
-        if was_held == NOTHING and is_target(w, held, bit):
+    if verb == PICK_UP_OBJECT and action in (PICK_UP, PICK_N_DROP):
+        if was_held != held and is_target(w, held, bit):
             return SUCCEEDED
         return FAILED if strict and held != NOTHING else CONTINUES
-    was_put = verb == PUT_NEXT and action == DROP and is_target(w, was_held, bit)
-    return SUCCEEDED if was_put and is_beside_target(w, was_held, bit << 1) else CONTINUES
+    drops = verb == PUT_NEXT and action in (DROP, PICK_N_DROP)
+    was_put = drops and is_target(w, was_held, bit) and is_beside_target(w, was_held, bit << 1)
+    return SUCCEEDED if was_put else CONTINUES
 
 
 def verify_side(w: World, agent: int, first: int, count: int) -> int:
@@ -356,8 +417,8 @@ def has_instruction(w: World, agent: int) -> bool:
 
 @system(TRANSITION, when=has_instruction)
 def verify_instruction(w: World, agent: int) -> None:
-    """Note whether the agent has followed or violated its instruction; comes after all other
-    transitions."""
+    """Note whether the agent has followed its mission, or broken a strict one; comes after all
+    other transitions."""
     w.progress.status[agent] = verify(w, agent)
 
 
@@ -422,10 +483,11 @@ def start_carrying(w: World, agent: int, is_active: bool = True) -> None:
 
 @system(REWARD)
 def follow_instruction(w: World, agent: int) -> float:
-    """Pays for following the instruction; more for fewer steps."""
+    """Pays for following the mission: 1, or less for more steps if the mission has a step limit."""
     if w.progress.status[agent] != SUCCEEDED:
         return 0.0
-    return success_reward(w, w.mission.max_steps[agent])
+    limit = w.mission.max_steps[agent]
+    return success_reward(w, limit) if limit > 0 else 1.0
 
 
 def may_violate(w: World, agent: int, action: int) -> bool:
@@ -442,5 +504,5 @@ def instruction_ends(w: World, agent: int) -> bool:
 
 @system(TERMINATING, says="You followed the instruction")
 def followed_instruction(w: World, agent: int) -> bool:
-    """The agent has followed its instruction."""
+    """The agent has followed its mission."""
     return w.progress.status[agent] == SUCCEEDED

@@ -170,7 +170,8 @@ def test_rules_say_what_is_asked(kind):
 @pytest.mark.parametrize(
     ("mission", "said"),
     [
-        ("fetch", "mission: found 'fetch', expected a mapping such as {text:"),
+        (["fetch"], "mission: found a list of 1, expected a mapping such as {text:"),
+        ("fetch", "mission: word 1: found 'fetch', expected 'go to', 'open', 'pick up' or 'put'"),
         ({"object": "Key"}, "mission: the text is missing"),
         ({"text": "a {colour}"}, "mission.text: a mission has no {colour}; did you mean 'color'?"),
         ({"text": "a {object.name}"}, "mission.text: a mission has no {object.name}"),

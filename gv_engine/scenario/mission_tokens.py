@@ -1,0 +1,85 @@
+"""Token ids of mission texts, for networks that read words."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from string import Formatter
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from gv_engine.scenario.missions import Missions
+
+MAX_VALUES = 10_000
+"""Texts that a word of a template may become at most."""
+_MAX_KNOWN = 10_000
+"""Missions whose ids are kept at most."""
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text; a comma is a word of its own."""
+    return text.replace(",", " ,").split()
+
+
+class MissionTokens:
+    """Converter of a scenario's missions to token ids and back.
+
+    The words are those that the templates of the scenario can have, in this order.
+
+    Args:
+        missions: missions of the scenario.
+
+    Attributes:
+        vocabulary: word of each id; id 0, "", fills up short texts.
+        low, high: (length,) int32 least and greatest id in each place; `length` is the number of
+            words that no mission exceeds.
+
+    Raises:
+        ValueError: a template has numbers that may have too many values.
+    """
+
+    def __init__(self, missions: Missions) -> None:
+        self._missions = missions
+        words, length = dict.fromkeys([""]), 0
+        for template in missions.texts:
+            count = 0
+            for part in split_words(template):
+                names = [name for _, name, _, _ in Formatter().parse(part) if name]
+                values = [missions.list_words(name) for name in names]
+                if prod(map(len, values)) > MAX_VALUES:
+                    raise ValueError(f"mission: {part} has too many values for token ids")
+                texts = [part.format(**dict(zip(names, each))) for each in product(*values)]
+                words |= dict.fromkeys(word for text in texts for word in split_words(text))
+                most = max(len(split_words(text)) for text in texts)
+                count += missions.most_words.get(part[1:-1], most)
+            length = max(length, count)
+        self.vocabulary = tuple(words)
+        self._ids = {word: number for number, word in enumerate(words)}
+        self.low = np.zeros(length, np.int32)
+        self.high = np.full(length, len(words) - 1, np.int32)
+        self._known: dict[bytes, NDArray[np.int32]] = {}
+
+    def encode(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the (…, length) token ids of missions, (…, k) numbers as agents observe them."""
+        rows = [self._find_ids(row) for row in numbers.reshape(-1, numbers.shape[-1])]
+        return np.reshape(rows, (*numbers.shape[:-1], len(self.low)))
+
+    def _find_ids(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the token ids of one mission, from those that are kept if it is among them."""
+        key = numbers.tobytes()
+        if key not in self._known:
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            words = split_words(self._missions.to_text(numbers))
+            if not (self._ids.keys() >= {*words} and len(words) <= len(self.low)):
+                raise ValueError(f"longest_words of the class Mission lacks words of {words}")
+            self._known[key] = ids = np.zeros_like(self.low)
+            ids[: len(words)] = [self._ids[word] for word in words]
+        return self._known[key]
+
+    def to_text(self, ids: NDArray[np.int32]) -> str:
+        """Return the mission text that has these token ids."""
+        return " ".join(self.vocabulary[i] for i in ids.tolist() if i).replace(" ,", ",")
