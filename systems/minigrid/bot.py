@@ -47,6 +47,7 @@ from systems.minigrid.bot_search import (
     Scratch,
     estimate_entries,
     holds_key,
+    is_obstacle,
     make_scratch,
     search,
     trace,
@@ -95,8 +96,9 @@ def aim_at_described(m: Memory, s: Scratch, i: int, k: int, second: int) -> int:
 
 def aim_beside_described(m: Memory, s: Scratch, i: int, k: int, but: int) -> int:
     """Aim at all floor cells beside objects of the second description of clause `k`, but for the
-    object in cell `but`, and return the number of these objects."""
-    count = 0
+    object in cell `but`, and return the number of these objects. Without such floor cells, aim at
+    objects there, which are to be moved."""
+    count, is_free = 0, False
     for n in range(1, s.things[0] + 1):
         cell = s.things[n]
         if cell != but and is_described(m, i, cell, k, 1, s.neighbours):
@@ -105,6 +107,14 @@ def aim_beside_described(m: Memory, s: Scratch, i: int, k: int, but: int) -> int
                 beside = s.neighbours[way, cell]
                 if m.kind[i, beside] == FLOOR:
                     s.aims[beside] = 1
+                    is_free = True
+    for n in range(1, s.things[0] + 1):
+        thing = s.things[n]
+        if not is_free and thing != but and m.kind[i, thing] != DOOR:
+            for way in range(4):
+                cell = s.neighbours[way, thing]
+                if is_object(m.kind[i, cell]) and is_described(m, i, cell, k, 1, s.neighbours):
+                    s.aims[thing] = 1
     return count
 
 
@@ -227,11 +237,13 @@ def do_task(m: Memory, s: Scratch, i: int, action: int, target: int) -> int:
         if goal == NOWHERE:
             return NO_WAY
         trace(m, s, i, goal)
+        ahead = s.neighbours[goal % 4, goal // 4]
+        s.path[ahead] = 1
         obstacle, has_item = s.found[OBSTACLE], m.held_kind[i] > NONE_GRID_OBJECT
         if obstacle != NOWHERE and m.kind[i, obstacle] == DOOR:
             action, target = TOGGLE, obstacle
             continue
-        if obstacle != NOWHERE and action == DROP and has_item:
+        if action == DROP and (obstacle != NOWHERE or m.kind[i, ahead] != FLOOR):
             return drop_held(m, s, i)
         if goal == place_of(m, i):
             if action == PICK_UP and has_item:
@@ -277,6 +289,10 @@ def find_obstacle(m: Memory, s: Scratch, i: int, item: int, target: int) -> int:
     goal = search(m, s, i, start, False)
     if goal != NOWHERE:
         trace(m, s, i, goal)
+        ahead = s.neighbours[goal % 4, goal // 4]
+        s.path[ahead] = 1
+        if s.found[OBSTACLE] == NOWHERE and target == NOWHERE and m.kind[i, ahead] != FLOOR:
+            s.found[OBSTACLE] = ahead
     m.kind[i, item], s.entry[item] = kind, cost
     return NOWHERE if goal == NOWHERE else s.found[OBSTACLE]
 
@@ -306,12 +322,24 @@ def put_next(m: Memory, s: Scratch, i: int, k: int) -> int:
     if aim_beside_described(m, s, i, k, item) == 0:
         if holds_described(m, i, k, 1, s.neighbours):
             return drop_held(m, s, i)
+        if needs_clearing(m, s, i):
+            return NO_WAY
         return do_task(m, s, i, PICK_UP, item)
     obstacle = find_obstacle(m, s, i, item, NOWHERE)
     s.found[CLAUSE_COST] += s.found[COST]
     if obstacle == NOWHERE:
         return do_task(m, s, i, PICK_UP, item)
     return do_task(m, s, i, TOGGLE if m.kind[i, obstacle] == DOOR else PICK_UP, obstacle)
+
+
+def needs_clearing(m: Memory, s: Scratch, i: int) -> bool:
+    """Return True if the way to what is new leads through an obstacle."""
+    goal = search(m, s, i, place_of(m, i), True)
+    if goal == NOWHERE:
+        return False
+    trace(m, s, i, goal)
+    is_blocked = is_obstacle(m, i, s.neighbours[goal % 4, goal // 4])
+    return is_blocked or bool(s.found[OBSTACLE] != NOWHERE)
 
 
 def follow_clause(m: Memory, s: Scratch, i: int, k: int) -> int:
@@ -380,7 +408,7 @@ def begin_plan(s: Scratch) -> None:
 
 
 def keep_plan(m: Memory, s: Scratch, i: int) -> None:
-    """Note the plan for the next steps of world `i`: actions of the last path, and where to drop."""
+    """Note the plan for the next steps of world `i`: actions of the last path, where to drop."""
     length = s.found[LENGTH]
     m.dropping[i] = 1 + s.found[DROP_CELL]
     m.plan_length[i], m.plan_index[i] = length, 1

@@ -138,11 +138,9 @@ def estimate_entries(m: Memory, s: Scratch, i: int) -> None:
 
 
 def is_obstacle(m: Memory, i: int, cell: int) -> bool:
-    """Return True for an object in the way, and for a locked door without its key in hand."""
+    """Return True for an object in the way, and for a locked door."""
     kind = m.kind[i, cell]
-    if kind == DOOR:
-        return m.state[i, cell] == LOCKED and not holds_key(m, i, cell)
-    return is_object(kind)
+    return is_object(kind) and (kind != DOOR or bool(m.state[i, cell] == LOCKED))
 
 
 # ---- search --------------------------------------------------------------------------------------
