@@ -35,14 +35,18 @@ from systems.minigrid.bot_memory import (
     observe,
 )
 from systems.minigrid.bot_search import (
+    BLOCKER,
     CARRYING_COST,
     CLAUSE_COST,
     COST,
     DROP_CELL,
+    FETCHING_COST,
     FIRST_PLACE,
     GOAL,
     LENGTH,
+    NEVER,
     OBSTACLE,
+    SCORE,
     WALLS,
     Scratch,
     estimate_entries,
@@ -294,7 +298,8 @@ def find_obstacle(m: Memory, s: Scratch, i: int, item: int, target: int) -> int:
         if s.found[OBSTACLE] == NOWHERE and target == NOWHERE and m.kind[i, ahead] != FLOOR:
             s.found[OBSTACLE] = ahead
     m.kind[i, item], s.entry[item] = kind, cost
-    return NOWHERE if goal == NOWHERE else s.found[OBSTACLE]
+    s.found[BLOCKER] = NOWHERE if goal == NOWHERE else s.found[OBSTACLE]
+    return int(s.found[BLOCKER])
 
 
 # ---- clauses -------------------------------------------------------------------------------------
@@ -321,9 +326,11 @@ def put_next(m: Memory, s: Scratch, i: int, k: int) -> int:
     s.aims[:] = 0
     if aim_beside_described(m, s, i, k, item) == 0:
         if holds_described(m, i, k, 1, s.neighbours):
+            trace(m, s, i, place)
             return drop_held(m, s, i)
         if needs_clearing(m, s, i):
             return NO_WAY
+        s.found[CLAUSE_COST] += FETCHING_COST  # and the way to the unknown one
         return do_task(m, s, i, PICK_UP, item)
     obstacle = find_obstacle(m, s, i, item, NOWHERE)
     s.found[CLAUSE_COST] += s.found[COST]
@@ -367,7 +374,7 @@ def follow_clause(m: Memory, s: Scratch, i: int, k: int) -> int:
     return do_task(m, s, i, action, target)
 
 
-def explore_more(m: Memory, s: Scratch, i: int, doors: bool) -> int:
+def explore_more(m: Memory, s: Scratch, i: int, doors: bool, most: int) -> int:
     """Return the next action for seeing more; NO_WAY if there is nothing to see."""
     clear_aims(s)
     for n in range(1, s.things[0] + 1):
@@ -375,6 +382,8 @@ def explore_more(m: Memory, s: Scratch, i: int, doors: bool) -> int:
         if m.kind[i, cell] == DOOR and m.state[i, cell] != OPEN and not doors:
             s.entry[cell] = 0
     goal = search(m, s, i, place_of(m, i), True)
+    if s.found[SCORE] > most:
+        goal = NOWHERE
     estimate_entries(m, s, i)
     if goal == NOWHERE:
         return NO_WAY
@@ -404,13 +413,15 @@ def open_box(m: Memory, s: Scratch, i: int) -> int:
 
 def begin_plan(s: Scratch) -> None:
     """Begin a plan without actions."""
-    s.found[LENGTH], s.found[CLAUSE_COST], s.found[DROP_CELL] = 0, 0, NOWHERE
+    s.found[LENGTH] = s.found[CLAUSE_COST] = 0
+    s.found[DROP_CELL] = s.found[BLOCKER] = NOWHERE
 
 
 def keep_plan(m: Memory, s: Scratch, i: int) -> None:
     """Note the plan for the next steps of world `i`: actions of the last path, where to drop."""
     length = s.found[LENGTH]
     m.dropping[i] = 1 + s.found[DROP_CELL]
+    m.blocker[i] = 1 + s.found[BLOCKER]
     m.plan_length[i], m.plan_index[i] = length, 1
     for n in range(length):
         m.plan[i, n] = s.plan[n]
@@ -440,12 +451,18 @@ def choose_action(m: Memory, s: Scratch, i: int) -> int:
         if action != NO_WAY and (best == NO_WAY or cost < least):
             best, least = action, cost
             keep_plan(m, s, i)
-    for doors, walls in ((False, True), (True, False), (True, True)):
-        if best == NO_WAY and (doors or opens) and (walls or not seeks_door):
-            begin_plan(s)
-            s.found[WALLS] = walls
-            best = explore_more(m, s, i, doors)
-            keep_plan(m, s, i)
+    if best == NO_WAY:
+        for doors, walls in ((False, True), (True, False), (True, True)):
+            if (doors or seeks_door) and (walls or not seeks_door):
+                begin_plan(s)
+                s.found[WALLS] = walls
+                most = NEVER
+                if not doors:
+                    most = s.view_shape[4] if opens else s.view_shape[5]
+                best = explore_more(m, s, i, doors, most)
+                keep_plan(m, s, i)
+            if best != NO_WAY:
+                break
     if best == NO_WAY:
         begin_plan(s)
         best = open_box(m, s, i)

@@ -62,11 +62,13 @@ class Memory(NamedTuple):
         unseen, unseen_columns: (N, S) bit x of number y, and bit y of number x, for each cell that
             has not been seen.
         opaque, opaque_columns: (N, S) the same for walls and doors that are not open.
-        origin: (N, C) cell where the object in a cell was at the reset; NOWHERE if that is unknown.
+        origin: (N, C) where the object in a cell was at the reset, as numbers of `pack`; NOWHERE if
+            that is unknown.
         room: (N, C) 1 for the cells of the room where the agent started, without its doors.
         clauses: (N, 4, 9) numbers of the clauses, see `systems.minigrid.grammar`.
         wording: (N,) index of the wording.
-        cell, facing: (N,) cell and direction of the agent.
+        y, x, cell, facing: (N,) row, column, cell and direction of the agent; row and column do not
+            wrap around.
         action: (N,) last action; -1 at the start of an episode.
         held_kind, held_color, held_origin: (N,) object in hand.
         done: (N,) bit k for clause k, bit 4 for all clauses of the side that comes first.
@@ -75,6 +77,7 @@ class Memory(NamedTuple):
             and the index of the next one.
         changed: (N,) 1 if the last observation has changed a cell of the map.
         dropping: (N,) 1 + the cell where the agent is about to drop the object in hand, or 0.
+        blocker: (N,) 1 + the cell of an object that is about to be moved out of the way, or 0.
         idle: (N,) steps since a cell was first seen or a clause was done.
     """
 
@@ -89,6 +92,8 @@ class Memory(NamedTuple):
     room: NDArray[np.uint8]
     clauses: NDArray[np.int64]
     wording: NDArray[np.int64]
+    y: NDArray[np.int64]
+    x: NDArray[np.int64]
     cell: NDArray[np.int64]
     facing: NDArray[np.int64]
     action: NDArray[np.int64]
@@ -102,6 +107,7 @@ class Memory(NamedTuple):
     plan_index: NDArray[np.int64]
     changed: NDArray[np.int64]
     dropping: NDArray[np.int64]
+    blocker: NDArray[np.int64]
     idle: NDArray[np.int64]
 
 
@@ -141,6 +147,11 @@ def wrap(number: int, size: int) -> int:
     return number - size if number >= size else number
 
 
+def pack(y: int, x: int) -> int:
+    """Return a row and a column as one number."""
+    return (y + MAX_SIZE) * 2 * MAX_SIZE + x + MAX_SIZE
+
+
 def make_neighbours(size: int) -> NDArray[np.int64]:
     """Return a (4, C) array: the neighbour of each cell in each direction."""
     cells = np.arange(size * size).reshape(size, size)
@@ -151,35 +162,27 @@ def make_neighbours(size: int) -> NDArray[np.int64]:
 # ---- descriptions --------------------------------------------------------------------------------
 
 
-def is_in_place(m: Memory, i: int, cell: int, place: int, neighbours: Any) -> bool:
-    """Return True if a cell is in the room where the agent started, or in its walls, and at this
-    place relative to the agent at the start."""
+def is_in_place(m: Memory, i: int, origin: int, place: int, neighbours: Any) -> bool:
+    """Return True if an object, by its `origin`, was in the room where the agent started, or in its
+    walls, and at this place relative to the agent at the start."""
     if place == ANYWHERE:
         return True
-    if cell == NOWHERE:
+    if origin == NOWHERE:
         return False
-    room = m.room[i]
+    size, room = m.unseen.shape[1], m.room[i]
+    y, x = origin // (2 * MAX_SIZE) - MAX_SIZE, origin % (2 * MAX_SIZE) - MAX_SIZE
+    cell = y % size * size + x % size
     is_inside = room[cell] != 0
     for way in range(4):
         if room[neighbours[way, cell]]:
             is_inside = True
-    return is_inside and is_on_side(cell, place, m.unseen.shape[1])
-
-
-def is_on_side(cell: int, place: int, size: int) -> bool:
-    """Return True if a cell is at this place relative to the agent at the start, in any room."""
-    y, x = cell // size, cell % size
-    if y > size // 2:
-        y -= size
-    if x > size // 2:
-        x -= size
-    return (
-        place == ANYWHERE
-        or (place == ON_LEFT and x < 0)
+    is_on_side = (
+        (place == ON_LEFT and x < 0)
         or (place == ON_RIGHT and x > 0)
         or (place == IN_FRONT and y < 0)
         or (place == BEHIND and y > 0)
     )
+    return bool(is_inside and is_on_side)
 
 
 def is_object(kind: int) -> bool:
@@ -249,13 +252,15 @@ def is_free(m: Memory, i: int, cell: int) -> bool:
 
 def write_cell(m: Memory, i: int, y: int, x: int, kind: int, state: int, color: int) -> None:
     """Write the content of a cell into the map of world `i`, if it differs."""
-    cell = y * m.unseen.shape[1] + x
+    origin, size = pack(y, x), m.unseen.shape[1]
+    y, x = wrap(y, size), wrap(x, size)
+    cell = y * size + x
     before = m.kind[i, cell]
     if before == kind and m.color[i, cell] == color and m.state[i, cell] == state:
         return
     m.changed[i] = 1
     if before != kind or m.color[i, cell] != color:
-        m.origin[i, cell] = cell
+        m.origin[i, cell] = origin
     m.kind[i, cell], m.color[i, cell], m.state[i, cell] = kind, color, state
     if before == UNSEEN:
         m.idle[i] = 0
@@ -273,14 +278,15 @@ def apply_action(m: Memory, i: int, item: Any, neighbours: Any) -> None:
     object in hand after it."""
     action, facing, size = m.action[i], m.facing[i], m.unseen.shape[1]
     ahead = neighbours[facing, m.cell[i]]
-    y, x = ahead // size, ahead % size
+    y = m.y[i] + (facing == DOWN) - (facing == UP)
+    x = m.x[i] + (facing == RIGHT) - (facing == LEFT)
     has_item, had_item = item[0] > NONE_GRID_OBJECT, m.held_kind[i] > NONE_GRID_OBJECT
     if action == TURN_LEFT:
         m.facing[i] = (facing + 3) % 4
     elif action == TURN_RIGHT:
         m.facing[i] = (facing + 1) % 4
     elif action == MOVE_FORWARD and is_free(m, i, ahead):
-        m.cell[i] = ahead
+        m.y[i], m.x[i], m.cell[i] = y, x, ahead
     elif action == DROP and had_item and not has_item:
         write_cell(m, i, y, x, m.held_kind[i], 0, m.held_color[i])
         m.origin[i, ahead] = m.held_origin[i]
@@ -300,9 +306,8 @@ def apply_action(m: Memory, i: int, item: Any, neighbours: Any) -> None:
 
 def merge_view(m: Memory, i: int, grid: Any) -> None:
     """Write the observed cells into the map of world `i`."""
-    height, width, size = grid.shape[0], grid.shape[1], m.unseen.shape[1]
-    facing = m.facing[i]
-    agent_y, agent_x = m.cell[i] // size, m.cell[i] % size
+    height, width = grid.shape[0], grid.shape[1]
+    facing, agent_y, agent_x = m.facing[i], m.y[i], m.x[i]
     for row in range(height):
         ahead = height - 1 - row
         for column in range(width):
@@ -317,7 +322,6 @@ def merge_view(m: Memory, i: int, grid: Any) -> None:
                     y, x = agent_y + ahead, agent_x - right
                 else:
                     y, x = agent_y - right, agent_x - ahead
-                y, x = wrap(y, size), wrap(x, size)
                 write_cell(m, i, y, x, kind, grid[row, column, 1], grid[row, column, 2])
 
 

@@ -31,7 +31,7 @@ from systems.minigrid.bot_memory import (
 from systems.minigrid.sight import flood_row
 
 _NUM_LISTS = 64
-_NEVER = 1 << 30
+NEVER = 1 << 30
 CLEARING_COST, CARRYING_COST, FETCHING_COST = 5, 6, 20
 """Estimated steps to move an object out of the way, more of them if another object is in hand, and
 to fetch a key."""
@@ -53,7 +53,7 @@ class Scratch(NamedTuple):
         aims: (C,) 1 for cells that the agent shall face.
         path: (C,) 1 for cells of the last paths.
         things, queue: (C,) cells with objects, after their number; and room for other lists.
-        found: (8,) results, see `FIRST_PLACE` and those that follow.
+        found: (10,) results, see `FIRST_PLACE` and those that follow.
         view_shape: (2,) rows and columns of an observation.
         plan: (P,) actions of the last path, up to what is not free.
     """
@@ -74,7 +74,7 @@ class Scratch(NamedTuple):
     plan: NDArray[np.int64]
 
 
-FIRST_PLACE, OBSTACLE, COST, GOAL, LENGTH, WALLS, CLAUSE_COST, DROP_CELL = range(8)
+FIRST_PLACE, OBSTACLE, COST, GOAL, LENGTH, WALLS, CLAUSE_COST, DROP_CELL, SCORE, BLOCKER = range(10)
 """Indices of `Scratch.found`: the place after the start of a path, the first obstacle on it, its
 cost, its end, the number of actions in `Scratch.plan`; 1 if unseen walls are looked for;
 the cost of a clause; and the cell where the object in hand is to be dropped."""
@@ -86,12 +86,12 @@ def make_scratch(size: int, view_shape: tuple[int, int]) -> Scratch:
     cells = size * size
     entries = 16 * cells  # each place is reached from four others at most
     lengths = {"cost": 4 * cells, "parent": 4 * cells, "place": entries, "next": entries}
-    lengths |= {"first": _NUM_LISTS, "things": cells + 1, "found": 8, "plan": PLAN_LENGTH}
+    lengths |= {"first": _NUM_LISTS, "things": cells + 1, "found": 10, "plan": PLAN_LENGTH}
     arrays: dict[str, NDArray[Any]] = {
         name: np.zeros(lengths.get(name, cells), np.int64) for name in Scratch._fields
     }
     arrays["neighbours"] = make_neighbours(size)
-    arrays["view_shape"] = np.array(view_shape)
+    arrays["view_shape"] = np.array([*view_shape, 2, 15, 1000, 1000])
     for name in ("aims", "path"):
         arrays[name] = np.zeros(cells, np.uint8)
     return Scratch(**arrays)
@@ -135,6 +135,9 @@ def estimate_entries(m: Memory, s: Scratch, i: int) -> None:
     s.things[0] = count
     for n in range(1, count + 1):
         s.entry[s.things[n]] = entry_cost(m, i, s.things[n], keys)
+    blocker = m.blocker[i] - 1
+    if blocker >= 0 and s.entry[blocker] > CLEARING_COST:
+        s.entry[blocker] -= CLEARING_COST // 2  # rather than another one
 
 
 def is_obstacle(m: Memory, i: int, cell: int) -> bool:
@@ -152,13 +155,15 @@ def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
     seeing new cells instead."""
     neighbours, entry, costs, parents = s.neighbours, s.entry, s.cost, s.parent
     firsts, places, nexts, aims = s.first, s.place, s.next, s.aims
-    best, best_score = NOWHERE, 1e9
-    costs[:] = _NEVER
+    best, best_score = NOWHERE, NEVER
+    costs[:] = NEVER
     firsts[:] = NOWHERE
     costs[start], parents[start] = 0, NOWHERE
     firsts[0], places[0], nexts[0] = 0, start, NOWHERE
     count, visited, cost = 1, 0, 0
-    while visited < count and (not explores or (cost + BASE_COST) / MOST_NEW < best_score):
+    while visited < count and (
+        not explores or 100 * (cost + s.view_shape[2]) // s.view_shape[3] < best_score
+    ):
         k = firsts[cost % _NUM_LISTS]
         firsts[cost % _NUM_LISTS] = NOWHERE
         while k != NOWHERE:
@@ -191,7 +196,7 @@ def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
                     firsts[later % _NUM_LISTS] = count
                     count += 1
         cost += 1
-    s.found[GOAL] = best
+    s.found[GOAL], s.found[SCORE] = best, best_score
     return best
 
 
@@ -286,12 +291,12 @@ def count_new(
 
 def score_place(
     m: Memory, s: Scratch, i: int, cell: int, facing: int, cost: int, ahead: int
-) -> float:
+) -> int:
     """Return the score of a place for exploring, the less the better."""
     opens = m.kind[i, ahead] == DOOR and m.state[i, ahead] != OPEN
     if opens:
         if s.entry[ahead] == 0:
-            return 1e9
+            return NEVER
         cost += s.entry[ahead] - 1
     size, middle = m.unseen.shape[1], s.view_shape[1] // 2
     sides = m.kind[i, cell] != DOOR
@@ -303,4 +308,4 @@ def score_place(
         unseen, opaque, line, across = m.unseen_columns[i], m.opaque_columns[i], x, y
     first, counted = wrap(across - middle, size), s.found[WALLS] != 0
     new = count_new(unseen, opaque, line, step, first, s.view_shape, opens, sides, counted)
-    return (cost + BASE_COST) / min(new, MOST_NEW) if new > 0 else 1e9
+    return 100 * (cost + s.view_shape[2]) // min(new, s.view_shape[3]) if new > 0 else NEVER
