@@ -44,9 +44,7 @@ from systems.minigrid.bot_search import (
     FIRST_PLACE,
     GOAL,
     LENGTH,
-    NEVER,
     OBSTACLE,
-    SCORE,
     WALLS,
     Scratch,
     estimate_entries,
@@ -374,7 +372,7 @@ def follow_clause(m: Memory, s: Scratch, i: int, k: int) -> int:
     return do_task(m, s, i, action, target)
 
 
-def explore_more(m: Memory, s: Scratch, i: int, doors: bool, most: int) -> int:
+def explore_more(m: Memory, s: Scratch, i: int, doors: bool) -> int:
     """Return the next action for seeing more; NO_WAY if there is nothing to see."""
     clear_aims(s)
     for n in range(1, s.things[0] + 1):
@@ -382,8 +380,6 @@ def explore_more(m: Memory, s: Scratch, i: int, doors: bool, most: int) -> int:
         if m.kind[i, cell] == DOOR and m.state[i, cell] != OPEN and not doors:
             s.entry[cell] = 0
     goal = search(m, s, i, place_of(m, i), True)
-    if s.found[SCORE] > most:
-        goal = NOWHERE
     estimate_entries(m, s, i)
     if goal == NOWHERE:
         return NO_WAY
@@ -436,7 +432,7 @@ def choose_action(m: Memory, s: Scratch, i: int) -> int:
     estimate_entries(m, s, i)
     first, count = find_side(m, i)
     begin_plan(s)
-    best, least, opens, seeks_door = go_on_dropping(m, s, i), 0, False, False
+    best, least, seeks_door = go_on_dropping(m, s, i), 0, False
     if best != NO_WAY:
         keep_plan(m, s, i)
         return best
@@ -446,23 +442,17 @@ def choose_action(m: Memory, s: Scratch, i: int) -> int:
         begin_plan(s)
         action = follow_clause(m, s, i, k)
         cost = s.found[CLAUSE_COST]
-        opens |= m.clauses[i, k, VERB] == OPEN_DOOR
         seeks_door |= m.clauses[i, k, KIND] == DOOR or m.clauses[i, k, 4 + KIND] == DOOR
         if action != NO_WAY and (best == NO_WAY or cost < least):
             best, least = action, cost
             keep_plan(m, s, i)
-    if best == NO_WAY:
-        for doors, walls in ((False, True), (True, False), (True, True)):
-            if (doors or seeks_door) and (walls or not seeks_door):
-                begin_plan(s)
-                s.found[WALLS] = walls
-                most = NEVER
-                if not doors:
-                    most = s.view_shape[4] if opens else s.view_shape[5]
-                best = explore_more(m, s, i, doors, most)
-                keep_plan(m, s, i)
-            if best != NO_WAY:
-                break
+    for doors, walls in ((False, True), (True, False), (True, True)):
+        # doors are in walls; where one is sought, none is opened before all walls are seen
+        if best == NO_WAY and (walls if seeks_door else doors):
+            begin_plan(s)
+            s.found[WALLS] = walls
+            best = explore_more(m, s, i, doors)
+            keep_plan(m, s, i)
     if best == NO_WAY:
         begin_plan(s)
         best = open_box(m, s, i)

@@ -32,12 +32,12 @@ from systems.minigrid.sight import flood_row
 
 _NUM_LISTS = 64
 NEVER = 1 << 30
-CLEARING_COST, CARRYING_COST, FETCHING_COST = 5, 6, 20
+CLEARING_COST, CARRYING_COST, FETCHING_COST = 8, 6, 20
 """Estimated steps to move an object out of the way, more of them if another object is in hand, and
 to fetch a key."""
 
 
-BASE_COST, MOST_NEW = 4.0, 30
+BASE_COST, MOST_NEW = 1, 15
 """Exploring takes the place with the least `(cost + BASE_COST) / min(new cells, MOST_NEW)`."""
 
 
@@ -48,12 +48,13 @@ class Scratch(NamedTuple):
         neighbours: (4, C) neighbour of each cell in each direction.
         entry: (C,) estimated steps to enter each cell from beside it; 0 if that is impossible.
         cost, parent: (4 * C,) least cost to each place, and the place before it.
+        new: (4 * C,) unseen cells that the agent would see at each place.
         first: (K,) first entry of the list of places with each cost.
         place, next: (L,) place of each entry, and the next entry.
         aims: (C,) 1 for cells that the agent shall face.
         path: (C,) 1 for cells of the last paths.
         things, queue: (C,) cells with objects, after their number; and room for other lists.
-        found: (10,) results, see `FIRST_PLACE` and those that follow.
+        found: (9,) results, see `FIRST_PLACE` and those that follow.
         view_shape: (2,) rows and columns of an observation.
         plan: (P,) actions of the last path, up to what is not free.
     """
@@ -62,6 +63,7 @@ class Scratch(NamedTuple):
     entry: NDArray[np.int64]
     cost: NDArray[np.int64]
     parent: NDArray[np.int64]
+    new: NDArray[np.int64]
     first: NDArray[np.int64]
     place: NDArray[np.int64]
     next: NDArray[np.int64]
@@ -74,7 +76,7 @@ class Scratch(NamedTuple):
     plan: NDArray[np.int64]
 
 
-FIRST_PLACE, OBSTACLE, COST, GOAL, LENGTH, WALLS, CLAUSE_COST, DROP_CELL, SCORE, BLOCKER = range(10)
+FIRST_PLACE, OBSTACLE, COST, GOAL, LENGTH, WALLS, CLAUSE_COST, DROP_CELL, BLOCKER = range(9)
 """Indices of `Scratch.found`: the place after the start of a path, the first obstacle on it, its
 cost, its end, the number of actions in `Scratch.plan`; 1 if unseen walls are looked for;
 the cost of a clause; and the cell where the object in hand is to be dropped."""
@@ -85,13 +87,14 @@ def make_scratch(size: int, view_shape: tuple[int, int]) -> Scratch:
     width)."""
     cells = size * size
     entries = 16 * cells  # each place is reached from four others at most
-    lengths = {"cost": 4 * cells, "parent": 4 * cells, "place": entries, "next": entries}
-    lengths |= {"first": _NUM_LISTS, "things": cells + 1, "found": 10, "plan": PLAN_LENGTH}
+    lengths = dict.fromkeys(("cost", "parent", "new"), 4 * cells)
+    lengths |= {"place": entries, "next": entries}
+    lengths |= {"first": _NUM_LISTS, "things": cells + 1, "found": 9, "plan": PLAN_LENGTH}
     arrays: dict[str, NDArray[Any]] = {
         name: np.zeros(lengths.get(name, cells), np.int64) for name in Scratch._fields
     }
     arrays["neighbours"] = make_neighbours(size)
-    arrays["view_shape"] = np.array([*view_shape, 2, 15, 1000, 1000])
+    arrays["view_shape"] = np.array(view_shape)
     for name in ("aims", "path"):
         arrays[name] = np.zeros(cells, np.uint8)
     return Scratch(**arrays)
@@ -154,16 +157,14 @@ def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
     `start`; NOWHERE if there is none. If it `explores`, return the place that is worth most for
     seeing new cells instead."""
     neighbours, entry, costs, parents = s.neighbours, s.entry, s.cost, s.parent
-    firsts, places, nexts, aims = s.first, s.place, s.next, s.aims
+    firsts, places, nexts, aims, news = s.first, s.place, s.next, s.aims, s.new
     best, best_score = NOWHERE, NEVER
     costs[:] = NEVER
     firsts[:] = NOWHERE
     costs[start], parents[start] = 0, NOWHERE
     firsts[0], places[0], nexts[0] = 0, start, NOWHERE
     count, visited, cost = 1, 0, 0
-    while visited < count and (
-        not explores or 100 * (cost + s.view_shape[2]) // s.view_shape[3] < best_score
-    ):
+    while visited < count and (not explores or 100 * (cost + BASE_COST) // MOST_NEW < best_score):
         k = firsts[cost % _NUM_LISTS]
         firsts[cost % _NUM_LISTS] = NOWHERE
         while k != NOWHERE:
@@ -175,9 +176,17 @@ def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
             cell, facing = place // 4, place % 4
             ahead = neighbours[facing, cell]
             if explores:
-                score = score_place(m, s, i, cell, facing, cost, ahead)
-                if score < best_score:
-                    best, best_score = place, score
+                extra, opens = 0, m.kind[i, ahead] == DOOR and m.state[i, ahead] != OPEN
+                if opens:
+                    extra = entry[ahead] - 1
+                news[place] = 0
+                if extra >= 0:
+                    news[place] = count_new_at(m, s, i, cell, facing, opens)
+                if news[place] > 0:
+                    new = min(news[place], MOST_NEW)
+                    score = 100 * (cost + extra + BASE_COST) // new
+                    if score < best_score:
+                        best, best_score = place, score
             elif aims[ahead]:
                 s.found[COST], s.found[GOAL] = cost, place
                 return int(place)
@@ -195,8 +204,10 @@ def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
                     places[count], nexts[count] = after, firsts[later % _NUM_LISTS]
                     firsts[later % _NUM_LISTS] = count
                     count += 1
+                elif explores and later == costs[after] and news[place] > news[parents[after]]:
+                    parents[after] = place  # it sees more on the way
         cost += 1
-    s.found[GOAL], s.found[SCORE] = best, best_score
+    s.found[GOAL] = best
     return best
 
 
@@ -247,7 +258,7 @@ def count_new(
     first: int,
     shape: Any,
     opens: bool,
-    sides: bool,
+    in_room: bool,
     counts_walls: bool,
 ) -> int:
     """Return the number of unseen cells that an agent would see, if walls went on straight and
@@ -260,13 +271,13 @@ def count_new(
         first: first cell of the view in each line.
         shape: rows and columns of the view.
         opens: the door ahead counts as open.
-        sides: walls beside the agent are those of a room, not of a door.
+        in_room: walls beside the agent are those of a room, not of a door.
         counts_walls: count cells where walls are expected, too, as there may be doors.
     """
     height, width, size = shape[0], shape[1], len(unseen)
     full = (1 << width) - 1
     lit, before, new = 1 << width // 2, 0, 0
-    side = full if sides else 0
+    side = full if in_room else 0
     for ahead in range(height):
         hidden = window(unseen[line], first, width, size)
         closed = window(opaque[line], first, width, size)
@@ -289,23 +300,16 @@ def count_new(
     return new
 
 
-def score_place(
-    m: Memory, s: Scratch, i: int, cell: int, facing: int, cost: int, ahead: int
-) -> int:
-    """Return the score of a place for exploring, the less the better."""
-    opens = m.kind[i, ahead] == DOOR and m.state[i, ahead] != OPEN
-    if opens:
-        if s.entry[ahead] == 0:
-            return NEVER
-        cost += s.entry[ahead] - 1
+def count_new_at(m: Memory, s: Scratch, i: int, cell: int, facing: int, opens: bool) -> int:
+    """Return the number of unseen cells that the agent would see in a cell and direction; the door
+    ahead counts as open if `opens`."""
     size, middle = m.unseen.shape[1], s.view_shape[1] // 2
-    sides = m.kind[i, cell] != DOOR
     y, x = cell // size, cell % size
     # sight is the same to both sides, so that it does not matter which is left
     step = 1 if facing in (RIGHT, DOWN) else -1
     unseen, opaque, line, across = m.unseen[i], m.opaque[i], y, x
     if facing % 2 == RIGHT:
         unseen, opaque, line, across = m.unseen_columns[i], m.opaque_columns[i], x, y
-    first, counted = wrap(across - middle, size), s.found[WALLS] != 0
-    new = count_new(unseen, opaque, line, step, first, s.view_shape, opens, sides, counted)
-    return 100 * (cost + s.view_shape[2]) // min(new, s.view_shape[3]) if new > 0 else NEVER
+    first, counts_walls = wrap(across - middle, size), s.found[WALLS] != 0
+    in_room = m.kind[i, cell] != DOOR
+    return count_new(unseen, opaque, line, step, first, s.view_shape, opens, in_room, counts_walls)
