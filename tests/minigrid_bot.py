@@ -33,7 +33,6 @@ MEAN_STEPS = {
     "BabyAI-GoToSeqS5R2-v0": 13.1,
     "BabyAI-OpenDoorsOrderN4-v0": 12.5,
     "BabyAI-PickupLoc-v0": 6.65,
-    "BabyAI-PutNextS5N2-v0": 9.9,
     "BabyAI-UnlockPickupDist-v0": 29.0,
     "BabyAI-BlockedUnlockPickup-v0": 34.35,
     "BabyAI-KeyCorridorS3R3-v0": 58.15,
