@@ -126,7 +126,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{count:,} demonstrations: ours {count / seconds:,.0f} a second", end="")
     if their_seconds:
         faster = their_seconds / seconds
-        print(f", MiniGrid's bot {count / their_seconds:,.1f}, {faster:.0f} times as long", end="")
+        print(f", MiniGrid's bot {count / their_seconds:,.1f}, {faster:.0f}x", end="")
     print(f"; worse in {len(worse)} ids: {', '.join(worse)}" if worse else "; worse in no id")
     return 1 if worse else 0
 
