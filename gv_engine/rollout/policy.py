@@ -1,4 +1,5 @@
-"""Policies: random ones, trained ones, functions in Python files, and recorded action sequences.
+"""Policies: random ones, bots, trained ones, functions in Python files, and recorded action
+sequences.
 
 Start with `load_policies`, which returns the policy of all agents by name.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from hashlib import sha256
+from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -226,12 +228,67 @@ class CallablePolicy:
         return array.astype(np.float64)
 
 
+class BotPolicy:
+    """Policy of the bot of a scenario's missions, without randomness.
+
+    The component of the missions names the bot's module, as `bot = "systems.minigrid.bot"`. The
+    module has a class `Bot`, which is created with the number of worlds, the scenario, and a
+    function that compiles functions, or returns them as they are. The bot's `begin(worlds)` starts
+    episodes, and its `act(observation)` returns an action for each world.
+
+    Args:
+        num_envs: N.
+        scenario: scenario of the environment.
+        compiled: whether the bot runs in compiled code; its actions are the same.
+
+    Raises:
+        PolicyError: the scenario has no bot, or its bot does not know such levels.
+    """
+
+    probabilities: NDArray[np.float64] | None = None
+
+    def __init__(self, num_envs: int, scenario: AnyScenario | None, compiled: bool) -> None:
+        mission = getattr(getattr(scenario, "layout", None), "mission", None)
+        module = getattr(mission, BOT, "")
+        if not module:
+            name = f"the scenario {scenario.name}" if scenario else "no scenario"
+            raise PolicyError(
+                f"--policy {BOT} plays scenarios whose missions have a bot, as BabyAI's levels do, "
+                f"and {name} has none: choose random, valid, a run, or ./file.py:function"
+            )
+        compile_bot: Callable[..., Any] = _unchanged
+        if compiled:
+            from gv_engine.compiler.compiler import compile_function
+
+            compile_bot = compile_function
+        try:
+            self._bot: Any = import_module(module).Bot(num_envs, scenario, compile_bot)
+        except ValueError as error:
+            raise PolicyError(f"--policy {BOT}: {error}") from None
+
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Let the bot forget what it has seen in `worlds`, where new episodes begin."""
+        self._bot.begin([*worlds])
+
+    def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
+        """Return the bot's action for each of N worlds."""
+        actions: NDArray[np.int64] = self._bot.act(observation)
+        return actions
+
+
+def _unchanged(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function itself."""
+    return function
+
+
 GREEDY = "greedy"
 """Suffix of a run's folder for the most likely action."""
 SOLVER = "solver"
 """Name of the solver, where it is allowed in place of a policy."""
-BUILT_IN = {"random": False, "valid": True}
-"""Names of the built-in policies, and whether they keep to the action mask."""
+BOT = "bot"
+"""Name of the policy that a scenario's missions bring along."""
+BUILT_IN = "random", "valid", BOT
+"""Names of the built-in policies."""
 
 
 def load_policy(
@@ -246,20 +303,23 @@ def load_policy(
     function. `more` lists further names for the message about an unknown one.
 
     Args:
-        name: `random`, `valid`, the folder of a run, optionally followed by `:greedy` for the most
-            likely action instead of a sampled one, or `./file.py:function`, see `CallablePolicy`.
+        name: `random`, `valid`, `bot`, see `BotPolicy`, the folder of a run, optionally followed by
+            `:greedy` for the most likely action instead of a sampled one, or `./file.py:function`,
+            see `CallablePolicy`.
         num_envs, num_actions: sizes of the environment.
         compiled: whether built-in policies may sample in compiled code.
-        scenario: scenario of the environment; needed for runs.
+        scenario: scenario of the environment; needed for `bot` and for runs.
         more: further names, for messages.
 
     Raises:
-        PolicyError: there is no such policy.
+        PolicyError: there is no such policy, or the scenario has no bot.
         RunError: the run is damaged, or of another kind of worlds.
     """
+    if name == BOT:
+        return BotPolicy(num_envs, scenario, compiled)
     if name in BUILT_IN:
         policy_class = CompiledRandomPolicy if compiled else RandomPolicy
-        return policy_class(num_envs, num_actions, BUILT_IN[name])
+        return policy_class(num_envs, num_actions, name == "valid")
     if run := find_run(name):
         return CheckpointPolicy(run, num_envs, scenario, greedy=name.endswith(f":{GREEDY}"))
     where, colon, attribute = name.rpartition(":")

@@ -67,6 +67,11 @@ class Job:
                 f"{runs[0]} acts by what the representation default shows, and not by "
                 f"{representation}; keep default, and turn what was kept into another one"
             )
+        if representation != "default" and policies.BOT in self.policy.split("="):
+            raise policies.PolicyError(
+                f"--policy {policies.BOT} acts by the representation default, and not by "
+                f"{representation}; keep default, and turn what was kept into another one"
+            )
         sizes = env.num_envs, env.num_actions, env.world == "compiled"
         return policies.load_policies(self.policy, self.scenario, *sizes, [policies.SOLVER])
 

@@ -108,6 +108,7 @@ class Mission(PlainMission):
     fourth_other_plural: Int8 = 0
     max_steps: Int32 = 0
 
+    bot = "systems.minigrid.bot"
     words = staticmethod(write_clauses)
     longest_words = CLAUSE_WORDS
     most_words = MOST_WORDS

@@ -105,7 +105,7 @@ def test_summary(capsys: pytest.CaptureFixture[str]):
         (["--out", "."], "is there already; give the name of a new folder"),
         (["--out", "missing/run"], "cannot be written"),
         (["--policy", "rnd"], "did you mean 'random'?"),
-        (["--policy", "os:_exit"], "'os:_exit': (allowed: random, valid, solver, ./file.py:"),
+        (["--policy", "os:_exit"], "'os:_exit': (allowed: random, valid, bot, solver, ./file.py:"),
         (["--policy", "./none.py:f"], "./none.py cannot be loaded"),
         (["--policy", "./policy.py:lasy"], "did you mean 'lazy'?"),
         (["--policy", "./policy.py:lazy"], "expected (100,) integers"),

@@ -1,0 +1,315 @@
+"""Path search of the bot for BabyAI's instructions.
+
+A place is a cell and a direction, numbered `4 * cell + direction`. Turning left or right and going
+forward cost a step each; opening a door, moving an object out of the way and fetching a key cost
+more. Functions run interpreted and compiled.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import FLOOR, NONE_GRID_OBJECT
+from components.items import LOCKED, OPEN
+from components.objects import DOOR, KEY, WALL
+from systems.minigrid.bot_memory import (
+    DOWN,
+    MOVE_FORWARD,
+    NOWHERE,
+    PLAN_LENGTH,
+    RIGHT,
+    TURN_LEFT,
+    TURN_RIGHT,
+    UNSEEN,
+    Memory,
+    is_free,
+    is_object,
+    make_neighbours,
+    wrap,
+)
+from systems.minigrid.sight import flood_row
+
+_NUM_LISTS = 64
+NEVER = 1 << 30
+CLEARING_COST, CARRYING_COST, FETCHING_COST = 8, 6, 20
+"""Estimated steps to move an object out of the way, more of them if another object is in hand, and
+to fetch a key."""
+
+
+BASE_COST, MOST_NEW = 1, 15
+"""Exploring takes the place with the least `(cost + BASE_COST) / min(new cells, MOST_NEW)`."""
+
+
+class Scratch(NamedTuple):
+    """Arrays of a search in a map of C cells, which all worlds share.
+
+    Attributes:
+        neighbours: (4, C) neighbour of each cell in each direction.
+        entry: (C,) estimated steps to enter each cell from beside it; 0 if that is impossible.
+        cost, parent: (4 * C,) least cost to each place, and the place before it.
+        new: (4 * C,) unseen cells that the agent would see at each place.
+        first: (K,) first entry of the list of places with each cost.
+        place, next: (L,) place of each entry, and the next entry.
+        aims: (C,) 1 for cells that the agent shall face.
+        path: (C,) 1 for cells of the last paths.
+        things, queue: (C,) cells with objects, after their number; and room for other lists.
+        found: (9,) results, see `FIRST_PLACE` and those that follow.
+        view_shape: (2,) rows and columns of an observation.
+        plan: (P,) actions of the last path, up to what is not free.
+    """
+
+    neighbours: NDArray[np.int64]
+    entry: NDArray[np.int64]
+    cost: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    new: NDArray[np.int64]
+    first: NDArray[np.int64]
+    place: NDArray[np.int64]
+    next: NDArray[np.int64]
+    aims: NDArray[np.uint8]
+    path: NDArray[np.uint8]
+    things: NDArray[np.int64]
+    queue: NDArray[np.int64]
+    found: NDArray[np.int64]
+    view_shape: NDArray[np.int64]
+    plan: NDArray[np.int64]
+
+
+FIRST_PLACE, OBSTACLE, COST, GOAL, LENGTH, WALLS, CLAUSE_COST, DROP_CELL, BLOCKER = range(9)
+"""Indices of `Scratch.found`: the place after the start of a path, the first obstacle on it, its
+cost, its end, the number of actions in `Scratch.plan`; 1 if unseen walls are looked for;
+the cost of a clause; and the cell where the object in hand is to be dropped."""
+
+
+def make_scratch(size: int, view_shape: tuple[int, int]) -> Scratch:
+    """Return the arrays for searches in maps of `size` × `size` cells, and views of this (height,
+    width)."""
+    cells = size * size
+    entries = 16 * cells  # each place is reached from four others at most
+    lengths = dict.fromkeys(("cost", "parent", "new"), 4 * cells)
+    lengths |= {"place": entries, "next": entries}
+    lengths |= {"first": _NUM_LISTS, "things": cells + 1, "found": 9, "plan": PLAN_LENGTH}
+    arrays: dict[str, NDArray[Any]] = {
+        name: np.zeros(lengths.get(name, cells), np.int64) for name in Scratch._fields
+    }
+    arrays["neighbours"] = make_neighbours(size)
+    arrays["view_shape"] = np.array(view_shape)
+    for name in ("aims", "path"):
+        arrays[name] = np.zeros(cells, np.uint8)
+    return Scratch(**arrays)
+
+
+# ---- costs ---------------------------------------------------------------------------------------
+
+
+def holds_key(m: Memory, i: int, door: int) -> bool:
+    """Return True if the key of a locked door is in hand."""
+    return bool(m.held_kind[i] == KEY and m.held_color[i] == m.color[i, door])
+
+
+def entry_cost(m: Memory, i: int, cell: int, keys: int) -> int:
+    """Return the estimated steps to enter a cell from beside it; 0 if that is impossible. Bit k of
+    `keys` says that a key of colour k is known."""
+    kind, state = m.kind[i, cell], m.state[i, cell]
+    if kind == FLOOR:
+        return 1
+    if kind in (UNSEEN, WALL):
+        return 0
+    if kind == DOOR:
+        if state != LOCKED or holds_key(m, i, cell):
+            return 1 if state == OPEN else 2
+        return FETCHING_COST if keys >> m.color[i, cell] & 1 else 0
+    return 1 + CLEARING_COST + (CARRYING_COST if m.held_kind[i] > NONE_GRID_OBJECT else 0)
+
+
+def estimate_entries(m: Memory, s: Scratch, i: int) -> None:
+    """Write the cost of each cell into `s.entry`, and list the cells where world `i` has doors and
+    portable objects in `s.things`."""
+    kinds, count, keys = m.kind[i], 0, 0
+    for cell in range(len(kinds)):
+        kind = kinds[cell]
+        s.entry[cell] = kind == FLOOR
+        if is_object(kind):
+            count += 1
+            s.things[count] = cell
+            if kind == KEY:
+                keys |= 1 << m.color[i, cell]
+    s.things[0] = count
+    for n in range(1, count + 1):
+        s.entry[s.things[n]] = entry_cost(m, i, s.things[n], keys)
+    blocker = m.blocker[i] - 1
+    if blocker >= 0 and s.entry[blocker] > CLEARING_COST:
+        s.entry[blocker] -= CLEARING_COST // 2  # rather than another one
+
+
+def is_obstacle(m: Memory, i: int, cell: int) -> bool:
+    """Return True for an object in the way, and for a locked door."""
+    kind = m.kind[i, cell]
+    return is_object(kind) and (kind != DOOR or bool(m.state[i, cell] == LOCKED))
+
+
+# ---- search --------------------------------------------------------------------------------------
+
+
+def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
+    """Return the cheapest place where the agent faces one of `s.aims`, on a way from the place
+    `start`; NOWHERE if there is none. If it `explores`, return the place that is worth most for
+    seeing new cells instead."""
+    neighbours, entry, costs, parents = s.neighbours, s.entry, s.cost, s.parent
+    firsts, places, nexts, aims, news = s.first, s.place, s.next, s.aims, s.new
+    best, best_score = NOWHERE, NEVER
+    costs[:] = NEVER
+    firsts[:] = NOWHERE
+    costs[start], parents[start] = 0, NOWHERE
+    firsts[0], places[0], nexts[0] = 0, start, NOWHERE
+    count, visited, cost = 1, 0, 0
+    while visited < count and (not explores or 100 * (cost + BASE_COST) // MOST_NEW < best_score):
+        k = firsts[cost % _NUM_LISTS]
+        firsts[cost % _NUM_LISTS] = NOWHERE
+        while k != NOWHERE:
+            place = places[k]
+            k = nexts[k]
+            visited += 1
+            if costs[place] != cost:
+                continue
+            cell, facing = place // 4, place % 4
+            ahead = neighbours[facing, cell]
+            if explores:
+                extra, opens = 0, m.kind[i, ahead] == DOOR and m.state[i, ahead] != OPEN
+                if opens:
+                    extra = entry[ahead] - 1
+                news[place] = 0
+                if extra >= 0:
+                    news[place] = count_new_at(m, s, i, cell, facing, opens)
+                if news[place] > 0:
+                    new = min(news[place], MOST_NEW)
+                    score = 100 * (cost + extra + BASE_COST) // new
+                    if score < best_score:
+                        best, best_score = place, score
+            elif aims[ahead]:
+                s.found[COST], s.found[GOAL] = cost, place
+                return int(place)
+            for way in range(3):
+                if way == 0:
+                    after, later = 4 * cell + (facing + 1) % 4, cost + 1
+                elif way == 1:
+                    after, later = 4 * cell + (facing + 3) % 4, cost + 1
+                else:
+                    if entry[ahead] == 0:
+                        break
+                    after, later = 4 * ahead + facing, cost + entry[ahead]
+                if later < costs[after]:
+                    costs[after], parents[after] = later, place
+                    places[count], nexts[count] = after, firsts[later % _NUM_LISTS]
+                    firsts[later % _NUM_LISTS] = count
+                    count += 1
+                elif explores and later == costs[after] and news[place] > news[parents[after]]:
+                    parents[after] = place  # it sees more on the way
+        cost += 1
+    s.found[GOAL] = best
+    return best
+
+
+def trace(m: Memory, s: Scratch, i: int, goal: int) -> None:
+    """Mark the cells of the path to `goal` in `s.path`; find its first place, its first obstacle
+    and the actions up to the first cell that is not free."""
+    length, place = 0, goal
+    while s.parent[place] != NOWHERE:
+        length += 1
+        place = s.parent[place]
+    s.path[place // 4] = 1
+    s.found[FIRST_PLACE], s.found[OBSTACLE] = NOWHERE, NOWHERE
+    s.found[LENGTH] = min(length, PLAN_LENGTH)
+    place = goal
+    for n in range(length - 1, -1, -1):
+        before, cell = s.parent[place], place // 4
+        s.path[cell] = 1
+        action = MOVE_FORWARD
+        if before // 4 == cell:
+            action = TURN_RIGHT if place % 4 == (before + 1) % 4 else TURN_LEFT
+        else:
+            if is_obstacle(m, i, cell):
+                s.found[OBSTACLE] = cell
+            if n < PLAN_LENGTH and not is_free(m, i, cell):
+                s.found[LENGTH] = n
+        if n < PLAN_LENGTH:
+            s.plan[n] = action
+        s.found[FIRST_PLACE] = place
+        place = before
+
+
+# ---- exploring -----------------------------------------------------------------------------------
+
+
+def window(bits: int, first: int, width: int, size: int) -> int:
+    """Return `width` of the `size` bits from bit number `first` on, which wrap around."""
+    part = bits >> first
+    if first + width > size:
+        part |= bits << (size - first)
+    return part & ((1 << width) - 1)
+
+
+def count_new(
+    unseen: Any,
+    opaque: Any,
+    line: int,
+    step: int,
+    first: int,
+    shape: Any,
+    opens: bool,
+    in_room: bool,
+    counts_walls: bool,
+) -> int:
+    """Return the number of unseen cells that an agent would see, if walls went on straight and
+    other unseen cells were transparent.
+
+    Args:
+        unseen, opaque: bits of the unseen and opaque cells of each line of the map, across the
+            agent's direction.
+        line, step: line of the agent, and 1 or -1 to the line ahead.
+        first: first cell of the view in each line.
+        shape: rows and columns of the view.
+        opens: the door ahead counts as open.
+        in_room: walls beside the agent are those of a room, not of a door.
+        counts_walls: count cells where walls are expected, too, as there may be doors.
+    """
+    height, width, size = shape[0], shape[1], len(unseen)
+    full = (1 << width) - 1
+    lit, before, new = 1 << width // 2, 0, 0
+    side = full if in_room else 0
+    for ahead in range(height):
+        hidden = window(unseen[line], first, width, size)
+        closed = window(opaque[line], first, width, size)
+        walls = 0
+        if ahead > 0:
+            walls = hidden if before & closed else hidden & side
+        closed |= walls
+        side &= closed
+        clear = ~closed & full
+        if ahead == 1 and opens:
+            clear |= 1 << width // 2
+        through = flood_row(lit, clear, width)
+        beyond = (through | through << 1 | through >> 1) & full
+        bits = hidden & (lit | beyond) if counts_walls else hidden & ~walls & (lit | beyond)
+        while bits:
+            bits &= bits - 1
+            new += 1
+        lit, before = beyond, through & ~hidden
+        line = wrap(line + step, size)
+    return new
+
+
+def count_new_at(m: Memory, s: Scratch, i: int, cell: int, facing: int, opens: bool) -> int:
+    """Return the number of unseen cells that the agent would see in a cell and direction; the door
+    ahead counts as open if `opens`."""
+    size, middle = m.unseen.shape[1], s.view_shape[1] // 2
+    y, x = cell // size, cell % size
+    # sight is the same to both sides, so that it does not matter which is left
+    step = 1 if facing in (RIGHT, DOWN) else -1
+    unseen, opaque, line, across = m.unseen[i], m.opaque[i], y, x
+    if facing % 2 == RIGHT:
+        unseen, opaque, line, across = m.unseen_columns[i], m.opaque_columns[i], x, y
+    first, counts_walls = wrap(across - middle, size), s.found[WALLS] != 0
+    in_room = m.kind[i, cell] != DOOR
+    return count_new(unseen, opaque, line, step, first, s.view_shape, opens, in_room, counts_walls)
