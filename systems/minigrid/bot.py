@@ -497,7 +497,7 @@ class Bot:
     def __init__(
         self, num_envs: int, scenario: Any, compile_bot: Callable[[Any], Callable[..., None]]
     ) -> None:
-        found = tuple(action.name for action in scenario.actions)
+        found = tuple(scenario.action_names)
         if found != ACTIONS:
             raise ValueError(f"found actions {', '.join(found)}, expected {', '.join(ACTIONS)}")
         if tuple(scenario.missions.texts) != WORDINGS:

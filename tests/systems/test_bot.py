@@ -66,6 +66,15 @@ def test_demonstrations_are_saved_by_one_command(tmp_path):
     assert (arrays["reward"] > 0).sum() == 5
 
 
+def test_levels_of_authors_are_played_with_babyais_actions():
+    level = {"extends": "BabyAI-GoToLocal-v0", "mission": {"pick_up": {"type": "Ball"}}}
+    scenario = Scenario.load(level)
+    load_policy("bot", 1, 7, scenario=scenario)
+    other = Scenario.load({**level, "action_space": ["MOVE_FORWARD", "PICK_UP"]})
+    with pytest.raises(PolicyError, match="found actions MOVE_FORWARD, PICK_UP, expected TURN_L"):
+        load_policy("bot", 1, 2, scenario=other)
+
+
 def test_other_scenarios_have_no_bot():
     message = "--policy bot .* the scenario keydoor-5x5 has none: choose random, valid"
     with pytest.raises(PolicyError, match=message):
