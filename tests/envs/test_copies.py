@@ -87,7 +87,7 @@ VECTORS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.sample("object", "AgentsVectorEnv-AutoresetMode.NEXT_STEP", "GridVectorEnv")
+@pytest.mark.sample("object", "GridVectorEnv")
 @KINDS
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("name", VECTORS)

@@ -58,6 +58,7 @@ def test_a_box_holds_what_the_legend_says(play):
     assert game.act(PICK_N_DROP).item == "RED Key"
 
 
+@pytest.mark.sample("object")
 def test_the_agent_holds_what_the_legend_says(play):
     game = play("aD.", **RULES)
     assert game.item == "YELLOW Key"

@@ -130,6 +130,7 @@ def test_rules_of_ones_own_know_it_by_name_or_as_a_parameter(room):
     assert game.act(MOVE_FORWARD, SPELL).board == "..>."
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_both_worlds_agree_on_all_of_it():
     report = run_differential_test(scenario("K.d.l\n.>K..\n..BL.\nE...K", **RULES), episodes=6)

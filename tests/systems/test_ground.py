@@ -229,7 +229,7 @@ def test_both_layers_come_back_and_forks_go_their_own_way(yard):
     assert simulation.world.ground[0, 0] != NOTHING
 
 
-@pytest.mark.sample("small")
+@pytest.mark.thorough
 @pytest.mark.parametrize("side", [7, 40], ids=["small", "with lists"])
 @pytest.mark.compiled
 def test_both_worlds_agree_on_all_of_it(side):
@@ -271,6 +271,7 @@ def levels(draw: st.DrawFn) -> dict[str, Any]:
     return {**RULES, "map": "\n".join(rows), "legend": legend}
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 @settings(max_examples=60)
 @given(levels(), st.integers(0, 2**32), st.lists(st.integers(0, 7), max_size=20))

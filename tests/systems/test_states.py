@@ -73,7 +73,7 @@ def test_what_is_seen_changes_with_the_state(gates):
     assert "E" not in game.act(ACTUATE).view
 
 
-@pytest.mark.sample("small")
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("side", [5, 40], ids=["small", "with lists"])
 def test_both_worlds_agree_on_gates(side):

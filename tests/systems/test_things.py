@@ -299,6 +299,7 @@ MEMORY = {
 }
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize(
     ("picture", "worth"),
     [
