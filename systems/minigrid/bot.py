@@ -42,23 +42,22 @@ from systems.minigrid.bot_search import (
     DROP_CELL,
     FETCHING_COST,
     FIRST_PLACE,
-    GOAL,
     LENGTH,
     OBSTACLE,
     WALLS,
     Scratch,
+    cell_ahead,
     estimate_entries,
     holds_key,
     is_obstacle,
+    list_objects,
     make_scratch,
     search,
     trace,
 )
 from systems.minigrid.grammar import (
     FIELDS,
-    GO_TO,
     KIND,
-    OPEN_DOOR,
     ORDINALS,
     PICK_UP_OBJECT,
     PUT_NEXT,
@@ -69,28 +68,28 @@ from systems.minigrid.grammar import (
 ACTIONS = "TURN_LEFT", "TURN_RIGHT", "MOVE_FORWARD", "PICK_UP", "DROP", "TOGGLE", "DONE"
 NO_WAY = -1
 """In place of an action: there is no way."""
+VERB_ACTIONS = NO_WAY, DONE, PICK_UP, TOGGLE, PICK_UP
+"""For each verb of a clause, the action at its first object."""
 _MOST_TASKS = 8
-_MOST_IDLE = 120
+_MOST_IDLE, _PATIENCE = 120, 8
 
 
 # ---- aims ----------------------------------------------------------------------------------------
 
 
-def clear_aims(s: Scratch) -> None:
-    """Remove all aims and paths."""
+def aim_at(s: Scratch, cell: int) -> None:
+    """Aim at one cell."""
     s.aims[:] = 0
-    s.path[:] = 0
+    s.aims[cell] = 1
 
 
-def aim_at_described(m: Memory, s: Scratch, i: int, k: int, second: int) -> int:
-    """Aim at all objects that match a description of clause `k`, and return their number. Only
-    portable ones count where the clause is about picking up."""
-    count, verb = 0, m.clauses[i, k, VERB]
-    needs_portable = second == 0 and verb in (PICK_UP_OBJECT, PUT_NEXT)
-    for n in range(1, s.things[0] + 1):
-        cell = s.things[n]
-        is_usable = not needs_portable or m.kind[i, cell] != DOOR
-        if is_usable and is_described(m, i, cell, k, second, s.neighbours):
+def aim_at_described(m: Memory, s: Scratch, i: int, k: int) -> int:
+    """Aim at all objects that match the first description of clause `k`, and return their number.
+    Only portable ones count where the clause is about picking up."""
+    count, needs_portable = 0, m.clauses[i, k, VERB] in (PICK_UP_OBJECT, PUT_NEXT)
+    s.aims[:] = 0
+    for cell in list_objects(s):
+        if not (needs_portable and m.kind[i, cell] == DOOR) and is_described(m, i, cell, k, 0):
             s.aims[cell] = 1
             count += 1
     return count
@@ -101,22 +100,19 @@ def aim_beside_described(m: Memory, s: Scratch, i: int, k: int, but: int) -> int
     object in cell `but`, and return the number of these objects. Without such floor cells, aim at
     objects there, which are to be moved."""
     count, is_free = 0, False
-    for n in range(1, s.things[0] + 1):
-        cell = s.things[n]
-        if cell != but and is_described(m, i, cell, k, 1, s.neighbours):
+    s.aims[:] = 0
+    for cell in list_objects(s):
+        if cell != but and is_described(m, i, cell, k, 1):
             count += 1
             for way in range(4):
                 beside = s.neighbours[way, cell]
                 if m.kind[i, beside] == FLOOR:
                     s.aims[beside] = 1
                     is_free = True
-    for n in range(1, s.things[0] + 1):
-        thing = s.things[n]
+    for thing in list_objects(s):
         if not is_free and thing != but and m.kind[i, thing] != DOOR:
             for way in range(4):
-                cell = s.neighbours[way, thing]
-                if is_object(m.kind[i, cell]) and is_described(m, i, cell, k, 1, s.neighbours):
-                    s.aims[thing] = 1
+                s.aims[thing] |= is_described(m, i, s.neighbours[way, thing], k, 1)
     return count
 
 
@@ -154,187 +150,160 @@ def place_of(m: Memory, i: int) -> int:
     return int(4 * m.cell[i] + m.facing[i])
 
 
-def first_action(m: Memory, s: Scratch, i: int) -> int:
-    """Return the action that goes to the first place of the last path; NO_WAY if an object in hand
-    hinders."""
+def reach(m: Memory, s: Scratch, i: int, cell: int) -> int:
+    """Return the nearest place that faces a cell; NOWHERE if there is none."""
+    aim_at(s, cell)
+    return search(m, s, i, place_of(m, i), False)
+
+
+def first_action(m: Memory, s: Scratch, i: int, action: int) -> int:
+    """Return the first action of the last path, `action` if it has no steps; NO_WAY if an object in
+    hand hinders."""
+    if s.found[FIRST_PLACE] == NOWHERE:
+        return action
     if s.found[LENGTH] > 0:
         return int(s.plan[0])
-    ahead = s.found[FIRST_PLACE] // 4
-    if m.kind[i, ahead] == DOOR:
+    if m.kind[i, s.found[FIRST_PLACE] // 4] == DOOR:
         return TOGGLE
     return PICK_UP if m.held_kind[i] == NONE_GRID_OBJECT else NO_WAY
 
 
+def drop_ahead(m: Memory, s: Scratch, i: int, goal: int) -> int:
+    """Return the next action for dropping the object in hand ahead of the place `goal`, the result
+    of the last search; the next steps go on with it."""
+    s.found[DROP_CELL] = cell_ahead(s, goal)
+    trace(m, s, i, goal)
+    return first_action(m, s, i, DROP)
+
+
 def drop_held(m: Memory, s: Scratch, i: int) -> int:
     """Return the next action for dropping the object in hand near the agent and beside the last
-    path; the next steps go on with it."""
-    for n in range(1, s.things[0] + 1):
-        if m.kind[i, s.things[n]] != DOOR:
-            s.entry[s.things[n]] = 0
+    path."""
+    for cell in list_objects(s):
+        if m.kind[i, cell] != DOOR:
+            s.entry[cell] = 0
     goal = NOWHERE
     for is_strict in (True, False):
-        if goal != NOWHERE:
-            break
-        s.aims[:] = 0
-        for cell in range(len(s.aims)):
-            if m.kind[i, cell] == FLOOR and cell != m.cell[i]:
-                s.aims[cell] = is_spare(m, s, i, cell) or (not is_strict and s.path[cell] == 0)
-        goal = search(m, s, i, place_of(m, i), False)
+        if goal == NOWHERE:
+            for cell in range(len(s.aims)):
+                s.aims[cell] = (
+                    m.kind[i, cell] == FLOOR
+                    and cell != m.cell[i]
+                    and s.path[cell] == 0
+                    and (not is_strict or is_spare(m, s, i, cell))
+                )
+            goal = search(m, s, i, place_of(m, i), False)
     estimate_entries(m, s, i)
     s.found[LENGTH] = 0
-    if goal == NOWHERE:
-        return DROP
-    s.found[DROP_CELL] = s.neighbours[goal % 4, goal // 4]
-    return approach(m, s, i, goal, DROP)
+    return DROP if goal == NOWHERE else drop_ahead(m, s, i, goal)
 
 
-def approach(m: Memory, s: Scratch, i: int, goal: int, action: int) -> int:
-    """Return the first action of the path to `goal`, the result of the last search; `action` if the
-    agent is there."""
-    trace(m, s, i, goal)
-    return action if goal == place_of(m, i) else first_action(m, s, i)
-
-
-def go_on_dropping(m: Memory, s: Scratch, i: int) -> int:
-    """Return the next action for dropping the object in hand where that was planned; NO_WAY if it
-    is not possible."""
-    target = m.dropping[i] - 1
-    clear_aims(s)
-    if target < 0 or m.kind[i, target] != FLOOR:
-        return NO_WAY
-    s.aims[target] = 1
-    goal = search(m, s, i, place_of(m, i), False)
-    if goal == NOWHERE:
-        return NO_WAY
-    s.found[DROP_CELL] = target
-    return approach(m, s, i, goal, DROP)
-
-
-def do_task(m: Memory, s: Scratch, i: int, action: int, target: int) -> int:
-    """Return the next action for facing the cell `target` and taking `action` there, with all that
-    comes before it: objects in the way, keys, an object in hand.
-
-    Args:
-        action: PICK_UP, TOGGLE, DONE; or DROP, for which the aims are set.
-    """
+def do_task(m: Memory, s: Scratch, i: int, action: int, goal: int) -> int:
+    """Return the next action for taking `action` at the place `goal`, the result of the last
+    search, with all that comes before it: objects in the way, keys, an object in hand."""
     for _ in range(_MOST_TASKS):
-        is_locked = m.kind[i, target] == DOOR and m.state[i, target] == LOCKED
-        if action == TOGGLE and is_locked and not holds_key(m, i, target):
-            # the way of the key comes first
-            key = find_key(m, s, i, target)
-            if key == NOWHERE:
-                return NO_WAY
-            blocker = find_obstacle(m, s, i, key, target)
-            if blocker == NOWHERE:
-                action, target = PICK_UP, key
-            elif m.kind[i, blocker] == DOOR:
-                target = blocker
-            else:
-                action, target = PICK_UP, blocker
-            continue
-        if action != DROP:
-            s.aims[:] = 0
-            s.aims[target] = 1
-        goal = search(m, s, i, place_of(m, i), False)
         if goal == NOWHERE:
             return NO_WAY
-        trace(m, s, i, goal)
-        ahead = s.neighbours[goal % 4, goal // 4]
-        s.path[ahead] = 1
-        obstacle, has_item = s.found[OBSTACLE], m.held_kind[i] > NONE_GRID_OBJECT
-        if obstacle != NOWHERE and m.kind[i, obstacle] == DOOR:
-            action, target = TOGGLE, obstacle
-            continue
-        if action == DROP and (obstacle != NOWHERE or m.kind[i, ahead] != FLOOR):
-            return drop_held(m, s, i)
-        if goal == place_of(m, i):
-            if action == PICK_UP and has_item:
-                return drop_held(m, s, i)
-            s.found[LENGTH] = 0
-            return action
-        step = first_action(m, s, i)
-        if step == NO_WAY:
-            return drop_held(m, s, i)
-        if has_item and action == PICK_UP:
-            s.found[LENGTH] = 0  # drop it as soon as that costs least
-            ahead = s.neighbours[m.facing[i], m.cell[i]]
-            if step in (TURN_LEFT, TURN_RIGHT) and is_spare(m, s, i, ahead):
-                return DROP
-        return step
+        target = cell_ahead(s, goal)
+        is_locked = m.kind[i, target] == DOOR and m.state[i, target] == LOCKED
+        if action == TOGGLE and is_locked and not holds_key(m, i, target):
+            key_place = find_key(m, s, i, target)
+            if key_place == NOWHERE:
+                return NO_WAY
+            aim_at(s, target)
+            target = find_first(m, s, i, key_place)
+        else:
+            trace(m, s, i, goal)
+            s.path[target] = 1
+            obstacle = s.found[OBSTACLE]
+            if obstacle == NOWHERE or m.kind[i, obstacle] != DOOR:
+                return go_on(m, s, i, action, target)
+            target = obstacle
+        action = TOGGLE if m.kind[i, target] == DOOR else PICK_UP
+        goal = reach(m, s, i, target)
     return NO_WAY
 
 
+def go_on(m: Memory, s: Scratch, i: int, action: int, target: int) -> int:
+    """Return the next action on the last path, which leads to `action` at the cell `target`; no
+    locked door is in the way."""
+    is_there, has_item = s.found[FIRST_PLACE] == NOWHERE, m.held_kind[i] > NONE_GRID_OBJECT
+    is_blocked = s.found[OBSTACLE] != NOWHERE or m.kind[i, target] != FLOOR
+    step = first_action(m, s, i, action)
+    picks_up = action == PICK_UP and has_item
+    if step == NO_WAY or (action == DROP and is_blocked) or (is_there and picks_up):
+        return drop_held(m, s, i)
+    if picks_up:
+        s.found[LENGTH] = 0  # drop it as soon as that costs least
+        ahead = s.neighbours[m.facing[i], m.cell[i]]
+        if step in (TURN_LEFT, TURN_RIGHT) and is_spare(m, s, i, ahead):
+            return DROP
+    return step
+
+
 def find_key(m: Memory, s: Scratch, i: int, door: int) -> int:
-    """Return the cell of the nearest key for a locked door; NOWHERE if none can be reached."""
+    """Return the nearest place that faces a key for a locked door; NOWHERE if there is none."""
     s.aims[:] = 0
-    for n in range(1, s.things[0] + 1):
-        cell = s.things[n]
-        if m.kind[i, cell] == KEY and m.color[i, cell] == m.color[i, door]:
-            s.aims[cell] = 1
+    for cell in list_objects(s):
+        s.aims[cell] = m.kind[i, cell] == KEY and m.color[i, cell] == m.color[i, door]
     s.entry[door], cost = 0, s.entry[door]  # a key behind the door itself is none
     place = search(m, s, i, place_of(m, i), False)
     s.entry[door] = cost
-    return NOWHERE if place == NOWHERE else s.neighbours[place % 4, place // 4]
+    return place
 
 
-def find_obstacle(m: Memory, s: Scratch, i: int, item: int, target: int) -> int:
-    """Return the first obstacle on the way of an object that is to be carried from the place of the
-    last search, which faces its cell `item`, to a place that faces `target`, or one of the aims if
-    that is NOWHERE. Return NOWHERE if there is none, and the object's own cell if there is no way.
+def find_first(m: Memory, s: Scratch, i: int, start: int) -> int:
+    """Return the cell of what is to be moved or opened first, so that the object ahead of the place
+    `start` can be carried to one of the aims: an obstacle on the way there, or the object itself.
     The path is marked."""
-    start = s.found[GOAL]
-    if target != NOWHERE:
-        s.aims[:] = 0
-        s.aims[target] = 1
+    item = cell_ahead(s, start)
     kind, cost = m.kind[i, item], s.entry[item]
     m.kind[i, item], s.entry[item] = FLOOR, 1
     goal = search(m, s, i, start, False)
+    s.found[BLOCKER] = NOWHERE
     if goal != NOWHERE:
         trace(m, s, i, goal)
-        ahead = s.neighbours[goal % 4, goal // 4]
+        ahead = cell_ahead(s, goal)
         s.path[ahead] = 1
-        if s.found[OBSTACLE] == NOWHERE and target == NOWHERE and m.kind[i, ahead] != FLOOR:
-            s.found[OBSTACLE] = ahead
+        s.found[BLOCKER] = s.found[OBSTACLE]
+        if s.found[OBSTACLE] == NOWHERE and m.kind[i, ahead] not in (FLOOR, DOOR):
+            s.found[BLOCKER] = ahead
     m.kind[i, item], s.entry[item] = kind, cost
-    s.found[BLOCKER] = NOWHERE if goal == NOWHERE else s.found[OBSTACLE]
-    return int(s.found[BLOCKER])
+    return item if s.found[BLOCKER] == NOWHERE else int(s.found[BLOCKER])
 
 
 # ---- clauses -------------------------------------------------------------------------------------
 
 
-def put_next(m: Memory, s: Scratch, i: int, k: int) -> int:
-    """Return the next action for clause `k`, which puts an object next to another one; NO_WAY if
-    one of them is unknown."""
-    if holds_described(m, i, k, 0, s.neighbours):
-        if aim_beside_described(m, s, i, k, NOWHERE) == 0:
-            return NO_WAY
-        search(m, s, i, place_of(m, i), False)
-        s.found[CLAUSE_COST] = s.found[COST]
-        return do_task(m, s, i, DROP, NOWHERE)
-    if aim_at_described(m, s, i, k, 0) == 0:
-        return NO_WAY
-    place = search(m, s, i, place_of(m, i), False)
-    if place == NOWHERE:
-        return NO_WAY
-    item = s.neighbours[place % 4, place // 4]
+def follow_clause(m: Memory, s: Scratch, i: int, k: int) -> int:
+    """Return the next action for clause `k`; NO_WAY if its objects are unknown or out of reach."""
+    verb = m.clauses[i, k, VERB]
+    action, is_held = VERB_ACTIONS[verb], holds_described(m, i, k, 0)
+    if verb == PUT_NEXT and is_held:
+        action, count = DROP, aim_beside_described(m, s, i, k, NOWHERE)
+    else:
+        count = aim_at_described(m, s, i, k)
+    if count == 0:
+        return drop_held(m, s, i) if is_held and verb != PUT_NEXT else NO_WAY
+    goal = search(m, s, i, place_of(m, i), False)
     s.found[CLAUSE_COST] = s.found[COST]
-    if m.held_kind[i] > NONE_GRID_OBJECT:
+    if action == PICK_UP and m.held_kind[i] > NONE_GRID_OBJECT:
         s.found[CLAUSE_COST] += CARRYING_COST
-    s.aims[:] = 0
-    if aim_beside_described(m, s, i, k, item) == 0:
-        if holds_described(m, i, k, 1, s.neighbours):
-            trace(m, s, i, place)
+    if goal != NOWHERE and verb == PUT_NEXT and not is_held:
+        item = cell_ahead(s, goal)
+        if aim_beside_described(m, s, i, k, item) > 0:
+            target = find_first(m, s, i, goal)
+            s.found[CLAUSE_COST] += s.found[COST]
+            action = TOGGLE if m.kind[i, target] == DOOR else PICK_UP
+            return do_task(m, s, i, action, reach(m, s, i, target))
+        if holds_described(m, i, k, 1):
+            trace(m, s, i, goal)
             return drop_held(m, s, i)
         if needs_clearing(m, s, i):
             return NO_WAY
         s.found[CLAUSE_COST] += FETCHING_COST  # and the way to the unknown one
-        return do_task(m, s, i, PICK_UP, item)
-    obstacle = find_obstacle(m, s, i, item, NOWHERE)
-    s.found[CLAUSE_COST] += s.found[COST]
-    if obstacle == NOWHERE:
-        return do_task(m, s, i, PICK_UP, item)
-    return do_task(m, s, i, TOGGLE if m.kind[i, obstacle] == DOOR else PICK_UP, obstacle)
+        goal = reach(m, s, i, item)
+    return do_task(m, s, i, action, goal)
 
 
 def needs_clearing(m: Memory, s: Scratch, i: int) -> bool:
@@ -343,40 +312,13 @@ def needs_clearing(m: Memory, s: Scratch, i: int) -> bool:
     if goal == NOWHERE:
         return False
     trace(m, s, i, goal)
-    is_blocked = is_obstacle(m, i, s.neighbours[goal % 4, goal // 4])
-    return is_blocked or bool(s.found[OBSTACLE] != NOWHERE)
-
-
-def follow_clause(m: Memory, s: Scratch, i: int, k: int) -> int:
-    """Return the next action for clause `k`; NO_WAY if its objects are unknown or out of reach."""
-    verb = m.clauses[i, k, VERB]
-    clear_aims(s)
-    if verb == PUT_NEXT:
-        return put_next(m, s, i, k)
-    if aim_at_described(m, s, i, k, 0) == 0:
-        if verb in (GO_TO, PICK_UP_OBJECT) and holds_described(m, i, k, 0, s.neighbours):
-            return drop_held(m, s, i)
-        return NO_WAY
-    place = search(m, s, i, place_of(m, i), False)
-    if place == NOWHERE:
-        return NO_WAY
-    target = s.neighbours[place % 4, place // 4]
-    s.found[CLAUSE_COST] = s.found[COST]
-    if verb == PICK_UP_OBJECT and m.held_kind[i] > NONE_GRID_OBJECT:
-        s.found[CLAUSE_COST] += CARRYING_COST
-    action = DONE
-    if verb == OPEN_DOOR:
-        action = TOGGLE
-    elif verb == PICK_UP_OBJECT:
-        action = PICK_UP
-    return do_task(m, s, i, action, target)
+    return bool(s.found[OBSTACLE] != NOWHERE) or is_obstacle(m, i, cell_ahead(s, goal))
 
 
 def explore_more(m: Memory, s: Scratch, i: int, doors: bool) -> int:
-    """Return the next action for seeing more; NO_WAY if there is nothing to see."""
-    clear_aims(s)
-    for n in range(1, s.things[0] + 1):
-        cell = s.things[n]
+    """Return the next action for seeing more, also behind closed doors if `doors`; NO_WAY if there
+    is nothing to see."""
+    for cell in list_objects(s):
         if m.kind[i, cell] == DOOR and m.state[i, cell] != OPEN and not doors:
             s.entry[cell] = 0
     goal = search(m, s, i, place_of(m, i), True)
@@ -384,31 +326,28 @@ def explore_more(m: Memory, s: Scratch, i: int, doors: bool) -> int:
     if goal == NOWHERE:
         return NO_WAY
     trace(m, s, i, goal)
-    obstacle, ahead = s.found[OBSTACLE], s.neighbours[goal % 4, goal // 4]
-    if obstacle != NOWHERE and m.kind[i, obstacle] == DOOR:
-        return do_task(m, s, i, TOGGLE, obstacle)
-    if m.kind[i, ahead] == DOOR and m.state[i, ahead] != OPEN and doors:
-        return do_task(m, s, i, TOGGLE, ahead)
+    obstacle, ahead = s.found[OBSTACLE], cell_ahead(s, goal)
+    if obstacle == NOWHERE or m.kind[i, obstacle] != DOOR:
+        obstacle = ahead
+    if m.kind[i, obstacle] == DOOR and m.state[i, obstacle] != OPEN:
+        return do_task(m, s, i, TOGGLE, reach(m, s, i, obstacle))
     if goal == place_of(m, i):
         return NO_WAY
-    action = first_action(m, s, i)
+    action = first_action(m, s, i, NO_WAY)
     return drop_held(m, s, i) if action == NO_WAY else action
 
 
 def open_box(m: Memory, s: Scratch, i: int) -> int:
     """Return the next action for opening a box; NO_WAY if there is none."""
-    clear_aims(s)
-    for n in range(1, s.things[0] + 1):
-        if m.kind[i, s.things[n]] == PARCEL:
-            s.aims[s.things[n]] = 1
-    place = search(m, s, i, place_of(m, i), False)
-    if place == NOWHERE:
-        return NO_WAY
-    return do_task(m, s, i, TOGGLE, s.neighbours[place % 4, place // 4])
+    s.aims[:] = 0
+    for cell in list_objects(s):
+        s.aims[cell] = m.kind[i, cell] == PARCEL
+    return do_task(m, s, i, TOGGLE, search(m, s, i, place_of(m, i), False))
 
 
 def begin_plan(s: Scratch) -> None:
     """Begin a plan without actions."""
+    s.path[:] = 0
     s.found[LENGTH] = s.found[CLAUSE_COST] = 0
     s.found[DROP_CELL] = s.found[BLOCKER] = NOWHERE
 
@@ -426,39 +365,49 @@ def keep_plan(m: Memory, s: Scratch, i: int) -> None:
 def choose_action(m: Memory, s: Scratch, i: int) -> int:
     """Return the next action of world `i`."""
     index = m.plan_index[i]
-    if not m.changed[i] and index < m.plan_length[i]:
-        m.plan_index[i] += 1
-        return int(m.plan[i, index])
-    estimate_entries(m, s, i)
+    if not m.changed[i]:
+        if index < m.plan_length[i]:
+            m.plan_index[i] += 1
+            return int(m.plan[i, index])
+        if m.plan_length[i] == NO_WAY and m.idle[i] % _PATIENCE:
+            return stroll(m, s, i)
     first, count = find_side(m, i)
+    todo = ~m.done[i] & ((1 << count) - 1) << first
+    if todo == 0 or (m.idle[i] > _MOST_IDLE and m.idle[i] % 40 < 10):
+        m.plan_length[i] = 0
+        return stroll(m, s, i)
+    estimate_entries(m, s, i)
     begin_plan(s)
-    best, least, seeks_door = go_on_dropping(m, s, i), 0, False
-    if best != NO_WAY:
-        keep_plan(m, s, i)
-        return best
+    target = m.dropping[i] - 1
+    if target >= 0 and m.kind[i, target] == FLOOR:
+        goal = reach(m, s, i, target)
+        if goal != NOWHERE:
+            action = drop_ahead(m, s, i, goal)
+            if action != NO_WAY:
+                keep_plan(m, s, i)
+                return action
+    best, least, seeks_door = NO_WAY, 0, False
     for k in range(first, first + count):
-        if m.done[i] >> k & 1:
-            continue
-        begin_plan(s)
-        action = follow_clause(m, s, i, k)
-        cost = s.found[CLAUSE_COST]
-        seeks_door |= m.clauses[i, k, KIND] == DOOR or m.clauses[i, k, 4 + KIND] == DOOR
-        if action != NO_WAY and (best == NO_WAY or cost < least):
-            best, least = action, cost
-            keep_plan(m, s, i)
-    for doors, walls in ((False, True), (True, False), (True, True)):
-        # doors are in walls; where one is sought, none is opened before all walls are seen
-        if best == NO_WAY and (walls if seeks_door else doors):
+        if todo >> k & 1:
             begin_plan(s)
-            s.found[WALLS] = walls
-            best = explore_more(m, s, i, doors)
+            action = follow_clause(m, s, i, k)
+            cost = s.found[CLAUSE_COST]
+            seeks_door |= m.clauses[i, k, KIND] == DOOR or m.clauses[i, k, 4 + KIND] == DOOR
+            if action != NO_WAY and (best == NO_WAY or cost < least):
+                best, least = action, cost
+                keep_plan(m, s, i)
+    for tries in range(3):
+        if best == NO_WAY:
+            begin_plan(s)
+            if tries < 2:
+                # doors are in walls; where one is sought, none is opened before all walls are seen
+                s.found[WALLS] = seeks_door or tries > 0
+                best = explore_more(m, s, i, not seeks_door or tries > 0)
+            else:
+                best = open_box(m, s, i)
             keep_plan(m, s, i)
     if best == NO_WAY:
-        begin_plan(s)
-        best = open_box(m, s, i)
-        keep_plan(m, s, i)
-    if best == NO_WAY or (m.idle[i] > _MOST_IDLE and m.idle[i] % 40 < 10):
-        m.plan_length[i] = 0
+        m.plan_length[i] = NO_WAY
         return stroll(m, s, i)
     return best
 

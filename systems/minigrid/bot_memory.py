@@ -51,6 +51,8 @@ FIRST_SIDE_DONE = 1 << MAX_CLAUSES
 
 _SIDES = np.array([(is_reversed(k), *count_clauses(k)) for k in range(len(WORDINGS))])
 """For each wording: whether the side behind the connector comes first, and clauses of each side."""
+_STEPS = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
+"""For each direction: rows and columns to the cell ahead."""
 
 
 class Memory(NamedTuple):
@@ -59,12 +61,12 @@ class Memory(NamedTuple):
     Attributes:
         kind, color, state: (N, C) type, colour and state in each cell when it was last seen; type
             UNSEEN where none was.
-        unseen, unseen_columns: (N, S) bit x of number y, and bit y of number x, for each cell that
-            has not been seen.
-        opaque, opaque_columns: (N, S) the same for walls and doors that are not open.
-        origin: (N, C) where the object in a cell was at the reset, as numbers of `pack`; NOWHERE if
-            that is unknown.
-        room: (N, C) 1 for the cells of the room where the agent started, without its doors.
+        unseen: (N, 2, S) bit x of number [0, y], and bit y of number [1, x], for each cell that has
+            not been seen.
+        opaque: (N, 2, S) the same for walls and doors that are not open.
+        origin: (N, C) where the object in a cell was at the reset, as a number of `pack`; 0 if that
+            is unknown.
+        room: (N, C) 1 for the cells of the room where the agent started, with its walls and doors.
         clauses: (N, 4, 9) numbers of the clauses, see `systems.minigrid.grammar`.
         wording: (N,) index of the wording.
         y, x, cell, facing: (N,) row, column, cell and direction of the agent; row and column do not
@@ -72,9 +74,8 @@ class Memory(NamedTuple):
         action: (N,) last action; -1 at the start of an episode.
         held_kind, held_color, held_origin: (N,) object in hand.
         done: (N,) bit k for clause k, bit 4 for all clauses of the side that comes first.
-        held_before: (N,) bit k if an object was in hand when clause k was last verified.
-        plan, plan_length, plan_index: (N, P) next actions while no seen cell changes, their number,
-            and the index of the next one.
+        plan, plan_length, plan_index: (N, P) next actions while no seen cell changes, their number
+            or NO_WAY, and the index of the next one.
         changed: (N,) 1 if the last observation has changed a cell of the map.
         dropping: (N,) 1 + the cell where the agent is about to drop the object in hand, or 0.
         blocker: (N,) 1 + the cell of an object that is about to be moved out of the way, or 0.
@@ -85,9 +86,7 @@ class Memory(NamedTuple):
     color: NDArray[np.uint8]
     state: NDArray[np.uint8]
     unseen: NDArray[np.int64]
-    unseen_columns: NDArray[np.int64]
     opaque: NDArray[np.int64]
-    opaque_columns: NDArray[np.int64]
     origin: NDArray[np.int32]
     room: NDArray[np.uint8]
     clauses: NDArray[np.int64]
@@ -101,7 +100,6 @@ class Memory(NamedTuple):
     held_color: NDArray[np.int64]
     held_origin: NDArray[np.int64]
     done: NDArray[np.int64]
-    held_before: NDArray[np.int64]
     plan: NDArray[np.int64]
     plan_length: NDArray[np.int64]
     plan_index: NDArray[np.int64]
@@ -115,7 +113,7 @@ def make_memory(num_envs: int, size: int) -> Memory:
     """Return an empty memory for `num_envs` worlds with maps of `size` × `size` cells."""
     shapes = {
         **dict.fromkeys(("kind", "color", "state", "origin", "room"), (size * size,)),
-        **dict.fromkeys(("unseen", "unseen_columns", "opaque", "opaque_columns"), (size,)),
+        **dict.fromkeys(("unseen", "opaque"), (2, size)),
         "clauses": (MAX_CLAUSES, CLAUSE_LENGTH),
         "plan": (PLAN_LENGTH,),
     }
@@ -132,9 +130,8 @@ def forget(m: Memory, worlds: Any) -> None:
     """Empty the memory of `worlds` for new episodes."""
     for array in m:
         array[worlds] = 0
-    m.unseen[worlds] = m.unseen_columns[worlds] = (1 << m.unseen.shape[1]) - 1
+    m.unseen[worlds] = (1 << m.unseen.shape[2]) - 1
     m.action[worlds] = -1
-    m.held_origin[worlds] = NOWHERE
 
 
 # ---- geometry ------------------------------------------------------------------------------------
@@ -147,9 +144,11 @@ def wrap(number: int, size: int) -> int:
     return number - size if number >= size else number
 
 
-def pack(y: int, x: int) -> int:
-    """Return a row and a column as one number."""
-    return (y + MAX_SIZE) * 2 * MAX_SIZE + x + MAX_SIZE
+def pack(cell: int, y: int, x: int) -> int:
+    """Return a cell, and the places where it is relative to the agent at the start, as one number:
+    bit k for the place k of `systems.minigrid.grammar`, and the cell above them."""
+    places = (y > 0) << BEHIND | (y < 0) << IN_FRONT | (x > 0) << ON_RIGHT | (x < 0) << ON_LEFT
+    return cell << BEHIND + 1 | places
 
 
 def make_neighbours(size: int) -> NDArray[np.int64]:
@@ -162,70 +161,39 @@ def make_neighbours(size: int) -> NDArray[np.int64]:
 # ---- descriptions --------------------------------------------------------------------------------
 
 
-def is_in_place(m: Memory, i: int, origin: int, place: int, neighbours: Any) -> bool:
-    """Return True if an object, by its `origin`, was in the room where the agent started, or in its
-    walls, and at this place relative to the agent at the start."""
-    if place == ANYWHERE:
-        return True
-    if origin == NOWHERE:
-        return False
-    size, room = m.unseen.shape[1], m.room[i]
-    y, x = origin // (2 * MAX_SIZE) - MAX_SIZE, origin % (2 * MAX_SIZE) - MAX_SIZE
-    cell = y % size * size + x % size
-    is_inside = room[cell] != 0
-    for way in range(4):
-        if room[neighbours[way, cell]]:
-            is_inside = True
-    is_on_side = (
-        (place == ON_LEFT and x < 0)
-        or (place == ON_RIGHT and x > 0)
-        or (place == IN_FRONT and y < 0)
-        or (place == BEHIND and y > 0)
-    )
-    return bool(is_inside and is_on_side)
-
-
 def is_object(kind: int) -> bool:
     """Return True for types of objects that instructions are about."""
     return kind > FLOOR and kind != WALL
 
 
-def is_described(m: Memory, i: int, cell: int, k: int, second: int, neighbours: Any) -> bool:
-    """Return True if the object in a cell matched a description of clause `k` at the reset, the
-    `second` one of it if that is 1."""
+def matches(m: Memory, i: int, k: int, second: int, kind: int, color: int, origin: int) -> bool:
+    """Return True if an object of this type and colour matched a description of clause `k` at the
+    reset, the `second` one of it if that is 1. A place means the room where the agent started, and
+    its walls."""
     clause, start = m.clauses[i, k], 4 * second
-    kind, color = m.kind[i, cell], m.color[i, cell]
-    return (
+    place = clause[start + PLACE]
+    is_there = place == ANYWHERE or origin >> place & m.room[i, origin >> BEHIND + 1] != 0
+    return bool(
         is_object(kind)
         and (clause[start + KIND] == NONE_GRID_OBJECT or clause[start + KIND] == kind)
         and (clause[start + COLOR] == NONE or clause[start + COLOR] == color)
-        and is_in_place(m, i, m.origin[i, cell], clause[start + PLACE], neighbours)
+        and is_there
     )
 
 
-def holds_described(m: Memory, i: int, k: int, second: int, neighbours: Any) -> bool:
+def is_described(m: Memory, i: int, cell: int, k: int, second: int) -> bool:
+    """Return True if the object in a cell matched a description of clause `k` at the reset."""
+    return matches(m, i, k, second, m.kind[i, cell], m.color[i, cell], m.origin[i, cell])
+
+
+def holds_described(m: Memory, i: int, k: int, second: int) -> bool:
     """Return True if the object in hand matched a description of clause `k` at the reset."""
-    clause, start = m.clauses[i, k], 4 * second
-    kind, color = m.held_kind[i], m.held_color[i]
-    return (
-        is_object(kind)
-        and (clause[start + KIND] == NONE_GRID_OBJECT or clause[start + KIND] == kind)
-        and (clause[start + COLOR] == NONE or clause[start + COLOR] == color)
-        and is_in_place(m, i, m.held_origin[i], clause[start + PLACE], neighbours)
-    )
-
-
-def has_place(m: Memory, i: int) -> bool:
-    """Return True if any description says where its object is."""
-    for k in range(MAX_CLAUSES):
-        if m.clauses[i, k, PLACE] or m.clauses[i, k, 4 + PLACE]:
-            return True
-    return False
+    return matches(m, i, k, second, m.held_kind[i], m.held_color[i], m.held_origin[i])
 
 
 def find_room(m: Memory, i: int, neighbours: Any, queue: Any) -> None:
-    """Mark the seen cells of the room where the agent started."""
-    kinds, room = m.kind[i], m.room[i]
+    """Mark the seen cells of the room where the agent started, with its walls and doors."""
+    room = m.room[i]
     room[:] = 0
     room[START] = 1
     queue[0] = START
@@ -233,11 +201,12 @@ def find_room(m: Memory, i: int, neighbours: Any, queue: Any) -> None:
     while read < end:
         for way in range(4):
             cell = neighbours[way, queue[read]]
-            kind = kinds[cell]
-            if room[cell] == 0 and kind != UNSEEN and kind != WALL and kind != DOOR:
+            kind = m.kind[i, cell]
+            if room[cell] == 0 and kind != UNSEEN:
                 room[cell] = 1
-                queue[end] = cell
-                end += 1
+                if kind not in (WALL, DOOR):
+                    queue[end] = cell
+                    end += 1
         read += 1
 
 
@@ -250,36 +219,36 @@ def is_free(m: Memory, i: int, cell: int) -> bool:
     return bool(kind == FLOOR or (kind == DOOR and m.state[i, cell] == OPEN))
 
 
+def write_bit(lines: Any, y: int, x: int, bit: bool) -> None:
+    """Write the bit of a cell into `lines`, the numbers of all rows and columns."""
+    lines[0, y] = lines[0, y] & ~(1 << x) | bit << x
+    lines[1, x] = lines[1, x] & ~(1 << y) | bit << y
+
+
 def write_cell(m: Memory, i: int, y: int, x: int, kind: int, state: int, color: int) -> None:
     """Write the content of a cell into the map of world `i`, if it differs."""
-    origin, size = pack(y, x), m.unseen.shape[1]
-    y, x = wrap(y, size), wrap(x, size)
-    cell = y * size + x
+    size = m.unseen.shape[2]
+    row, column = wrap(y, size), wrap(x, size)
+    cell = row * size + column
     before = m.kind[i, cell]
     if before == kind and m.color[i, cell] == color and m.state[i, cell] == state:
         return
     m.changed[i] = 1
     if before != kind or m.color[i, cell] != color:
-        m.origin[i, cell] = origin
+        m.origin[i, cell] = pack(cell, y, x)
     m.kind[i, cell], m.color[i, cell], m.state[i, cell] = kind, color, state
     if before == UNSEEN:
         m.idle[i] = 0
-        m.unseen[i, y] &= ~(1 << x)
-        m.unseen_columns[i, x] &= ~(1 << y)
-    m.opaque[i, y] &= ~(1 << x)
-    m.opaque_columns[i, x] &= ~(1 << y)
-    if kind == WALL or (kind == DOOR and state != OPEN):
-        m.opaque[i, y] |= 1 << x
-        m.opaque_columns[i, x] |= 1 << y
+        write_bit(m.unseen[i], row, column, False)
+    write_bit(m.opaque[i], row, column, kind == WALL or (kind == DOOR and state != OPEN))
 
 
 def apply_action(m: Memory, i: int, item: Any, neighbours: Any) -> None:
     """Change the memory of world `i` by the effect of the last action; `item` is the observed
     object in hand after it."""
-    action, facing, size = m.action[i], m.facing[i], m.unseen.shape[1]
+    action, facing, size = m.action[i], m.facing[i], m.unseen.shape[2]
     ahead = neighbours[facing, m.cell[i]]
-    y = m.y[i] + (facing == DOWN) - (facing == UP)
-    x = m.x[i] + (facing == RIGHT) - (facing == LEFT)
+    y, x = m.y[i] + _STEPS[facing, 0], m.x[i] + _STEPS[facing, 1]
     has_item, had_item = item[0] > NONE_GRID_OBJECT, m.held_kind[i] > NONE_GRID_OBJECT
     if action == TURN_LEFT:
         m.facing[i] = (facing + 3) % 4
@@ -307,56 +276,40 @@ def apply_action(m: Memory, i: int, item: Any, neighbours: Any) -> None:
 def merge_view(m: Memory, i: int, grid: Any) -> None:
     """Write the observed cells into the map of world `i`."""
     height, width = grid.shape[0], grid.shape[1]
-    facing, agent_y, agent_x = m.facing[i], m.y[i], m.x[i]
+    down, right = _STEPS[m.facing[i]]
     for row in range(height):
         ahead = height - 1 - row
         for column in range(width):
             kind = grid[row, column, 0]
             if kind != HIDDEN:
-                right = column - width // 2
-                if facing == UP:
-                    y, x = agent_y - ahead, agent_x + right
-                elif facing == RIGHT:
-                    y, x = agent_y + right, agent_x + ahead
-                elif facing == DOWN:
-                    y, x = agent_y + ahead, agent_x - right
-                else:
-                    y, x = agent_y - right, agent_x - ahead
+                aside = column - width // 2
+                y, x = m.y[i] + ahead * down + aside * right, m.x[i] + ahead * right - aside * down
                 write_cell(m, i, y, x, kind, grid[row, column, 1], grid[row, column, 2])
 
 
-def is_beside_described(m: Memory, i: int, cell: int, k: int, neighbours: Any) -> bool:
-    """Return True if a cell is beside an object of the second description of clause `k`."""
-    for way in range(4):
-        if is_described(m, i, neighbours[way, cell], k, 1, neighbours):
-            return True
+def verify_clause(m: Memory, i: int, k: int, was_held: bool, neighbours: Any) -> bool:
+    """Return True if the last action fulfils clause `k`; `was_held` says that an object of its
+    first description was in hand before."""
+    verb, action = m.clauses[i, k, VERB], m.action[i]
+    ahead = neighbours[m.facing[i], m.cell[i]]
+    if verb == GO_TO:
+        return is_described(m, i, ahead, k, 0)
+    if verb == OPEN_DOOR:
+        is_open = m.kind[i, ahead] == DOOR and m.state[i, ahead] == OPEN
+        return bool(action == TOGGLE and is_open and is_described(m, i, ahead, k, 0))
+    if verb == PICK_UP_OBJECT:
+        return action == PICK_UP and holds_described(m, i, k, 0)
+    if verb == PUT_NEXT and action == DROP and was_held and m.held_kind[i] == NONE_GRID_OBJECT:
+        for way in range(4):
+            if is_described(m, i, neighbours[way, ahead], k, 1):
+                return True
     return False
 
 
-def verify_clause(m: Memory, i: int, k: int, was_described: bool, neighbours: Any) -> bool:
-    """Return True if the last action fulfils clause `k`; `was_described` says that the object that
-    was in hand before matches its first description."""
-    verb, action, bit = m.clauses[i, k, VERB], m.action[i], 1 << k
-    ahead = neighbours[m.facing[i], m.cell[i]]
-    was_held = m.held_before[i] & bit != 0
-    m.held_before[i] &= ~bit
-    if m.held_kind[i] > NONE_GRID_OBJECT:
-        m.held_before[i] |= bit
-    if verb == GO_TO:
-        return is_described(m, i, ahead, k, 0, neighbours)
-    if verb == OPEN_DOOR:
-        is_open = m.kind[i, ahead] == DOOR and m.state[i, ahead] == OPEN
-        return action == TOGGLE and is_open and is_described(m, i, ahead, k, 0, neighbours)
-    if verb == PICK_UP_OBJECT:
-        is_picked = action == PICK_UP and not was_held
-        return is_picked and holds_described(m, i, k, 0, neighbours)
-    was_put = action == DROP and was_held and was_described and m.held_kind[i] == NONE_GRID_OBJECT
-    return verb == PUT_NEXT and was_put and is_beside_described(m, i, ahead, k, neighbours)
-
-
-def verify_side(m: Memory, i: int, first: int, count: int, held: int, neighbours: Any) -> bool:
-    """Return True if all of `count` clauses from `first` on are done; bit k of `held` says that the
-    object that was in hand before matches the first description of clause k."""
+def verify_side(m: Memory, i: int, held: int, neighbours: Any) -> bool:
+    """Note which clauses of the side in turn are done; return True if all are. Bit k of `held` says
+    that an object of the first description of clause k was in hand before."""
+    first, count = find_side(m, i)
     is_done = True
     for k in range(first, first + count):
         if not m.done[i] >> k & 1:
@@ -366,6 +319,8 @@ def verify_side(m: Memory, i: int, first: int, count: int, held: int, neighbours
                 m.idle[i] = 0
             else:
                 is_done = False
+    if is_done:
+        m.done[i] |= FIRST_SIDE_DONE
     return is_done
 
 
@@ -390,17 +345,11 @@ def observe(m: Memory, i: int, grid: Any, item: Any, neighbours: Any, queue: Any
     m.changed[i] = m.action[i] < 0
     if m.action[i] >= 0:
         for k in range(MAX_CLAUSES):
-            if holds_described(m, i, k, 0, neighbours):
-                held |= 1 << k
+            held |= holds_described(m, i, k, 0) << k
         apply_action(m, i, item, neighbours)
     m.idle[i] += 1
     merge_view(m, i, grid)
-    if m.changed[i] and has_place(m, i):
+    if m.changed[i] and m.clauses[i, :, PLACE::4].any():
         find_room(m, i, neighbours, queue)
-    if m.action[i] >= 0:
-        first, count = find_side(m, i)
-        was_first = m.done[i] & FIRST_SIDE_DONE == 0 and _SIDES[m.wording[i], 2] > 0
-        if verify_side(m, i, first, count, held, neighbours) and was_first:
-            m.done[i] |= FIRST_SIDE_DONE
-            first, count = find_side(m, i)
-            verify_side(m, i, first, count, held, neighbours)
+    if m.action[i] >= 0 and verify_side(m, i, held, neighbours):
+        verify_side(m, i, 0, neighbours)

@@ -54,7 +54,7 @@ class Scratch(NamedTuple):
         aims: (C,) 1 for cells that the agent shall face.
         path: (C,) 1 for cells of the last paths.
         things, queue: (C,) cells with objects, after their number; and room for other lists.
-        found: (9,) results, see `FIRST_PLACE` and those that follow.
+        found: (8,) results, see `FIRST_PLACE` and those that follow.
         view_shape: (2,) rows and columns of an observation.
         plan: (P,) actions of the last path, up to what is not free.
     """
@@ -76,10 +76,10 @@ class Scratch(NamedTuple):
     plan: NDArray[np.int64]
 
 
-FIRST_PLACE, OBSTACLE, COST, GOAL, LENGTH, WALLS, CLAUSE_COST, DROP_CELL, BLOCKER = range(9)
+FIRST_PLACE, OBSTACLE, COST, LENGTH, WALLS, CLAUSE_COST, DROP_CELL, BLOCKER = range(8)
 """Indices of `Scratch.found`: the place after the start of a path, the first obstacle on it, its
-cost, its end, the number of actions in `Scratch.plan`; 1 if unseen walls are looked for;
-the cost of a clause; and the cell where the object in hand is to be dropped."""
+cost, the number of actions in `Scratch.plan`; 1 if unseen walls are looked for; the cost of a
+clause; the cells where the object in hand is to be dropped, and of an obstacle to be moved."""
 
 
 def make_scratch(size: int, view_shape: tuple[int, int]) -> Scratch:
@@ -89,7 +89,7 @@ def make_scratch(size: int, view_shape: tuple[int, int]) -> Scratch:
     entries = 16 * cells  # each place is reached from four others at most
     lengths = dict.fromkeys(("cost", "parent", "new"), 4 * cells)
     lengths |= {"place": entries, "next": entries}
-    lengths |= {"first": _NUM_LISTS, "things": cells + 1, "found": 9, "plan": PLAN_LENGTH}
+    lengths |= {"first": _NUM_LISTS, "things": cells + 1, "found": 8, "plan": PLAN_LENGTH}
     arrays: dict[str, NDArray[Any]] = {
         name: np.zeros(lengths.get(name, cells), np.int64) for name in Scratch._fields
     }
@@ -98,6 +98,16 @@ def make_scratch(size: int, view_shape: tuple[int, int]) -> Scratch:
     for name in ("aims", "path"):
         arrays[name] = np.zeros(cells, np.uint8)
     return Scratch(**arrays)
+
+
+def list_objects(s: Scratch) -> Any:
+    """Return the cells with doors and portable objects."""
+    return s.things[1 : s.things[0] + 1]
+
+
+def cell_ahead(s: Scratch, place: int) -> int:
+    """Return the cell that the agent faces at a place."""
+    return int(s.neighbours[place % 4, place // 4])
 
 
 # ---- costs ---------------------------------------------------------------------------------------
@@ -136,8 +146,8 @@ def estimate_entries(m: Memory, s: Scratch, i: int) -> None:
             if kind == KEY:
                 keys |= 1 << m.color[i, cell]
     s.things[0] = count
-    for n in range(1, count + 1):
-        s.entry[s.things[n]] = entry_cost(m, i, s.things[n], keys)
+    for cell in list_objects(s):
+        s.entry[cell] = entry_cost(m, i, cell, keys)
     blocker = m.blocker[i] - 1
     if blocker >= 0 and s.entry[blocker] > CLEARING_COST:
         s.entry[blocker] -= CLEARING_COST // 2  # rather than another one
@@ -181,21 +191,18 @@ def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
                     extra = entry[ahead] - 1
                 news[place] = 0
                 if extra >= 0:
-                    news[place] = count_new_at(m, s, i, cell, facing, opens)
+                    news[place] = count_new(m, s, i, place, opens)
                 if news[place] > 0:
                     new = min(news[place], MOST_NEW)
                     score = 100 * (cost + extra + BASE_COST) // new
                     if score < best_score:
                         best, best_score = place, score
             elif aims[ahead]:
-                s.found[COST], s.found[GOAL] = cost, place
+                s.found[COST] = cost
                 return int(place)
             for way in range(3):
-                if way == 0:
-                    after, later = 4 * cell + (facing + 1) % 4, cost + 1
-                elif way == 1:
-                    after, later = 4 * cell + (facing + 3) % 4, cost + 1
-                else:
+                after, later = 4 * cell + (facing + 1 + 2 * way) % 4, cost + 1
+                if way == 2:
                     if entry[ahead] == 0:
                         break
                     after, later = 4 * ahead + facing, cost + entry[ahead]
@@ -207,7 +214,6 @@ def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
                 elif explores and later == costs[after] and news[place] > news[parents[after]]:
                     parents[after] = place  # it sees more on the way
         cost += 1
-    s.found[GOAL] = best
     return best
 
 
@@ -250,35 +256,22 @@ def window(bits: int, first: int, width: int, size: int) -> int:
     return part & ((1 << width) - 1)
 
 
-def count_new(
-    unseen: Any,
-    opaque: Any,
-    line: int,
-    step: int,
-    first: int,
-    shape: Any,
-    opens: bool,
-    in_room: bool,
-    counts_walls: bool,
-) -> int:
-    """Return the number of unseen cells that an agent would see, if walls went on straight and
-    other unseen cells were transparent.
-
-    Args:
-        unseen, opaque: bits of the unseen and opaque cells of each line of the map, across the
-            agent's direction.
-        line, step: line of the agent, and 1 or -1 to the line ahead.
-        first: first cell of the view in each line.
-        shape: rows and columns of the view.
-        opens: the door ahead counts as open.
-        in_room: walls beside the agent are those of a room, not of a door.
-        counts_walls: count cells where walls are expected, too, as there may be doors.
-    """
-    height, width, size = shape[0], shape[1], len(unseen)
-    full = (1 << width) - 1
-    lit, before, new = 1 << width // 2, 0, 0
-    side = full if in_room else 0
-    for ahead in range(height):
+def count_new(m: Memory, s: Scratch, i: int, place: int, opens: bool) -> int:
+    """Return the number of unseen cells that the agent would see at a place, if walls went on
+    straight and other unseen cells were transparent. The door ahead counts as open if it `opens`;
+    cells where walls are expected count where unseen walls are looked for."""
+    cell, facing, size, width = place // 4, place % 4, m.unseen.shape[2], s.view_shape[1]
+    # lines of the map across the agent's direction; sight is the same to both sides
+    axis, step = facing % 2, 1 if facing in (RIGHT, DOWN) else -1
+    unseen, opaque = m.unseen[i, axis], m.opaque[i, axis]
+    line, first = cell // size, cell % size
+    if axis:
+        line, first = first, line
+    first = wrap(first - width // 2, size)
+    full, middle = (1 << width) - 1, 1 << width // 2
+    lit, before, new = middle, 0, 0
+    side = 0 if m.kind[i, cell] == DOOR else full  # the walls beside the agent, none in a door
+    for ahead in range(s.view_shape[0]):
         hidden = window(unseen[line], first, width, size)
         closed = window(opaque[line], first, width, size)
         walls = 0
@@ -288,28 +281,17 @@ def count_new(
         side &= closed
         clear = ~closed & full
         if ahead == 1 and opens:
-            clear |= 1 << width // 2
+            clear |= middle
         through = flood_row(lit, clear, width)
         beyond = (through | through << 1 | through >> 1) & full
-        bits = hidden & (lit | beyond) if counts_walls else hidden & ~walls & (lit | beyond)
+        bits = hidden & (lit | beyond)
+        if not s.found[WALLS]:
+            bits &= ~walls
         while bits:
             bits &= bits - 1
             new += 1
+        if beyond == 0:
+            break
         lit, before = beyond, through & ~hidden
         line = wrap(line + step, size)
     return new
-
-
-def count_new_at(m: Memory, s: Scratch, i: int, cell: int, facing: int, opens: bool) -> int:
-    """Return the number of unseen cells that the agent would see in a cell and direction; the door
-    ahead counts as open if `opens`."""
-    size, middle = m.unseen.shape[1], s.view_shape[1] // 2
-    y, x = cell // size, cell % size
-    # sight is the same to both sides, so that it does not matter which is left
-    step = 1 if facing in (RIGHT, DOWN) else -1
-    unseen, opaque, line, across = m.unseen[i], m.opaque[i], y, x
-    if facing % 2 == RIGHT:
-        unseen, opaque, line, across = m.unseen_columns[i], m.opaque_columns[i], x, y
-    first, counts_walls = wrap(across - middle, size), s.found[WALLS] != 0
-    in_room = m.kind[i, cell] != DOOR
-    return count_new(unseen, opaque, line, step, first, s.view_shape, opens, in_room, counts_walls)
