@@ -18,7 +18,7 @@ from components.objects import DOOR, KEY
 from systems.minigrid.bot_memory import (
     DONE,
     DROP,
-    MAX_SIZE,
+    MOST_ROWS,
     MOVE_FORWARD,
     NOWHERE,
     PICK_UP,
@@ -26,12 +26,13 @@ from systems.minigrid.bot_memory import (
     TURN_LEFT,
     TURN_RIGHT,
     Memory,
+    as_object,
     find_side,
-    forget,
     holds_described,
     is_described,
     is_object,
-    make_memory,
+    make_neighbours,
+    memory_dtype,
     observe,
 )
 from systems.minigrid.bot_search import (
@@ -51,7 +52,7 @@ from systems.minigrid.bot_search import (
     holds_key,
     is_obstacle,
     list_objects,
-    make_scratch,
+    scratch_dtype,
     search,
     trace,
 )
@@ -83,60 +84,60 @@ def aim_at(s: Scratch, cell: int) -> None:
     s.aims[cell] = 1
 
 
-def aim_at_described(m: Memory, s: Scratch, i: int, k: int) -> int:
+def aim_at_described(m: Memory, s: Scratch, k: int) -> int:
     """Aim at all objects that match the first description of clause `k`, and return their number.
     Only portable ones count where the clause is about picking up."""
-    count, needs_portable = 0, m.clauses[i, k, VERB] in (PICK_UP_OBJECT, PUT_NEXT)
+    count, needs_portable = 0, m.clauses[k, VERB] in (PICK_UP_OBJECT, PUT_NEXT)
     s.aims[:] = 0
     for cell in list_objects(s):
-        if not (needs_portable and m.kind[i, cell] == DOOR) and is_described(m, i, cell, k, 0):
+        if not (needs_portable and m.kind[cell] == DOOR) and is_described(m, cell, k, 0):
             s.aims[cell] = 1
             count += 1
     return count
 
 
-def aim_beside_described(m: Memory, s: Scratch, i: int, k: int, but: int) -> int:
+def aim_beside_described(m: Memory, s: Scratch, k: int, but: int) -> int:
     """Aim at all floor cells beside objects of the second description of clause `k`, but for the
     object in cell `but`, and return the number of these objects. Without such floor cells, aim at
     objects there, which are to be moved."""
     count, is_free = 0, False
     s.aims[:] = 0
     for cell in list_objects(s):
-        if cell != but and is_described(m, i, cell, k, 1):
+        if cell != but and is_described(m, cell, k, 1):
             count += 1
             for way in range(4):
                 beside = s.neighbours[way, cell]
-                if m.kind[i, beside] == FLOOR:
+                if m.kind[beside] == FLOOR:
                     s.aims[beside] = 1
                     is_free = True
     for thing in list_objects(s):
-        if not is_free and thing != but and m.kind[i, thing] != DOOR:
+        if not is_free and thing != but and m.kind[thing] != DOOR:
             for way in range(4):
-                s.aims[thing] |= is_described(m, i, s.neighbours[way, thing], k, 1)
+                s.aims[thing] |= is_described(m, s.neighbours[way, thing], k, 1)
     return count
 
 
-def is_spare(m: Memory, s: Scratch, i: int, cell: int) -> bool:
+def is_spare(m: Memory, s: Scratch, cell: int) -> bool:
     """Return True for a floor cell where a dropped object leaves the cells around connected, and
     blocks no door and no object."""
-    if m.kind[i, cell] != FLOOR or s.path[cell]:
+    if m.kind[cell] != FLOOR or s.path[cell]:
         return False
     changes = 0
     before = s.neighbours[3, s.neighbours[0, cell]]
-    was_free = m.kind[i, before] == FLOOR
+    was_free = m.kind[before] == FLOOR
     for way in range(4):
         beside = s.neighbours[way, cell]
         corner = s.neighbours[(way + 1) % 4, beside]
-        kind = m.kind[i, beside]
+        kind = m.kind[beside]
         if kind == DOOR:
             return False
-        is_free, is_corner_free = kind == FLOOR, m.kind[i, corner] == FLOOR
+        is_free, is_corner_free = kind == FLOOR, m.kind[corner] == FLOOR
         changes += int(is_free != was_free) + int(is_corner_free != is_free)
         was_free = is_corner_free
         if is_object(kind):
             free = 0
             for side in range(4):
-                free += int(m.kind[i, s.neighbours[side, beside]] == FLOOR)
+                free += int(m.kind[s.neighbours[side, beside]] == FLOOR)
             if free < 2:
                 return False
     return changes <= 2
@@ -145,204 +146,204 @@ def is_spare(m: Memory, s: Scratch, i: int, cell: int) -> bool:
 # ---- ways ----------------------------------------------------------------------------------------
 
 
-def place_of(m: Memory, i: int) -> int:
+def place_of(m: Memory) -> int:
     """Return the place of the agent."""
-    return int(4 * m.cell[i] + m.facing[i])
+    return int(4 * m.cell + m.facing)
 
 
-def reach(m: Memory, s: Scratch, i: int, cell: int) -> int:
+def reach(m: Memory, s: Scratch, cell: int) -> int:
     """Return the nearest place that faces a cell; NOWHERE if there is none."""
     aim_at(s, cell)
-    return search(m, s, i, place_of(m, i), False)
+    return search(m, s, place_of(m), False)
 
 
-def first_action(m: Memory, s: Scratch, i: int, action: int) -> int:
+def first_action(m: Memory, s: Scratch, action: int) -> int:
     """Return the first action of the last path, `action` if it has no steps; NO_WAY if an object in
     hand hinders."""
     if s.found[FIRST_PLACE] == NOWHERE:
         return action
     if s.found[LENGTH] > 0:
         return int(s.plan[0])
-    if m.kind[i, s.found[FIRST_PLACE] // 4] == DOOR:
+    if m.kind[s.found[FIRST_PLACE] // 4] == DOOR:
         return TOGGLE
-    return PICK_UP if m.held_kind[i] == NONE_GRID_OBJECT else NO_WAY
+    return PICK_UP if m.held_kind == NONE_GRID_OBJECT else NO_WAY
 
 
-def drop_ahead(m: Memory, s: Scratch, i: int, goal: int) -> int:
+def drop_ahead(m: Memory, s: Scratch, goal: int) -> int:
     """Return the next action for dropping the object in hand ahead of the place `goal`, the result
     of the last search; the next steps go on with it."""
     s.found[DROP_CELL] = cell_ahead(s, goal)
-    trace(m, s, i, goal)
-    return first_action(m, s, i, DROP)
+    trace(m, s, goal)
+    return first_action(m, s, DROP)
 
 
-def drop_held(m: Memory, s: Scratch, i: int) -> int:
+def drop_held(m: Memory, s: Scratch) -> int:
     """Return the next action for dropping the object in hand near the agent and beside the last
     path."""
     for cell in list_objects(s):
-        if m.kind[i, cell] != DOOR:
+        if m.kind[cell] != DOOR:
             s.entry[cell] = 0
     goal = NOWHERE
     for is_strict in (True, False):
         if goal == NOWHERE:
-            for cell in range(len(s.aims)):
+            for cell in range(m.size * m.size):
                 s.aims[cell] = (
-                    m.kind[i, cell] == FLOOR
-                    and cell != m.cell[i]
+                    m.kind[cell] == FLOOR
+                    and cell != m.cell
                     and s.path[cell] == 0
-                    and (not is_strict or is_spare(m, s, i, cell))
+                    and (not is_strict or is_spare(m, s, cell))
                 )
-            goal = search(m, s, i, place_of(m, i), False)
-    estimate_entries(m, s, i)
+            goal = search(m, s, place_of(m), False)
+    estimate_entries(m, s)
     s.found[LENGTH] = 0
-    return DROP if goal == NOWHERE else drop_ahead(m, s, i, goal)
+    return DROP if goal == NOWHERE else drop_ahead(m, s, goal)
 
 
-def do_task(m: Memory, s: Scratch, i: int, action: int, goal: int) -> int:
+def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
     """Return the next action for taking `action` at the place `goal`, the result of the last
     search, with all that comes before it: objects in the way, keys, an object in hand."""
     for _ in range(_MOST_TASKS):
         if goal == NOWHERE:
             return NO_WAY
         target = cell_ahead(s, goal)
-        is_locked = m.kind[i, target] == DOOR and m.state[i, target] == LOCKED
-        if action == TOGGLE and is_locked and not holds_key(m, i, target):
-            key_place = find_key(m, s, i, target)
+        is_locked = m.kind[target] == DOOR and m.state[target] == LOCKED
+        if action == TOGGLE and is_locked and not holds_key(m, target):
+            key_place = find_key(m, s, target)
             if key_place == NOWHERE:
                 return NO_WAY
             aim_at(s, target)
-            target = find_first(m, s, i, key_place)
+            target = find_first(m, s, key_place)
         else:
-            trace(m, s, i, goal)
+            trace(m, s, goal)
             s.path[target] = 1
             obstacle = s.found[OBSTACLE]
-            if obstacle == NOWHERE or m.kind[i, obstacle] != DOOR:
-                return go_on(m, s, i, action, target)
+            if obstacle == NOWHERE or m.kind[obstacle] != DOOR:
+                return go_on(m, s, action, target)
             target = obstacle
-        action = TOGGLE if m.kind[i, target] == DOOR else PICK_UP
-        goal = reach(m, s, i, target)
+        action = TOGGLE if m.kind[target] == DOOR else PICK_UP
+        goal = reach(m, s, target)
     return NO_WAY
 
 
-def go_on(m: Memory, s: Scratch, i: int, action: int, target: int) -> int:
+def go_on(m: Memory, s: Scratch, action: int, target: int) -> int:
     """Return the next action on the last path, which leads to `action` at the cell `target`; no
     locked door is in the way."""
-    is_there, has_item = s.found[FIRST_PLACE] == NOWHERE, m.held_kind[i] > NONE_GRID_OBJECT
-    is_blocked = s.found[OBSTACLE] != NOWHERE or m.kind[i, target] != FLOOR
-    step = first_action(m, s, i, action)
+    is_there, has_item = s.found[FIRST_PLACE] == NOWHERE, m.held_kind > NONE_GRID_OBJECT
+    is_blocked = s.found[OBSTACLE] != NOWHERE or m.kind[target] != FLOOR
+    step = first_action(m, s, action)
     picks_up = action == PICK_UP and has_item
     if step == NO_WAY or (action == DROP and is_blocked) or (is_there and picks_up):
-        return drop_held(m, s, i)
+        return drop_held(m, s)
     if picks_up:
         s.found[LENGTH] = 0  # drop it as soon as that costs least
-        ahead = s.neighbours[m.facing[i], m.cell[i]]
-        if step in (TURN_LEFT, TURN_RIGHT) and is_spare(m, s, i, ahead):
+        ahead = s.neighbours[m.facing, m.cell]
+        if step in (TURN_LEFT, TURN_RIGHT) and is_spare(m, s, ahead):
             return DROP
     return step
 
 
-def find_key(m: Memory, s: Scratch, i: int, door: int) -> int:
+def find_key(m: Memory, s: Scratch, door: int) -> int:
     """Return the nearest place that faces a key for a locked door; NOWHERE if there is none."""
     s.aims[:] = 0
     for cell in list_objects(s):
-        s.aims[cell] = m.kind[i, cell] == KEY and m.color[i, cell] == m.color[i, door]
+        s.aims[cell] = m.kind[cell] == KEY and m.color[cell] == m.color[door]
     s.entry[door], cost = 0, s.entry[door]  # a key behind the door itself is none
-    place = search(m, s, i, place_of(m, i), False)
+    place = search(m, s, place_of(m), False)
     s.entry[door] = cost
     return place
 
 
-def find_first(m: Memory, s: Scratch, i: int, start: int) -> int:
+def find_first(m: Memory, s: Scratch, start: int) -> int:
     """Return the cell of what is to be moved or opened first, so that the object ahead of the place
     `start` can be carried to one of the aims: an obstacle on the way there, or the object itself.
     The path is marked."""
     item = cell_ahead(s, start)
-    kind, cost = m.kind[i, item], s.entry[item]
-    m.kind[i, item], s.entry[item] = FLOOR, 1
-    goal = search(m, s, i, start, False)
+    kind, cost = m.kind[item], s.entry[item]
+    m.kind[item], s.entry[item] = FLOOR, 1
+    goal = search(m, s, start, False)
     s.found[BLOCKER] = NOWHERE
     if goal != NOWHERE:
-        trace(m, s, i, goal)
+        trace(m, s, goal)
         ahead = cell_ahead(s, goal)
         s.path[ahead] = 1
         s.found[BLOCKER] = s.found[OBSTACLE]
-        if s.found[OBSTACLE] == NOWHERE and m.kind[i, ahead] not in (FLOOR, DOOR):
+        if s.found[OBSTACLE] == NOWHERE and m.kind[ahead] not in (FLOOR, DOOR):
             s.found[BLOCKER] = ahead
-    m.kind[i, item], s.entry[item] = kind, cost
+    m.kind[item], s.entry[item] = kind, cost
     return item if s.found[BLOCKER] == NOWHERE else int(s.found[BLOCKER])
 
 
 # ---- clauses -------------------------------------------------------------------------------------
 
 
-def follow_clause(m: Memory, s: Scratch, i: int, k: int) -> int:
+def follow_clause(m: Memory, s: Scratch, k: int) -> int:
     """Return the next action for clause `k`; NO_WAY if its objects are unknown or out of reach."""
-    verb = m.clauses[i, k, VERB]
-    action, is_held = VERB_ACTIONS[verb], holds_described(m, i, k, 0)
+    verb = m.clauses[k, VERB]
+    action, is_held = VERB_ACTIONS[verb], holds_described(m, k, 0)
     if verb == PUT_NEXT and is_held:
-        action, count = DROP, aim_beside_described(m, s, i, k, NOWHERE)
+        action, count = DROP, aim_beside_described(m, s, k, NOWHERE)
     else:
-        count = aim_at_described(m, s, i, k)
+        count = aim_at_described(m, s, k)
     if count == 0:
-        return drop_held(m, s, i) if is_held and verb != PUT_NEXT else NO_WAY
-    goal = search(m, s, i, place_of(m, i), False)
+        return drop_held(m, s) if is_held and verb != PUT_NEXT else NO_WAY
+    goal = search(m, s, place_of(m), False)
     s.found[CLAUSE_COST] = s.found[COST]
-    if action == PICK_UP and m.held_kind[i] > NONE_GRID_OBJECT:
+    if action == PICK_UP and m.held_kind > NONE_GRID_OBJECT:
         s.found[CLAUSE_COST] += CARRYING_COST
     if goal != NOWHERE and verb == PUT_NEXT and not is_held:
         item = cell_ahead(s, goal)
-        if aim_beside_described(m, s, i, k, item) > 0:
-            target = find_first(m, s, i, goal)
+        if aim_beside_described(m, s, k, item) > 0:
+            target = find_first(m, s, goal)
             s.found[CLAUSE_COST] += s.found[COST]
-            action = TOGGLE if m.kind[i, target] == DOOR else PICK_UP
-            return do_task(m, s, i, action, reach(m, s, i, target))
-        if holds_described(m, i, k, 1):
-            trace(m, s, i, goal)
-            return drop_held(m, s, i)
-        if needs_clearing(m, s, i):
+            action = TOGGLE if m.kind[target] == DOOR else PICK_UP
+            return do_task(m, s, action, reach(m, s, target))
+        if holds_described(m, k, 1):
+            trace(m, s, goal)
+            return drop_held(m, s)
+        if needs_clearing(m, s):
             return NO_WAY
         s.found[CLAUSE_COST] += FETCHING_COST  # and the way to the unknown one
-        goal = reach(m, s, i, item)
-    return do_task(m, s, i, action, goal)
+        goal = reach(m, s, item)
+    return do_task(m, s, action, goal)
 
 
-def needs_clearing(m: Memory, s: Scratch, i: int) -> bool:
+def needs_clearing(m: Memory, s: Scratch) -> bool:
     """Return True if the way to what is new leads through an obstacle."""
-    goal = search(m, s, i, place_of(m, i), True)
+    goal = search(m, s, place_of(m), True)
     if goal == NOWHERE:
         return False
-    trace(m, s, i, goal)
-    return bool(s.found[OBSTACLE] != NOWHERE) or is_obstacle(m, i, cell_ahead(s, goal))
+    trace(m, s, goal)
+    return bool(s.found[OBSTACLE] != NOWHERE) or is_obstacle(m, cell_ahead(s, goal))
 
 
-def explore_more(m: Memory, s: Scratch, i: int, doors: bool) -> int:
+def explore_more(m: Memory, s: Scratch, doors: bool) -> int:
     """Return the next action for seeing more, also behind closed doors if `doors`; NO_WAY if there
     is nothing to see."""
     for cell in list_objects(s):
-        if m.kind[i, cell] == DOOR and m.state[i, cell] != OPEN and not doors:
+        if m.kind[cell] == DOOR and m.state[cell] != OPEN and not doors:
             s.entry[cell] = 0
-    goal = search(m, s, i, place_of(m, i), True)
-    estimate_entries(m, s, i)
+    goal = search(m, s, place_of(m), True)
+    estimate_entries(m, s)
     if goal == NOWHERE:
         return NO_WAY
-    trace(m, s, i, goal)
+    trace(m, s, goal)
     obstacle, ahead = s.found[OBSTACLE], cell_ahead(s, goal)
-    if obstacle == NOWHERE or m.kind[i, obstacle] != DOOR:
+    if obstacle == NOWHERE or m.kind[obstacle] != DOOR:
         obstacle = ahead
-    if m.kind[i, obstacle] == DOOR and m.state[i, obstacle] != OPEN:
-        return do_task(m, s, i, TOGGLE, reach(m, s, i, obstacle))
-    if goal == place_of(m, i):
+    if m.kind[obstacle] == DOOR and m.state[obstacle] != OPEN:
+        return do_task(m, s, TOGGLE, reach(m, s, obstacle))
+    if goal == place_of(m):
         return NO_WAY
-    action = first_action(m, s, i, NO_WAY)
-    return drop_held(m, s, i) if action == NO_WAY else action
+    action = first_action(m, s, NO_WAY)
+    return drop_held(m, s) if action == NO_WAY else action
 
 
-def open_box(m: Memory, s: Scratch, i: int) -> int:
+def open_box(m: Memory, s: Scratch) -> int:
     """Return the next action for opening a box; NO_WAY if there is none."""
     s.aims[:] = 0
     for cell in list_objects(s):
-        s.aims[cell] = m.kind[i, cell] == PARCEL
-    return do_task(m, s, i, TOGGLE, search(m, s, i, place_of(m, i), False))
+        s.aims[cell] = m.kind[cell] == PARCEL
+    return do_task(m, s, TOGGLE, search(m, s, place_of(m), False))
 
 
 def begin_plan(s: Scratch) -> None:
@@ -352,82 +353,80 @@ def begin_plan(s: Scratch) -> None:
     s.found[DROP_CELL] = s.found[BLOCKER] = NOWHERE
 
 
-def keep_plan(m: Memory, s: Scratch, i: int) -> None:
-    """Note the plan for the next steps of world `i`: actions of the last path, where to drop."""
-    length = s.found[LENGTH]
-    m.dropping[i] = 1 + s.found[DROP_CELL]
-    m.blocker[i] = 1 + s.found[BLOCKER]
-    m.plan_length[i], m.plan_index[i] = length, 1
-    for n in range(length):
-        m.plan[i, n] = s.plan[n]
+def keep_plan(m: Memory, s: Scratch) -> None:
+    """Note the plan for the next steps: actions of the last path, where to drop."""
+    m.dropping, m.blocker = 1 + s.found[DROP_CELL], 1 + s.found[BLOCKER]
+    m.plan_length, m.plan_index = s.found[LENGTH], 1
+    m.plan[:] = s.plan
 
 
-def choose_action(m: Memory, s: Scratch, i: int) -> int:
-    """Return the next action of world `i`."""
-    index = m.plan_index[i]
-    if not m.changed[i]:
-        if index < m.plan_length[i]:
-            m.plan_index[i] += 1
-            return int(m.plan[i, index])
-        if m.plan_length[i] == NO_WAY and m.idle[i] % _PATIENCE:
-            return stroll(m, s, i)
-    first, count = find_side(m, i)
-    todo = ~m.done[i] & ((1 << count) - 1) << first
-    if todo == 0 or (m.idle[i] > _MOST_IDLE and m.idle[i] % 40 < 10):
-        m.plan_length[i] = 0
-        return stroll(m, s, i)
-    estimate_entries(m, s, i)
+def choose_action(m: Memory, s: Scratch) -> int:
+    """Return the next action."""
+    if not m.changed:
+        if m.plan_index < m.plan_length:
+            m.plan_index += 1
+            return int(m.plan[m.plan_index - 1])
+        if m.plan_length == NO_WAY and m.idle % _PATIENCE:
+            return stroll(m, s)
+    first, count = find_side(m)
+    todo = ~m.done & ((1 << count) - 1) << first
+    if todo == 0 or (m.idle > _MOST_IDLE and m.idle % 40 < 10):
+        m.plan_length = 0
+        return stroll(m, s)
+    estimate_entries(m, s)
     begin_plan(s)
-    target = m.dropping[i] - 1
-    if target >= 0 and m.kind[i, target] == FLOOR:
-        goal = reach(m, s, i, target)
+    target = m.dropping - 1
+    if target >= 0 and m.kind[target] == FLOOR:
+        goal = reach(m, s, target)
         if goal != NOWHERE:
-            action = drop_ahead(m, s, i, goal)
+            action = drop_ahead(m, s, goal)
             if action != NO_WAY:
-                keep_plan(m, s, i)
+                keep_plan(m, s)
                 return action
     best, least, seeks_door = NO_WAY, 0, False
     for k in range(first, first + count):
         if todo >> k & 1:
             begin_plan(s)
-            action = follow_clause(m, s, i, k)
+            action = follow_clause(m, s, k)
             cost = s.found[CLAUSE_COST]
-            seeks_door |= m.clauses[i, k, KIND] == DOOR or m.clauses[i, k, 4 + KIND] == DOOR
+            seeks_door |= m.clauses[k, KIND] == DOOR or m.clauses[k, 4 + KIND] == DOOR
             if action != NO_WAY and (best == NO_WAY or cost < least):
                 best, least = action, cost
-                keep_plan(m, s, i)
+                keep_plan(m, s)
     for tries in range(3):
         if best == NO_WAY:
             begin_plan(s)
             if tries < 2:
                 # doors are in walls; where one is sought, none is opened before all walls are seen
                 s.found[WALLS] = seeks_door or tries > 0
-                best = explore_more(m, s, i, not seeks_door or tries > 0)
+                best = explore_more(m, s, not seeks_door or tries > 0)
             else:
-                best = open_box(m, s, i)
-            keep_plan(m, s, i)
+                best = open_box(m, s)
+            keep_plan(m, s)
     if best == NO_WAY:
-        m.plan_length[i] = NO_WAY
-        return stroll(m, s, i)
+        m.plan_length = NO_WAY
+        return stroll(m, s)
     return best
 
 
-def stroll(m: Memory, s: Scratch, i: int) -> int:
+def stroll(m: Memory, s: Scratch) -> int:
     """Return an action of a walk without aim, which ends a deadlock."""
-    ahead = s.neighbours[m.facing[i], m.cell[i]]
-    number = (m.idle[i] * 7919 + m.cell[i] * 104729) // 16 % 8
-    if m.kind[i, ahead] == FLOOR and number < 5:
+    ahead = s.neighbours[m.facing, m.cell]
+    number = (m.idle * 7919 + m.cell * 104729) // 16 % 8
+    if m.kind[ahead] == FLOOR and number < 5:
         return DROP if number == 0 else MOVE_FORWARD
     return TURN_LEFT if number % 2 else TURN_RIGHT
 
 
-def act(m: Memory, s: Scratch, grids: Any, items: Any, actions: Any) -> None:
+def act(memory: Any, scratch: Any, grids: Any, items: Any, actions: Any) -> None:
     """Write the next action of each world into `actions`, from the observed cells and objects in
     hand."""
+    s = scratch[0]
     for i in range(len(actions)):
-        observe(m, i, grids[i], items[i], s.neighbours, s.queue)
-        actions[i] = choose_action(m, s, i)
-        m.action[i] = actions[i]
+        m = memory[i]
+        observe(m, grids[i], items[i], s.neighbours, s.queue)
+        m.action = choose_action(m, s)
+        actions[i] = m.action
 
 
 class Bot:
@@ -455,13 +454,22 @@ class Bot:
         if scenario.area.observer != (height - 1, width // 2) or width % 2 == 0:
             raise ValueError("the agent is not in the middle of the view's last row")
         size = max(*scenario.largest_shape, height, width)
-        if size > MAX_SIZE:
-            raise ValueError(f"found {size} rows or columns, and the bot's map has {MAX_SIZE}")
+        if size > MOST_ROWS[-1]:
+            raise ValueError(f"found {size} rows or columns, and the bot's map has {MOST_ROWS[-1]}")
         names = scenario.missions.names
         self._columns = [[names.index(f"{each}{name}") for name in FIELDS] for each in ORDINALS]
-        self._memory = make_memory(num_envs, size)
-        self._scratch = make_scratch(size, (height, width))
+        most = min(each for each in MOST_ROWS if each >= size)
+        self._empty = np.zeros(1, memory_dtype(most))
+        for name, value in {"size": size, "unseen": (1 << size) - 1, "action": -1}.items():
+            self._empty[name] = value
+        self._memory = np.repeat(self._empty, num_envs)
+        scratch = np.zeros(1, scratch_dtype(most))
+        scratch["neighbours"][0, :, : size * size] = make_neighbours(size)
+        scratch["view_shape"] = height, width
         self._act = compile_bot(act)
+        self._is_compiled = self._act is not act
+        self._worlds: Any = self._memory if self._is_compiled else [None] * num_envs
+        self._scratch: Any = scratch if self._is_compiled else [as_object(scratch[0])]
         self._begun: list[int] = []
 
     def begin(self, worlds: Sequence[int]) -> None:
@@ -471,11 +479,13 @@ class Bot:
     def act(self, observation: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """Return the next action of each world, from the observations of all."""
         if self._begun:
-            forget(self._memory, self._begun)
             missions = observation["mission"][self._begun]
-            self._memory.clauses[self._begun] = missions[:, self._columns]
-            self._memory.wording[self._begun] = missions[:, 0] - 1
+            self._memory[self._begun] = self._empty
+            self._memory["clauses"][self._begun] = missions[:, self._columns]
+            self._memory["wording"][self._begun] = missions[:, 0] - 1
+            for i in () if self._is_compiled else self._begun:
+                self._worlds[i] = as_object(self._memory[i])
             self._begun = []
-        actions = np.zeros(len(self._memory.cell), np.int64)
-        self._act(self._memory, self._scratch, observation["grid"], observation["item"], actions)
+        actions = np.zeros(len(self._memory), np.int64)
+        self._act(self._worlds, self._scratch, observation["grid"], observation["item"], actions)
         return actions
