@@ -71,8 +71,9 @@ NO_WAY = -1
 """In place of an action: there is no way."""
 VERB_ACTIONS = NO_WAY, DONE, PICK_UP, TOGGLE, PICK_UP
 """For each verb of a clause, the action at its first object."""
-_MOST_TASKS = 8
-_MOST_IDLE, _PATIENCE = 120, 8
+_MOST_TASKS, _MOST_IDLE, _PATIENCE = 8, 120, 8
+"""Tasks that come before a task, idle steps before a walk without aim, and steps of such a walk
+where there was no way."""
 
 
 # ---- aims ----------------------------------------------------------------------------------------
@@ -212,20 +213,20 @@ def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
             if key_place == NOWHERE:
                 return NO_WAY
             aim_at(s, target)
-            target = find_first(m, s, key_place)
+            target = find_first_target(m, s, key_place)
         else:
             trace(m, s, goal)
             s.path[target] = 1
             obstacle = s.found[OBSTACLE]
             if obstacle == NOWHERE or m.kind[obstacle] != DOOR:
-                return go_on(m, s, action, target)
+                return follow_path(m, s, action, target)
             target = obstacle
         action = TOGGLE if m.kind[target] == DOOR else PICK_UP
         goal = reach(m, s, target)
     return NO_WAY
 
 
-def go_on(m: Memory, s: Scratch, action: int, target: int) -> int:
+def follow_path(m: Memory, s: Scratch, action: int, target: int) -> int:
     """Return the next action on the last path, which leads to `action` at the cell `target`; no
     locked door is in the way."""
     is_there, has_item = s.found[FIRST_PLACE] == NOWHERE, m.held_kind > NONE_GRID_OBJECT
@@ -253,7 +254,7 @@ def find_key(m: Memory, s: Scratch, door: int) -> int:
     return place
 
 
-def find_first(m: Memory, s: Scratch, start: int) -> int:
+def find_first_target(m: Memory, s: Scratch, start: int) -> int:
     """Return the cell of what is to be moved or opened first, so that the object ahead of the place
     `start` can be carried to one of the aims: an obstacle on the way there, or the object itself.
     The path is marked."""
@@ -293,7 +294,7 @@ def follow_clause(m: Memory, s: Scratch, k: int) -> int:
     if goal != NOWHERE and verb == PUT_NEXT and not is_held:
         item = cell_ahead(s, goal)
         if aim_beside_described(m, s, k, item) > 0:
-            target = find_first(m, s, goal)
+            target = find_first_target(m, s, goal)
             s.found[CLAUSE_COST] += s.found[COST]
             action = TOGGLE if m.kind[target] == DOOR else PICK_UP
             return do_task(m, s, action, reach(m, s, target))

@@ -29,7 +29,6 @@ from systems.minigrid.grammar import (
     OPEN_DOOR,
     PICK_UP_OBJECT,
     PLACE,
-    PUT_NEXT,
     VERB,
     WORDINGS,
     count_clauses,
@@ -170,17 +169,16 @@ def holds_described(m: Memory, k: int, second: int) -> bool:
 
 def find_room(m: Memory, neighbours: Any, queue: Any) -> None:
     """Mark the seen cells of the room where the agent started, with its walls and doors."""
-    room = m.room
-    room[:] = 0
-    room[START] = 1
+    m.room[:] = 0
+    m.room[START] = 1
     queue[0] = START
     read, end = 0, 1
     while read < end:
         for way in range(4):
             cell = neighbours[way, queue[read]]
             kind = m.kind[cell]
-            if room[cell] == 0 and kind != UNSEEN:
-                room[cell] = 1
+            if m.room[cell] == 0 and kind != UNSEEN:
+                m.room[cell] = 1
                 if kind not in (WALL, DOOR):
                     queue[end] = cell
                     end += 1
@@ -204,9 +202,8 @@ def write_bit(lines: Any, y: int, x: int, bit: bool) -> None:
 
 def write_cell(m: Memory, y: int, x: int, kind: int, state: int, color: int) -> None:
     """Write the content of a cell into the map, if it differs."""
-    size = m.size
-    row, column = wrap(y, size), wrap(x, size)
-    cell = row * size + column
+    row, column = wrap(y, m.size), wrap(x, m.size)
+    cell = row * m.size + column
     before = m.kind[cell]
     if before == kind and m.color[cell] == color and m.state[cell] == state:
         return
@@ -221,9 +218,9 @@ def write_cell(m: Memory, y: int, x: int, kind: int, state: int, color: int) -> 
 
 
 def apply_action(m: Memory, item: Any, neighbours: Any) -> None:
-    """Change the memory by the effect of the last action; `item` is the observed
-    object in hand after it."""
-    action, facing, size = m.action, m.facing, m.size
+    """Change the memory by the effect of the last action; `item` is the observed object in hand
+    after it."""
+    action, facing = m.action, m.facing
     ahead = neighbours[facing, m.cell]
     y, x = m.y + _STEPS[facing, 0], m.x + _STEPS[facing, 1]
     has_item, had_item = item[0] > NONE_GRID_OBJECT, m.held_kind > NONE_GRID_OBJECT
@@ -241,10 +238,10 @@ def apply_action(m: Memory, item: Any, neighbours: Any) -> None:
         write_cell(m, y, x, FLOOR, 0, 0)
     if has_item and not had_item and action != PICK_UP:
         # the episode starts with the object in hand, and its first view shows it elsewhere
-        for cell in range(size * size):
+        for cell in range(m.size * m.size):
             if m.kind[cell] == item[0] and m.color[cell] == item[2]:
                 m.held_origin = m.origin[cell]
-                write_cell(m, cell // size, cell % size, FLOOR, 0, 0)
+                write_cell(m, cell // m.size, cell % m.size, FLOOR, 0, 0)
     m.held_kind, m.held_color = item[0], item[2]
     if not has_item:
         m.dropping = 0
@@ -275,8 +272,8 @@ def verify_clause(m: Memory, k: int, was_held: bool, neighbours: Any) -> bool:
         is_open = m.kind[ahead] == DOOR and m.state[ahead] == OPEN
         return bool(action == TOGGLE and is_open and is_described(m, ahead, k, 0))
     if verb == PICK_UP_OBJECT:
-        return action == PICK_UP and holds_described(m, k, 0)
-    if verb == PUT_NEXT and action == DROP and was_held and m.held_kind == NONE_GRID_OBJECT:
+        return action == PICK_UP and holds_described(m, k, 0)  # it picks nothing up with full hands
+    if action == DROP and was_held and m.held_kind == NONE_GRID_OBJECT:  # PUT_NEXT
         for way in range(4):
             if is_described(m, neighbours[way, ahead], k, 1):
                 return True
@@ -311,7 +308,7 @@ def find_side(m: Memory) -> tuple[int, int]:
 
 
 def observe(m: Memory, grid: Any, item: Any, neighbours: Any, queue: Any) -> None:
-    """Add an observation to its memory, and note which clauses are done.
+    """Add an observation to the memory, and note which clauses are done.
 
     Args:
         grid, item: observed cells and object in hand, three numbers each: type, state, colour.

@@ -118,11 +118,11 @@ def entry_cost(m: Memory, cell: int, keys: int) -> int:
 
 
 def estimate_entries(m: Memory, s: Scratch) -> None:
-    """Write the cost of each cell into `s.entry`, and list the cells with doors and
-    portable objects in `s.things`."""
-    kinds, count, keys = m.kind, 0, 0
+    """Write the cost of each cell into `s.entry`, and list the cells with doors and portable
+    objects in `s.things`."""
+    count, keys = 0, 0
     for cell in range(m.size * m.size):
-        kind = kinds[cell]
+        kind = m.kind[cell]
         s.entry[cell] = kind == FLOOR
         if is_object(kind):
             count += 1
@@ -170,12 +170,9 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
             cell, facing = place // 4, place % 4
             ahead = neighbours[facing, cell]
             if explores:
-                extra, opens = 0, m.kind[ahead] == DOOR and m.state[ahead] != OPEN
-                if opens:
-                    extra = entry[ahead] - 1
-                news[place] = 0
-                if extra >= 0:
-                    news[place] = count_new(m, s, place, opens)
+                opens = m.kind[ahead] == DOOR and m.state[ahead] != OPEN
+                extra = entry[ahead] - 1 if opens else 0
+                news[place] = count_new(m, s, place, opens) if extra >= 0 else 0
                 if news[place] > 0:
                     new = min(news[place], MOST_NEW)
                     score = 100 * (cost + extra + BASE_COST) // new
