@@ -45,6 +45,7 @@ from systems.minigrid.bot_search import (
     FIRST_PLACE,
     LENGTH,
     OBSTACLE,
+    SEEKS_DOOR,
     WALLS,
     Scratch,
     cell_ahead,
@@ -301,30 +302,41 @@ def follow_clause(m: Memory, s: Scratch, k: int) -> int:
         if holds_described(m, k, 1):
             trace(m, s, goal)
             return drop_held(m, s)
-        if needs_clearing(m, s):
+        # with two unknown ones, it would put one object down for the other again and again
+        if needs_clearing(m, s) or (m.held_kind > NONE_GRID_OBJECT and 3 * m.idle > _MOST_IDLE):
             return NO_WAY
         s.found[CLAUSE_COST] += FETCHING_COST  # and the way to the unknown one
         goal = reach(m, s, item)
     return do_task(m, s, action, goal)
 
 
+def find_new(m: Memory, s: Scratch, is_last: bool) -> int:
+    """Return the place that is worth most for seeing new cells; NOWHERE if there is none. As doors
+    are in walls, none is opened to find one before all walls are seen, unless it `is_last`."""
+    seeks_door = s.found[SEEKS_DOOR] != 0
+    s.found[WALLS] = seeks_door or is_last
+    for cell in list_objects(s):
+        if m.kind[cell] == DOOR and m.state[cell] != OPEN and seeks_door and not is_last:
+            s.entry[cell] = 0
+    goal = search(m, s, place_of(m), True)
+    estimate_entries(m, s)
+    return goal
+
+
 def needs_clearing(m: Memory, s: Scratch) -> bool:
     """Return True if the way to what is new leads through an obstacle."""
-    goal = search(m, s, place_of(m), True)
+    goal = find_new(m, s, False)
+    if goal == NOWHERE:
+        goal = find_new(m, s, True)
     if goal == NOWHERE:
         return False
     trace(m, s, goal)
     return bool(s.found[OBSTACLE] != NOWHERE) or is_obstacle(m, cell_ahead(s, goal))
 
 
-def explore_more(m: Memory, s: Scratch, doors: bool) -> int:
-    """Return the next action for seeing more, also behind closed doors if `doors`; NO_WAY if there
-    is nothing to see."""
-    for cell in list_objects(s):
-        if m.kind[cell] == DOOR and m.state[cell] != OPEN and not doors:
-            s.entry[cell] = 0
-    goal = search(m, s, place_of(m), True)
-    estimate_entries(m, s)
+def explore_more(m: Memory, s: Scratch, is_last: bool) -> int:
+    """Return the next action for seeing more, see `find_new`; NO_WAY if there is nothing to see."""
+    goal = find_new(m, s, is_last)
     if goal == NOWHERE:
         return NO_WAY
     trace(m, s, goal)
@@ -384,25 +396,22 @@ def choose_action(m: Memory, s: Scratch) -> int:
             if action != NO_WAY:
                 keep_plan(m, s)
                 return action
-    best, least, seeks_door = NO_WAY, 0, False
+    best, least, s.found[SEEKS_DOOR] = NO_WAY, 0, 0
+    for k in range(first, first + count):
+        if todo >> k & 1 and DOOR in (m.clauses[k, KIND], m.clauses[k, 4 + KIND]):
+            s.found[SEEKS_DOOR] = 1
     for k in range(first, first + count):
         if todo >> k & 1:
             begin_plan(s)
             action = follow_clause(m, s, k)
             cost = s.found[CLAUSE_COST]
-            seeks_door |= m.clauses[k, KIND] == DOOR or m.clauses[k, 4 + KIND] == DOOR
             if action != NO_WAY and (best == NO_WAY or cost < least):
                 best, least = action, cost
                 keep_plan(m, s)
     for tries in range(3):
         if best == NO_WAY:
             begin_plan(s)
-            if tries < 2:
-                # doors are in walls; where one is sought, none is opened before all walls are seen
-                s.found[WALLS] = seeks_door or tries > 0
-                best = explore_more(m, s, not seeks_door or tries > 0)
-            else:
-                best = open_box(m, s)
+            best = explore_more(m, s, tries > 0) if tries < 2 else open_box(m, s)
             keep_plan(m, s)
     if best == NO_WAY:
         m.plan_length = NO_WAY

@@ -71,17 +71,18 @@ def scratch_dtype(most: int) -> np.dtype[Any]:
             *((name, np.int64, (cells + 1,)) for name in ("entry", "things", "queue")),
             *((name, np.uint8, (cells,)) for name in ("aims", "path")),
             ("first", np.int64, (_NUM_LISTS,)),
-            ("found", np.int64, (8,)),
+            ("found", np.int64, (9,)),
             ("view_shape", np.int64, (2,)),
             ("plan", np.int64, (PLAN_LENGTH,)),
         ]
     )
 
 
-FIRST_PLACE, OBSTACLE, COST, LENGTH, WALLS, CLAUSE_COST, DROP_CELL, BLOCKER = range(8)
+FIRST_PLACE, OBSTACLE, COST, LENGTH, WALLS, SEEKS_DOOR, CLAUSE_COST, DROP_CELL, BLOCKER = range(9)
 """Indices of `Scratch.found`: the place after the start of a path, the first obstacle on it, its
-cost, the number of actions in `Scratch.plan`; 1 if unseen walls are looked for; the cost of a
-clause; the cells where the object in hand is to be dropped, and of an obstacle to be moved."""
+cost, the number of actions in `Scratch.plan`; 1 if unseen walls, and if doors are looked for; the
+cost of a clause; the cells where the object in hand is to be dropped, and of an obstacle to be
+moved."""
 
 
 def list_objects(s: Scratch) -> Any:
