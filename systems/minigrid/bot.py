@@ -18,7 +18,7 @@ from components.objects import DOOR, KEY
 from systems.minigrid.bot_memory import (
     DONE,
     DROP,
-    MAX_SIZE,
+    MOST_ROWS,
     MOVE_FORWARD,
     NOWHERE,
     PICK_UP,
@@ -26,12 +26,13 @@ from systems.minigrid.bot_memory import (
     TURN_LEFT,
     TURN_RIGHT,
     Memory,
+    as_object,
     find_side,
-    forget,
     holds_described,
     is_described,
     is_object,
-    make_memory,
+    make_neighbours,
+    memory_dtype,
     observe,
 )
 from systems.minigrid.bot_search import (
@@ -42,23 +43,23 @@ from systems.minigrid.bot_search import (
     DROP_CELL,
     FETCHING_COST,
     FIRST_PLACE,
-    GOAL,
     LENGTH,
     OBSTACLE,
+    SEEKS_DOOR,
     WALLS,
     Scratch,
+    cell_ahead,
     estimate_entries,
     holds_key,
     is_obstacle,
-    make_scratch,
+    list_objects,
+    scratch_dtype,
     search,
     trace,
 )
 from systems.minigrid.grammar import (
     FIELDS,
-    GO_TO,
     KIND,
-    OPEN_DOOR,
     ORDINALS,
     PICK_UP_OBJECT,
     PUT_NEXT,
@@ -69,78 +70,76 @@ from systems.minigrid.grammar import (
 ACTIONS = "TURN_LEFT", "TURN_RIGHT", "MOVE_FORWARD", "PICK_UP", "DROP", "TOGGLE", "DONE"
 NO_WAY = -1
 """In place of an action: there is no way."""
-_MOST_TASKS = 8
-_MOST_IDLE = 120
+VERB_ACTIONS = NO_WAY, DONE, PICK_UP, TOGGLE, PICK_UP
+"""For each verb of a clause, the action at its first object."""
+_MOST_TASKS, _MOST_IDLE, _PATIENCE = 8, 120, 8
+"""Tasks that come before a task, idle steps before a walk without aim, and steps of such a walk
+where there was no way."""
 
 
 # ---- aims ----------------------------------------------------------------------------------------
 
 
-def clear_aims(s: Scratch) -> None:
-    """Remove all aims and paths."""
+def aim_at(s: Scratch, cell: int) -> None:
+    """Aim at one cell."""
     s.aims[:] = 0
-    s.path[:] = 0
+    s.aims[cell] = 1
 
 
-def aim_at_described(m: Memory, s: Scratch, i: int, k: int, second: int) -> int:
-    """Aim at all objects that match a description of clause `k`, and return their number. Only
-    portable ones count where the clause is about picking up."""
-    count, verb = 0, m.clauses[i, k, VERB]
-    needs_portable = second == 0 and verb in (PICK_UP_OBJECT, PUT_NEXT)
-    for n in range(1, s.things[0] + 1):
-        cell = s.things[n]
-        is_usable = not needs_portable or m.kind[i, cell] != DOOR
-        if is_usable and is_described(m, i, cell, k, second, s.neighbours):
+def aim_at_described(m: Memory, s: Scratch, k: int) -> int:
+    """Aim at all objects that match the first description of clause `k`, and return their number.
+    Only portable ones count where the clause is about picking up."""
+    count, needs_portable = 0, m.clauses[k, VERB] in (PICK_UP_OBJECT, PUT_NEXT)
+    s.aims[:] = 0
+    for cell in list_objects(s):
+        if not (needs_portable and m.kind[cell] == DOOR) and is_described(m, cell, k, 0):
             s.aims[cell] = 1
             count += 1
     return count
 
 
-def aim_beside_described(m: Memory, s: Scratch, i: int, k: int, but: int) -> int:
+def aim_beside_described(m: Memory, s: Scratch, k: int, but: int) -> int:
     """Aim at all floor cells beside objects of the second description of clause `k`, but for the
     object in cell `but`, and return the number of these objects. Without such floor cells, aim at
     objects there, which are to be moved."""
     count, is_free = 0, False
-    for n in range(1, s.things[0] + 1):
-        cell = s.things[n]
-        if cell != but and is_described(m, i, cell, k, 1, s.neighbours):
+    s.aims[:] = 0
+    for cell in list_objects(s):
+        if cell != but and is_described(m, cell, k, 1):
             count += 1
             for way in range(4):
                 beside = s.neighbours[way, cell]
-                if m.kind[i, beside] == FLOOR:
+                if m.kind[beside] == FLOOR:
                     s.aims[beside] = 1
                     is_free = True
-    for n in range(1, s.things[0] + 1):
-        thing = s.things[n]
-        if not is_free and thing != but and m.kind[i, thing] != DOOR:
+    for thing in list_objects(s):
+        if not is_free and thing != but and m.kind[thing] != DOOR:
             for way in range(4):
-                cell = s.neighbours[way, thing]
-                if is_object(m.kind[i, cell]) and is_described(m, i, cell, k, 1, s.neighbours):
-                    s.aims[thing] = 1
+                s.aims[thing] |= is_described(m, s.neighbours[way, thing], k, 1)
     return count
 
 
-def is_spare(m: Memory, s: Scratch, i: int, cell: int) -> bool:
+def is_spare(m: Memory, s: Scratch, cell: int) -> bool:
     """Return True for a floor cell where a dropped object leaves the cells around connected, and
     blocks no door and no object."""
-    if m.kind[i, cell] != FLOOR or s.path[cell]:
+    if m.kind[cell] != FLOOR or s.path[cell]:
         return False
     changes = 0
     before = s.neighbours[3, s.neighbours[0, cell]]
-    was_free = m.kind[i, before] == FLOOR
+    was_free = m.kind[before] == FLOOR
     for way in range(4):
         beside = s.neighbours[way, cell]
         corner = s.neighbours[(way + 1) % 4, beside]
-        kind = m.kind[i, beside]
+        kind = m.kind[beside]
         if kind == DOOR:
             return False
-        is_free, is_corner_free = kind == FLOOR, m.kind[i, corner] == FLOOR
+        is_free, is_corner_free = kind == FLOOR, m.kind[corner] == FLOOR
         changes += int(is_free != was_free) + int(is_corner_free != is_free)
         was_free = is_corner_free
         if is_object(kind):
             free = 0
             for side in range(4):
-                free += int(m.kind[i, s.neighbours[side, beside]] == FLOOR)
+                free += int(m.kind[s.neighbours[side, beside]] == FLOOR)
             if free < 2:
                 return False
     return changes <= 2
@@ -149,336 +148,295 @@ def is_spare(m: Memory, s: Scratch, i: int, cell: int) -> bool:
 # ---- ways ----------------------------------------------------------------------------------------
 
 
-def place_of(m: Memory, i: int) -> int:
+def place_of(m: Memory) -> int:
     """Return the place of the agent."""
-    return int(4 * m.cell[i] + m.facing[i])
+    return int(4 * m.cell + m.facing)
 
 
-def first_action(m: Memory, s: Scratch, i: int) -> int:
-    """Return the action that goes to the first place of the last path; NO_WAY if an object in hand
-    hinders."""
+def reach(m: Memory, s: Scratch, cell: int) -> int:
+    """Return the nearest place that faces a cell; NOWHERE if there is none."""
+    aim_at(s, cell)
+    return search(m, s, place_of(m), False)
+
+
+def first_action(m: Memory, s: Scratch, action: int) -> int:
+    """Return the first action of the last path, `action` if it has no steps; NO_WAY if an object in
+    hand hinders."""
+    if s.found[FIRST_PLACE] == NOWHERE:
+        return action
     if s.found[LENGTH] > 0:
         return int(s.plan[0])
-    ahead = s.found[FIRST_PLACE] // 4
-    if m.kind[i, ahead] == DOOR:
+    if m.kind[s.found[FIRST_PLACE] // 4] == DOOR:
         return TOGGLE
-    return PICK_UP if m.held_kind[i] == NONE_GRID_OBJECT else NO_WAY
+    return PICK_UP if m.held_kind == NONE_GRID_OBJECT else NO_WAY
 
 
-def drop_held(m: Memory, s: Scratch, i: int) -> int:
+def drop_ahead(m: Memory, s: Scratch, goal: int) -> int:
+    """Return the next action for dropping the object in hand ahead of the place `goal`, the result
+    of the last search; the next steps go on with it."""
+    s.found[DROP_CELL] = cell_ahead(s, goal)
+    trace(m, s, goal)
+    return first_action(m, s, DROP)
+
+
+def drop_held(m: Memory, s: Scratch) -> int:
     """Return the next action for dropping the object in hand near the agent and beside the last
-    path; the next steps go on with it."""
-    for n in range(1, s.things[0] + 1):
-        if m.kind[i, s.things[n]] != DOOR:
-            s.entry[s.things[n]] = 0
+    path."""
+    for cell in list_objects(s):
+        if m.kind[cell] != DOOR:
+            s.entry[cell] = 0
     goal = NOWHERE
     for is_strict in (True, False):
-        if goal != NOWHERE:
-            break
-        s.aims[:] = 0
-        for cell in range(len(s.aims)):
-            if m.kind[i, cell] == FLOOR and cell != m.cell[i]:
-                s.aims[cell] = is_spare(m, s, i, cell) or (not is_strict and s.path[cell] == 0)
-        goal = search(m, s, i, place_of(m, i), False)
-    estimate_entries(m, s, i)
+        if goal == NOWHERE:
+            for cell in range(m.size * m.size):
+                s.aims[cell] = (
+                    m.kind[cell] == FLOOR
+                    and cell != m.cell
+                    and s.path[cell] == 0
+                    and (not is_strict or is_spare(m, s, cell))
+                )
+            goal = search(m, s, place_of(m), False)
+    estimate_entries(m, s)
     s.found[LENGTH] = 0
-    if goal == NOWHERE:
-        return DROP
-    s.found[DROP_CELL] = s.neighbours[goal % 4, goal // 4]
-    return approach(m, s, i, goal, DROP)
+    return DROP if goal == NOWHERE else drop_ahead(m, s, goal)
 
 
-def approach(m: Memory, s: Scratch, i: int, goal: int, action: int) -> int:
-    """Return the first action of the path to `goal`, the result of the last search; `action` if the
-    agent is there."""
-    trace(m, s, i, goal)
-    return action if goal == place_of(m, i) else first_action(m, s, i)
-
-
-def go_on_dropping(m: Memory, s: Scratch, i: int) -> int:
-    """Return the next action for dropping the object in hand where that was planned; NO_WAY if it
-    is not possible."""
-    target = m.dropping[i] - 1
-    clear_aims(s)
-    if target < 0 or m.kind[i, target] != FLOOR:
-        return NO_WAY
-    s.aims[target] = 1
-    goal = search(m, s, i, place_of(m, i), False)
-    if goal == NOWHERE:
-        return NO_WAY
-    s.found[DROP_CELL] = target
-    return approach(m, s, i, goal, DROP)
-
-
-def do_task(m: Memory, s: Scratch, i: int, action: int, target: int) -> int:
-    """Return the next action for facing the cell `target` and taking `action` there, with all that
-    comes before it: objects in the way, keys, an object in hand.
-
-    Args:
-        action: PICK_UP, TOGGLE, DONE; or DROP, for which the aims are set.
-    """
+def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
+    """Return the next action for taking `action` at the place `goal`, the result of the last
+    search, with all that comes before it: objects in the way, keys, an object in hand."""
     for _ in range(_MOST_TASKS):
-        is_locked = m.kind[i, target] == DOOR and m.state[i, target] == LOCKED
-        if action == TOGGLE and is_locked and not holds_key(m, i, target):
-            # the way of the key comes first
-            key = find_key(m, s, i, target)
-            if key == NOWHERE:
-                return NO_WAY
-            blocker = find_obstacle(m, s, i, key, target)
-            if blocker == NOWHERE:
-                action, target = PICK_UP, key
-            elif m.kind[i, blocker] == DOOR:
-                target = blocker
-            else:
-                action, target = PICK_UP, blocker
-            continue
-        if action != DROP:
-            s.aims[:] = 0
-            s.aims[target] = 1
-        goal = search(m, s, i, place_of(m, i), False)
         if goal == NOWHERE:
             return NO_WAY
-        trace(m, s, i, goal)
-        ahead = s.neighbours[goal % 4, goal // 4]
-        s.path[ahead] = 1
-        obstacle, has_item = s.found[OBSTACLE], m.held_kind[i] > NONE_GRID_OBJECT
-        if obstacle != NOWHERE and m.kind[i, obstacle] == DOOR:
-            action, target = TOGGLE, obstacle
-            continue
-        if action == DROP and (obstacle != NOWHERE or m.kind[i, ahead] != FLOOR):
-            return drop_held(m, s, i)
-        if goal == place_of(m, i):
-            if action == PICK_UP and has_item:
-                return drop_held(m, s, i)
-            s.found[LENGTH] = 0
-            return action
-        step = first_action(m, s, i)
-        if step == NO_WAY:
-            return drop_held(m, s, i)
-        if has_item and action == PICK_UP:
-            s.found[LENGTH] = 0  # drop it as soon as that costs least
-            ahead = s.neighbours[m.facing[i], m.cell[i]]
-            if step in (TURN_LEFT, TURN_RIGHT) and is_spare(m, s, i, ahead):
-                return DROP
-        return step
+        target = cell_ahead(s, goal)
+        is_locked = m.kind[target] == DOOR and m.state[target] == LOCKED
+        if action == TOGGLE and is_locked and not holds_key(m, target):
+            key_place = find_key(m, s, target)
+            if key_place == NOWHERE:
+                return NO_WAY
+            aim_at(s, target)
+            target = find_first_target(m, s, key_place)
+        else:
+            trace(m, s, goal)
+            s.path[target] = 1
+            obstacle = s.found[OBSTACLE]
+            if obstacle == NOWHERE or m.kind[obstacle] != DOOR:
+                return follow_path(m, s, action, target)
+            target = obstacle
+        action = TOGGLE if m.kind[target] == DOOR else PICK_UP
+        goal = reach(m, s, target)
     return NO_WAY
 
 
-def find_key(m: Memory, s: Scratch, i: int, door: int) -> int:
-    """Return the cell of the nearest key for a locked door; NOWHERE if none can be reached."""
+def follow_path(m: Memory, s: Scratch, action: int, target: int) -> int:
+    """Return the next action on the last path, which leads to `action` at the cell `target`; no
+    locked door is in the way."""
+    is_there, has_item = s.found[FIRST_PLACE] == NOWHERE, m.held_kind > NONE_GRID_OBJECT
+    is_blocked = s.found[OBSTACLE] != NOWHERE or m.kind[target] != FLOOR
+    step = first_action(m, s, action)
+    picks_up = action == PICK_UP and has_item
+    if step == NO_WAY or (action == DROP and is_blocked) or (is_there and picks_up):
+        return drop_held(m, s)
+    if picks_up:
+        s.found[LENGTH] = 0  # drop it as soon as that costs least
+        ahead = s.neighbours[m.facing, m.cell]
+        if step in (TURN_LEFT, TURN_RIGHT) and is_spare(m, s, ahead):
+            return DROP
+    return step
+
+
+def find_key(m: Memory, s: Scratch, door: int) -> int:
+    """Return the nearest place that faces a key for a locked door; NOWHERE if there is none."""
     s.aims[:] = 0
-    for n in range(1, s.things[0] + 1):
-        cell = s.things[n]
-        if m.kind[i, cell] == KEY and m.color[i, cell] == m.color[i, door]:
-            s.aims[cell] = 1
+    for cell in list_objects(s):
+        s.aims[cell] = m.kind[cell] == KEY and m.color[cell] == m.color[door]
     s.entry[door], cost = 0, s.entry[door]  # a key behind the door itself is none
-    place = search(m, s, i, place_of(m, i), False)
+    place = search(m, s, place_of(m), False)
     s.entry[door] = cost
-    return NOWHERE if place == NOWHERE else s.neighbours[place % 4, place // 4]
+    return place
 
 
-def find_obstacle(m: Memory, s: Scratch, i: int, item: int, target: int) -> int:
-    """Return the first obstacle on the way of an object that is to be carried from the place of the
-    last search, which faces its cell `item`, to a place that faces `target`, or one of the aims if
-    that is NOWHERE. Return NOWHERE if there is none, and the object's own cell if there is no way.
+def find_first_target(m: Memory, s: Scratch, start: int) -> int:
+    """Return the cell of what is to be moved or opened first, so that the object ahead of the place
+    `start` can be carried to one of the aims: an obstacle on the way there, or the object itself.
     The path is marked."""
-    start = s.found[GOAL]
-    if target != NOWHERE:
-        s.aims[:] = 0
-        s.aims[target] = 1
-    kind, cost = m.kind[i, item], s.entry[item]
-    m.kind[i, item], s.entry[item] = FLOOR, 1
-    goal = search(m, s, i, start, False)
+    item = cell_ahead(s, start)
+    kind, cost = m.kind[item], s.entry[item]
+    m.kind[item], s.entry[item] = FLOOR, 1
+    goal = search(m, s, start, False)
+    s.found[BLOCKER] = NOWHERE
     if goal != NOWHERE:
-        trace(m, s, i, goal)
-        ahead = s.neighbours[goal % 4, goal // 4]
+        trace(m, s, goal)
+        ahead = cell_ahead(s, goal)
         s.path[ahead] = 1
-        if s.found[OBSTACLE] == NOWHERE and target == NOWHERE and m.kind[i, ahead] != FLOOR:
-            s.found[OBSTACLE] = ahead
-    m.kind[i, item], s.entry[item] = kind, cost
-    s.found[BLOCKER] = NOWHERE if goal == NOWHERE else s.found[OBSTACLE]
-    return int(s.found[BLOCKER])
+        s.found[BLOCKER] = s.found[OBSTACLE]
+        if s.found[OBSTACLE] == NOWHERE and m.kind[ahead] not in (FLOOR, DOOR):
+            s.found[BLOCKER] = ahead
+    m.kind[item], s.entry[item] = kind, cost
+    return item if s.found[BLOCKER] == NOWHERE else int(s.found[BLOCKER])
 
 
 # ---- clauses -------------------------------------------------------------------------------------
 
 
-def put_next(m: Memory, s: Scratch, i: int, k: int) -> int:
-    """Return the next action for clause `k`, which puts an object next to another one; NO_WAY if
-    one of them is unknown."""
-    if holds_described(m, i, k, 0, s.neighbours):
-        if aim_beside_described(m, s, i, k, NOWHERE) == 0:
-            return NO_WAY
-        search(m, s, i, place_of(m, i), False)
-        s.found[CLAUSE_COST] = s.found[COST]
-        return do_task(m, s, i, DROP, NOWHERE)
-    if aim_at_described(m, s, i, k, 0) == 0:
-        return NO_WAY
-    place = search(m, s, i, place_of(m, i), False)
-    if place == NOWHERE:
-        return NO_WAY
-    item = s.neighbours[place % 4, place // 4]
+def follow_clause(m: Memory, s: Scratch, k: int) -> int:
+    """Return the next action for clause `k`; NO_WAY if its objects are unknown or out of reach."""
+    verb = m.clauses[k, VERB]
+    action, is_held = VERB_ACTIONS[verb], holds_described(m, k, 0)
+    if verb == PUT_NEXT and is_held:
+        action, count = DROP, aim_beside_described(m, s, k, NOWHERE)
+    else:
+        count = aim_at_described(m, s, k)
+    if count == 0:
+        return drop_held(m, s) if is_held and verb != PUT_NEXT else NO_WAY
+    goal = search(m, s, place_of(m), False)
     s.found[CLAUSE_COST] = s.found[COST]
-    if m.held_kind[i] > NONE_GRID_OBJECT:
+    if action == PICK_UP and m.held_kind > NONE_GRID_OBJECT:
         s.found[CLAUSE_COST] += CARRYING_COST
-    s.aims[:] = 0
-    if aim_beside_described(m, s, i, k, item) == 0:
-        if holds_described(m, i, k, 1, s.neighbours):
-            trace(m, s, i, place)
-            return drop_held(m, s, i)
-        if needs_clearing(m, s, i):
+    if goal != NOWHERE and verb == PUT_NEXT and not is_held:
+        item = cell_ahead(s, goal)
+        if aim_beside_described(m, s, k, item) > 0:
+            target = find_first_target(m, s, goal)
+            s.found[CLAUSE_COST] += s.found[COST]
+            action = TOGGLE if m.kind[target] == DOOR else PICK_UP
+            return do_task(m, s, action, reach(m, s, target))
+        if holds_described(m, k, 1):
+            trace(m, s, goal)
+            return drop_held(m, s)
+        # with two unknown ones, it would put one object down for the other again and again
+        if needs_clearing(m, s) or (m.held_kind > NONE_GRID_OBJECT and 3 * m.idle > _MOST_IDLE):
             return NO_WAY
         s.found[CLAUSE_COST] += FETCHING_COST  # and the way to the unknown one
-        return do_task(m, s, i, PICK_UP, item)
-    obstacle = find_obstacle(m, s, i, item, NOWHERE)
-    s.found[CLAUSE_COST] += s.found[COST]
-    if obstacle == NOWHERE:
-        return do_task(m, s, i, PICK_UP, item)
-    return do_task(m, s, i, TOGGLE if m.kind[i, obstacle] == DOOR else PICK_UP, obstacle)
+        goal = reach(m, s, item)
+    return do_task(m, s, action, goal)
 
 
-def needs_clearing(m: Memory, s: Scratch, i: int) -> bool:
+def find_new(m: Memory, s: Scratch, is_last: bool) -> int:
+    """Return the place that is worth most for seeing new cells; NOWHERE if there is none. As doors
+    are in walls, none is opened to find one before all walls are seen, unless it `is_last`."""
+    seeks_door = s.found[SEEKS_DOOR] != 0
+    s.found[WALLS] = seeks_door or is_last
+    for cell in list_objects(s):
+        if m.kind[cell] == DOOR and m.state[cell] != OPEN and seeks_door and not is_last:
+            s.entry[cell] = 0
+    goal = search(m, s, place_of(m), True)
+    estimate_entries(m, s)
+    return goal
+
+
+def needs_clearing(m: Memory, s: Scratch) -> bool:
     """Return True if the way to what is new leads through an obstacle."""
-    goal = search(m, s, i, place_of(m, i), True)
+    goal = find_new(m, s, False)
+    if goal == NOWHERE:
+        goal = find_new(m, s, True)
     if goal == NOWHERE:
         return False
-    trace(m, s, i, goal)
-    is_blocked = is_obstacle(m, i, s.neighbours[goal % 4, goal // 4])
-    return is_blocked or bool(s.found[OBSTACLE] != NOWHERE)
+    trace(m, s, goal)
+    return bool(s.found[OBSTACLE] != NOWHERE) or is_obstacle(m, cell_ahead(s, goal))
 
 
-def follow_clause(m: Memory, s: Scratch, i: int, k: int) -> int:
-    """Return the next action for clause `k`; NO_WAY if its objects are unknown or out of reach."""
-    verb = m.clauses[i, k, VERB]
-    clear_aims(s)
-    if verb == PUT_NEXT:
-        return put_next(m, s, i, k)
-    if aim_at_described(m, s, i, k, 0) == 0:
-        if verb in (GO_TO, PICK_UP_OBJECT) and holds_described(m, i, k, 0, s.neighbours):
-            return drop_held(m, s, i)
-        return NO_WAY
-    place = search(m, s, i, place_of(m, i), False)
-    if place == NOWHERE:
-        return NO_WAY
-    target = s.neighbours[place % 4, place // 4]
-    s.found[CLAUSE_COST] = s.found[COST]
-    if verb == PICK_UP_OBJECT and m.held_kind[i] > NONE_GRID_OBJECT:
-        s.found[CLAUSE_COST] += CARRYING_COST
-    action = DONE
-    if verb == OPEN_DOOR:
-        action = TOGGLE
-    elif verb == PICK_UP_OBJECT:
-        action = PICK_UP
-    return do_task(m, s, i, action, target)
-
-
-def explore_more(m: Memory, s: Scratch, i: int, doors: bool) -> int:
-    """Return the next action for seeing more; NO_WAY if there is nothing to see."""
-    clear_aims(s)
-    for n in range(1, s.things[0] + 1):
-        cell = s.things[n]
-        if m.kind[i, cell] == DOOR and m.state[i, cell] != OPEN and not doors:
-            s.entry[cell] = 0
-    goal = search(m, s, i, place_of(m, i), True)
-    estimate_entries(m, s, i)
+def explore_more(m: Memory, s: Scratch, is_last: bool) -> int:
+    """Return the next action for seeing more, see `find_new`; NO_WAY if there is nothing to see."""
+    goal = find_new(m, s, is_last)
     if goal == NOWHERE:
         return NO_WAY
-    trace(m, s, i, goal)
-    obstacle, ahead = s.found[OBSTACLE], s.neighbours[goal % 4, goal // 4]
-    if obstacle != NOWHERE and m.kind[i, obstacle] == DOOR:
-        return do_task(m, s, i, TOGGLE, obstacle)
-    if m.kind[i, ahead] == DOOR and m.state[i, ahead] != OPEN and doors:
-        return do_task(m, s, i, TOGGLE, ahead)
-    if goal == place_of(m, i):
+    trace(m, s, goal)
+    obstacle, ahead = s.found[OBSTACLE], cell_ahead(s, goal)
+    if obstacle == NOWHERE or m.kind[obstacle] != DOOR:
+        obstacle = ahead
+    if m.kind[obstacle] == DOOR and m.state[obstacle] != OPEN:
+        return do_task(m, s, TOGGLE, reach(m, s, obstacle))
+    if goal == place_of(m):
         return NO_WAY
-    action = first_action(m, s, i)
-    return drop_held(m, s, i) if action == NO_WAY else action
+    action = first_action(m, s, NO_WAY)
+    return drop_held(m, s) if action == NO_WAY else action
 
 
-def open_box(m: Memory, s: Scratch, i: int) -> int:
+def open_box(m: Memory, s: Scratch) -> int:
     """Return the next action for opening a box; NO_WAY if there is none."""
-    clear_aims(s)
-    for n in range(1, s.things[0] + 1):
-        if m.kind[i, s.things[n]] == PARCEL:
-            s.aims[s.things[n]] = 1
-    place = search(m, s, i, place_of(m, i), False)
-    if place == NOWHERE:
-        return NO_WAY
-    return do_task(m, s, i, TOGGLE, s.neighbours[place % 4, place // 4])
+    s.aims[:] = 0
+    for cell in list_objects(s):
+        s.aims[cell] = m.kind[cell] == PARCEL
+    return do_task(m, s, TOGGLE, search(m, s, place_of(m), False))
 
 
 def begin_plan(s: Scratch) -> None:
     """Begin a plan without actions."""
+    s.path[:] = 0
     s.found[LENGTH] = s.found[CLAUSE_COST] = 0
     s.found[DROP_CELL] = s.found[BLOCKER] = NOWHERE
 
 
-def keep_plan(m: Memory, s: Scratch, i: int) -> None:
-    """Note the plan for the next steps of world `i`: actions of the last path, where to drop."""
-    length = s.found[LENGTH]
-    m.dropping[i] = 1 + s.found[DROP_CELL]
-    m.blocker[i] = 1 + s.found[BLOCKER]
-    m.plan_length[i], m.plan_index[i] = length, 1
-    for n in range(length):
-        m.plan[i, n] = s.plan[n]
+def keep_plan(m: Memory, s: Scratch) -> None:
+    """Note the plan for the next steps: actions of the last path, where to drop."""
+    m.dropping, m.blocker = 1 + s.found[DROP_CELL], 1 + s.found[BLOCKER]
+    m.plan_length, m.plan_index = s.found[LENGTH], 1
+    m.plan[:] = s.plan
 
 
-def choose_action(m: Memory, s: Scratch, i: int) -> int:
-    """Return the next action of world `i`."""
-    index = m.plan_index[i]
-    if not m.changed[i] and index < m.plan_length[i]:
-        m.plan_index[i] += 1
-        return int(m.plan[i, index])
-    estimate_entries(m, s, i)
-    first, count = find_side(m, i)
+def choose_action(m: Memory, s: Scratch) -> int:
+    """Return the next action."""
+    if not m.changed:
+        if m.plan_index < m.plan_length:
+            m.plan_index += 1
+            return int(m.plan[m.plan_index - 1])
+        if m.plan_length == NO_WAY and m.idle % _PATIENCE:
+            return stroll(m, s)
+    first, count = find_side(m)
+    todo = ~m.done & ((1 << count) - 1) << first
+    if todo == 0 or (m.idle > _MOST_IDLE and m.idle % 40 < 10):
+        m.plan_length = 0
+        return stroll(m, s)
+    estimate_entries(m, s)
     begin_plan(s)
-    best, least, seeks_door = go_on_dropping(m, s, i), 0, False
-    if best != NO_WAY:
-        keep_plan(m, s, i)
-        return best
+    target = m.dropping - 1
+    if target >= 0 and m.kind[target] == FLOOR:
+        goal = reach(m, s, target)
+        if goal != NOWHERE:
+            action = drop_ahead(m, s, goal)
+            if action != NO_WAY:
+                keep_plan(m, s)
+                return action
+    best, least, s.found[SEEKS_DOOR] = NO_WAY, 0, 0
     for k in range(first, first + count):
-        if m.done[i] >> k & 1:
-            continue
-        begin_plan(s)
-        action = follow_clause(m, s, i, k)
-        cost = s.found[CLAUSE_COST]
-        seeks_door |= m.clauses[i, k, KIND] == DOOR or m.clauses[i, k, 4 + KIND] == DOOR
-        if action != NO_WAY and (best == NO_WAY or cost < least):
-            best, least = action, cost
-            keep_plan(m, s, i)
-    for doors, walls in ((False, True), (True, False), (True, True)):
-        # doors are in walls; where one is sought, none is opened before all walls are seen
-        if best == NO_WAY and (walls if seeks_door else doors):
+        if todo >> k & 1 and DOOR in (m.clauses[k, KIND], m.clauses[k, 4 + KIND]):
+            s.found[SEEKS_DOOR] = 1
+    for k in range(first, first + count):
+        if todo >> k & 1:
             begin_plan(s)
-            s.found[WALLS] = walls
-            best = explore_more(m, s, i, doors)
-            keep_plan(m, s, i)
+            action = follow_clause(m, s, k)
+            cost = s.found[CLAUSE_COST]
+            if action != NO_WAY and (best == NO_WAY or cost < least):
+                best, least = action, cost
+                keep_plan(m, s)
+    for tries in range(3):
+        if best == NO_WAY:
+            begin_plan(s)
+            best = explore_more(m, s, tries > 0) if tries < 2 else open_box(m, s)
+            keep_plan(m, s)
     if best == NO_WAY:
-        begin_plan(s)
-        best = open_box(m, s, i)
-        keep_plan(m, s, i)
-    if best == NO_WAY or (m.idle[i] > _MOST_IDLE and m.idle[i] % 40 < 10):
-        m.plan_length[i] = 0
-        return stroll(m, s, i)
+        m.plan_length = NO_WAY
+        return stroll(m, s)
     return best
 
 
-def stroll(m: Memory, s: Scratch, i: int) -> int:
+def stroll(m: Memory, s: Scratch) -> int:
     """Return an action of a walk without aim, which ends a deadlock."""
-    ahead = s.neighbours[m.facing[i], m.cell[i]]
-    number = (m.idle[i] * 7919 + m.cell[i] * 104729) // 16 % 8
-    if m.kind[i, ahead] == FLOOR and number < 5:
+    ahead = s.neighbours[m.facing, m.cell]
+    number = (m.idle * 7919 + m.cell * 104729) // 16 % 8
+    if m.kind[ahead] == FLOOR and number < 5:
         return DROP if number == 0 else MOVE_FORWARD
     return TURN_LEFT if number % 2 else TURN_RIGHT
 
 
-def act(m: Memory, s: Scratch, grids: Any, items: Any, actions: Any) -> None:
+def act(memory: Any, scratch: Any, grids: Any, items: Any, actions: Any) -> None:
     """Write the next action of each world into `actions`, from the observed cells and objects in
     hand."""
+    s = scratch[0]
     for i in range(len(actions)):
-        observe(m, i, grids[i], items[i], s.neighbours, s.queue)
-        actions[i] = choose_action(m, s, i)
-        m.action[i] = actions[i]
+        m = memory[i]
+        observe(m, grids[i], items[i], s.neighbours, s.queue)
+        m.action = choose_action(m, s)
+        actions[i] = m.action
 
 
 class Bot:
@@ -506,13 +464,22 @@ class Bot:
         if scenario.area.observer != (height - 1, width // 2) or width % 2 == 0:
             raise ValueError("the agent is not in the middle of the view's last row")
         size = max(*scenario.largest_shape, height, width)
-        if size > MAX_SIZE:
-            raise ValueError(f"found {size} rows or columns, and the bot's map has {MAX_SIZE}")
+        if size > MOST_ROWS[-1]:
+            raise ValueError(f"found {size} rows or columns, and the bot's map has {MOST_ROWS[-1]}")
         names = scenario.missions.names
         self._columns = [[names.index(f"{each}{name}") for name in FIELDS] for each in ORDINALS]
-        self._memory = make_memory(num_envs, size)
-        self._scratch = make_scratch(size, (height, width))
+        most = min(each for each in MOST_ROWS if each >= size)
+        self._empty = np.zeros(1, memory_dtype(most))
+        for name, value in {"size": size, "unseen": (1 << size) - 1, "action": -1}.items():
+            self._empty[name] = value
+        self._memory = np.repeat(self._empty, num_envs)
+        scratch = np.zeros(1, scratch_dtype(most))
+        scratch["neighbours"][0, :, : size * size] = make_neighbours(size)
+        scratch["view_shape"] = height, width
         self._act = compile_bot(act)
+        self._is_compiled = self._act is not act
+        self._worlds: Any = self._memory if self._is_compiled else [None] * num_envs
+        self._scratch: Any = scratch if self._is_compiled else [as_object(scratch[0])]
         self._begun: list[int] = []
 
     def begin(self, worlds: Sequence[int]) -> None:
@@ -522,11 +489,13 @@ class Bot:
     def act(self, observation: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
         """Return the next action of each world, from the observations of all."""
         if self._begun:
-            forget(self._memory, self._begun)
             missions = observation["mission"][self._begun]
-            self._memory.clauses[self._begun] = missions[:, self._columns]
-            self._memory.wording[self._begun] = missions[:, 0] - 1
+            self._memory[self._begun] = self._empty
+            self._memory["clauses"][self._begun] = missions[:, self._columns]
+            self._memory["wording"][self._begun] = missions[:, 0] - 1
+            for i in () if self._is_compiled else self._begun:
+                self._worlds[i] = as_object(self._memory[i])
             self._begun = []
-        actions = np.zeros(len(self._memory.cell), np.int64)
-        self._act(self._memory, self._scratch, observation["grid"], observation["item"], actions)
+        actions = np.zeros(len(self._memory), np.int64)
+        self._act(self._worlds, self._scratch, observation["grid"], observation["item"], actions)
         return actions

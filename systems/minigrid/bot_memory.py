@@ -2,11 +2,12 @@
 
 Coordinates are relative to the first cell and direction of an episode: the agent starts in cell 0
 and faces up. The map wraps around at its edges; it is at least as large as the level, so that no
-two cells of a level share a cell of the map. Functions act on arrays with a first axis of N worlds;
-they run interpreted and compiled.
+two cells of a level share a cell of the map. Functions act on the memory of one world; they run
+interpreted and compiled.
 """
 
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,6 @@ from systems.minigrid.grammar import (
     OPEN_DOOR,
     PICK_UP_OBJECT,
     PLACE,
-    PUT_NEXT,
     VERB,
     WORDINGS,
     count_clauses,
@@ -44,97 +44,70 @@ TURN_LEFT, TURN_RIGHT, MOVE_FORWARD, PICK_UP, DROP, TOGGLE, DONE = range(7)
 """Numbers of the actions of MiniGrid's levels."""
 PLAN_LENGTH = 64
 """Greatest number of actions that are planned ahead."""
-MAX_SIZE = 48
-"""Greatest number of rows and columns of a map: a number has a bit for each."""
+MOST_ROWS = 24, 48
+"""Numbers of rows and columns that arrays of maps have room for; functions are compiled for each. A
+number has a bit for each row."""
 FIRST_SIDE_DONE = 1 << MAX_CLAUSES
-"""Bit of `Memory.done`."""
+"""Bit of `done`."""
 
 _SIDES = np.array([(is_reversed(k), *count_clauses(k)) for k in range(len(WORDINGS))])
 """For each wording: whether the side behind the connector comes first, and clauses of each side."""
+_STEPS = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
+"""For each direction: rows and columns to the cell ahead."""
 
 
-class Memory(NamedTuple):
-    """What the bot remembers of N worlds with C map cells.
+Memory = Any
+"""What the bot remembers of a world: a record of `memory_dtype` in compiled code, else an object
+with such attributes."""
 
-    Attributes:
-        kind, color, state: (N, C) type, colour and state in each cell when it was last seen; type
-            UNSEEN where none was.
-        unseen, unseen_columns: (N, S) bit x of number y, and bit y of number x, for each cell that
-            has not been seen.
-        opaque, opaque_columns: (N, S) the same for walls and doors that are not open.
-        origin: (N, C) where the object in a cell was at the reset, as numbers of `pack`; NOWHERE if
-            that is unknown.
-        room: (N, C) 1 for the cells of the room where the agent started, without its doors.
-        clauses: (N, 4, 9) numbers of the clauses, see `systems.minigrid.grammar`.
-        wording: (N,) index of the wording.
-        y, x, cell, facing: (N,) row, column, cell and direction of the agent; row and column do not
-            wrap around.
-        action: (N,) last action; -1 at the start of an episode.
-        held_kind, held_color, held_origin: (N,) object in hand.
-        done: (N,) bit k for clause k, bit 4 for all clauses of the side that comes first.
-        held_before: (N,) bit k if an object was in hand when clause k was last verified.
-        plan, plan_length, plan_index: (N, P) next actions while no seen cell changes, their number,
-            and the index of the next one.
-        changed: (N,) 1 if the last observation has changed a cell of the map.
-        dropping: (N,) 1 + the cell where the agent is about to drop the object in hand, or 0.
-        blocker: (N,) 1 + the cell of an object that is about to be moved out of the way, or 0.
-        idle: (N,) steps since a cell was first seen or a clause was done.
+
+def memory_dtype(most: int) -> np.dtype[Any]:
+    """Return the dtype of the memory of a world, with a map of at most `most` × `most` cells.
+
+    Fields:
+        size: rows and columns of the map.
+        kind, color, state: type, colour and state in each cell when it was last seen; type UNSEEN
+            where none was.
+        origin: where the object in a cell was at the reset, as a number of `pack`; 0 if that is
+            unknown.
+        room: 1 for the cells of the room where the agent started, with its walls and doors.
+        unseen: bit x of number [0, y], and bit y of number [1, x], for each cell that has not been
+            seen.
+        opaque: the same for walls and doors that are not open.
+        clauses: numbers of the clauses, see `systems.minigrid.grammar`.
+        wording: index of the wording.
+        y, x, cell, facing: row, column, cell and direction of the agent; row and column do not wrap
+            around.
+        action: last action; -1 at the start of an episode.
+        held_kind, held_color, held_origin: object in hand.
+        done: bit k for clause k, bit 4 for all clauses of the side that comes first.
+        plan, plan_length, plan_index: next actions while no seen cell changes, their number or
+            NO_WAY, and the index of the next one.
+        changed: 1 if the last observation has changed a cell of the map.
+        dropping: 1 + the cell where the agent is about to drop the object in hand, or 0.
+        blocker: 1 + the cell of an object that is about to be moved out of the way, or 0.
+        idle: steps since a cell was first seen or a clause was done.
     """
-
-    kind: NDArray[np.uint8]
-    color: NDArray[np.uint8]
-    state: NDArray[np.uint8]
-    unseen: NDArray[np.int64]
-    unseen_columns: NDArray[np.int64]
-    opaque: NDArray[np.int64]
-    opaque_columns: NDArray[np.int64]
-    origin: NDArray[np.int32]
-    room: NDArray[np.uint8]
-    clauses: NDArray[np.int64]
-    wording: NDArray[np.int64]
-    y: NDArray[np.int64]
-    x: NDArray[np.int64]
-    cell: NDArray[np.int64]
-    facing: NDArray[np.int64]
-    action: NDArray[np.int64]
-    held_kind: NDArray[np.int64]
-    held_color: NDArray[np.int64]
-    held_origin: NDArray[np.int64]
-    done: NDArray[np.int64]
-    held_before: NDArray[np.int64]
-    plan: NDArray[np.int64]
-    plan_length: NDArray[np.int64]
-    plan_index: NDArray[np.int64]
-    changed: NDArray[np.int64]
-    dropping: NDArray[np.int64]
-    blocker: NDArray[np.int64]
-    idle: NDArray[np.int64]
-
-
-def make_memory(num_envs: int, size: int) -> Memory:
-    """Return an empty memory for `num_envs` worlds with maps of `size` × `size` cells."""
-    shapes = {
-        **dict.fromkeys(("kind", "color", "state", "origin", "room"), (size * size,)),
-        **dict.fromkeys(("unseen", "unseen_columns", "opaque", "opaque_columns"), (size,)),
-        "clauses": (MAX_CLAUSES, CLAUSE_LENGTH),
-        "plan": (PLAN_LENGTH,),
-    }
-    dtypes = {**dict.fromkeys(("kind", "color", "state", "room"), np.uint8), "origin": np.int32}
-    return Memory(
-        *(
-            np.zeros((num_envs, *shapes.get(name, ())), dtypes.get(name, np.int64))
-            for name in Memory._fields
-        )
+    numbers = (
+        *("size", "wording", "y", "x", "cell", "facing", "action", "held_kind", "held_color"),
+        *("held_origin", "done", "plan_length", "plan_index", "changed", "dropping", "blocker"),
+        "idle",
+    )
+    return np.dtype(
+        [
+            *((name, np.uint8, (most * most,)) for name in ("kind", "color", "state", "room")),
+            ("origin", np.int32, (most * most,)),
+            *((name, np.int64, (2, most)) for name in ("unseen", "opaque")),
+            ("clauses", np.int64, (MAX_CLAUSES, CLAUSE_LENGTH)),
+            ("plan", np.int64, (PLAN_LENGTH,)),
+            *((name, np.int64) for name in numbers),
+        ]
     )
 
 
-def forget(m: Memory, worlds: Any) -> None:
-    """Empty the memory of `worlds` for new episodes."""
-    for array in m:
-        array[worlds] = 0
-    m.unseen[worlds] = m.unseen_columns[worlds] = (1 << m.unseen.shape[1]) - 1
-    m.action[worlds] = -1
-    m.held_origin[worlds] = NOWHERE
+def as_object(record: Any) -> Any:
+    """Return an object whose attributes are the fields of a record; its arrays are shared."""
+    return SimpleNamespace(**{name: record[name] for name in record.dtype.names})
 
 
 # ---- geometry ------------------------------------------------------------------------------------
@@ -147,9 +120,11 @@ def wrap(number: int, size: int) -> int:
     return number - size if number >= size else number
 
 
-def pack(y: int, x: int) -> int:
-    """Return a row and a column as one number."""
-    return (y + MAX_SIZE) * 2 * MAX_SIZE + x + MAX_SIZE
+def pack(cell: int, y: int, x: int) -> int:
+    """Return a cell, and the places where it is relative to the agent at the start, as one number:
+    bit k for the place k of `systems.minigrid.grammar`, and the cell above them."""
+    places = (y > 0) << BEHIND | (y < 0) << IN_FRONT | (x > 0) << ON_RIGHT | (x < 0) << ON_LEFT
+    return cell << BEHIND + 1 | places
 
 
 def make_neighbours(size: int) -> NDArray[np.int64]:
@@ -162,224 +137,178 @@ def make_neighbours(size: int) -> NDArray[np.int64]:
 # ---- descriptions --------------------------------------------------------------------------------
 
 
-def is_in_place(m: Memory, i: int, origin: int, place: int, neighbours: Any) -> bool:
-    """Return True if an object, by its `origin`, was in the room where the agent started, or in its
-    walls, and at this place relative to the agent at the start."""
-    if place == ANYWHERE:
-        return True
-    if origin == NOWHERE:
-        return False
-    size, room = m.unseen.shape[1], m.room[i]
-    y, x = origin // (2 * MAX_SIZE) - MAX_SIZE, origin % (2 * MAX_SIZE) - MAX_SIZE
-    cell = y % size * size + x % size
-    is_inside = room[cell] != 0
-    for way in range(4):
-        if room[neighbours[way, cell]]:
-            is_inside = True
-    is_on_side = (
-        (place == ON_LEFT and x < 0)
-        or (place == ON_RIGHT and x > 0)
-        or (place == IN_FRONT and y < 0)
-        or (place == BEHIND and y > 0)
-    )
-    return bool(is_inside and is_on_side)
-
-
 def is_object(kind: int) -> bool:
     """Return True for types of objects that instructions are about."""
     return kind > FLOOR and kind != WALL
 
 
-def is_described(m: Memory, i: int, cell: int, k: int, second: int, neighbours: Any) -> bool:
-    """Return True if the object in a cell matched a description of clause `k` at the reset, the
-    `second` one of it if that is 1."""
-    clause, start = m.clauses[i, k], 4 * second
-    kind, color = m.kind[i, cell], m.color[i, cell]
-    return (
+def matches(m: Memory, k: int, second: int, kind: int, color: int, origin: int) -> bool:
+    """Return True if an object of this type and colour matched a description of clause `k` at the
+    reset, the `second` one of it if that is 1. A place means the room where the agent started, and
+    its walls."""
+    clause, start = m.clauses[k], 4 * second
+    place = clause[start + PLACE]
+    is_there = place == ANYWHERE or origin >> place & m.room[origin >> BEHIND + 1] != 0
+    return bool(
         is_object(kind)
         and (clause[start + KIND] == NONE_GRID_OBJECT or clause[start + KIND] == kind)
         and (clause[start + COLOR] == NONE or clause[start + COLOR] == color)
-        and is_in_place(m, i, m.origin[i, cell], clause[start + PLACE], neighbours)
+        and is_there
     )
 
 
-def holds_described(m: Memory, i: int, k: int, second: int, neighbours: Any) -> bool:
+def is_described(m: Memory, cell: int, k: int, second: int) -> bool:
+    """Return True if the object in a cell matched a description of clause `k` at the reset."""
+    return matches(m, k, second, m.kind[cell], m.color[cell], m.origin[cell])
+
+
+def holds_described(m: Memory, k: int, second: int) -> bool:
     """Return True if the object in hand matched a description of clause `k` at the reset."""
-    clause, start = m.clauses[i, k], 4 * second
-    kind, color = m.held_kind[i], m.held_color[i]
-    return (
-        is_object(kind)
-        and (clause[start + KIND] == NONE_GRID_OBJECT or clause[start + KIND] == kind)
-        and (clause[start + COLOR] == NONE or clause[start + COLOR] == color)
-        and is_in_place(m, i, m.held_origin[i], clause[start + PLACE], neighbours)
-    )
+    return matches(m, k, second, m.held_kind, m.held_color, m.held_origin)
 
 
-def has_place(m: Memory, i: int) -> bool:
-    """Return True if any description says where its object is."""
-    for k in range(MAX_CLAUSES):
-        if m.clauses[i, k, PLACE] or m.clauses[i, k, 4 + PLACE]:
-            return True
-    return False
-
-
-def find_room(m: Memory, i: int, neighbours: Any, queue: Any) -> None:
-    """Mark the seen cells of the room where the agent started."""
-    kinds, room = m.kind[i], m.room[i]
-    room[:] = 0
-    room[START] = 1
+def find_room(m: Memory, neighbours: Any, queue: Any) -> None:
+    """Mark the seen cells of the room where the agent started, with its walls and doors."""
+    m.room[:] = 0
+    m.room[START] = 1
     queue[0] = START
     read, end = 0, 1
     while read < end:
         for way in range(4):
             cell = neighbours[way, queue[read]]
-            kind = kinds[cell]
-            if room[cell] == 0 and kind != UNSEEN and kind != WALL and kind != DOOR:
-                room[cell] = 1
-                queue[end] = cell
-                end += 1
+            kind = m.kind[cell]
+            if m.room[cell] == 0 and kind != UNSEEN:
+                m.room[cell] = 1
+                if kind not in (WALL, DOOR):
+                    queue[end] = cell
+                    end += 1
         read += 1
 
 
 # ---- observing -----------------------------------------------------------------------------------
 
 
-def is_free(m: Memory, i: int, cell: int) -> bool:
+def is_free(m: Memory, cell: int) -> bool:
     """Return True if the agent can enter a cell now."""
-    kind = m.kind[i, cell]
-    return bool(kind == FLOOR or (kind == DOOR and m.state[i, cell] == OPEN))
+    kind = m.kind[cell]
+    return bool(kind == FLOOR or (kind == DOOR and m.state[cell] == OPEN))
 
 
-def write_cell(m: Memory, i: int, y: int, x: int, kind: int, state: int, color: int) -> None:
-    """Write the content of a cell into the map of world `i`, if it differs."""
-    origin, size = pack(y, x), m.unseen.shape[1]
-    y, x = wrap(y, size), wrap(x, size)
-    cell = y * size + x
-    before = m.kind[i, cell]
-    if before == kind and m.color[i, cell] == color and m.state[i, cell] == state:
+def write_bit(lines: Any, y: int, x: int, bit: bool) -> None:
+    """Write the bit of a cell into `lines`, the numbers of all rows and columns."""
+    lines[0, y] = lines[0, y] & ~(1 << x) | bit << x
+    lines[1, x] = lines[1, x] & ~(1 << y) | bit << y
+
+
+def write_cell(m: Memory, y: int, x: int, kind: int, state: int, color: int) -> None:
+    """Write the content of a cell into the map, if it differs."""
+    row, column = wrap(y, m.size), wrap(x, m.size)
+    cell = row * m.size + column
+    before = m.kind[cell]
+    if before == kind and m.color[cell] == color and m.state[cell] == state:
         return
-    m.changed[i] = 1
-    if before != kind or m.color[i, cell] != color:
-        m.origin[i, cell] = origin
-    m.kind[i, cell], m.color[i, cell], m.state[i, cell] = kind, color, state
+    m.changed = 1
+    if before != kind or m.color[cell] != color:
+        m.origin[cell] = pack(cell, y, x)
+    m.kind[cell], m.color[cell], m.state[cell] = kind, color, state
     if before == UNSEEN:
-        m.idle[i] = 0
-        m.unseen[i, y] &= ~(1 << x)
-        m.unseen_columns[i, x] &= ~(1 << y)
-    m.opaque[i, y] &= ~(1 << x)
-    m.opaque_columns[i, x] &= ~(1 << y)
-    if kind == WALL or (kind == DOOR and state != OPEN):
-        m.opaque[i, y] |= 1 << x
-        m.opaque_columns[i, x] |= 1 << y
+        m.idle = 0
+        write_bit(m.unseen, row, column, False)
+    write_bit(m.opaque, row, column, kind == WALL or (kind == DOOR and state != OPEN))
 
 
-def apply_action(m: Memory, i: int, item: Any, neighbours: Any) -> None:
-    """Change the memory of world `i` by the effect of the last action; `item` is the observed
-    object in hand after it."""
-    action, facing, size = m.action[i], m.facing[i], m.unseen.shape[1]
-    ahead = neighbours[facing, m.cell[i]]
-    y = m.y[i] + (facing == DOWN) - (facing == UP)
-    x = m.x[i] + (facing == RIGHT) - (facing == LEFT)
-    has_item, had_item = item[0] > NONE_GRID_OBJECT, m.held_kind[i] > NONE_GRID_OBJECT
+def apply_action(m: Memory, item: Any, neighbours: Any) -> None:
+    """Change the memory by the effect of the last action; `item` is the observed object in hand
+    after it."""
+    action, facing = m.action, m.facing
+    ahead = neighbours[facing, m.cell]
+    y, x = m.y + _STEPS[facing, 0], m.x + _STEPS[facing, 1]
+    has_item, had_item = item[0] > NONE_GRID_OBJECT, m.held_kind > NONE_GRID_OBJECT
     if action == TURN_LEFT:
-        m.facing[i] = (facing + 3) % 4
+        m.facing = (facing + 3) % 4
     elif action == TURN_RIGHT:
-        m.facing[i] = (facing + 1) % 4
-    elif action == MOVE_FORWARD and is_free(m, i, ahead):
-        m.y[i], m.x[i], m.cell[i] = y, x, ahead
+        m.facing = (facing + 1) % 4
+    elif action == MOVE_FORWARD and is_free(m, ahead):
+        m.y, m.x, m.cell = y, x, ahead
     elif action == DROP and had_item and not has_item:
-        write_cell(m, i, y, x, m.held_kind[i], 0, m.held_color[i])
-        m.origin[i, ahead] = m.held_origin[i]
+        write_cell(m, y, x, m.held_kind, 0, m.held_color)
+        m.origin[ahead] = m.held_origin
     elif action == PICK_UP and has_item and not had_item:
-        m.held_origin[i] = m.origin[i, ahead]
-        write_cell(m, i, y, x, FLOOR, 0, 0)
+        m.held_origin = m.origin[ahead]
+        write_cell(m, y, x, FLOOR, 0, 0)
     if has_item and not had_item and action != PICK_UP:
         # the episode starts with the object in hand, and its first view shows it elsewhere
-        for cell in range(size * size):
-            if m.kind[i, cell] == item[0] and m.color[i, cell] == item[2]:
-                m.held_origin[i] = m.origin[i, cell]
-                write_cell(m, i, cell // size, cell % size, FLOOR, 0, 0)
-    m.held_kind[i], m.held_color[i] = item[0], item[2]
+        for cell in range(m.size * m.size):
+            if m.kind[cell] == item[0] and m.color[cell] == item[2]:
+                m.held_origin = m.origin[cell]
+                write_cell(m, cell // m.size, cell % m.size, FLOOR, 0, 0)
+    m.held_kind, m.held_color = item[0], item[2]
     if not has_item:
-        m.dropping[i] = 0
+        m.dropping = 0
 
 
-def merge_view(m: Memory, i: int, grid: Any) -> None:
-    """Write the observed cells into the map of world `i`."""
+def merge_view(m: Memory, grid: Any) -> None:
+    """Write the observed cells into the map."""
     height, width = grid.shape[0], grid.shape[1]
-    facing, agent_y, agent_x = m.facing[i], m.y[i], m.x[i]
+    down, right = _STEPS[m.facing]
     for row in range(height):
         ahead = height - 1 - row
         for column in range(width):
             kind = grid[row, column, 0]
             if kind != HIDDEN:
-                right = column - width // 2
-                if facing == UP:
-                    y, x = agent_y - ahead, agent_x + right
-                elif facing == RIGHT:
-                    y, x = agent_y + right, agent_x + ahead
-                elif facing == DOWN:
-                    y, x = agent_y + ahead, agent_x - right
-                else:
-                    y, x = agent_y - right, agent_x - ahead
-                write_cell(m, i, y, x, kind, grid[row, column, 1], grid[row, column, 2])
+                aside = column - width // 2
+                y, x = m.y + ahead * down + aside * right, m.x + ahead * right - aside * down
+                write_cell(m, y, x, kind, grid[row, column, 1], grid[row, column, 2])
 
 
-def is_beside_described(m: Memory, i: int, cell: int, k: int, neighbours: Any) -> bool:
-    """Return True if a cell is beside an object of the second description of clause `k`."""
-    for way in range(4):
-        if is_described(m, i, neighbours[way, cell], k, 1, neighbours):
-            return True
+def verify_clause(m: Memory, k: int, was_held: bool, neighbours: Any) -> bool:
+    """Return True if the last action fulfils clause `k`; `was_held` says that an object of its
+    first description was in hand before."""
+    verb, action = m.clauses[k, VERB], m.action
+    ahead = neighbours[m.facing, m.cell]
+    if verb == GO_TO:
+        return is_described(m, ahead, k, 0)
+    if verb == OPEN_DOOR:
+        is_open = m.kind[ahead] == DOOR and m.state[ahead] == OPEN
+        return bool(action == TOGGLE and is_open and is_described(m, ahead, k, 0))
+    if verb == PICK_UP_OBJECT:
+        return action == PICK_UP and holds_described(m, k, 0)  # it picks nothing up with full hands
+    if action == DROP and was_held and m.held_kind == NONE_GRID_OBJECT:  # PUT_NEXT
+        for way in range(4):
+            if is_described(m, neighbours[way, ahead], k, 1):
+                return True
     return False
 
 
-def verify_clause(m: Memory, i: int, k: int, was_described: bool, neighbours: Any) -> bool:
-    """Return True if the last action fulfils clause `k`; `was_described` says that the object that
-    was in hand before matches its first description."""
-    verb, action, bit = m.clauses[i, k, VERB], m.action[i], 1 << k
-    ahead = neighbours[m.facing[i], m.cell[i]]
-    was_held = m.held_before[i] & bit != 0
-    m.held_before[i] &= ~bit
-    if m.held_kind[i] > NONE_GRID_OBJECT:
-        m.held_before[i] |= bit
-    if verb == GO_TO:
-        return is_described(m, i, ahead, k, 0, neighbours)
-    if verb == OPEN_DOOR:
-        is_open = m.kind[i, ahead] == DOOR and m.state[i, ahead] == OPEN
-        return action == TOGGLE and is_open and is_described(m, i, ahead, k, 0, neighbours)
-    if verb == PICK_UP_OBJECT:
-        is_picked = action == PICK_UP and not was_held
-        return is_picked and holds_described(m, i, k, 0, neighbours)
-    was_put = action == DROP and was_held and was_described and m.held_kind[i] == NONE_GRID_OBJECT
-    return verb == PUT_NEXT and was_put and is_beside_described(m, i, ahead, k, neighbours)
-
-
-def verify_side(m: Memory, i: int, first: int, count: int, held: int, neighbours: Any) -> bool:
-    """Return True if all of `count` clauses from `first` on are done; bit k of `held` says that the
-    object that was in hand before matches the first description of clause k."""
+def verify_side(m: Memory, held: int, neighbours: Any) -> bool:
+    """Note which clauses of the side in turn are done; return True if all are. Bit k of `held` says
+    that an object of the first description of clause k was in hand before."""
+    first, count = find_side(m)
     is_done = True
     for k in range(first, first + count):
-        if not m.done[i] >> k & 1:
-            if verify_clause(m, i, k, held >> k & 1 != 0, neighbours):
-                m.done[i] |= 1 << k
-                m.changed[i] = 1
-                m.idle[i] = 0
+        if not m.done >> k & 1:
+            if verify_clause(m, k, held >> k & 1 != 0, neighbours):
+                m.done |= 1 << k
+                m.changed = 1
+                m.idle = 0
             else:
                 is_done = False
+    if is_done:
+        m.done |= FIRST_SIDE_DONE
     return is_done
 
 
-def find_side(m: Memory, i: int) -> tuple[int, int]:
+def find_side(m: Memory) -> tuple[int, int]:
     """Return the first clause of the side that is to be done now, and the number of its clauses."""
-    is_last_first, count, other_count = _SIDES[m.wording[i]]
-    is_second = m.done[i] & FIRST_SIDE_DONE != 0
+    is_last_first, count, other_count = _SIDES[m.wording]
+    is_second = m.done & FIRST_SIDE_DONE != 0
     if (is_last_first != 0) != is_second and other_count > 0:
         return count, other_count
     return 0, count
 
 
-def observe(m: Memory, i: int, grid: Any, item: Any, neighbours: Any, queue: Any) -> None:
-    """Add an observation of world `i` to its memory, and note which clauses are done.
+def observe(m: Memory, grid: Any, item: Any, neighbours: Any, queue: Any) -> None:
+    """Add an observation to the memory, and note which clauses are done.
 
     Args:
         grid, item: observed cells and object in hand, three numbers each: type, state, colour.
@@ -387,20 +316,14 @@ def observe(m: Memory, i: int, grid: Any, item: Any, neighbours: Any, queue: Any
         queue: room for as many numbers as there are cells.
     """
     held = 0
-    m.changed[i] = m.action[i] < 0
-    if m.action[i] >= 0:
+    m.changed = m.action < 0
+    if m.action >= 0:
         for k in range(MAX_CLAUSES):
-            if holds_described(m, i, k, 0, neighbours):
-                held |= 1 << k
-        apply_action(m, i, item, neighbours)
-    m.idle[i] += 1
-    merge_view(m, i, grid)
-    if m.changed[i] and has_place(m, i):
-        find_room(m, i, neighbours, queue)
-    if m.action[i] >= 0:
-        first, count = find_side(m, i)
-        was_first = m.done[i] & FIRST_SIDE_DONE == 0 and _SIDES[m.wording[i], 2] > 0
-        if verify_side(m, i, first, count, held, neighbours) and was_first:
-            m.done[i] |= FIRST_SIDE_DONE
-            first, count = find_side(m, i)
-            verify_side(m, i, first, count, held, neighbours)
+            held |= holds_described(m, k, 0) << k
+        apply_action(m, item, neighbours)
+    m.idle += 1
+    merge_view(m, grid)
+    if m.changed and m.clauses[:, PLACE::4].any():
+        find_room(m, neighbours, queue)
+    if m.action >= 0 and verify_side(m, held, neighbours):
+        verify_side(m, 0, neighbours)

@@ -5,10 +5,9 @@ forward cost a step each; opening a door, moving an object out of the way and fe
 more. Functions run interpreted and compiled.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from components.core import FLOOR, NONE_GRID_OBJECT
 from components.items import LOCKED, OPEN
@@ -25,7 +24,6 @@ from systems.minigrid.bot_memory import (
     Memory,
     is_free,
     is_object,
-    make_neighbours,
     wrap,
 )
 from systems.minigrid.sight import flood_row
@@ -41,125 +39,122 @@ BASE_COST, MOST_NEW = 1, 15
 """Exploring takes the place with the least `(cost + BASE_COST) / min(new cells, MOST_NEW)`."""
 
 
-class Scratch(NamedTuple):
-    """Arrays of a search in a map of C cells, which all worlds share.
+Scratch = Any
+"""Arrays of a search, which all worlds share: a record of `scratch_dtype` in compiled code, else an
+object with such attributes."""
 
-    Attributes:
-        neighbours: (4, C) neighbour of each cell in each direction.
-        entry: (C,) estimated steps to enter each cell from beside it; 0 if that is impossible.
-        cost, parent: (4 * C,) least cost to each place, and the place before it.
-        new: (4 * C,) unseen cells that the agent would see at each place.
-        first: (K,) first entry of the list of places with each cost.
-        place, next: (L,) place of each entry, and the next entry.
-        aims: (C,) 1 for cells that the agent shall face.
-        path: (C,) 1 for cells of the last paths.
-        things, queue: (C,) cells with objects, after their number; and room for other lists.
-        found: (9,) results, see `FIRST_PLACE` and those that follow.
-        view_shape: (2,) rows and columns of an observation.
-        plan: (P,) actions of the last path, up to what is not free.
+
+def scratch_dtype(most: int) -> np.dtype[Any]:
+    """Return the dtype of the arrays for searches in a map of at most `most` × `most` cells.
+
+    Fields:
+        neighbours: neighbour of each cell in each direction.
+        entry: estimated steps to enter each cell from beside it; 0 if that is impossible.
+        cost, parent: least cost to each place, and the place before it.
+        new: unseen cells that the agent would see at each place.
+        first: first entry of the list of places with each cost.
+        place, next: place of each entry, and the next entry.
+        aims: 1 for cells that the agent shall face.
+        path: 1 for cells of the last paths.
+        things, queue: cells with objects, after their number; and room for other lists.
+        found: results, see `FIRST_PLACE` and those that follow.
+        view_shape: rows and columns of an observation.
+        plan: actions of the last path, up to what is not free.
     """
+    cells = most * most
+    return np.dtype(
+        [
+            ("neighbours", np.int64, (4, cells)),
+            *((name, np.int64, (4 * cells,)) for name in ("cost", "parent", "new")),
+            # each place is reached from four others at most
+            *((name, np.int64, (16 * cells,)) for name in ("place", "next")),
+            *((name, np.int64, (cells + 1,)) for name in ("entry", "things", "queue")),
+            *((name, np.uint8, (cells,)) for name in ("aims", "path")),
+            ("first", np.int64, (_NUM_LISTS,)),
+            ("found", np.int64, (9,)),
+            ("view_shape", np.int64, (2,)),
+            ("plan", np.int64, (PLAN_LENGTH,)),
+        ]
+    )
 
-    neighbours: NDArray[np.int64]
-    entry: NDArray[np.int64]
-    cost: NDArray[np.int64]
-    parent: NDArray[np.int64]
-    new: NDArray[np.int64]
-    first: NDArray[np.int64]
-    place: NDArray[np.int64]
-    next: NDArray[np.int64]
-    aims: NDArray[np.uint8]
-    path: NDArray[np.uint8]
-    things: NDArray[np.int64]
-    queue: NDArray[np.int64]
-    found: NDArray[np.int64]
-    view_shape: NDArray[np.int64]
-    plan: NDArray[np.int64]
 
-
-FIRST_PLACE, OBSTACLE, COST, GOAL, LENGTH, WALLS, CLAUSE_COST, DROP_CELL, BLOCKER = range(9)
+FIRST_PLACE, OBSTACLE, COST, LENGTH, WALLS, SEEKS_DOOR, CLAUSE_COST, DROP_CELL, BLOCKER = range(9)
 """Indices of `Scratch.found`: the place after the start of a path, the first obstacle on it, its
-cost, its end, the number of actions in `Scratch.plan`; 1 if unseen walls are looked for;
-the cost of a clause; and the cell where the object in hand is to be dropped."""
+cost, the number of actions in `Scratch.plan`; 1 if unseen walls, and if doors are looked for; the
+cost of a clause; the cells where the object in hand is to be dropped, and of an obstacle to be
+moved."""
 
 
-def make_scratch(size: int, view_shape: tuple[int, int]) -> Scratch:
-    """Return the arrays for searches in maps of `size` × `size` cells, and views of this (height,
-    width)."""
-    cells = size * size
-    entries = 16 * cells  # each place is reached from four others at most
-    lengths = dict.fromkeys(("cost", "parent", "new"), 4 * cells)
-    lengths |= {"place": entries, "next": entries}
-    lengths |= {"first": _NUM_LISTS, "things": cells + 1, "found": 9, "plan": PLAN_LENGTH}
-    arrays: dict[str, NDArray[Any]] = {
-        name: np.zeros(lengths.get(name, cells), np.int64) for name in Scratch._fields
-    }
-    arrays["neighbours"] = make_neighbours(size)
-    arrays["view_shape"] = np.array(view_shape)
-    for name in ("aims", "path"):
-        arrays[name] = np.zeros(cells, np.uint8)
-    return Scratch(**arrays)
+def list_objects(s: Scratch) -> Any:
+    """Return the cells with doors and portable objects."""
+    return s.things[1 : s.things[0] + 1]
+
+
+def cell_ahead(s: Scratch, place: int) -> int:
+    """Return the cell that the agent faces at a place."""
+    return int(s.neighbours[place % 4, place // 4])
 
 
 # ---- costs ---------------------------------------------------------------------------------------
 
 
-def holds_key(m: Memory, i: int, door: int) -> bool:
+def holds_key(m: Memory, door: int) -> bool:
     """Return True if the key of a locked door is in hand."""
-    return bool(m.held_kind[i] == KEY and m.held_color[i] == m.color[i, door])
+    return bool(m.held_kind == KEY and m.held_color == m.color[door])
 
 
-def entry_cost(m: Memory, i: int, cell: int, keys: int) -> int:
+def entry_cost(m: Memory, cell: int, keys: int) -> int:
     """Return the estimated steps to enter a cell from beside it; 0 if that is impossible. Bit k of
     `keys` says that a key of colour k is known."""
-    kind, state = m.kind[i, cell], m.state[i, cell]
+    kind, state = m.kind[cell], m.state[cell]
     if kind == FLOOR:
         return 1
     if kind in (UNSEEN, WALL):
         return 0
     if kind == DOOR:
-        if state != LOCKED or holds_key(m, i, cell):
+        if state != LOCKED or holds_key(m, cell):
             return 1 if state == OPEN else 2
-        return FETCHING_COST if keys >> m.color[i, cell] & 1 else 0
-    return 1 + CLEARING_COST + (CARRYING_COST if m.held_kind[i] > NONE_GRID_OBJECT else 0)
+        return FETCHING_COST if keys >> m.color[cell] & 1 else 0
+    return 1 + CLEARING_COST + (CARRYING_COST if m.held_kind > NONE_GRID_OBJECT else 0)
 
 
-def estimate_entries(m: Memory, s: Scratch, i: int) -> None:
-    """Write the cost of each cell into `s.entry`, and list the cells where world `i` has doors and
-    portable objects in `s.things`."""
-    kinds, count, keys = m.kind[i], 0, 0
-    for cell in range(len(kinds)):
-        kind = kinds[cell]
+def estimate_entries(m: Memory, s: Scratch) -> None:
+    """Write the cost of each cell into `s.entry`, and list the cells with doors and portable
+    objects in `s.things`."""
+    count, keys = 0, 0
+    for cell in range(m.size * m.size):
+        kind = m.kind[cell]
         s.entry[cell] = kind == FLOOR
         if is_object(kind):
             count += 1
             s.things[count] = cell
             if kind == KEY:
-                keys |= 1 << m.color[i, cell]
+                keys |= 1 << m.color[cell]
     s.things[0] = count
-    for n in range(1, count + 1):
-        s.entry[s.things[n]] = entry_cost(m, i, s.things[n], keys)
-    blocker = m.blocker[i] - 1
+    for cell in list_objects(s):
+        s.entry[cell] = entry_cost(m, cell, keys)
+    blocker = m.blocker - 1
     if blocker >= 0 and s.entry[blocker] > CLEARING_COST:
         s.entry[blocker] -= CLEARING_COST // 2  # rather than another one
 
 
-def is_obstacle(m: Memory, i: int, cell: int) -> bool:
+def is_obstacle(m: Memory, cell: int) -> bool:
     """Return True for an object in the way, and for a locked door."""
-    kind = m.kind[i, cell]
-    return is_object(kind) and (kind != DOOR or bool(m.state[i, cell] == LOCKED))
+    kind = m.kind[cell]
+    return is_object(kind) and (kind != DOOR or bool(m.state[cell] == LOCKED))
 
 
 # ---- search --------------------------------------------------------------------------------------
 
 
-def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
+def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
     """Return the cheapest place where the agent faces one of `s.aims`, on a way from the place
     `start`; NOWHERE if there is none. If it `explores`, return the place that is worth most for
     seeing new cells instead."""
     neighbours, entry, costs, parents = s.neighbours, s.entry, s.cost, s.parent
     firsts, places, nexts, aims, news = s.first, s.place, s.next, s.aims, s.new
     best, best_score = NOWHERE, NEVER
-    costs[:] = NEVER
+    costs[: 4 * m.size * m.size] = NEVER
     firsts[:] = NOWHERE
     costs[start], parents[start] = 0, NOWHERE
     firsts[0], places[0], nexts[0] = 0, start, NOWHERE
@@ -176,26 +171,20 @@ def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
             cell, facing = place // 4, place % 4
             ahead = neighbours[facing, cell]
             if explores:
-                extra, opens = 0, m.kind[i, ahead] == DOOR and m.state[i, ahead] != OPEN
-                if opens:
-                    extra = entry[ahead] - 1
-                news[place] = 0
-                if extra >= 0:
-                    news[place] = count_new_at(m, s, i, cell, facing, opens)
+                opens = m.kind[ahead] == DOOR and m.state[ahead] != OPEN
+                extra = entry[ahead] - 1 if opens else 0
+                news[place] = count_new(m, s, place, opens) if extra >= 0 else 0
                 if news[place] > 0:
                     new = min(news[place], MOST_NEW)
                     score = 100 * (cost + extra + BASE_COST) // new
                     if score < best_score:
                         best, best_score = place, score
             elif aims[ahead]:
-                s.found[COST], s.found[GOAL] = cost, place
+                s.found[COST] = cost
                 return int(place)
             for way in range(3):
-                if way == 0:
-                    after, later = 4 * cell + (facing + 1) % 4, cost + 1
-                elif way == 1:
-                    after, later = 4 * cell + (facing + 3) % 4, cost + 1
-                else:
+                after, later = 4 * cell + (facing + 1 + 2 * way) % 4, cost + 1
+                if way == 2:
                     if entry[ahead] == 0:
                         break
                     after, later = 4 * ahead + facing, cost + entry[ahead]
@@ -207,11 +196,10 @@ def search(m: Memory, s: Scratch, i: int, start: int, explores: bool) -> int:
                 elif explores and later == costs[after] and news[place] > news[parents[after]]:
                     parents[after] = place  # it sees more on the way
         cost += 1
-    s.found[GOAL] = best
     return best
 
 
-def trace(m: Memory, s: Scratch, i: int, goal: int) -> None:
+def trace(m: Memory, s: Scratch, goal: int) -> None:
     """Mark the cells of the path to `goal` in `s.path`; find its first place, its first obstacle
     and the actions up to the first cell that is not free."""
     length, place = 0, goal
@@ -229,9 +217,9 @@ def trace(m: Memory, s: Scratch, i: int, goal: int) -> None:
         if before // 4 == cell:
             action = TURN_RIGHT if place % 4 == (before + 1) % 4 else TURN_LEFT
         else:
-            if is_obstacle(m, i, cell):
+            if is_obstacle(m, cell):
                 s.found[OBSTACLE] = cell
-            if n < PLAN_LENGTH and not is_free(m, i, cell):
+            if n < PLAN_LENGTH and not is_free(m, cell):
                 s.found[LENGTH] = n
         if n < PLAN_LENGTH:
             s.plan[n] = action
@@ -250,35 +238,22 @@ def window(bits: int, first: int, width: int, size: int) -> int:
     return part & ((1 << width) - 1)
 
 
-def count_new(
-    unseen: Any,
-    opaque: Any,
-    line: int,
-    step: int,
-    first: int,
-    shape: Any,
-    opens: bool,
-    in_room: bool,
-    counts_walls: bool,
-) -> int:
-    """Return the number of unseen cells that an agent would see, if walls went on straight and
-    other unseen cells were transparent.
-
-    Args:
-        unseen, opaque: bits of the unseen and opaque cells of each line of the map, across the
-            agent's direction.
-        line, step: line of the agent, and 1 or -1 to the line ahead.
-        first: first cell of the view in each line.
-        shape: rows and columns of the view.
-        opens: the door ahead counts as open.
-        in_room: walls beside the agent are those of a room, not of a door.
-        counts_walls: count cells where walls are expected, too, as there may be doors.
-    """
-    height, width, size = shape[0], shape[1], len(unseen)
-    full = (1 << width) - 1
-    lit, before, new = 1 << width // 2, 0, 0
-    side = full if in_room else 0
-    for ahead in range(height):
+def count_new(m: Memory, s: Scratch, place: int, opens: bool) -> int:
+    """Return the number of unseen cells that the agent would see at a place, if walls went on
+    straight and other unseen cells were transparent. The door ahead counts as open if it `opens`;
+    cells where walls are expected count where unseen walls are looked for."""
+    cell, facing, size, width = place // 4, place % 4, m.size, s.view_shape[1]
+    # lines of the map across the agent's direction; sight is the same to both sides
+    axis, step = facing % 2, 1 if facing in (RIGHT, DOWN) else -1
+    unseen, opaque = m.unseen[axis], m.opaque[axis]
+    line, first = cell // size, cell % size
+    if axis:
+        line, first = first, line
+    first = wrap(first - width // 2, size)
+    full, middle = (1 << width) - 1, 1 << width // 2
+    lit, before, new = middle, 0, 0
+    side = 0 if m.kind[cell] == DOOR else full  # the walls beside the agent, none in a door
+    for ahead in range(s.view_shape[0]):
         hidden = window(unseen[line], first, width, size)
         closed = window(opaque[line], first, width, size)
         walls = 0
@@ -288,28 +263,17 @@ def count_new(
         side &= closed
         clear = ~closed & full
         if ahead == 1 and opens:
-            clear |= 1 << width // 2
+            clear |= middle
         through = flood_row(lit, clear, width)
         beyond = (through | through << 1 | through >> 1) & full
-        bits = hidden & (lit | beyond) if counts_walls else hidden & ~walls & (lit | beyond)
+        bits = hidden & (lit | beyond)
+        if not s.found[WALLS]:
+            bits &= ~walls
         while bits:
             bits &= bits - 1
             new += 1
+        if beyond == 0:
+            break
         lit, before = beyond, through & ~hidden
         line = wrap(line + step, size)
     return new
-
-
-def count_new_at(m: Memory, s: Scratch, i: int, cell: int, facing: int, opens: bool) -> int:
-    """Return the number of unseen cells that the agent would see in a cell and direction; the door
-    ahead counts as open if `opens`."""
-    size, middle = m.unseen.shape[1], s.view_shape[1] // 2
-    y, x = cell // size, cell % size
-    # sight is the same to both sides, so that it does not matter which is left
-    step = 1 if facing in (RIGHT, DOWN) else -1
-    unseen, opaque, line, across = m.unseen[i], m.opaque[i], y, x
-    if facing % 2 == RIGHT:
-        unseen, opaque, line, across = m.unseen_columns[i], m.opaque_columns[i], x, y
-    first, counts_walls = wrap(across - middle, size), s.found[WALLS] != 0
-    in_room = m.kind[i, cell] != DOOR
-    return count_new(unseen, opaque, line, step, first, s.view_shape, opens, in_room, counts_walls)

@@ -17,12 +17,14 @@ from tests.minigrid_bot import MEAN_STEPS
 SEEDS = 20
 
 
-def play(name: str, num_envs: int, episodes: int, world: str) -> list[FinishedEpisode]:
-    """Episodes that the bot plays."""
+def play(
+    name: str, num_envs: int, episodes: int, world: str, seed: int = 0
+) -> list[FinishedEpisode]:
+    """Return episodes that the bot plays, from the first seed on."""
     scenario = Scenario.load(name)
     env = GridVectorEnv(scenario, num_envs, autoreset_mode="Disabled", world=world)
     policy = load_policy("bot", num_envs, env.num_actions, world == "compiled", scenario)
-    return [*rollout(env, policy, episodes, 0, keep=True)]
+    return [*rollout(env, policy, episodes, seed, keep=True)]
 
 
 @pytest.mark.parametrize("name", MEAN_STEPS)
@@ -35,6 +37,14 @@ def test_bot_needs_at_most_the_steps_of_minigrids_bot(name):
 @pytest.mark.parametrize("name", ["BabyAI-KeyInBox-v0", "BabyAI-PutNextS5N2Carrying-v0"])
 def test_bot_solves_what_minigrids_bot_does_not(name):
     assert all(episode.success for episode in play(name, 5, 5, "object"))
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [("BabyAI-MiniBossLevel-v0", 252), ("BabyAI-SynthSeq-v0", 248), ("BabyAI-SynthSeq-v0", 298)],
+)
+def test_bot_ends_where_objects_that_others_go_next_to_are_unknown(name, seed):
+    assert play(name, 1, 1, "object", seed)[0].success
 
 
 @pytest.mark.compiled
