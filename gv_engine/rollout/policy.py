@@ -229,12 +229,13 @@ class CallablePolicy:
 
 
 class BotPolicy:
-    """Policy of the bot of a scenario's missions, without randomness.
+    """Policy that plays with the bot that a scenario's missions name; it uses no random numbers.
 
-    The component of the missions names the bot's module, as `bot = "systems.minigrid.bot"`. The
+    The scenario's class `Mission` names the bot's module, as `bot = "systems.minigrid.bot"`. The
     module has a class `Bot`, which is created with the number of worlds, the scenario, and a
-    function that compiles functions, or returns them as they are. The bot's `begin(worlds)` starts
-    episodes, and its `act(observation)` returns an action for each world.
+    function that compiles functions, or returns them as they are; it raises a ValueError if it
+    cannot play the scenario. The bot's `begin(worlds)` starts episodes, and its `act(observation)`
+    returns an action for each world.
 
     Args:
         num_envs: N.
@@ -242,7 +243,7 @@ class BotPolicy:
         compiled: whether the bot runs in compiled code; its actions are the same.
 
     Raises:
-        PolicyError: the scenario has no bot, or its bot does not know such levels.
+        PolicyError: the scenario has no bot, or its bot cannot play the scenario.
     """
 
     probabilities: NDArray[np.float64] | None = None
@@ -392,9 +393,10 @@ def _without_path(part: str) -> str:
     return agent + equals + name
 
 
-def find_policy_runs(text: str) -> list[Path]:
-    """Return the run folders among policies, as for `policies_by_agent`."""
-    return [run for run in map(find_run, _policy_names(text)) if run]
+def find_default_policies(text: str) -> list[str]:
+    """Return those policies in `text`, as for `policies_by_agent`, that act by the representation
+    `default`: runs, and the bot."""
+    return [name for name in _policy_names(text) if name == BOT or find_run(name)]
 
 
 def find_run(name: str) -> Path | None:

@@ -62,14 +62,9 @@ class Job:
         if self.sequences:
             return policies.ScriptedPolicy(self.sequences, env.num_envs)
         representation = self.options.get("observation_representation", "default")
-        if representation != "default" and (runs := policies.find_policy_runs(self.policy)):
+        if representation != "default" and (own := policies.find_default_policies(self.policy)):
             raise policies.PolicyError(
-                f"{runs[0]} acts by what the representation default shows, and not by "
-                f"{representation}; keep default, and turn what was kept into another one"
-            )
-        if representation != "default" and policies.BOT in self.policy.split("="):
-            raise policies.PolicyError(
-                f"--policy {policies.BOT} acts by the representation default, and not by "
+                f"{own[0]} acts by what the representation default shows, and not by "
                 f"{representation}; keep default, and turn what was kept into another one"
             )
         sizes = env.num_envs, env.num_actions, env.world == "compiled"

@@ -107,8 +107,11 @@ class InstructionReader:
         return {"clauses": clauses, "wording": wording, "has_articles": False}
 
     def _read_clauses(self, node: YamlNode, keys: KeyTable) -> list[list[int]]:
-        """Return the numbers of each clause in `node`, a mapping with `keys`, in the order of their
-        text."""
+        """Return one row of numbers for the clause in `node`, a mapping with `keys`, then one for
+        each clause under its keys `and`, `then` and `after`.
+
+        A row has the verb and two descriptions: type, colour, place, plural; zeros for none.
+        """
         entries = fields.read_fields(self._problems, node, keys)
         verbs = [key for key in _VERB_KEYS if key in entries]
         if len(verbs) != 1:

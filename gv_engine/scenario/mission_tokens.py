@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 MAX_VALUES = 10_000
 """Texts that a word of a template may become at most."""
-_MAX_KNOWN = 10_000
-"""Missions whose ids are kept at most."""
+_MAX_CACHED = 10_000
+"""Missions whose ids are cached at most."""
 
 
 def split_words(text: str) -> list[str]:
@@ -60,25 +60,26 @@ class MissionTokens:
         self._ids = {word: number for number, word in enumerate(words)}
         self.low = np.zeros(length, np.int32)
         self.high = np.full(length, len(words) - 1, np.int32)
-        self._known: dict[bytes, NDArray[np.int32]] = {}
+        self._cached_ids: dict[bytes, NDArray[np.int32]] = {}
 
     def encode(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the (…, length) token ids of missions, (…, k) numbers as agents observe them."""
+        """Return the token ids, (…, length) int32, of the missions with these (…, k) numbers."""
         rows = [self._find_ids(row) for row in numbers.reshape(-1, numbers.shape[-1])]
         return np.reshape(rows, (*numbers.shape[:-1], len(self.low)))
 
     def _find_ids(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the token ids of one mission, from those that are kept if it is among them."""
+        """Return the token ids of one mission, with zeros after its last word. The array is cached
+        and must not be changed."""
         key = numbers.tobytes()
-        if key not in self._known:
-            if len(self._known) >= _MAX_KNOWN:
-                self._known.clear()
+        if key not in self._cached_ids:
+            if len(self._cached_ids) >= _MAX_CACHED:
+                self._cached_ids.clear()
             words = split_words(self._missions.to_text(numbers))
             if not (self._ids.keys() >= {*words} and len(words) <= len(self.low)):
                 raise ValueError(f"longest_words of the class Mission lacks words of {words}")
-            self._known[key] = ids = np.zeros_like(self.low)
+            self._cached_ids[key] = ids = np.zeros_like(self.low)
             ids[: len(words)] = [self._ids[word] for word in words]
-        return self._known[key]
+        return self._cached_ids[key]
 
     def to_text(self, ids: NDArray[np.int32]) -> str:
         """Return the mission text that has these token ids."""

@@ -279,7 +279,8 @@ def find_first_target(m: Memory, s: Scratch, start: int) -> int:
 
 
 def follow_clause(m: Memory, s: Scratch, k: int) -> int:
-    """Return the next action for clause `k`; NO_WAY if its objects are unknown or out of reach."""
+    """Return the next action for clause `k`, and write its estimated cost into
+    `s.found[CLAUSE_COST]`; NO_WAY if its objects are unknown or out of reach."""
     verb = m.clauses[k, VERB]
     action, is_held = VERB_ACTIONS[verb], holds_described(m, k, 0)
     if verb == PUT_NEXT and is_held:
@@ -293,21 +294,27 @@ def follow_clause(m: Memory, s: Scratch, k: int) -> int:
     if action == PICK_UP and m.held_kind > NONE_GRID_OBJECT:
         s.found[CLAUSE_COST] += CARRYING_COST
     if goal != NOWHERE and verb == PUT_NEXT and not is_held:
-        item = cell_ahead(s, goal)
-        if aim_beside_described(m, s, k, item) > 0:
-            target = find_first_target(m, s, goal)
-            s.found[CLAUSE_COST] += s.found[COST]
-            action = TOGGLE if m.kind[target] == DOOR else PICK_UP
-            return do_task(m, s, action, reach(m, s, target))
-        if holds_described(m, k, 1):
-            trace(m, s, goal)
-            return drop_held(m, s)
-        # with two unknown ones, it would put one object down for the other again and again
-        if needs_clearing(m, s) or (m.held_kind > NONE_GRID_OBJECT and 3 * m.idle > _MOST_IDLE):
-            return NO_WAY
-        s.found[CLAUSE_COST] += FETCHING_COST  # and the way to the unknown one
-        goal = reach(m, s, item)
+        return fetch_object(m, s, k, goal)
     return do_task(m, s, action, goal)
+
+
+def fetch_object(m: Memory, s: Scratch, k: int, goal: int) -> int:
+    """Return the next action to fetch the first object of the "put" clause `k`, which the agent
+    faces in the place `goal`; NO_WAY if it is better to look for the second one before."""
+    item = cell_ahead(s, goal)
+    if aim_beside_described(m, s, k, item) > 0:
+        target = find_first_target(m, s, goal)
+        s.found[CLAUSE_COST] += s.found[COST]
+        action = TOGGLE if m.kind[target] == DOOR else PICK_UP
+        return do_task(m, s, action, reach(m, s, target))
+    if holds_described(m, k, 1):  # the second one is in hand
+        trace(m, s, goal)
+        return drop_held(m, s)
+    # two clauses with unknown second objects would put one object down for the other for ever
+    if needs_clearing(m, s) or (m.held_kind > NONE_GRID_OBJECT and 3 * m.idle > _MOST_IDLE):
+        return NO_WAY
+    s.found[CLAUSE_COST] += FETCHING_COST  # and the way to the unknown one
+    return do_task(m, s, PICK_UP, reach(m, s, item))
 
 
 def find_new(m: Memory, s: Scratch, is_last: bool) -> int:

@@ -313,17 +313,18 @@ def observe(m: Memory, grid: Any, item: Any, neighbours: Any, queue: Any) -> Non
     Args:
         grid, item: observed cells and object in hand, three numbers each: type, state, colour.
         neighbours: neighbour of each cell in each direction.
-        queue: room for as many numbers as there are cells.
+        queue: scratch array, one number for each cell.
     """
-    held = 0
-    m.changed = m.action < 0
+    held_before = 0  # bit k: the object in hand matches clause k
+    m.changed = m.action < 0  # the episode begins
     if m.action >= 0:
         for k in range(MAX_CLAUSES):
-            held |= holds_described(m, k, 0) << k
+            held_before |= holds_described(m, k, 0) << k
         apply_action(m, item, neighbours)
     m.idle += 1
     merge_view(m, grid)
     if m.changed and m.clauses[:, PLACE::4].any():
         find_room(m, neighbours, queue)
-    if m.action >= 0 and verify_side(m, held, neighbours):
+    # an action that completes the first side may complete the second one at once
+    if m.action >= 0 and verify_side(m, held_before, neighbours):
         verify_side(m, 0, neighbours)

@@ -29,6 +29,7 @@ from systems.minigrid.bot_memory import (
 from systems.minigrid.sight import flood_row
 
 _NUM_LISTS = 64
+"""Lists of places to visit in `search`; a move costs less."""
 NEVER = 1 << 30
 CLEARING_COST, CARRYING_COST, FETCHING_COST = 8, 6, 20
 """Estimated steps to move an object out of the way, more of them if another object is in hand, and
@@ -148,9 +149,13 @@ def is_obstacle(m: Memory, cell: int) -> bool:
 
 
 def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
-    """Return the cheapest place where the agent faces one of `s.aims`, on a way from the place
-    `start`; NOWHERE if there is none. If it `explores`, return the place that is worth most for
-    seeing new cells instead."""
+    """Return the place, reached at the least cost from `start`, where the agent faces one of
+    `s.aims`, and write the cost into `s.found[COST]`; NOWHERE if there is none. If it `explores`,
+    return the place with the least cost per new cell instead.
+
+    A place is 4 * cell + direction. This is Dijkstra's algorithm with one linked list of places for
+    each cost modulo `_NUM_LISTS`, which no single move may cost.
+    """
     neighbours, entry, costs, parents = s.neighbours, s.entry, s.cost, s.parent
     firsts, places, nexts, aims, news = s.first, s.place, s.next, s.aims, s.new
     best, best_score = NOWHERE, NEVER
@@ -159,6 +164,7 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
     costs[start], parents[start] = 0, NOWHERE
     firsts[0], places[0], nexts[0] = 0, start, NOWHERE
     count, visited, cost = 1, 0, 0
+    # exploring ends where no later place can have a better score
     while visited < count and (not explores or 100 * (cost + BASE_COST) // MOST_NEW < best_score):
         k = firsts[cost % _NUM_LISTS]
         firsts[cost % _NUM_LISTS] = NOWHERE
@@ -182,7 +188,7 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
             elif aims[ahead]:
                 s.found[COST] = cost
                 return int(place)
-            for way in range(3):
+            for way in range(3):  # turn left, turn right, move forward
                 after, later = 4 * cell + (facing + 1 + 2 * way) % 4, cost + 1
                 if way == 2:
                     if entry[ahead] == 0:

@@ -263,22 +263,26 @@ def instruct(
 def set_instruction(
     w: World, reset_function: None, clauses: Clauses, wording: int, has_articles: bool
 ) -> None:
-    """Build the level, then give the first agent the instruction of the scenario file.
+    """Give the first agent the instruction of the scenario file, in the level that the scenario's
+    reset function has built.
 
     Args:
-        clauses: (4, 9) table values of the clauses, see `systems.procedural`.
+        reset_function: builds the level, before this function is called.
+        clauses: (4, 9) numbers of the clauses; negative ones stand for random values, see
+            `systems.procedural`.
         wording: index of the text.
-        has_articles: `clauses` have the plurals, which are otherwise written.
+        has_articles: `clauses` say where the text has "a" and where "the"; otherwise objects are
+            counted.
     """
     if not w.progress.has[AGENT]:
         w.add(AGENT, "progress")
-    for e in w.having(w.target):  # of an instruction by the reset function
+    for e in w.having(w.target):  # clear the instruction of the reset function
         w.target.descriptions[e] = 0
     resolved = clauses.copy()
     for k in range(MAX_CLAUSES):
         for i in range(CLAUSE_LENGTH):
             resolved[k, i] = resolve(w, clauses[k, i])
-    # descriptions of places are about the whole grid
+    # a room that is larger than the grid, so that places are about all of it
     instruct(w, resolved, w.height + w.width, wording, has_articles=has_articles)
     w.progress.status[AGENT] = CONTINUES
 

@@ -9,7 +9,8 @@ import pytest
 from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.rollout.policy import (
     PolicyError,
-    find_policy_runs,
+    find_default_policies,
+    find_run,
     load_policy,
     policies_by_agent,
     policy_digest,
@@ -231,12 +232,17 @@ def test_files_of_policies_are_known_by_what_is_in_them(own, text, without):
     (own / "run" / POLICY_FILE).touch()
     assert without_files(text) == without
     digest = policy_digest(text)
-    assert find_policy_runs(text) == [Path("run")] * ("run" in text)
+    assert [*map(find_run, find_default_policies(text))] == [Path("run")] * ("run" in text)
     for file, name in ((own / "own.py", "own.py"), (own / "run" / POLICY_FILE, "run")):
         file.write_text("other")
         assert (policy_digest(text) != digest) == (name in text)
         digest = policy_digest(text)
     assert bool(digest) == (text != "valid")
+
+
+def test_the_bot_acts_by_the_default_representation_also_for_one_agent_of_several():
+    assert find_default_policies("ann=bot,ben=valid") == ["bot"]
+    assert find_default_policies("ann=valid") == []
 
 
 def test_policies_are_found_from_another_folder(own):

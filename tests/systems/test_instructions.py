@@ -181,15 +181,21 @@ CASES = {
 """Missions, each with actions of which the last one ends it."""
 
 
+def play_in_vain(mission, actions, world) -> GridEnv:
+    """A level in which these actions do not follow the mission."""
+    env = GridEnv(level(mission), world=world)
+    env.reset(seed=0)
+    for action in actions:
+        _, reward, terminated, _, _ = env.step(action)
+        assert (reward, terminated) == (0, False)
+    return env
+
+
 @KINDS
 @pytest.mark.parametrize("name", CASES)
 def test_the_last_action_follows_the_mission(name, world):
     mission, actions = CASES[name]
-    env = GridEnv(level(mission), world=world)
-    env.reset(seed=0)
-    for action in actions[:-1]:
-        _, reward, terminated, _, _ = env.step(action)
-        assert (reward, terminated) == (0, False)
+    env = play_in_vain(mission, actions[:-1], world)
     _, reward, terminated, _, info = env.step(actions[-1])
     assert (reward, terminated, info["success"]) == (1, True, True)
 
@@ -211,11 +217,7 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_objects_do_not_follow_the_mission(name, world):
     mission, actions = OTHERS[name]
-    env = GridEnv(level(mission), world=world)
-    env.reset(seed=0)
-    for action in actions:
-        _, reward, terminated, _, _ = env.step(action)
-        assert (reward, terminated) == (0, False)
+    play_in_vain(mission, actions, world)
 
 
 @pytest.mark.compiled
