@@ -18,10 +18,10 @@ from typing import Any, TypeAlias
 
 from gv_engine.rules.errors import TrustError, describe_allowed, escape_unprintable, shorten
 from gv_engine.rules.errors import complain as complain
-from gv_engine.scenario.fields import parse_value
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario, get_plugin
 from gv_engine.scenario.rule_modules import Consent, is_module_name
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.scenario.yaml_parser import parse_value
 from gv_engine.session.episode import Playable
 from gv_engine.session.video_writer import FORMATS
 

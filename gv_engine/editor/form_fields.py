@@ -11,9 +11,9 @@ from gv_engine.editor.text_buffer import EditError
 from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario import json_schema
-from gv_engine.scenario.fields import parse_value
 from gv_engine.scenario.json_schema import TEXT, FunctionSchema, JsonSchema, Key, KeyTable
 from gv_engine.scenario.reference_docs import argument_keys, first_sentence, load_formats
+from gv_engine.scenario.yaml_parser import parse_value
 
 
 class FormField(NamedTuple):

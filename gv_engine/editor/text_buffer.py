@@ -24,8 +24,9 @@ import yaml
 
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.document import MAX_SCENARIO_BYTES
-from gv_engine.scenario.fields import ErrorCollector, FieldError, decode_utf8
+from gv_engine.scenario.fields import ErrorCollector, FieldError
 from gv_engine.scenario.files import format_bytes, read_bytes, write_file
+from gv_engine.scenario.yaml_parser import decode_utf8
 from gv_engine.session.timeline import Watch
 
 KeyPath = tuple[str | int, ...]

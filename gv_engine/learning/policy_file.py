@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from gv_engine.envs.representations import MISSION, Arrays
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.rules.objects import COLORS
-from gv_engine.scenario.files import ArrayError, NpzArchive, atomic_write, parse_json
+from gv_engine.scenario.array_files import ArrayError, NpzArchive
+from gv_engine.scenario.files import atomic_write, parse_json
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 

@@ -40,8 +40,8 @@ from gv_engine.learning.policy_file import (
 from gv_engine.learning.ppo import Learner, TrainingMetrics
 from gv_engine.learning.training import Hyperparameters, StopCondition
 from gv_engine.rules.errors import shorten
+from gv_engine.scenario.array_files import ArrayError
 from gv_engine.scenario.files import (
-    ArrayError,
     atomic_write,
     check_file_size,
     check_own_file,

@@ -53,6 +53,7 @@ from gv_engine.rollout.policy import without_files
 from gv_engine.rollout.rollout import FinishedEpisode, RowKind, find_ended, rows_of_steps
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario import files
+from gv_engine.scenario.array_files import ArrayError, read_npy_header
 from gv_engine.scenario.loading import check_reference, make_reference
 from gv_engine.scenario.plugin import AnyScenario
 
@@ -516,11 +517,11 @@ def _map_array(path: Path, name: str, about: dict[str, Any]) -> NDArray[Any]:
     try:
         size = files.check_file_size(file, sys.maxsize, "arrays")
         with file.open("rb") as opened:
-            head = files.read_npy_header(opened)
+            head = read_npy_header(opened)
             begin = opened.tell()
     except OSError as error:
         raise RolloutError(error_text(error)) from None
-    except files.ArrayError as error:
+    except ArrayError as error:
         raise RolloutError(f"{file} is damaged: {error}") from None
     if (head.dtype, head.shape[1:]) != (row.base, row.shape) or not head.shape:
         raise RolloutError(f"{file} is no array of {row}, as {LISTING} says")

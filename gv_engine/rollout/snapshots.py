@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
-from gv_engine.scenario.files import ArrayError, NpzArchive, atomic_write, format_bytes, parse_json
+from gv_engine.scenario.array_files import ArrayError, NpzArchive
+from gv_engine.scenario.files import atomic_write, format_bytes, parse_json
 from gv_engine.scenario.loading import check_reference, load_reference, make_reference
 from gv_engine.scenario.rule_modules import Consent
 from gv_engine.scenario.scenario import Scenario

@@ -21,6 +21,7 @@ from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings
 from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.rule_modules import DEFAULT_TRUST, SourceFile, Trust, hash_text
+from gv_engine.scenario.yaml_parser import NodeBuilder, decode_utf8, parse_yaml
 
 # ---- identity ------------------------------------------------------------------------------------
 
@@ -260,11 +261,9 @@ def read_text(
     document = Document(YamlNode(None, line=1), str(ref.file), file.parent, file, problems)
     try:
         pack = packs.is_pack(ref.file, raw)
-        root = (
-            packs.wrap_in_scenario(ref.file, problems) if pack else fields.parse_yaml(raw, problems)
-        )
+        root = packs.wrap_in_scenario(ref.file, problems) if pack else parse_yaml(raw, problems)
         document = replace(
-            document, root=root, text=fields.decode_utf8(raw), trust=trust, num_bytes=len(raw)
+            document, root=root, text=decode_utf8(raw), trust=trust, num_bytes=len(raw)
         )
         return _finish_document(document, ref.variant, settings or {}, problems)
     except FieldError as error:
@@ -291,7 +290,7 @@ def read_mapping(
     problems = ErrorCollector("<mapping>")
     document = Document(YamlNode(None), "<mapping>", folder.absolute(), None, problems, trust=trust)
     try:
-        root = fields.NodeBuilder(problems).from_python(data, YamlNode(None))
+        root = NodeBuilder(problems).from_python(data, YamlNode(None))
         problems.raise_if_any()
         text = json.dumps(root.plain, indent=2)
         return _finish_document(
@@ -393,9 +392,7 @@ def _read_base(
     file = ref.file.resolve()
     if file in above or file == document.source or len(above) == _MAX_BASES:
         raise node.error(f"{name} extends this scenario in turn")
-    root = _rebase_node(
-        fields.parse_yaml(raw, problems), str(ref.file), file.parent, document.folder
-    )
+    root = _rebase_node(parse_yaml(raw, problems), str(ref.file), file.parent, document.folder)
     base = Document(
         root, str(ref.file), file.parent, file, trust=document.trust, num_bytes=len(raw)
     )

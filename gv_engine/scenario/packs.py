@@ -29,10 +29,11 @@ from gv_engine.rules.errors import shorten
 from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, NodeBuilder, YamlNode
+from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, YamlNode
 from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.library import VARIANTS
+from gv_engine.scenario.yaml_parser import NodeBuilder
 
 _ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
 _RUN = re.compile(r"(?<!\d)(\d+)(\D)")

@@ -27,9 +27,10 @@ from typing import Any, NamedTuple
 from gv_engine.rules.errors import UnknownOptionError, shorten
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import ErrorCollector, NodeBuilder, YamlNode
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.rule_modules import Consent
+from gv_engine.scenario.yaml_parser import NodeBuilder
 
 PARAMETERS = "parameters"
 _LITERAL_KEYS = (PARAMETERS, "map", "maps")

@@ -32,12 +32,13 @@ from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy, describe_ending
 from gv_engine.scenario import document
 from gv_engine.scenario.document import Document, ImmutableScenario, ScenarioIdentity, read_file
 from gv_engine.scenario.grid_reader import GridReader, find_shapes
-from gv_engine.scenario.layout import Layout, repair_rows, round_up_size
+from gv_engine.scenario.layout import Layout, round_up_size
 from gv_engine.scenario.library import find_ref
 from gv_engine.scenario.missions import Missions, has_step_limit
 from gv_engine.scenario.mixture import MixtureReader, is_mixture
 from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
 from gv_engine.scenario.resolver import TypeIds
+from gv_engine.scenario.row_checks import repair_rows
 from gv_engine.scenario.rule_modules import SourceFile, split_options
 
 

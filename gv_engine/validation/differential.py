@@ -27,7 +27,8 @@ from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Phase, System, source_location, unwrap_partials
 from gv_engine.rules.world import World
-from gv_engine.scenario.layout import AGENT_COLUMNS, compute_derived_columns, find_fault
+from gv_engine.scenario.layout import AGENT_COLUMNS
+from gv_engine.scenario.row_checks import compute_derived_columns, find_fault
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.watchdog import hard_timeout
 from gv_engine.vector.backend import Backend, make_batch

@@ -20,7 +20,8 @@ from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import SUCCESS, TERMINATING, TRANSITION
 from gv_engine.rules.turns import ROTATING
-from gv_engine.scenario.layout import RNG, require_layout
+from gv_engine.scenario.layout import RNG
+from gv_engine.scenario.row_checks import require_layout
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import make_seeded_generators
 from gv_engine.world import simulation

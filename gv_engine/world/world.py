@@ -28,8 +28,8 @@ from gv_engine.scenario.layout import (
     SCALAR_COLUMNS,
     Layout,
     Prefab,
-    require_layout,
 )
+from gv_engine.scenario.row_checks import require_layout
 from gv_engine.world.columns import ComponentColumns, EsperContext, ObjectColumn
 from gv_engine.world.rng import generator_from_row, generator_to_row
 

@@ -20,10 +20,9 @@ from gv_engine.cli import main
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.episode_folder import read
 from gv_engine.rules.errors import GVEngineError, ScenarioError
+from gv_engine.scenario.array_files import ArrayError, NpzArchive
 from gv_engine.scenario.files import (
-    ArrayError,
     AtomicFile,
-    NpzArchive,
     append_line,
     atomic_write,
     exclusive_lock,
