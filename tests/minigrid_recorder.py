@@ -16,8 +16,8 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 _BUSY = 0.15, 0.15, 0.4, 0.1, 0.06, 0.13, 0.01
 """How likely the busy policy takes each of the seven actions, where it does not use a thing."""
 _PICK_UP, _TOGGLE = 3, 5
-_LONGEST_RESET = 8.0
+_LONGEST_CALL = 8.0
+"""CPU seconds after which a call of the reference that may not end is given up."""
 
 
 def recorded(
@@ -34,8 +35,8 @@ def recorded(
 ) -> dict[str, NDArray[Any]]:
     """The arrays of a file: so many frames from each of the seeds, through the ends of episodes.
 
-    Even seeds are played by a busy policy, which takes, drops, opens and breaks what there is, odd
-    ones by a random one.
+    The seeds are played in turn by a busy policy, which takes, drops, opens and breaks what there
+    is, by a random one, and, in ids of BabyAI, by MiniGrid's bot for their missions.
     """
     import minigrid  # noqa: F401  # registers its ids
 
@@ -60,7 +61,8 @@ def _played(
 ) -> Iterator[dict[str, Any]]:
     """The frames of a recording; fewer if a reset does not end, as some of the reference's do."""
     length = 0
-    act = _busy(env, seed, steps) if seed % 2 == 0 else _random(env, seed, steps)
+    policies = (_busy, _random, _bot) if env.spec.id.startswith("BabyAI") else (_busy, _random)
+    act = policies[seed % len(policies)](env, seed, steps)
     if (observation := _reset(env, seed)) is None:
         return
     came: tuple[Any, ...] = -1, 0.0, False, False
@@ -80,17 +82,26 @@ def _played(
 
 def _reset(env: Any, seed: int | None = None) -> dict[str, Any] | None:
     """The first observation of an episode; None if there is none within some seconds of CPU."""
+    try:
+        return cast("dict[str, Any]", _call_or_give_up(env.reset, seed=seed)[0])
+    except TimeoutError:
+        return None
+
+
+def _call_or_give_up(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """The result of a call.
+
+    Raises:
+        TimeoutError: it takes too long.
+    """
 
     def stop(*_: Any) -> None:
         raise TimeoutError
 
     signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, _LONGEST_RESET)
+    signal.setitimer(signal.ITIMER_PROF, _LONGEST_CALL)
     try:
-        observation: dict[str, Any] = env.reset(seed=seed)[0]
-        return observation
-    except TimeoutError:
-        return None
+        return function(*args, **options)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
@@ -108,6 +119,22 @@ def _busy(env: Any, seed: int, steps: int) -> Iterator[int]:
             yield action
         else:
             yield _TOGGLE if ahead.type == "door" or chance < 0.1 else _PICK_UP
+
+
+def _bot(env: Any, seed: int, steps: int) -> Iterator[int]:
+    """MiniGrid's bot, a new one for each episode; random actions where it fails."""
+    from minigrid.utils.baby_ai_bot import BabyAIBot
+
+    bot, last = None, None
+    for action in _random(env, seed, steps):
+        try:
+            if env.unwrapped.step_count == 0:
+                bot, last = BabyAIBot(env), None
+            if bot:
+                last = action = int(_call_or_give_up(bot.replan, last))
+        except Exception:  # various ones where it knows no way
+            bot = None
+        yield action
 
 
 def _frame(

@@ -4,10 +4,11 @@
                                        [--seeds N] [--first SEED] [--steps N] [--episodes N]
                                        [--whole] [--only TEXT]
 
-plays every id of a family from so many seeds, half of them at random, half with actions that open,
-take, drop and break what there is, so many frames each, through the ends of episodes, which are
-resets without a seed; and prints what `tests.minigrid` finds. Long episodes are cut, so that each
-seed has at least `--episodes` of them. MiniGrid has an environment of its own, as in `make bench`.
+plays every id of a family from so many seeds, in turn with actions that open, take, drop and break
+what there is, at random, and, in ids of BabyAI, as MiniGrid's bot does. Each seed has so many
+frames, through the ends of episodes, which are resets without a seed; long episodes are cut, so
+that it has at least `--episodes` of them. Prints what `tests.minigrid` finds. MiniGrid has an
+environment of its own, as in `make bench`.
 `--first` goes on where another run has ended.
 """
 
