@@ -23,6 +23,7 @@ from gv_engine.learning.training import (
     Training,
     TrainingSlices,
 )
+from gv_engine.rollout import episode_folder
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference, load_scenario
@@ -61,7 +62,9 @@ class TrainingPlan(NamedTuple):
     resume_command: str
 
 
-def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> int:
+def train_here(
+    plan: TrainingPlan, runs: Sequence[Run], watch: bool = False, imitated: Path | None = None
+) -> int:
     """Train the policies of `runs` one after the other on this machine, in the scenario of `plan`;
     print a report, and return the exit code. With `watch` a window shows the training worlds.
 
@@ -69,6 +72,7 @@ def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> 
         plan: scenario and end of the runs.
         runs: folders of the runs.
         watch: show the worlds in a window.
+        imitated: folder of a rollout whose actions are learned first.
     """
     code, steps, results = 0, 0, []
     rows: list[tuple[str, str]] = []
@@ -76,12 +80,14 @@ def train_here(plan: TrainingPlan, runs: Sequence[Run], watch: bool = False) -> 
     for run in runs:
         label = f"steps of {run.path}" if runs[1:] else "steps"
         with run.lock(), closing(Training(run, plan.scenario, plan.levels, **options)) as training:
+            imitation_rows = _imitate(training, imitated) if imitated else []
             code = _train(training, plan, label, watch)
             results.append(RunResult(run.path, training.metrics, training.seconds, {}))
-            rows, steps = _report_rows(training), steps + training.steps
+            rows = [*imitation_rows, *_report_rows(training)]
+            steps += training.steps
         if code:
             break
-    if not (steps or code):
+    if not (steps or code or imitated):
         done = min(result.metrics.steps for result in results)
         target = plan.stop_condition
         until = f" or --until {target.until:g}" if target.until else ""
@@ -124,6 +130,27 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
         if viewer:
             viewer.close()
     return code
+
+
+def _imitate(training: Training, path: Path) -> list[tuple[str, str]]:
+    """Train the learner of `training` on the episodes of the rollout in the folder `path`; return
+    the (label, value) rows of the report on that."""
+    from gv_engine.learning.imitation import MAX_PASSES, imitate
+
+    with cli.progress("passes over demonstrations", MAX_PASSES) as advance:
+        result = imitate(
+            training.learner,
+            path,
+            episode_folder.read(path),
+            report=lambda passes, loss: advance(1, f"held-out loss {loss:.4f}"),
+        )
+    return [
+        ("demonstrations", f"{result.episodes:,}"),
+        ("steps of demonstrations", f"{result.steps:,}"),
+        ("passes over them", f"{result.passes:,}"),
+        ("held-out loss", f"{result.loss:.4f}"),
+        ("held-out actions predicted", f"{result.accuracy:.1%}"),
+    ]
 
 
 def _interrupted_message(training: Training, plan: TrainingPlan) -> str:
@@ -227,7 +254,11 @@ def _warn_of_unknown_means(
 ) -> None:
     """Print a warning if one of `results` has no estimate of success rate and return, with the
     number of steps that the estimate needs in `runs` of `plan`."""
-    unknown = [result for result in results if math.isnan(result.metrics.episode_return)]
+    unknown = [
+        result
+        for result in results
+        if result.metrics.steps and math.isnan(result.metrics.episode_return)
+    ]
     if unknown:
         longest = max(member.max_steps or 0 for member in plan.scenario.members)
         enough = longest * runs[0].settings.num_envs * plan.scenario.layout.agents
@@ -272,6 +303,7 @@ _EXAMPLES = """\
 gv-engine train keydoor-9x9
 gv-engine train keydoor-9x9 --watch
 gv-engine train memory-9x9 --memory --steps 3000000 --out remembers
+gv-engine train BabyAI-GoToLocal-v0 --imitate shown --out follows
 gv-engine train --resume remembers --steps 6000000
 gv-engine train keydoor-9x9 --seeds 0:10 --ray --out tens
 gv-engine train --resume tens --ray
@@ -296,6 +328,11 @@ def add(commands: cli.Commands) -> None:
     out_text = "a new folder (default: SCENARIO-run, with --seeds SCENARIO-runs)"
     parser.add_option("--out RUN", Path, out_text)
     parser.add_option("--resume RUN", Path, "continue a run exactly where it stopped")
+    imitate_text = (
+        "first learn the actions of the episodes in this folder, which `gv-engine rollout --out` "
+        "has written; without --steps that alone"
+    )
+    parser.add_option("--imitate FOLDER", Path, imitate_text)
     steps_text = (
         "total steps of all worlds, including those before --resume (default: "
         f"{StopCondition().steps:,}; with --resume the run's last value)"
@@ -334,6 +371,8 @@ def run(options: argparse.Namespace) -> int:
     exit code."""
     if RL.missing_message:
         raise MissingExtraError(RL.missing_message)
+    if options.ray and options.imitate:
+        raise cli.UsageError("--imitate trains on this machine: leave out --ray")
     if options.ray:
         from gv_engine.rollout import on_ray  # noqa: F401  # fails with how to install it
     if options.watch and (options.ray or options.seeds):
@@ -355,7 +394,7 @@ def run(options: argparse.Namespace) -> int:
         for each in runs:
             each.set_stop_condition(plan.stop_condition)
         if not options.ray:
-            return train_here(plan, runs, options.watch)
+            return train_here(plan, runs, options.watch, options.imitate)
         for each in runs:
             stack.enter_context(each.lock())
         return train_on_ray(plan, runs, options.ray)
@@ -395,7 +434,8 @@ def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     settings = replace(Hyperparameters(), **_hyperparameters(options))
 
     def create(path: Path, settings: Hyperparameters) -> Run:
-        stop_condition = _stop_condition(options, StopCondition())
+        default = StopCondition(steps=0) if options.imitate else StopCondition()
+        stop_condition = _stop_condition(options, default)
         return Run.create(path, scenario, settings, levels, loaded_levels, stop_condition)
 
     name = make_file_name(scenario.name)
@@ -432,7 +472,7 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     """
     from gv_engine.learning.run_folder import find_runs
 
-    names = "num_envs", "threads", "max_steps", "levels", "seed", "seeds"
+    names = "num_envs", "threads", "max_steps", "levels", "seed", "seeds", "imitate"
     new_run_options = {"SCENARIO": options.scenario, **cli.values_of(options, "out", "memory")}
     new_run_options |= {"--no-masks": not options.masks, **cli.values_of(options, *names)}
     new_run_options["--set"] = options.settings or None

@@ -28,6 +28,8 @@ _MAX_TEXT = 200
 """Characters of a message that describes one scenario."""
 _MAX_MISSION_VALUES = 256
 """Values of a mission field that have embeddings of their own; greater values share them."""
+NUM_HEADS = 4
+"""Attention heads of a network that reads a mission, each of which scores the cells."""
 
 
 class ScenarioSpec(NamedTuple):
@@ -186,6 +188,14 @@ class NetworkSpec(NamedTuple):
             out[:, -1] = agents
         out += self.first_rows
 
+    def split_rows(self, rows: Any) -> tuple[Any, Any]:
+        """Return two parts of (N, slots) rows that `encode` has written, as arrays or tensors: the
+        (N, cells + 1) codes of the cells and the carried item, and the (N, integers) codes of the
+        mission, numbered over all its integers."""
+        cells = self.cells + 1
+        mission = rows[:, cells : cells + len(self.mission)] - cells * self.codes
+        return rows[:, :cells] % self.codes, mission
+
     @property
     def sizes(self) -> tuple[int, ...]:
         """Number of codes of each input slot: cells, carried item, then `extra_sizes`."""
@@ -230,7 +240,11 @@ class NumpyNet:
         arrays = {name: array.astype(np.float64) for name, array in weights.items()}
         self.hidden_size = len(arrays["first_bias"])
         self._table = _first_layer_table(spec, arrays["embedding"], arrays["first"])
-        self._first_bias = arrays["first_bias"]
+        self._spec, self._first_bias = spec, arrays["first_bias"]
+        if spec.mission:
+            self._queries = arrays["queries"].reshape(sum(spec.mission), NUM_HEADS, -1)
+            self._codes = arrays["embedding"][: spec.codes].T
+            self._match = _Linear(arrays, "match.weight", "match.bias")
         self._second = _Linear(arrays, "second.weight", "second.bias")
         self._actor = _Linear(arrays, "actor.weight", "actor.bias")
         self._gru = _GRU(arrays) if "gru.weight_ih" in arrays else None
@@ -264,7 +278,18 @@ class NumpyNet:
         sums, summand = np.zeros((2, len(rows), self.hidden_size))
         for column in rows.T.astype(np.intp):
             sums += np.take(self._table, column, axis=0, out=summand, mode="clip")
+        if self._spec.mission:
+            sums += self._match(self._scores(rows))
         return _relu(self._second(_relu(sums + self._first_bias)))
+
+    def _scores(self, rows: NDArray[np.int32]) -> Floats:
+        """Return how well each cell matches the mission, as (N, heads * cells), for N encoded
+        observations."""
+        cells, mission = self._spec.split_rows(rows)
+        queries = self._queries[mission].sum(1)
+        scores = _relu(queries @ self._codes)
+        matches: Floats = np.take_along_axis(scores, cells[:, None].astype(np.intp), 2)
+        return matches.reshape(len(rows), -1)
 
 
 def _first_layer_table(spec: NetworkSpec, embedding: Floats, first: Floats) -> Floats:
@@ -446,7 +471,7 @@ def damaged_file_error(path: Path, error: Exception) -> RunError:
     return RunError(f"{path} is damaged, or of another version: {shorten(cause, 200)}")
 
 
-_UNKNOWN_CODE = -1
+UNKNOWN_CODE = -1
 
 
 class CheckpointPolicy:
@@ -473,9 +498,8 @@ class CheckpointPolicy:
         try:
             net = NumpyNet(spec, file.weights)
             self._memory = np.zeros((num_envs, net.hidden_size))
-            rows = np.zeros((1, len(spec.sizes)), np.int32)
-            net.forward(rows, self._memory[:1], np.ones((1, spec.actions)))
-            self._codes = _codes_by_cell(file.cells)
+            net.forward(spec.first_rows[None], self._memory[:1], np.ones((1, spec.actions)))
+            self._codes = codes_by_cell(file.cells)
         except Exception as error:  # weights from a file may be anything
             raise damaged_file_error(path / POLICY_FILE, error) from None
         self._scenario_spec = _check_scenario(path, file, scenario)
@@ -525,11 +549,8 @@ class CheckpointPolicy:
         encoded = {}
         for name in ("grid", "item"):
             cells = observation[name]
-            kind, state, color = (
-                np.minimum(cells[..., k], size - 1) for k, size in enumerate(self._codes.shape)
-            )
-            encoded[name] = self._codes[kind, state, color]
-            unknown = encoded[name] == _UNKNOWN_CODE
+            encoded[name] = cells_to_codes(cells, self._codes)
+            unknown = encoded[name] == UNKNOWN_CODE
             if unknown.any():
                 cell = self._scenario_spec.describe_cell(*cells[unknown][0].tolist())
                 trained_on = self._file.scenario
@@ -559,9 +580,17 @@ def _check_scenario(path: Path, file: PolicyFile, scenario: AnyScenario | None) 
     return spec
 
 
-def _codes_by_cell(cells: NDArray[np.uint8]) -> NDArray[np.int32]:
+def codes_by_cell(cells: NDArray[np.uint8]) -> NDArray[np.int32]:
     """Return an array that maps type, state and colour to the cell's code, and all unlisted
     combinations to -1."""
-    codes = np.full(cells.max(0).astype(int) + 2, _UNKNOWN_CODE, np.int32)
+    codes = np.full(cells.max(0).astype(int) + 2, UNKNOWN_CODE, np.int32)
     codes[tuple(cells.T)] = np.arange(len(cells))
     return codes
+
+
+def cells_to_codes(cells: NDArray[np.uint8], codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the code of each cell in `cells` (..., 3) of type, state and colour, by the array from
+    `codes_by_cell`; -1 for one without a code."""
+    indices = np.minimum(cells, np.array(codes.shape) - 1)
+    found: NDArray[np.int32] = codes[tuple(np.moveaxis(indices, -1, 0))]
+    return found

@@ -27,7 +27,7 @@ from gv_engine.envs.multi_agent import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation, get_compiled
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.color_augmentation import ColorAugmentation, interchangeable_colors
-from gv_engine.learning.policy_file import NetworkSpec, ScenarioSpec
+from gv_engine.learning.policy_file import NUM_HEADS, NetworkSpec, ScenarioSpec
 from gv_engine.learning.survival_estimate import SurvivalEstimator
 from gv_engine.learning.training import Hyperparameters
 from gv_engine.rules.turns import ANY
@@ -39,6 +39,10 @@ class ActorCritic(nn.Module):
     The first layer reads the embeddings of all input slots side by side. As codes are few, its
     products are computed once per code and slot (`first_layer_table`); an observation then only
     sums rows of this table.
+
+    With a mission, the first layer also reads how well each cell matches it: scores of attention
+    heads (Vaswani et al., 2017) whose queries are sums over the mission's integers, and whose keys
+    are the cells' embeddings. So an object that the mission names is found wherever it is seen.
     """
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
@@ -49,6 +53,10 @@ class ActorCritic(nn.Module):
         scale = math.sqrt(2 / (slots * width))
         self.first = nn.Parameter(torch.randn(slots, width, hidden) * scale)
         self.first_bias = nn.Parameter(torch.zeros(hidden))
+        if mission := spec.mission:
+            queries = torch.randn(sum(mission), NUM_HEADS * width)
+            self.queries = nn.Parameter(queries / math.sqrt(len(mission) * width))
+            self.match = _linear(NUM_HEADS * (spec.cells + 1), hidden, math.sqrt(2))
         self.second = _linear(hidden, hidden, math.sqrt(2))
         self.gru = nn.GRUCell(hidden, hidden) if settings.recurrent else None
         self.actor = _linear(hidden, spec.actions, 0.01)
@@ -66,7 +74,18 @@ class ActorCritic(nn.Module):
     def features(self, table: Tensor, rows: Tensor) -> Tensor:
         """Return the (M, hidden) features of observations given as (M, slots) rows of the table."""
         first = EmbeddingBag.apply(table, rows) + self.first_bias
+        if self.spec.mission:
+            first = first + self.match(self._scores(rows))
         return functional.relu(self.second(functional.relu(first)))
+
+    def _scores(self, rows: Tensor) -> Tensor:
+        """Return how well each cell matches the mission, as (M, heads * cells), for (M, slots) rows
+        of the table."""
+        cells, mission = self.spec.split_rows(rows)
+        queries = EmbeddingBag.apply(self.queries, mission).unflatten(1, (NUM_HEADS, -1))
+        scores = functional.relu(queries @ self.embedding[: self.spec.codes].T)
+        places = cells.long()[:, None].expand(-1, NUM_HEADS, -1)
+        return scores.gather(2, places).flatten(1)
 
     def recur(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Return the (N, hidden) features after the GRU, and its new state; without a GRU both are
@@ -547,7 +566,7 @@ class Learner:
         rows, *per_step, live, starts, memory = batch
         features = net.features(net.first_layer_table(), rows.flatten(0, 1))
         if settings.recurrent:
-            features = self._unroll(features.unflatten(0, starts.shape), starts, memory)
+            features = self.unroll(features.unflatten(0, starts.shape), starts, memory)
         per_step = [features, *(each.flatten(0, 1) for each in per_step)]
         if not live.all():
             per_step = [each[live.flatten()] for each in per_step]
@@ -566,7 +585,12 @@ class Learner:
         losses = torch.stack([entropy, approx_kl, value_loss]).detach()
         return torch.cat([each.flatten() for each in gradients]), losses
 
-    def _unroll(self, features: Tensor, starts: Tensor, memory: Tensor) -> Tensor:
+    def minimise(self, loss: Tensor) -> None:
+        """Take one optimiser step on a loss, a tensor of one number."""
+        gradients = torch.autograd.grad(loss, tuple(self.net.parameters()))
+        self._adam.step(torch.cat([each.flatten() for each in gradients]))
+
+    def unroll(self, features: Tensor, starts: Tensor, memory: Tensor) -> Tensor:
         """Run the GRU over T steps of M sequences: (T, M, hidden) `features` to (T * M, hidden).
         Its state `memory` is reset where `starts` is True."""
         outputs = []

@@ -223,7 +223,8 @@ class Run:
             seconds = float(checkpoint["seconds"])
         except Exception as error:  # values from a file may be anything
             raise damaged_file_error(self.path / _CHECKPOINT, error) from None
-        self._truncate_progress(learner.metrics.steps)
+        if learner.metrics.steps:  # else no update has written a line
+            self._truncate_progress(learner.metrics.steps)
         return seconds
 
     def _has_checkpoint(self) -> bool:
@@ -398,8 +399,8 @@ def _check_stop_condition(stop_condition: StopCondition) -> StopCondition:
     """Return the stop condition unchanged; raise ValueError if a field has a wrong type or
     range."""
     steps, until = stop_condition
-    if type(steps) is not int or steps < 1:
-        raise ValueError(f"steps is {shorten(repr(steps), 40)}; expected an integer above 0")
+    if type(steps) is not int or steps < 0:
+        raise ValueError(f"steps is {shorten(repr(steps), 40)}; expected an integer from 0")
     if until is not None and not (type(until) is float and 0 < until <= 1):
         text = shorten(repr(until), 40)
         raise ValueError(f"until is {text}; expected None, or a float above 0 and at most 1")

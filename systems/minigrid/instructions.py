@@ -41,6 +41,7 @@ from systems.minigrid.grammar import (
     DESCRIPTION_LENGTH,
     FIELDS,
     GO_TO,
+    GREATEST,
     IN_FRONT,
     KIND,
     MAX_CLAUSES,
@@ -112,6 +113,7 @@ class Mission(PlainMission):
     words = staticmethod(write_clauses)
     longest_words = CLAUSE_WORDS
     most_words = MOST_WORDS
+    greatest = GREATEST
 
 
 @component

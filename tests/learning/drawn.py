@@ -7,7 +7,7 @@ import numpy as np
 
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
-from gv_engine.learning.policy_file import NetworkSpec, PolicyFile, ScenarioSpec
+from gv_engine.learning.policy_file import NUM_HEADS, NetworkSpec, PolicyFile, ScenarioSpec
 
 
 def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:
@@ -28,6 +28,10 @@ def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:
         "critic.weight": (1, hidden),
         "critic.bias": (1,),
     }
+    if shape.mission:
+        sizes["queries"] = sum(shape.mission), NUM_HEADS * width
+        sizes["match.weight"] = hidden, NUM_HEADS * (shape.cells + 1)
+        sizes["match.bias"] = (hidden,)
     if memory:
         for which in ("ih", "hh"):
             sizes[f"gru.weight_{which}"] = 3 * hidden, hidden

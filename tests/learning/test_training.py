@@ -18,7 +18,7 @@ import pytest
 
 from gv_engine.benchmark import runner
 from gv_engine.benchmark.runner import PartRunner
-from gv_engine.cli import create_parser, main, train
+from gv_engine.cli import create_parser, main, options, train
 from gv_engine.cli.play import begin_session
 from gv_engine.envs.level_sets import LevelSet
 from gv_engine.learning.policy_file import RunError
@@ -110,7 +110,7 @@ def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch)
     before = signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
         patch.setattr(ppo.Learner, "update", interrupted)
-        patch.setattr(train, "complain", lambda text: signal.raise_signal(number))
+        patch.setattr(options, "complain", lambda text: signal.raise_signal(number))
         part = trained("part", code=128 + number)
     assert signal.getsignal(signal.SIGTERM) is before
     assert len(curve(part)) == 2
@@ -202,7 +202,7 @@ def test_runs_with_other_aims_do_not_go_on_together(capsys):
     [
         (StopCondition(5000, 1), "until is 1; expected None, or a float above 0 and at most 1"),
         (StopCondition(5000, math.nan), "until is nan"),
-        (StopCondition(5000.0), "steps is 5000.0; expected an integer above 0"),  # type: ignore[arg-type]
+        (StopCondition(5000.0), "steps is 5000.0; expected an integer from 0"),  # type: ignore[arg-type]
         (StopCondition(-3), "steps is -3"),
     ],
 )

@@ -1,0 +1,210 @@
+"""Imitation of recorded episodes: behaviour cloning (Pomerleau, 1991).
+
+The network of a learner is trained to choose the recorded actions, with cross-entropy as the loss.
+A tenth of the episodes is held out: training ends once their loss has not fallen for some passes,
+and the weights with the least loss are kept. The critic does not learn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from gv_engine.envs.representations import MISSION
+from gv_engine.learning.policy_file import (
+    UNKNOWN_CODE,
+    RunError,
+    cells_to_codes,
+    codes_by_cell,
+)
+from gv_engine.learning.ppo import Learner
+from gv_engine.rules.errors import shorten
+from gv_engine.scenario.scenario import Scenario
+
+Rollout = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
+"""Arrays by name, and the content of `rollout.json`."""
+
+_BATCH_STEPS = 1024
+"""Steps of a minibatch, of whole episodes."""
+_HELD_OUT = 0.1
+"""Share of the episodes that are held out."""
+_PATIENCE = 3
+"""Passes without a lower loss after which training ends."""
+MAX_PASSES = 50
+
+
+class ImitationResult(NamedTuple):
+    """Result of an imitation.
+
+    Attributes:
+        episodes, steps: number of recorded episodes and steps, the held-out ones included.
+        passes: passes over the other episodes.
+        loss, accuracy: mean cross-entropy of the held-out actions, in nats, and the share of them
+            that the network finds most likely.
+    """
+
+    episodes: int
+    steps: int
+    passes: int
+    loss: float
+    accuracy: float
+
+
+class Demonstrations:
+    """Recorded episodes in the form that the network of a learner reads.
+
+    Args:
+        path: folder of a rollout of the learner's scenario, for messages.
+        rollout: arrays and description of that rollout, from `episode_folder.read`.
+        learner: learner whose scenario it is.
+
+    Attributes:
+        num_episodes, num_steps: number of episodes and of their steps.
+
+    Raises:
+        RunError: the rollout is damaged, or does not fit the scenario.
+    """
+
+    def __init__(self, path: Path, rollout: Rollout, learner: Learner) -> None:
+        self._arrays, about = rollout
+        _check_rollout(path, about, learner.env.scenario)
+        if self._arrays["action"].max() >= learner.spec.actions:
+            raise RunError(f"{path} is damaged: an action is {self._arrays['action'].max()}")
+        starts = self._arrays["episode_start"]
+        self._path, self._spec, self._starts = path, learner.spec, starts
+        self._lengths = np.diff(starts, append=about["steps"])
+        self._codes = codes_by_cell(learner.cells)
+        self.num_episodes, self.num_steps = len(starts), int(about["steps"])
+
+    def split(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the numbers of the episodes to learn from, and of the held-out ones, the last."""
+        first_held_out = self.num_episodes - max(1, round(_HELD_OUT * self.num_episodes))
+        numbers = np.arange(self.num_episodes)
+        return numbers[:first_held_out], numbers[first_held_out:]
+
+    def batches(self, episodes: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Yield the given episodes, in this order, as minibatches: encoded observations (T, M,
+        slots), actions (T, M), and (T, M) True for steps of the M episodes, False after an end."""
+        batch: list[int] = []
+        steps = 0
+        for episode in episodes.tolist():
+            batch.append(episode)
+            steps += self._lengths[episode]
+            if steps >= _BATCH_STEPS:
+                yield self._batch(np.array(batch))
+                batch, steps = [], 0
+        if batch:
+            yield self._batch(np.array(batch))
+
+    def _batch(self, episodes: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return one minibatch of `batches`."""
+        lengths = self._lengths[episodes]
+        times = np.arange(lengths.max())[:, None]
+        valid = times < lengths
+        steps = (self._starts[episodes] + times)[valid]
+        rows = np.empty((*valid.shape, len(self._spec.sizes)), np.int32)
+        rows[:] = self._spec.first_rows
+        rows[valid] = self._encode(steps)
+        actions = np.zeros(valid.shape, np.int64)
+        actions[valid] = self._arrays["action"][steps]
+        return torch.from_numpy(rows), torch.from_numpy(actions), torch.from_numpy(valid)
+
+    def _encode(self, steps: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the observations of these steps as (M, slots) rows, see `NetworkSpec.encode`."""
+        observation = {}
+        for name in ("grid", "item"):
+            observation[name] = cells_to_codes(self._arrays[name][steps], self._codes)
+            if (observation[name] == UNKNOWN_CODE).any():
+                raise RunError(f"{self._path} is damaged: it shows unknown objects")
+        if MISSION in self._arrays:
+            observation[MISSION] = self._arrays[MISSION][steps]
+        rows = np.zeros((len(steps), len(self._spec.sizes)), np.int32)
+        self._spec.encode(observation, np.zeros(len(steps), np.int64), rows)
+        return rows
+
+
+def _check_rollout(path: Path, about: Mapping[str, Any], scenario: Scenario) -> None:
+    """Raise a RunError unless the rollout in the folder `path`, with this `rollout.json`, can
+    be imitated in `scenario`."""
+    if scenario.layout.agents > 1:
+        raise RunError(f"{scenario.name} has several agents, and only one can imitate")
+    if about["scenario"]["digest"] != scenario.identity.digest:
+        recorded = shorten(str(about["scenario"]["name"]), 60)
+        raise RunError(
+            f"{path} was recorded in {recorded} or with other options: record it in {scenario.name}"
+        )
+    if representation := about.get("representation"):
+        raise RunError(
+            f"{path} has observations of the representation {shorten(str(representation), 40)}: "
+            f"record it without --representation"
+        )
+    if about["episodes"] < 2:
+        raise RunError(f"{path} has too few episodes: at least 2, as some are held out")
+
+
+def imitate(
+    learner: Learner,
+    path: Path,
+    rollout: Rollout,
+    max_passes: int = MAX_PASSES,
+    report: Callable[[int, float], None] = lambda passes, loss: None,
+) -> ImitationResult:
+    """Train the network of a learner on the episodes of a rollout, and return the result.
+
+    Args:
+        learner: learner, which may go on with its own experience afterwards.
+        path: folder of the rollout, for messages.
+        rollout: arrays and description of the rollout, from `episode_folder.read`.
+        max_passes: most passes over the episodes.
+        report: called after each pass with its number and the held-out loss.
+
+    Raises:
+        RunError: see `Demonstrations`.
+    """
+    demonstrations = Demonstrations(path, rollout, learner)
+    own, held_out = demonstrations.split()
+    rng = np.random.default_rng(learner.settings.seed)
+    best, best_pass, weights = (math.inf, 0.0), 0, learner.net.state_dict()
+    passes = 0
+    while passes < max_passes and passes - best_pass < _PATIENCE:
+        passes += 1
+        for batch in demonstrations.batches(rng.permutation(own)):
+            learner.minimise(_cross_entropy(learner, *batch)[0])
+        with torch.no_grad():
+            parts = [
+                (int(batch[2].sum()), *map(float, _cross_entropy(learner, *batch)))
+                for batch in demonstrations.batches(held_out)
+            ]
+        steps, losses, accuracies = np.array(parts).T
+        mean = tuple(float(np.average(each, weights=steps)) for each in (losses, accuracies))
+        report(passes, mean[0])
+        if mean[0] < best[0]:
+            best, best_pass = (mean[0], mean[1]), passes
+            weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
+    learner.net.load_state_dict(weights)
+    counts = demonstrations.num_episodes, demonstrations.num_steps
+    return ImitationResult(*counts, passes, *best)
+
+
+def _cross_entropy(
+    learner: Learner, rows: Tensor, actions: Tensor, valid: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the mean cross-entropy of the actions in a minibatch, and the share of them that the
+    network finds most likely."""
+    net = learner.net
+    features = net.features(net.first_layer_table(), rows.flatten(0, 1))
+    if learner.settings.recurrent:
+        starts = torch.zeros_like(valid)
+        memory = torch.zeros(valid.shape[1], learner.settings.hidden_size)
+        features = learner.unroll(features.unflatten(0, valid.shape), starts, memory)
+    features, actions = features[valid.flatten()], actions[valid]
+    log_probs, _ = net(features, torch.ones(len(actions), learner.spec.actions))
+    loss = -log_probs.gather(1, actions[:, None]).mean()
+    return loss, (log_probs.argmax(1) == actions).float().mean()
