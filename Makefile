@@ -15,7 +15,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test quick thorough check bench learn benchmark adapters ray fuzz minigrid mutants screens reference docs clean anew
+.PHONY: help play test tests quick thorough check bench learn benchmark adapters ray fuzz minigrid mutants screens reference docs clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -23,7 +23,10 @@ help:
 play: .venv/play-$(KEY)  ## open the game (SCENARIO=name for another level)
 	.venv/bin/gv-engine play $(SCENARIO)
 
-test: check  ## make check, then the tests, but for what is thorough
+test: .venv/test-$(KEY)  ## make check and, beside it, the tests, but for what is thorough
+	@$(MAKE) --no-print-directory --jobs=2 check tests
+
+tests:
 	$(PYTEST) -m "not thorough"
 
 quick: .venv/test-$(KEY)  ## the tests without compiler and window that took at most 0.1 s when they last ran

@@ -17,6 +17,7 @@ from tests.cli.shell import RULE, write
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.thorough
 def test_new_is_sound_from_the_start(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["new", "my-cave", "--folder", "levels"]) == 0
     folder = Path("levels", "my-cave")
@@ -50,7 +51,7 @@ def test_new_refuses(here: Path, name: str, part: str, capsys: pytest.CaptureFix
     assert not list(Path("cave").iterdir())
 
 
-@pytest.mark.sample("empty")
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["keydoor-9x9", "empty-4x4"])
 def test_check_finds_nothing_in_what_is_right(name: str, capsys: pytest.CaptureFixture[str]):
     assert main(["check", name, "--episodes", "2"]) == 0

@@ -38,6 +38,7 @@ def test_a_replay_and_a_rollout_of_the_same_episode_are_the_same_folder():
         assert np.array_equal(array, again[name]), name
 
 
+@pytest.mark.thorough
 def test_games_of_people_become_episodes_in_their_order(capsys):
     scenario = Scenario.load(LEVEL)
     seeds = [12, 7]

@@ -80,6 +80,7 @@ def test_it_is_the_stage_of_grids():
 # Drawing what has changed, and all of it
 
 
+@pytest.mark.sample("320, 240", "(1, 1)")
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("view", DOMAINS["grid"].views)

@@ -80,7 +80,7 @@ def test_all_that_is_in_it_is_drawn(pack: str):
     assert [*find_missing_sprites(scenario), *find_broken_sprites(scenario)] == []
 
 
-@pytest.mark.sample("tutorial")
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("source", LEVELS)
 def test_par_is_the_length_of_a_shortest_way(source: str):

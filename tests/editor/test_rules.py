@@ -97,6 +97,7 @@ def test_parameters_are_set_and_left_out():
     assert "  - {name: reach_exit}\n" in made.buffer.text
 
 
+@pytest.mark.thorough
 def test_every_rule_can_be_added_to_a_level():
     """What must be given is given an example, which may not fit this level."""
     for part in RULE_PARTS:

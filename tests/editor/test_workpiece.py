@@ -13,6 +13,7 @@ from tests.editor.test_rules import becomes
 from tests.editor.test_sketch import ICE, paint, work
 
 
+@pytest.mark.thorough
 def test_undo_has_no_end():
     made = work()
     texts = [made.buffer.text]

@@ -131,6 +131,7 @@ def paths(node: yaml.Node, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [way for key, part in parts for way in [(*path, key), *paths(part, (*path, key))]]
 
 
+@pytest.mark.thorough
 @given(st.data())
 def test_comments_stay_whatever_is_done(data: st.DataObject):
     """Only what stands in a line that is taken out goes."""

@@ -130,6 +130,7 @@ def test_one_world(kind: str):
     play_one(gymnasium.make(ASKED, world=kind, render_mode="rgb_array", **SHORT))
 
 
+@pytest.mark.sample("object")
 @KINDS
 def test_agents_by_name(kind: str):
     pytest.importorskip("pettingzoo")
@@ -199,6 +200,7 @@ def learn_as_in_cleanrl(own_copies: bool) -> tuple[float, list[Any]]:
     return float(solved.mean()), buffer
 
 
+@pytest.mark.thorough
 def test_a_loop_without_copies_of_its_own_learns_as_one_with_them():
     solved, buffer = learn_as_in_cleanrl(own_copies=False)
     assert solved == 1

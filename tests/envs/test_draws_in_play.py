@@ -114,6 +114,7 @@ def played(found: LevelSet) -> list[Any]:
     return told
 
 
+@pytest.mark.sample("plain")
 @pytest.mark.parametrize(
     "level",
     [SMALL, TURNED, {**TURNED, **UNREAD}],
@@ -127,11 +128,13 @@ def test_no_level_to_test_plays_as_one_to_train_on(level, monkeypatch):
     assert len({*played(train), *played(test)}) == WAYS
 
 
+@pytest.mark.thorough
 def test_levels_that_look_alike_and_are_played_otherwise_are_two(tmp_path):
     found = level_set(asking("plain", tmp_path, **PAID), range(600), "object")
     assert len(found.seeds) == len({*played(found)}) == 2 * WAYS
 
 
+@pytest.mark.thorough
 def test_of_a_mixture_each_member_is_asked(tmp_path):
     members = [asking("plain", tmp_path, **PAID), Scenario.load(TURNED)]
     mixed = [{"scenario": member.document.root.plain} for member in members]

@@ -53,7 +53,7 @@ def begun(level: Any = "keydoor-5x5", world: str = "object", seed: int = 0, **op
 # ---- Gymnasium ---------------------------------------------------------------------------------
 
 
-@pytest.mark.sample("object", "4x4", "5x5", "7x7")
+@pytest.mark.sample("object", "Keydoor-5x5", "Medley")
 @KINDS
 @pytest.mark.parametrize("env_id", IDS)
 def test_gymnasiums_own_check(env_id, kind):

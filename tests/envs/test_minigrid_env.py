@@ -316,7 +316,7 @@ WAYS: dict[str, tuple[Any, Any, dict[str, Any]]] = {
 """Makers of the smallest room, one world and two, and what they take."""
 
 
-@pytest.mark.sample("object", "id-AutoresetMode.NEXT_STEP")
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize(("make", "make_vector", "source"), WAYS.values(), ids=WAYS)

@@ -45,7 +45,7 @@ def begun(num, level=LEVEL, **options):
     return envs
 
 
-@pytest.mark.sample("4x4", "5x5", "7x7")
+@pytest.mark.sample("Keydoor-5x5", "Medley", "DynamicObstacles-5x5")
 @pytest.mark.compiled
 @pytest.mark.parametrize("env_id", [gym_id(name) for name in NOT_OF_GALLERY])
 def test_make_vec(env_id):

@@ -112,6 +112,14 @@ def test_observations(soup, name):
         assert observation.agent.position == (-entry["area"][0][0], -entry["area"][1][0])
 
 
+@pytest.mark.sample(
+    "keydoor.5x5",
+    "dynamic_obstacles.5x5",
+    "memory.5x5",
+    "empty.4x4",
+    "teleport.5x5",
+    "public_empty",
+)
 @pytest.mark.parametrize("entry", EPISODES, ids=lambda entry: entry["file"])
 def test_episodes(entry):
     recorded = read(entry)

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.slow
 SMALL = Entry("small", "gv_vector", {"worlds": 3}, ("step", "reset", "memory", "start"))
 
 
+@pytest.mark.thorough
 def test_floor_plays_the_scenario():
     count, steps = 512, 400
     env = gv_engine.GridVectorEnv("keydoor-9x9", count)

@@ -34,6 +34,7 @@ def test_some_cases(tmp_path: Path):
     assert "200 cases" in fuzz.report()
 
 
+@pytest.mark.thorough
 def test_some_hostile_cases(tmp_path: Path):
     fuzz = Run(7, tmp_path, hostile=True)
     fuzz.go(seconds=600, count=180)

@@ -29,6 +29,7 @@ class Backend:
         return over, totals, won
 
 
+@pytest.mark.sample("-64")
 @pytest.mark.parametrize("number", [1, 64, 512, 2048])
 @pytest.mark.parametrize("chance", [0.02, 0.5, 0.9])
 def test_short_episodes_count_no_more_than_long_ones_in_worlds_that_begin_together(number, chance):

@@ -397,6 +397,7 @@ def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: s
         assert np.ndim(kind["low"]) <= 1
 
 
+@pytest.mark.sample("-7")
 @pytest.mark.parametrize("chunk", [1, 2, 7, 100])
 @pytest.mark.parametrize("name", ["draws", "mixture", "mission", "all", "any", "fewer"])
 def test_a_tally_of_a_folder_is_that_of_its_episodes(

@@ -112,6 +112,7 @@ def alone(scenario, text, seed, number):
     return together, {name: array[0] for name, array in observation.items()}, facts
 
 
+@pytest.mark.sample("-4")
 @pytest.mark.parametrize("num_envs", [1, 4])
 @pytest.mark.parametrize(
     ("document", "text", "episodes", "kinds_of_end"), CASES.values(), ids=CASES

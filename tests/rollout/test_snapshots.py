@@ -171,6 +171,7 @@ def test_columns_that_follow_from_others_are_not_read(tmp_path, level, column, a
     assert not find_row_fault(scenario, rows[0:1].reshape(()))
 
 
+@pytest.mark.sample("object")
 @pytest.mark.compiled
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_objects_that_are_said_to_be_there_do_no_harm(world):
@@ -331,6 +332,7 @@ def written(file, kind=zipfile.ZIP_DEFLATED, **members):
     return file
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_flipped_bytes_are_told(tmp_path, parts):
     rows, known = parts
@@ -402,6 +404,7 @@ def test_what_tells_the_scenario_has_room_for_a_million_characters(
         snapshots.load(written(tmp_path / "long.npz", rows=npy(parts[0]), scenario=about))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_would_fill_the_memory_is_not_unpacked(tmp_path, parts):
     rows, known = parts

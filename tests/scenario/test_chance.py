@@ -115,6 +115,7 @@ def test_a_value_is_the_same_wherever_it_stands():
         assert 1 <= len(cells_of(simulation, BEACON)) <= values[2]
 
 
+@pytest.mark.thorough
 def test_maps_turn_with_all_that_stands_on_them():
     text = """\
 map: |
@@ -156,6 +157,7 @@ def uniform(seen: Counter[Any], *weights: int) -> None:
     assert ((found - expected) ** 2 / expected).sum() < bound
 
 
+@pytest.mark.thorough
 def test_all_are_as_likely_as_they_should_be():
     text = """\
 draw:
@@ -234,6 +236,7 @@ place:
 """
 
 
+@pytest.mark.thorough
 def test_what_must_be_reachable_is():
     closed = Counter(is_closed(level(WALLS), seed) for seed in range(100))
     assert 10 < closed[True] < 40
@@ -266,6 +269,7 @@ def test_what_blocks_is_reached_from_beside_and_hides_what_is_behind():
 # ---- both worlds ---------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_both_worlds_draw_the_same():
     for scenario in (level(), level(WALLS, reachable=["agent", "Exit"])):

@@ -162,6 +162,7 @@ texts = some(
 )
 
 
+@pytest.mark.thorough
 @given(texts, st.integers(0, 9))
 def test_any_text_loads_or_says_where_it_is_wrong(text: dict[str, Any], seed: int):
     try:

@@ -104,6 +104,7 @@ def test_values_that_are_left_out_are_any():
     assert asked(asking(mission)) == "bring a moving obstacle"
 
 
+@pytest.mark.thorough
 def test_one_of_the_objects_on_the_grid_is_drawn_each_as_likely():
     scenario = asking({"text": "{color} {object}", "among": ["Key", "Beacon"]})
     many = [begin(scenario, seed).world for seed in range(300)]
@@ -316,6 +317,7 @@ def missions(draw: st.DrawFn) -> Scenario:
     return Scenario.load({**PUT, "mission": mission}, folder=FOLDER)
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 @settings(max_examples=60)
 @given(missions(), st.integers(0, 2**40), st.lists(st.integers(0, 7), max_size=25))
@@ -335,6 +337,7 @@ def test_both_worlds_draw_alike_among_objects(among, seed, actions):
     assert_same_run(asking({**SEVERAL, "among": among}), seed, actions)
 
 
+@pytest.mark.sample("object")
 @KINDS
 def test_worlds_that_are_kept_keep_their_mission(kind):
     envs = GridVectorEnv(Scenario.load(PUT, FOLDER), 3, world=kind)

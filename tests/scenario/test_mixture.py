@@ -89,7 +89,7 @@ def test_a_mixture_of_one_is_that_scenario(kind):
             assert one.snapshot() == other.snapshot()
 
 
-@pytest.mark.sample("keydoor-sizes")
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("source", [TWO, "keydoor-sizes"])
 def test_the_object_world_equals_the_compiled_one(source):

@@ -336,6 +336,7 @@ def test_layers_are_unpacked_and_tilesets_lie_beside(packing: str | None, tiled:
     assert shown[1:3] == ".."
 
 
+@pytest.mark.sample("row", "blanks", "digits", "zeros", "levels", "cells")
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -149,6 +149,7 @@ def test_changes_are_valid_on_top_of_another(said: dict[str, Any]):
     VALIDATOR.validate({**LEVEL, "variants": {"a": said}})
 
 
+@pytest.mark.thorough
 def test_what_is_invalid_is_refused(folder: Path):
     """Or, if it is a parameter that means nothing, a warning says so."""
     cases, invalid = Scenarios(), 0

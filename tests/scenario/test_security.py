@@ -268,6 +268,7 @@ def test_a_replay_of_a_level_that_is_trusted_is_shown(place: Place, how: str):
     assert isinstance(app.top, ReplayScreen)
 
 
+@pytest.mark.thorough
 def test_going_on_names_the_level_that_the_card_shows(place: Place):
     left_in_the_middle(place)
     desk = Desk()

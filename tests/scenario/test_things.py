@@ -111,7 +111,7 @@ def test_what_is_wrong_is_told_where_it_stands(objects, message):
     assert str(caught.value).startswith("<mapping>: objects.")
 
 
-@pytest.mark.sample("agents0")
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("agents", [{}, {"number": 3}])
 def test_agents_are_made_of_what_the_text_says(agents: dict[str, Any]):

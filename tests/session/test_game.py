@@ -181,6 +181,7 @@ def test_snapshots_of_long_ago_are_fewer(monkeypatch: pytest.MonkeyPatch):
         assert played._episode.state() == states[position - 1]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_long_episodes_keep_few_snapshots():
     played = take(game("empty-4x4", 0, max_steps=None), *[LEFT] * 3_000)

@@ -47,6 +47,7 @@ def replay() -> Replay:
     return episode(Scenario.load("keydoor-5x5"), 3).replay()
 
 
+@pytest.mark.sample("5x5", "4x4", "keydoor-sizes", "tutorial")
 @pytest.mark.parametrize("name", NOT_OF_GALLERY)
 def test_all_scenarios_play_again(name: str):
     for seed in range(3):

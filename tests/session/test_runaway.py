@@ -437,7 +437,7 @@ def test_a_rule_is_stopped_in_the_window(screen: Screen, folder: Path, key: str)
         assert "seed 0, left, return -0.2 in 4 steps" in player.leaves()
 
 
-@pytest.mark.sample("SIGTERM")
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["SIGTERM", "close"])
 def test_the_window_closes_while_a_rule_runs(screen: Screen, folder: Path, way: str):
     with playing(screen, folder, write(folder), 0) as player:

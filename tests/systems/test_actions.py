@@ -137,6 +137,7 @@ def test_both_worlds_agree_on_all_of_it():
     assert report.fault == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 @settings(max_examples=6, deadline=None)
 @given(order=st.permutations(RULES["action_space"][1:]), seed=st.integers(0, 999))

@@ -48,8 +48,9 @@ def test_bot_ends_where_objects_that_others_go_next_to_are_unknown(name, seed):
 
 
 @pytest.mark.compiled
-def test_bot_acts_the_same_compiled_and_in_any_number_of_worlds():
-    name = "BabyAI-MiniBossLevel-v0"
+@pytest.mark.sample("PickupLoc")
+@pytest.mark.parametrize("name", ["BabyAI-MiniBossLevel-v0", "BabyAI-PickupLoc-v0"])
+def test_bot_acts_the_same_compiled_and_in_any_number_of_worlds(name):
     no_steps: dict[str, Any] = {}
     runs = play(name, 4, 8, "object"), play(name, 1, 8, "compiled"), play(name, 8, 8, "compiled")
     actions = [[list((each.steps or no_steps)["action"]) for each in run] for run in runs]
@@ -68,7 +69,7 @@ def test_bot_plays_in_a_session_as_in_a_rollout():
 def test_demonstrations_are_saved_by_one_command(tmp_path):
     out = tmp_path / "demos"
     assert not main(
-        ["rollout", "BabyAI-GoToLocal-v0", "--policy=bot", "--episodes=5", f"--out={out}"]
+        ["rollout", "BabyAI-PickupLoc-v0", "--policy=bot", "--episodes=5", f"--out={out}"]
     )
     arrays, about = episode_folder.read(out)
     assert about["policy"] == "bot"

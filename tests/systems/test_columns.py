@@ -144,6 +144,7 @@ def test_both_worlds_agree_on_columns_of_all_types_and_on_what_is_remembered_and
     assert report.steps > 100
 
 
+@pytest.mark.sample("object")
 @pytest.mark.compiled
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_columns_hold_values_of_their_types(level, world):
@@ -181,6 +182,7 @@ def test_the_inspector_tells_truth_values(level):
         env.step(ACTUATE)
 
 
+@pytest.mark.sample("object")
 @pytest.mark.compiled
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_an_observation_function_writes_what_is_seen(level, world):

@@ -24,8 +24,8 @@ LONG = next(entry for entry in ENTRIES if entry["file"] == "gv_keydoor.5x5.seed0
 SAMPLE = "object", "gv_keydoor", "soup.500"
 
 
+@pytest.mark.sample("seed0")
 @pytest.mark.slow
-@pytest.mark.sample(*SAMPLE)
 @pytest.mark.parametrize("entry", ENTRIES, ids=[entry["file"] for entry in ENTRIES])
 def test_episode_comes_out_equal(entry, world):
     report = conformance.replay_file(RECORDINGS, entry, world)

@@ -29,6 +29,8 @@ from gv_engine.rules.geometry import (
 from tests.boards import MEASURES, Session, cells_of, distances, drawn, scenario
 from tests.systems import test_things as things
 
+pytestmark = pytest.mark.compiled_elsewhere
+
 ALL = {**things.RULES, "legend": {}}
 
 

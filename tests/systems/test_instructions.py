@@ -191,6 +191,7 @@ def play_in_vain(mission, actions, world) -> GridEnv:
     return env
 
 
+@pytest.mark.sample("object")
 @KINDS
 @pytest.mark.parametrize("name", CASES)
 def test_the_last_action_follows_the_mission(name, world):
@@ -213,6 +214,7 @@ OTHERS = {
 """Missions, each with actions that do something else."""
 
 
+@pytest.mark.sample("object")
 @KINDS
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_objects_do_not_follow_the_mission(name, world):
@@ -247,6 +249,7 @@ def test_the_vocabulary_of_verbs_is_fixed():
     assert (tokens.high == len(tokens.vocabulary) - 1).all()
 
 
+@pytest.mark.sample("object")
 @KINDS
 def test_missions_are_observed_as_token_ids(world):
     text = "go to the red ball, then open a door on your left"

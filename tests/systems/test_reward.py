@@ -173,6 +173,7 @@ CLOSER = distances(getting_closer={})
 # ---- distances ---------------------------------------------------------------------------------
 
 
+@pytest.mark.sample("object")
 @SIGNS
 def test_getting_closer(play, sign):
     parameters = {"reward_closer": 0.2 * sign, "reward_further": -0.3 * sign}
@@ -190,12 +191,14 @@ def closer(game: Session) -> tuple[float, float]:
     return game.terms["getting_closer"], game.terms["getting_closer_2"]
 
 
+@pytest.mark.sample("object")
 def test_getting_closer_defaults(play):
     game = play(">.E", MOVE_FORWARD, **CLOSER)
     assert game.reward == 2.0
     assert game.act(MOVE_BACKWARD).reward == -2.0
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize(
     ("leap", "manhattan", "euclidean"),
     [((1, -1), 0.0, 1.0), ((2, -1), -1.0, 1.0), ((2, 0), -1.0, -1.0), ((1, -3), 1.0, 1.0)],
@@ -205,12 +208,14 @@ def test_the_straight_line_may_say_otherwise(play, leap, manhattan, euclidean):
     assert closer(game) == (manhattan, euclidean)
 
 
+@pytest.mark.sample("object")
 @pytest.mark.parametrize("picture", [">.", ">.EE"])
 def test_getting_closer_needs_exactly_one(play, picture):
     with pytest.raises(RuleError, match=r"world 1: needs exactly one object of its object_type"):
         play(picture, MOVE_FORWARD, **distances())
 
 
+@pytest.mark.sample("object")
 def test_the_one_object_may_be_carried_away(play):
     game = play("K<", **distances(object_type="Key", getting_closer={}))
     assert game.act(MOVE_BACKWARD).reward == 0.0
@@ -218,6 +223,7 @@ def test_the_one_object_may_be_carried_away(play):
         game.act(PICK_N_DROP)
 
 
+@pytest.mark.sample("object")
 def test_the_one_that_is_left_is_the_one(play):
     two = play("K.<K", TURN_LEFT, TURN_LEFT, PICK_N_DROP)
     assert two.board == "K.>."

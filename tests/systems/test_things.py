@@ -23,6 +23,8 @@ from systems.building import random_free_of
 from tests.boards import EVERYTHING, MEASURES, distances, scenario
 from tests.systems import test_missions as missions
 
+pytestmark = pytest.mark.compiled_elsewhere
+
 LEGEND = {
     "1": {"object": "Telepod", "color": "RED"},
     "2": {"object": "Telepod", "color": "BLUE"},

@@ -245,6 +245,7 @@ def test_the_mask_is_what_the_listed_rules_would_do(play):
     assert play("...\n.^.\n...").mask == MOVES | TURNS
 
 
+@pytest.mark.sample("object")
 def test_a_rule_that_does_not_say_when_it_acts_may_always_act(play):
     assert play("^K", **distances(object_type="Key")).mask == {
         ACTIONS[number] for number in USUAL_ACTIONS

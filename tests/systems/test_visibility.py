@@ -237,7 +237,7 @@ def transparent(area):
 AROUND = {"observation_function": {"name": "fully_transparent", "area": [[-2, 2], [-2, 2]]}}
 
 
-@pytest.mark.sample("object-", "area0")
+@pytest.mark.sample("object")
 @pytest.mark.parametrize(
     ("area", "facing", "view"),
     [
@@ -258,6 +258,7 @@ def test_areas(play, area, facing, view):
     assert play(MAZE, legend=legend, **transparent(area)).view.replace("\n", "/") == view
 
 
+@pytest.mark.sample("object")
 def test_everything_is_seen_from_a_blocking_cell(play):
     legend = {"a": {"object": "Wall", "agent": "FORWARD"}}
     game = play("KKK\n#a#", legend=legend, **transparent([[-3, 0], [-3, 2]]))
@@ -272,6 +273,7 @@ def test_an_area_may_be_larger_than_the_grid_on_all_sides(play):
     assert Session(uneven, "object").view == "??????\n??????\n???.??\n??????"
 
 
+@pytest.mark.sample("object")
 def test_turning_around_shows_everything_once(play):
     # a quarter turn in the middle of a square area only rotates what is seen
     game = play(".....\n.K.d.\n..^.E\n.#...\n.....", **AROUND)

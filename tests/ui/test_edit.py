@@ -147,6 +147,7 @@ def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
     assert list(out.iterdir())
 
 
+@pytest.mark.thorough
 def test_a_file_keeps_its_comments(screen: Screen, folder: Path):
     file = folder / "cave.yaml"
     file.write_text(COMMENTED, "utf-8")

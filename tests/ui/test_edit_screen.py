@@ -313,6 +313,7 @@ def test_large_levels_are_seen_in_parts(desk: Desk):
     assert screen.work.map.thing((58, 77)) == {"object": "Wall"}
 
 
+@pytest.mark.thorough
 def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk):
     screen = editing(desk)
     desk.press("F4")

@@ -65,6 +65,7 @@ def test_a_stopped_export_leaves_no_file(desk: Desk):
     assert isinstance(desk.app.top, ReplayScreen)
 
 
+@pytest.mark.thorough
 def test_a_damaged_replay_is_a_card_that_says_so(desk: Desk):
     watching(desk, "TURN_LEFT")
     (file,) = settings.replay_folder().iterdir()

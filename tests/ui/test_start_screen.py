@@ -66,6 +66,7 @@ def test_what_is_not_installed_is_one_card(desk: Desk, monkeypatch: pytest.Monke
     assert desk.app._note == card.text
 
 
+@pytest.mark.thorough
 def test_arrows_walk_over_all_cards(desk: Desk):
     start = desk.start()
     number = sum(len(cards) for _, cards in start.sections())
@@ -106,6 +107,7 @@ def test_files_are_remembered_wherever_the_game_is_started(
     assert [card.title for card in cards] == ["empty-4x4", "cave"]
 
 
+@pytest.mark.thorough
 def test_a_broken_scenario_says_what_is_wrong(desk: Desk, tmp_path: Path):
     (tmp_path / "cave.yaml").write_text("map: 3\n")
     start = desk.start()

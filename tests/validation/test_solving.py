@@ -82,6 +82,7 @@ def test_the_way_is_a_shortest_one(level):
     assert len(found.actions) == plainly(scenario, 0)
 
 
+@pytest.mark.sample("empty-8x8")
 @pytest.mark.parametrize("name", ["empty-8x8", "keydoor-5x5", "teleport-5x5", "memory-5x5"])
 def test_random_levels(name):
     scenario = Scenario.load(name)

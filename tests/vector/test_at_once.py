@@ -75,6 +75,7 @@ def test_without_an_executable_nothing_compiles_in_the_background(monkeypatch):
                 background_compile.get_compilation(cast(CompiledBatch, None))
 
 
+@pytest.mark.sample("17-medley", "4-keydoor-5x5-AutoresetMode.NEXT")
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("looks", [4, 17, 27])

@@ -160,6 +160,7 @@ def assert_kept(batch):
             assert batch.looks[i][cell] == shown
 
 
+@pytest.mark.thorough
 def test_whatever_a_rule_does_reaches_looks_lists_and_ways(scenario):
     batch = begun(scenario)
     for turn in by_chance(batch, 120):
@@ -168,11 +169,13 @@ def test_whatever_a_rule_does_reaches_looks_lists_and_ways(scenario):
     assert {find_row_fault(scenario, batch.snapshot(i)) for i in range(WORLDS)} == {""}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_both_worlds_have_them_alike(scenario, seed):
     assert_same_run(scenario, seed, np.random.default_rng(seed).integers(0, 8, 50).tolist())
 
 
+@pytest.mark.thorough
 def test_other_rows_bring_what_is_derived_from_them(scenario):
     batch, other = begun(scenario), go_on(begun(scenario, seed=100), 40)
     batch.restore(ALL, other.snapshot(ALL))

@@ -104,6 +104,7 @@ AREAS = [
 ]
 
 
+@pytest.mark.sample("area0", "area2")
 @pytest.mark.parametrize("area", AREAS)
 @pytest.mark.parametrize(
     ("visible", "by_bits"),

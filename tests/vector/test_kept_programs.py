@@ -103,6 +103,7 @@ def test_a_kept_program_needs_no_numba(first, play):
     assert play() == (shown.replace("True\n", "False\n"), False)
 
 
+@pytest.mark.thorough
 def test_programs_are_found_with_numba_and_without(play, shown):
     assert play(numba="numba") == (shown, False)
     # where Numba was there first, its settings may be any

@@ -137,6 +137,7 @@ def test_a_restored_first_object_is_found_by_what_it_gained(scenario):
     go_on(batch, 2)  # `compare` finds it
 
 
+@pytest.mark.thorough
 def test_a_restored_last_object_is_cleared_by_a_reset(scenario):
     batch = begun(scenario)
     rows = batch.snapshot(ALL)
@@ -146,10 +147,12 @@ def test_a_restored_last_object_is_cleared_by_a_reset(scenario):
     assert not batch.rows["alive"][:, -1].any()
 
 
+@pytest.mark.thorough
 def test_whatever_a_rule_writes_reaches_lists_and_ways(scenario):
     assert [*by_chance(begun(scenario), 150)][-1] == 149, "and `compare` has found nothing"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_both_worlds_have_them_alike(scenario, seed):
     assert_same_run(
@@ -157,6 +160,7 @@ def test_both_worlds_have_them_alike(scenario, seed):
     )
 
 
+@pytest.mark.thorough
 def test_other_rows_bring_their_lists_and_ways(scenario):
     batch, other = begun(scenario), go_on(begun(scenario, seed=100), 40)
     for _ in range(3):

@@ -417,6 +417,7 @@ def test_whatever_ends_compiling_is_told_with_the_scenario(load, monkeypatch):
             assert GridEnv(level).world == "object"
 
 
+@pytest.mark.thorough
 def test_rules_compile_whatever_was_imported_first(tmp_path):
     program = (
         "import gv_engine.compiler.compiler\n"

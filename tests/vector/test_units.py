@@ -71,7 +71,7 @@ assert set(Path({str(kept)!r}).iterdir()) == before
     subprocess.run([sys.executable, "-c", elsewhere], check=True)
 
 
-@pytest.mark.sample("no pickle")
+@pytest.mark.thorough
 @pytest.mark.parametrize("damage", [b"", b"no pickle"])
 def test_a_damaged_unit_is_compiled_anew(kept, damage):
     compiles(kept)
@@ -83,6 +83,7 @@ def test_a_damaged_unit_is_compiled_anew(kept, damage):
     assert all(path.read_bytes() != damage for path in whole)
 
 
+@pytest.mark.thorough
 def test_python_calls_a_program_without_anything_between_them(kept):
     """By ctypes, a call took longer than the step of a world."""
     worlds = make_batch(Scenario.load(SCENARIO), 2, "compiled")

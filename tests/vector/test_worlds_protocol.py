@@ -100,6 +100,7 @@ def assert_equal(found, expected, where=""):
         np.testing.assert_array_equal(found, expected, where)
 
 
+@pytest.mark.sample("keydoor-5x5", "medley-7x7-AutoresetMode.SAME")
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_backend_of_rows_shows_what_objects_show(level, mode):

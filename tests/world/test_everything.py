@@ -95,7 +95,7 @@ WORLDS = 5
 DOES = [*range(8), RESTART, KEEP]
 
 
-@pytest.mark.sample("compiled")
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["object", "compiled"])
 @settings(max_examples=60)

@@ -90,6 +90,7 @@ def assert_same_draws(seed, calls):
         assert record == record_of(generator), f"state after {name} {arguments}"
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 2**64), st.lists(draws, min_size=1, max_size=60))
 def test_any_sequence_of_draws(seed, calls):
     assert_same_draws(seed, calls)

@@ -114,7 +114,7 @@ def assert_same_run(played, seed, chosen, *, sound=True):
 # ---- snapshot, restore, fork -------------------------------------------------------------------
 
 
-@pytest.mark.sample("object-batch", "batch-object")
+@pytest.mark.sample("object-batch")
 @pytest.mark.parametrize("source", ["object", "batch"])
 @pytest.mark.parametrize("target", ["object", "batch"])
 @settings(max_examples=40)

@@ -175,6 +175,7 @@ def test_what_mathy_core_reads_in_its_own_way(text, printed):
     assert parse(text).text == printed
 
 
+@pytest.mark.thorough
 def test_long_texts_are_read_as_far_as_they_may_reach():
     assert parse("+".join("1" * 2048)).size == 4095
     assert parse("x" * 4096).size == 8191

@@ -51,6 +51,7 @@ def test_gymnasium_finds_nothing_wrong(name, representation):
     check_env(made.unwrapped, skip_render_check=True)
 
 
+@pytest.mark.sample("poly-simplify", "binomial")
 @pytest.mark.parametrize("name", NAMES)
 def test_random_episodes(name):
     found = check_random_episodes(algebra_scenario(name), 6, 1)

@@ -57,6 +57,7 @@ def check_no_overlap(layout: TreeLayout) -> None:
 # ---- places ------------------------------------------------------------------------------
 
 
+@pytest.mark.sample("poly-simplify")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_no_node_lies_upon_another(name: str):
