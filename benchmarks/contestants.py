@@ -130,7 +130,7 @@ def gv_minigrid(level: str, worlds: int = 1024) -> Contestant:
 
     import gv_engine  # noqa: F401  # registers its environments
 
-    env: Any = gymnasium.make_vec(f"GV-MiniGrid-{level}", worlds, world="compiled", copy=False)
+    env: Any = gymnasium.make_vec(f"GV-{_minigrid_id(level)}", worlds, world="compiled", copy=False)
     return vector(_level_title(level), env, env.scenario.max_steps)
 
 
@@ -198,7 +198,12 @@ def minigrid(level: str = "DoorKey-8x8-v0") -> Contestant:
     import gymnasium
     import minigrid  # noqa: F401  # registers its environments
 
-    return _make_single(_level_title(level), gymnasium.make(f"MiniGrid-{level}"))
+    return _make_single(_level_title(level), gymnasium.make(_minigrid_id(level)))
+
+
+def _minigrid_id(level: str) -> str:
+    """Return MiniGrid's id of a level: ids of BabyAI are levels themselves."""
+    return level if level.startswith("BabyAI-") else f"MiniGrid-{level}"
 
 
 def _level_title(level: str) -> str:
@@ -289,7 +294,7 @@ def envpool(worlds: int, level: str = "DoorKey-8x8-v0") -> Contestant:
     import numpy as np
 
     env = pool.make(
-        f"MiniGrid-{level}", env_type="gymnasium", num_envs=worlds, num_threads=1, seed=0
+        _minigrid_id(level), env_type="gymnasium", num_envs=worlds, num_threads=1, seed=0
     )
     env.reset()
     number = env.action_space.n
