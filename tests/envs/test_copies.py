@@ -124,6 +124,7 @@ def test_algebra(representation: str):
         envs.close()
 
 
+@pytest.mark.sample("object")
 @KINDS
 def test_one_world(kind: str):
     play_one(gymnasium.make("GV-Keydoor-5x5-v0", world=kind, render_mode="rgb_array", **SHORT))

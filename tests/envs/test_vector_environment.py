@@ -238,6 +238,7 @@ def test_one_world_can_go_on_in_all(kind):
     assert not np.array_equal(fork.snapshot(), envs.snapshot())
 
 
+@pytest.mark.sample("object")
 @KINDS
 def test_looking_at_what_is_restored_draws_nothing(kind):
     level = {**SPREAD, "observation_function": {"name": "stochastic_raytracing", "area": AREA}}

@@ -65,7 +65,6 @@ def begun(env, seed):
     return env.snapshot().tobytes()
 
 
-@pytest.mark.thorough
 def test_both_worlds_are_enclosed_alike(scenario):
     one, other = (GridEnv(scenario, world=world) for world in ("object", "compiled"))
     found = [begun(one, seed) for seed in range(100)]
