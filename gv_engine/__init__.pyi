@@ -16,6 +16,7 @@ from .gridverse import (
 from .rules.component import (
     AGENT,
     NOTHING,
+    Bounds,
     Coordinate,
     EntityId,
     Float64,
@@ -61,6 +62,7 @@ __all__ = [
     "VISIBILITY",
     "Action",
     "AgentsVectorEnv",
+    "Bounds",
     "CapacityError",
     "Coordinate",
     "DoesNotCompileError",

@@ -37,6 +37,7 @@ def draw_state_and_observation(w: World, agent: int, canvas: Canvas) -> None:
             steps=w.steps,
             max_steps=canvas.max_steps,
             mission=canvas.mission,
+            numbers=canvas.numbers,
             outcome=outcome,
             success=bool(w.success[agent]),
             ending=canvas.ending,

@@ -23,7 +23,13 @@ from gv_engine.compiler.link_units import Unit, make_stub
 from gv_engine.compiler.observation import cut_view, make_ground_writer, write_view, write_whole
 from gv_engine.compiler.parameters import Dtypes, get_common_dtype, iter_rule_functions
 from gv_engine.compiler.program_cache import find_functions
-from gv_engine.compiler.step import BoundSystems, bind_systems, clear_rule, make_mission_writer
+from gv_engine.compiler.step import (
+    BoundSystems,
+    bind_systems,
+    clear_rule,
+    make_mission_writer,
+    make_state_writer,
+)
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION
@@ -166,6 +172,7 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
     layout, names = scenario.layout, dtypes["parameters"].names or ()
     is_mixture, large = "share" in names, layout.is_large
     has_mission, write_mission = "mission" in dtypes, make_mission_writer(layout)
+    has_state, write_state = "state" in dtypes, make_state_writer(scenario.state_numbers)
     has_ground, write_ground = "ground" in dtypes, make_ground_writer(layout)
     has_whole = "whole" in dtypes
     batch, world_at = make_batch_cast(dtypes), make_record_cast(dtypes["rows"])
@@ -243,6 +250,8 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
                 write_whole(w, agent, b.whole[seat].row if shown else b.final_whole[seat].row)
             if has_mission:
                 write_mission(w, p, b.mission[seat].row if shown else b.final_mission[seat].row)
+            if has_state:
+                write_state(w, b.state[seat].row if shown else b.final_state[seat].row)
             b.member[seat] = w.member
             b.facing[seat] = w.agent.facing[agent]
             if not shown:

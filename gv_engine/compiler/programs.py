@@ -256,6 +256,7 @@ def _iter_scenario_texts(scenario: Scenario) -> Iterator[str]:
             ]
             yield str((field, prefix, system.phase.name, system.is_spontaneous, helpers, constants))
     yield str(parameters.list_mask_actions(scenario))
+    yield str(scenario.state_numbers)
     layout = scenario.layout
     yield str(
         (layout.signature, layout.states, layout.type_table_length, layout.height, layout.width)

@@ -36,6 +36,7 @@ from gv_engine.rules.turns import begin_step, clear_step_results, is_episode_ove
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.missions import get_limit_test, list_observed_fields
+from gv_engine.scenario.observed_state import StateNumber
 from gv_engine.scenario.scenario import Scenario
 
 # ---- units -----------------------------------------------------------------------------------
@@ -441,7 +442,7 @@ def make_mission_writer(layout: Layout) -> Any:
     array `out`, as numbers, see `Missions.numbers`."""
     write: Any = _write_no_numbers
     for number, field in enumerate(list_observed_fields(layout.mission) if layout.mission else ()):
-        write = _append_number_write(write, field.name, number)
+        write = _append_number_write(write, "mission", field.name, None, number)
 
     def write_mission(w: Any, p: Any, out: Any) -> None:
         """Write the mission's numbers; the first one, the number of the text, is counted over all
@@ -453,19 +454,35 @@ def make_mission_writer(layout: Layout) -> Any:
 
 
 def _write_no_numbers(w: Any, out: Any) -> None:
-    """Do nothing; scenarios without missions have no numbers."""
+    """Do nothing; scenarios without missions or state have no numbers."""
 
 
-def _append_number_write(before: Any, field_name: str, position: int) -> Any:
-    """Return a function `(world, out)` that calls `before` and writes the mission's field
-    `field_name` into `out[position]`."""
-
-    def write(w: Any, out: Any) -> None:
-        """Write the earlier fields, then this field."""
-        before(w, out)
-        out[position] = w["mission"][field_name][current_agent(w)]
-
+def make_state_writer(numbers: Sequence[StateNumber]) -> Any:
+    """Return a function `(world, out)` that writes the current agent's state vector into the array
+    `out`."""
+    write: Any = _write_no_numbers
+    for position, number in enumerate(numbers):
+        write = _append_number_write(write, number.column, number.field, number.kind, position)
     return write
+
+
+def _append_number_write(
+    before: Any, column: str, field: str, kind: int | None, position: int
+) -> Any:
+    """Return a function `(world, out)` that calls `before` and writes a field of the current agent,
+    or of the only object of the type `kind`, into `out[position]`."""
+
+    def write_of_agent(w: Any, out: Any) -> None:
+        """Write the earlier numbers, then the agent's field."""
+        before(w, out)
+        out[position] = w[column][field][current_agent(w)]
+
+    def write_of_object(w: Any, out: Any) -> None:
+        """Write the earlier numbers, then the object's field."""
+        before(w, out)
+        out[position] = w[column][field][w.unique(kind)]
+
+    return write_of_agent if kind is None else write_of_object
 
 
 clear_rule: Any = make_field_getter([], rule="")

@@ -121,7 +121,9 @@ class GridEnv(ScenarioEnv[Any]):
     - `agent_id_grid` (h, w) uint8: 1 at the agent's cell;
     - `item` (3,) uint8: the held object; NoneGridObject for an empty hand;
     - `mission` (k,) int32, if the scenario has missions: `scenario.missions.names` names the
-      numbers.
+      numbers;
+    - `state` (k,) int32, or float32 if any number is a float, if the scenario has a state vector:
+      `scenario.observed_state.names` names the numbers.
 
     Actions are indices into the scenario's action space. `info` has
 

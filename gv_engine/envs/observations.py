@@ -23,14 +23,21 @@ from components.core import NONE_GRID_OBJECT
 from gv_engine.envs import representations
 from gv_engine.envs.arg_checks import check_at_least
 from gv_engine.envs.minigrid_observations import MiniGridEncoder
-from gv_engine.envs.representations import MISSION, Arrays, ObservationEncoder, agent_id_grid
+from gv_engine.envs.representations import (
+    MISSION,
+    STATE,
+    Arrays,
+    ObservationEncoder,
+    agent_id_grid,
+)
 from gv_engine.late_imports import CELL_RENDERER
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.scenario.map import describe_object, format_mission, view_to_text
+from gv_engine.scenario.map import describe_object, format_mission, format_numbers, view_to_text
 
 if TYPE_CHECKING:
     from gv_engine.scenario.mission_tokens import MissionTokens
     from gv_engine.scenario.missions import Missions
+    from gv_engine.scenario.observed_state import ObservedState
     from gv_engine.scenario.scenario import Scenario
     from gv_engine.vector.backend import Backend
 
@@ -41,6 +48,8 @@ _LEAST_SIDE = 8
 """Smallest side of a drawn cell in pixels."""
 
 _FARTHEST = ": 512 behind, 512 right\n"
+_MOST_DIGITS = 12
+"""Characters of a number in a text."""
 
 
 class IndexGrid(ObservationEncoder):
@@ -327,17 +336,17 @@ class TextView(ObservationEncoder):
 
 
 class FlatEncoder(ObservationEncoder):
-    """Encoder of everything as one vector (D,): `grid`, `item` and `mission`, if there is one, of
-    `cells` or `onehot`.
+    """Encoder of everything as one vector (D,): `grid` and `item` of `cells` or `onehot`, and
+    `mission` and `state`, if there are any.
 
     Args:
         scenario: scenario that is observed.
-        onehot: use one-hot channels instead of cell codes; a mission stays as it is.
+        onehot: use one-hot channels instead of cell codes; mission and state stay as they are.
         dtype: "float32", or None for the smallest dtype that holds the numbers.
     """
 
     buffer_names = ("flat",)
-    has_mission = True
+    has_mission = has_state = True
     space: spaces.Box
 
     def __init__(self, scenario: Scenario, onehot: bool = False, dtype: str | None = None) -> None:
@@ -351,6 +360,10 @@ class FlatEncoder(ObservationEncoder):
         if scenario.missions:
             self.source_arrays = (*self.source_arrays, MISSION)
             boxes.append(spaces.Box(scenario.missions.low, scenario.missions.high, dtype=np.int32))
+        if state := scenario.observed_state:
+            self.source_arrays = (*self.source_arrays, STATE)
+            boxes.append(spaces.Box(state.low, state.high, dtype=state.dtype))
+            dtype = "float32" if state.dtype is np.float32 else dtype
         ends = np.cumsum([0, *(box.low.size for box in boxes)])
         self._slices = [slice(*pair) for pair in pairwise(ends.tolist())]
         low, high = (
@@ -362,14 +375,14 @@ class FlatEncoder(ObservationEncoder):
         self._scratch: Arrays = {}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write the observed grid, the held object and the mission one after the other into the
+        """Write the observed grid, the held object, mission and state one after the other into the
         vectors `out["flat"]`."""
-        grid, item, *mission = observed
+        grid, item, *numbers = observed
         batch_shape = item.shape[:-1]
         if not self._scratch or self._scratch["item"].shape[: len(batch_shape)] != batch_shape:
             self._scratch = self._encoder.make_arrays(*batch_shape)
         self._encoder.write(self._scratch, grid, item)
-        parts = self._scratch["grid"], self._scratch["item"], *mission
+        parts = self._scratch["grid"], self._scratch["item"], *numbers
         for target, part in zip(self._slices, parts, strict=True):
             out["flat"][..., target] = part.reshape(*batch_shape, -1)
 
@@ -456,6 +469,85 @@ class TokenEncoder(ObservationEncoder):
         return {**seen, MISSION: self._tokens.encode(observed[-1])}
 
 
+class StateEncoder(ObservationEncoder):
+    """Encoder that adds the state vector to another encoder's observation: `state` (k,), or a line
+    of text.
+
+    Args:
+        encoder: encoder of all else.
+        state: state vector of the scenario.
+    """
+
+    def __init__(self, encoder: ObservationEncoder, state: ObservedState) -> None:
+        super().__init__(encoder._representation)
+        self._encoder, self._state = encoder, state
+        self.space = self._add_to_space(encoder.space)
+        self.source_arrays = *encoder.source_arrays, STATE
+        self.buffer_names = encoder.buffer_names and (*encoder.buffer_names, STATE)
+        self.recorded, self.shares_memory = encoder.recorded, encoder.shares_memory
+
+    @property
+    def single_observation_space(self) -> spaces.Space[Any]:
+        """Space of one world's observation in a vector environment."""
+        return self._add_to_space(self._encoder.single_observation_space)
+
+    def _add_to_space(self, space: spaces.Space[Any]) -> spaces.Space[Any]:
+        """Return the space of observations of `space` with the state vector."""
+        low, high = self._state.low, self._state.high
+        if isinstance(space, spaces.Text):
+            lines = (format_numbers(self._state.describe(end)) for end in (low, high))
+            longest = sum(map(len, lines)) + _MOST_DIGITS * len(low)
+            more = {*punctuation, *digits, *ascii_letters, *"".join(self._state.labels), *" \n"}
+            return spaces.Text(
+                max_length=space.max_length + longest, charset=space.character_set.union(more)
+            )
+        parts: Any = {self._encoder.buffer_names[0]: space}
+        if isinstance(space, spaces.Dict):
+            parts = space.spaces
+        return spaces.Dict({**parts, STATE: spaces.Box(low, high, dtype=self._state.dtype)})
+
+    def bind_backend(self, backend: Backend) -> None:
+        """Use compiled code for the view if the worlds of this backend are compiled."""
+        self._encoder.bind_backend(backend)
+
+    def make_arrays(self, *batch_shape: int) -> Arrays:
+        """Return the arrays of the inner encoder, and an array `state` with zeros."""
+        state = np.zeros((*batch_shape, len(self._state.low)), self._state.dtype)
+        return {**self._encoder.make_arrays(*batch_shape), STATE: state}
+
+    def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
+        """Return arrays for N observations; `state` is the observed array, not a copy."""
+        *seen, state = observed
+        return {**self._encoder.make_shared_arrays(*seen), STATE: state}
+
+    def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
+        """Write the inner encoder's encoding of the `observed` arrays, and the state vectors, into
+        the arrays `out`."""
+        *seen, state = observed
+        self._encoder.write(out, *seen)
+        if out[STATE] is not state:
+            np.copyto(out[STATE], state)
+
+    def to_observation(self, arrays: Arrays) -> Any:
+        """Return the inner encoder's observation with the state vector."""
+        inner = {name: array for name, array in arrays.items() if name != STATE}
+        return self._add_state(self._encoder.to_observation(inner), arrays[STATE])
+
+    def encode(self, *observed: NDArray[Any]) -> Any:
+        """Return the observation of one world, see `ObservationEncoder`."""
+        *seen, state = observed
+        return self._add_state(self._encoder.encode(*seen), state.copy())
+
+    def _add_state(self, seen: Any, state: NDArray[Any]) -> Any:
+        """Return an observation, or those of many worlds, with the state vector."""
+        if isinstance(seen, str):
+            return f"{seen}\n{format_numbers(self._state.describe(state))}"
+        if isinstance(seen, tuple):
+            return tuple(self._add_state(*each) for each in zip(seen, state, strict=True))
+        whole = seen if isinstance(seen, dict) else {self._encoder.buffer_names[0]: seen}
+        return {**whole, STATE: state}
+
+
 _ENCODERS: dict[str, Callable[..., ObservationEncoder]] = {
     **{name: partial(IndexGrid, name=name) for name in (*representations.REPRESENTATIONS, "cells")},
     "flat": FlatEncoder,
@@ -495,8 +587,17 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     encoder = encoder_class(scenario, **options)
     missions = None if encoder.has_mission else scenario.missions
     encoder = MissionEncoder(encoder, missions) if missions else encoder
-    if shown is None:
-        return encoder
+    if shown is not None:
+        encoder = _make_token_encoder(scenario, name, encoder, shown)
+    state = None if encoder.has_state else scenario.observed_state
+    return StateEncoder(encoder, state) if state else encoder
+
+
+def _make_token_encoder(
+    scenario: Scenario, name: Any, encoder: ObservationEncoder, shown: Any
+) -> ObservationEncoder:
+    """Return the encoder of the representation `name` with the mission as token ids, for the value
+    `shown` of the option `mission`; raise ValueError where there are none."""
     if shown != "tokens":
         raise ValueError(f"found the option mission={shown!r}, allowed is 'tokens'")
     if scenario.missions is None:

@@ -385,8 +385,8 @@ def _encode_agent(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> ND
     return encoded
 
 
-MISSION = "mission"
-"""Key of the mission in observations."""
+MISSION, STATE = "mission", "state"
+"""Keys of the mission and of the state vector in observations."""
 
 
 class ObservationEncoder:
@@ -396,9 +396,9 @@ class ObservationEncoder:
         space: space of one observation.
         source_arrays: names of the arrays in `StepArrays` that an observation is made of.
         buffer_names: names of the arrays that change in every step and that a caller may provide.
-        recorded: names of the arrays that rollouts record, without the mission.
+        recorded: names of the arrays that rollouts record, without mission and state vector.
         shares_memory: an observation changes when its arrays are overwritten.
-        has_mission: observations include the mission already.
+        has_mission, has_state: observations include the mission, the state vector already.
     """
 
     space: spaces.Space[Any]
@@ -406,7 +406,7 @@ class ObservationEncoder:
     buffer_names: tuple[str, ...] = ("grid", "item")
     recorded: tuple[str, ...] = ("grid", "item")
     shares_memory = True
-    has_mission = False
+    has_mission = has_state = False
 
     def __init__(self, representation: Representation) -> None:
         self._representation = representation

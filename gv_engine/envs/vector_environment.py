@@ -21,7 +21,7 @@ from gv_engine.envs.environment import GridEnv, flatten_reward_terms, resolve_gr
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import Renderer
-from gv_engine.envs.representations import MISSION, Arrays
+from gv_engine.envs.representations import MISSION, STATE, Arrays
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector import backend
@@ -312,7 +312,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         )
         self._encoder.bind_backend(self._batch)
         # without `agent_id_grid`, which never changes
-        self.recorded = (*self._encoder.recorded, *((MISSION,) if self.scenario.missions else ()))
+        optional = {MISSION: self.scenario.missions, STATE: self.scenario.observed_state}
+        self.recorded = (*self._encoder.recorded, *(name for name in optional if optional[name]))
         self._mode = getattr(simulation, self.autoreset_mode.name)
         self._copy = copy
         self._ended = np.zeros(num_lines, np.bool_)

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from gv_engine.envs.representations import MISSION
+from gv_engine.envs.representations import MISSION, STATE
 from gv_engine.learning.policy_file import (
     UNKNOWN_CODE,
     RunError,
@@ -123,8 +123,8 @@ class Demonstrations:
             observation[name] = cells_to_codes(self._arrays[name][steps], self._codes)
             if (observation[name] == UNKNOWN_CODE).any():
                 raise RunError(f"{self._path} is damaged: it shows unknown objects")
-        if MISSION in self._arrays:
-            observation[MISSION] = self._arrays[MISSION][steps]
+        for name in {MISSION, STATE} & self._arrays.keys():
+            observation[name] = self._arrays[name][steps]
         rows = np.zeros((len(steps), len(self._spec.sizes)), np.int32)
         self._spec.encode(observation, np.zeros(len(steps), np.int64), rows)
         return rows

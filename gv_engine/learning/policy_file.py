@@ -9,6 +9,7 @@ network, and the policy that acts with it.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.representations import MISSION, Arrays
+from gv_engine.envs.representations import MISSION, STATE, Arrays
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.array_files import ArrayError, NpzArchive
@@ -26,10 +27,24 @@ from gv_engine.scenario.scenario import Scenario
 
 _MAX_TEXT = 200
 """Characters of a message that describes one scenario."""
-_MAX_MISSION_VALUES = 256
-"""Values of a mission field that have embeddings of their own; greater values share them."""
+_MAX_VALUES = 256
+"""Values of a mission's or a state vector's number that have embeddings of their own; the values of
+a mission beyond them share these."""
+_BINS, _BINS_PER_UNIT = 128, 8
+"""Number of bins of a number with more values or without bounds, and bins per unit of its logarithm
+if it has no bounds."""
 NUM_HEADS = 4
 """Attention heads of a network that reads a mission, each of which scores the cells."""
+
+
+class NumberSpec(NamedTuple):
+    """Number of a state vector: its name, its least and greatest value, None for no bound, and
+    whether it is a float."""
+
+    name: str
+    low: float | None
+    high: float | None
+    is_float: bool
 
 
 class ScenarioSpec(NamedTuple):
@@ -42,6 +57,7 @@ class ScenarioSpec(NamedTuple):
         types: object type index to the type's name, followed by the names of its states.
         mission_fields: name and number of values of each integer of the mission; () without one.
         mission_texts: templates of the mission's texts.
+        state: numbers of the state vector; () without one.
     """
 
     actions: tuple[str, ...]
@@ -50,6 +66,7 @@ class ScenarioSpec(NamedTuple):
     types: Mapping[int, tuple[str, ...]]
     mission_fields: tuple[tuple[str, int], ...]
     mission_texts: tuple[str, ...]
+    state: tuple[NumberSpec, ...] = ()
 
     @classmethod
     def of_scenario(cls, scenario: Scenario) -> ScenarioSpec:
@@ -57,7 +74,16 @@ class ScenarioSpec(NamedTuple):
         missions."""
         types = {kind.index: (kind.name, *kind.states) for kind in scenario.types}
         agents = scenario.layout.agents
-        spec = cls(scenario.action_names, scenario.area.shape, agents, types, (), ())
+        state = tuple(
+            NumberSpec(
+                number.name,
+                number.low if math.isfinite(number.low) else None,
+                number.high if math.isfinite(number.high) else None,
+                number.is_float,
+            )
+            for number in scenario.state_numbers
+        )
+        spec = cls(scenario.action_names, scenario.area.shape, agents, types, (), (), state)
         if not (missions := scenario.missions):
             return spec
         sizes = missions.high.astype(np.int64) - missions.low + 1
@@ -77,7 +103,16 @@ class ScenarioSpec(NamedTuple):
         items = document["types"].items()
         types = {int(index): (str(name), *map(str, states)) for index, (name, *states) in items}
         fields = tuple((str(name), int(size)) for name, size in document["mission_fields"])
-        return cls(actions, view, agents, types, fields, texts)
+        state = tuple(
+            NumberSpec(
+                str(name),
+                None if low is None else float(low),
+                None if high is None else float(high),
+                bool(is_float),
+            )
+            for name, low, high, is_float in document["state"]
+        )
+        return cls(actions, view, agents, types, fields, texts, state)
 
     def describe_cell(self, kind: int, state: int, color: int) -> str:
         """Return a text for type, state and colour of a cell, such as "Door LOCKED in RED"."""
@@ -107,6 +142,8 @@ class ScenarioSpec(NamedTuple):
         fits = [*sizes] == [*other_sizes] and all(other_sizes[n] <= sizes[n] for n in sizes)
         if not fits:
             return _describe_fields(self.mission_fields), _describe_fields(other.mission_fields)
+        if self.state != other.state:
+            return _describe_state(self.state), _describe_state(other.state)
         return None
 
 
@@ -145,11 +182,50 @@ def _describe_fields(fields: tuple[tuple[str, int], ...]) -> str:
     return shorten(f"missions with other fields, {sizes}", _MAX_TEXT)
 
 
+def _describe_state(state: tuple[NumberSpec, ...]) -> str:
+    """Return words for the numbers of a state vector, with their bounds."""
+    if not state:
+        return "no state vector"
+    texts = (f"{name} from {low} to {high}" for name, low, high, _ in state)
+    return shorten(f"the state {', '.join(texts)}".replace("None", "no bound"), _MAX_TEXT)
+
+
+class StateCodes(NamedTuple):
+    """Codes of a number of the state vector: from `low` to `high` in `size` equal steps, or without
+    bounds in steps of its logarithm."""
+
+    low: float | None
+    high: float | None
+    size: int
+
+    @classmethod
+    def of_number(cls, number: NumberSpec) -> StateCodes:
+        """Return the codes of a number."""
+        _, low, high, is_float = number
+        if low is None or high is None or low == high:
+            return cls(None, None, _BINS)
+        if is_float:
+            return cls(low, high, _BINS)
+        values = round(high - low) + 1
+        return cls(low, high, values) if values <= _MAX_VALUES else cls(None, None, _BINS)
+
+    def encode(self, values: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the codes of an array of values."""
+        values = values.astype(np.float64)
+        if self.low is None or self.high is None:
+            logarithms = np.sign(values) * np.log1p(np.abs(values))
+            steps = logarithms * _BINS_PER_UNIT + self.size // 2
+        else:
+            steps = (values - self.low) * (self.size - 1) / (self.high - self.low)
+        codes: NDArray[np.int32] = np.clip(np.rint(steps), 0, self.size - 1).astype(np.int32)
+        return codes
+
+
 class NetworkSpec(NamedTuple):
     """Sizes of a network's inputs and outputs.
 
-    An input slot is a cell of the view, the carried item, an integer of the mission, or, with
-    several agents, the agent's index. Each slot holds a code.
+    An input slot is a cell of the view, the carried item, an integer of the mission, a number of
+    the state vector, or, with several agents, the agent's index. Each slot holds a code.
 
     Attributes:
         cells: number of cells in the view.
@@ -157,6 +233,7 @@ class NetworkSpec(NamedTuple):
         mission: number of values of each integer of the mission; () without one.
         actions: number of actions.
         agents: number of agents in a world.
+        state: codes of each number of the state vector; () without one.
     """
 
     cells: int
@@ -164,14 +241,16 @@ class NetworkSpec(NamedTuple):
     mission: tuple[int, ...]
     actions: int
     agents: int = 1
+    state: tuple[StateCodes, ...] = ()
 
     @classmethod
     def of_scenario(cls, scenario: ScenarioSpec, codes: int) -> NetworkSpec:
         """Return the sizes of a network for a scenario whose cells are observed as numbers below
         `codes`."""
         height, width = scenario.view
-        mission = tuple(min(size, _MAX_MISSION_VALUES) for _, size in scenario.mission_fields)
-        return cls(height * width, codes, mission, len(scenario.actions), scenario.agents)
+        mission = tuple(min(size, _MAX_VALUES) for _, size in scenario.mission_fields)
+        state = tuple(map(StateCodes.of_number, scenario.state))
+        return cls(height * width, codes, mission, len(scenario.actions), scenario.agents, state)
 
     def encode(
         self, observation: Arrays, agents: NDArray[np.int64], out: NDArray[np.int32]
@@ -184,6 +263,9 @@ class NetworkSpec(NamedTuple):
         if self.mission:
             mission = slice(cells + 1, cells + 1 + len(self.mission))
             out[:, mission] = observation[MISSION] % self.mission
+        first = cells + 1 + len(self.mission)
+        for slot, codes in enumerate(self.state, first):
+            out[:, slot] = codes.encode(observation[STATE][:, slot - first])
         if self.agents > 1:
             out[:, -1] = agents
         out += self.first_rows
@@ -203,8 +285,10 @@ class NetworkSpec(NamedTuple):
 
     @property
     def extra_sizes(self) -> tuple[int, ...]:
-        """Number of codes of the slots with embeddings of their own: mission and agent index."""
-        return (*self.mission, self.agents) if self.agents > 1 else self.mission
+        """Number of codes of the slots with embeddings of their own: mission, state vector and
+        agent index."""
+        agents = (self.agents,) if self.agents > 1 else ()
+        return (*self.mission, *(codes.size for codes in self.state), *agents)
 
     @property
     def first_rows(self) -> NDArray[np.int32]:
@@ -444,7 +528,7 @@ class PolicyFile(NamedTuple):
                     weights,
                 )
             spec = policy.network_spec
-            sizes = spec.cells, spec.codes, *spec.mission, spec.actions, spec.agents
+            sizes = spec.cells, spec.codes, *spec.extra_sizes, spec.actions, spec.agents
             if not all(0 < size < _MAX_SIZE for size in sizes):
                 raise ArrayError(f"its network sizes are {tuple(spec)}")
             return policy

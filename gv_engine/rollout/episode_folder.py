@@ -2,9 +2,10 @@
 
 Over the T steps of all episodes, one after the other:
 
-- `grid.npy` (T, h, w, 3) uint8, `item.npy` (T, 3) uint8, and `mission.npy` (T, k) int32 if the
-  scenario has missions: the observation before each action; in algebra `nodes.npy` (T, L) int64,
-  `values.npy` (T, L) float32, `mask.npy` (T, L, rules) int8, `time.npy` (T, 1) float32;
+- `grid.npy` (T, h, w, 3) uint8, `item.npy` (T, 3) uint8, `mission.npy` (T, k) int32 if the
+  scenario has missions, and `state.npy` (T, k) int32 or float32 if it has a state vector: the
+  observation before each action; in algebra `nodes.npy` (T, L) int64, `values.npy` (T, L) float32,
+  `mask.npy` (T, L, rules) int8, `time.npy` (T, 1) float32;
 - `action_mask.npy` (T, actions) int8, optional: the actions that have an effect;
 - `action.npy` (T,) uint8 or wider, `reward.npy` (T,) float64, `reward_terms.npy` (T, F) float64;
 - `terminated.npy`, `truncated.npy` (T,) bool: whether the episode ended with the step.

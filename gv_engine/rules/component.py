@@ -19,7 +19,16 @@ import functools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar, dataclass_transform, get_args, get_type_hints, overload
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_type_hints,
+    overload,
+)
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -58,14 +67,33 @@ use_up walk_from ways ways_from who width
 _C = TypeVar("_C")
 
 
+class Bounds(NamedTuple):
+    """Least and greatest value of a field, both included; part of its annotation: `health:
+    Annotated[Int8, Bounds(0, 9)] = 9`. Worlds do not check them; observation spaces show them."""
+
+    low: float
+    high: float
+
+
 @dataclass(frozen=True)
 class Field:
-    """Field of a component, one column of a world: name, default, and dtype or a name that the
-    layout resolves."""
+    """Field of a component, one column of a world: name, dtype or a name that the layout resolves,
+    default, and bounds if the annotation has any."""
 
     name: str
     dtype: np.dtype[Any] | str
     default: float
+    declared_bounds: Bounds | None = None
+
+    @property
+    def bounds(self) -> Bounds:
+        """Least and greatest value of a field with a dtype: as declared, or all that it holds."""
+        kind: Any = self.dtype
+        if self.declared_bounds:
+            return self.declared_bounds
+        if kind.kind == "f":
+            return Bounds(-np.inf, np.inf)
+        return Bounds(0, 1) if kind.kind == "b" else Bounds(np.iinfo(kind).min, np.iinfo(kind).max)
 
     @property
     def is_entity(self) -> bool:
@@ -123,14 +151,20 @@ def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Fie
             f"component {cls.__name__}: field {field.name!r} needs a number as its default, the "
             f"value that an entity without the component reads"
         )
-    arguments = get_args(hint)
-    dtype = arguments[-1] if arguments else _PLAIN.get(hint)
+    plain, *details = get_args(hint) or (hint,)
+    bounds = next((detail for detail in details if isinstance(detail, Bounds)), None)
+    dtype = next((detail for detail in details if detail != bounds), _PLAIN.get(plain))
     if not isinstance(dtype, np.dtype) and dtype not in ("entity", "coordinate"):
         raise TypeError(
             f"component {cls.__name__}: field {field.name!r} has type {hint!r}; columns hold "
             f"int, float, bool, Int8, Int16, Int32, Float64, EntityId or Coordinate"
         )
-    return Field(field.name, dtype, field.default)
+    if bounds and not bounds.low <= field.default <= bounds.high:
+        raise TypeError(
+            f"component {cls.__name__}: the default {field.default} of {field.name!r} is not from "
+            f"{bounds.low} to {bounds.high}"
+        )
+    return Field(field.name, dtype, field.default, bounds)
 
 
 def is_component(candidate: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,19 @@ from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
 VIEWS = ("both", "state", "observation", "explored")
 """Views of a frame: state beside observation, state alone, observation alone, explored cells."""
+
+
+class ShownNumber(NamedTuple):
+    """Number of an agent's state vector as people see it.
+
+    Attributes:
+        label, text: words for it, and its value.
+        share: how full its bar is, from 0 to 1; None for a number without a bar.
+    """
+
+    label: str
+    text: str
+    share: float | None = None
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,6 +47,8 @@ class Scene:
     """Step limit of an episode, None for no limit."""
     mission: str = ""
     """Task of the agent as text; "" for none."""
+    numbers: tuple[ShownNumber, ...] = ()
+    """State vector of the agent."""
     outcome: str = ""
     """"", `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`."""
     success: bool = False
@@ -152,6 +167,8 @@ class Canvas:
     terms: Mapping[str, float]
     max_steps: int | None
     mission: str
+    numbers: tuple[ShownNumber, ...]
+    """State vector of the agent."""
     ending: str
     message: str
     types: ObjectTypes

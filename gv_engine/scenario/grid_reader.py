@@ -30,6 +30,7 @@ from gv_engine.scenario.map import (
     read_legend,
     read_map,
 )
+from gv_engine.scenario.observed_state import OBSERVATION_KEYS, StateNumber, StateReader
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_procedural
 from gv_engine.scenario.random_values import RandomValues
@@ -129,6 +130,11 @@ GRID_KEYS: KeyTable = {
         "`{go_to: {type: Key, color: RED}}` or `go to the red key`.",
         missions.MISSION_FORM,
         nested=missions.ALL_MISSION_KEYS,
+    ),
+    "observation": Key(
+        "What the agent observes beside its view: `{state: [agent.health]}`.",
+        schema.object_schema(OBSERVATION_KEYS),
+        nested=OBSERVATION_KEYS,
     ),
     "reset_function": Key(
         "Rule that builds a level, in place of a `map`.", schema.function_schema(Phase.RESET)
@@ -286,6 +292,7 @@ class GridReader(TopLevel):
             Phase.RENDERING: (Call(REGISTRIES[Phase.RENDERING]["draw_state_and_observation"], {}),),
         }
         self.require_mission(calls)
+        layout = self.make_layout(levels, objects, seen_objects)
         arguments = {
             **self.read_texts(self.document.default_name),
             "max_steps": self.key("max_steps", SHARED_KEYS["max_steps"].read, None),
@@ -297,7 +304,8 @@ class GridReader(TopLevel):
             "actions": actions,
             "own_actions": own_actions,
             "area": self.read.area,
-            "layout": self.make_layout(levels, objects, seen_objects),
+            "layout": layout,
+            "state_numbers": self.key("observation", partial(self.read_state, layout=layout), ()),
             "mission_texts": self.mission.texts if self.mission else (),
             "reward_names": fields.make_unique([call.name for call in calls[Phase.REWARD]]),
             "warnings": tuple(
@@ -310,6 +318,11 @@ class GridReader(TopLevel):
         }
         self.problems.raise_if_any()
         return arguments
+
+    def read_state(self, node: YamlNode, layout: Layout | None) -> tuple[StateNumber, ...]:
+        """Return the numbers that the agent observes beside its view; none without a layout, after
+        an error in the sizes."""
+        return StateReader(self.names, layout).read(node) if layout else ()
 
     def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
         """Report an error if systems in `calls`, the calls by phase, read the agent's mission but

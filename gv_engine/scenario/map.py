@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -14,7 +14,7 @@ from components.items import CLOSED, LOCKED, OPEN, Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.errors import escape_unprintable
-from gv_engine.rules.frame import Frame
+from gv_engine.rules.frame import Frame, ShownNumber
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, get_system
@@ -508,6 +508,11 @@ def format_mission(mission: str) -> str:
     return escape_unprintable(f"mission: {mission}")
 
 
+def format_numbers(numbers: Iterable[ShownNumber]) -> str:
+    """Return the line about the agent's state vector in a text of a view."""
+    return escape_unprintable(", ".join(f"{number.label} {number.text}" for number in numbers))
+
+
 def _describe_offset(ahead: int, right: int) -> str:
     """Return an offset from the agent in words, such as "2 ahead, 1 right"; negative numbers are
     behind and left."""
@@ -531,7 +536,9 @@ def frame_to_text(frame: Frame) -> str:
     if frame.outcome:
         line += f", {frame.outcome}"
     lines = [*(f"{a:{len(left[0])}}   {b}".rstrip() for a, b in rows), line]
-    return "\n".join([*lines, *([format_mission(frame.mission)] if frame.mission else [])])
+    lines += [format_mission(frame.mission)] if frame.mission else []
+    lines += [format_numbers(frame.numbers)] if frame.numbers else []
+    return "\n".join(lines)
 
 
 def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> str:

@@ -125,10 +125,8 @@ class Missions:
             return 0, layout.type_table_length - 1
         if is_field_for(field.name, "color"):
             return 0, len(COLORS) - 1
-        if field.name in (greatest := getattr(layout.mission, "greatest", {})):
-            return 0, greatest[field.name]
-        kind: Any = field.dtype
-        return (0, 1) if kind.kind == "b" else (np.iinfo(kind).min, np.iinfo(kind).max)
+        low, high = field.bounds
+        return int(low), int(high)
 
     def encode(self, w: Any, agent: int = 1) -> NDArray[np.int32]:
         """Return the mission of an agent in world `w` as a (k,) int32 array: the number of the

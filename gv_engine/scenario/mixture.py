@@ -229,6 +229,12 @@ class MixtureReader(TopLevel):
                     f"{scenario.name} observes the area {scenario.area}, {first.name} "
                     f"{first.area}; all scenarios of a mixture need the same",
                 )
+            if scenario.state_numbers != first.state_numbers:
+                self.problems.add(
+                    node,
+                    f"{scenario.name} observes another state than {first.name}; all scenarios of a "
+                    f"mixture need the same under `observation`",
+                )
             if not own_actions and scenario.actions != first.actions:
                 ours, theirs = (", ".join(each.action_names) for each in (scenario, first))
                 self.problems.add(
@@ -341,6 +347,7 @@ def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:
         "area": members[0].area,
         "sharing": _find_largest_member(members).sharing,
         "layout": members[0].layout,
+        "state_numbers": members[0].state_numbers,
         "reward_names": tuple(
             dict.fromkeys(name for member in members for name in member.reward_names)
         ),

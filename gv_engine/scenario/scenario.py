@@ -36,6 +36,7 @@ from gv_engine.scenario.layout import Layout, round_up_size
 from gv_engine.scenario.library import find_ref
 from gv_engine.scenario.missions import Missions, has_step_limit
 from gv_engine.scenario.mixture import MixtureReader, is_mixture
+from gv_engine.scenario.observed_state import ObservedState, StateNumber
 from gv_engine.scenario.plugin import KeyCommand, list_playable_scenarios
 from gv_engine.scenario.resolver import TypeIds
 from gv_engine.scenario.row_checks import repair_rows
@@ -73,6 +74,7 @@ class Scenario(ImmutableScenario):
         changes: attributes that differ from the document.
         mission_texts: mission templates, in a mixture those of all members; () without
             missions.
+        state_numbers: numbers that agents observe beside their view.
         mixture: scenarios of which each reset samples one; () for other scenarios.
         weights: sampling weight of each of them.
         sharing: settings of the agents as a group.
@@ -100,6 +102,7 @@ class Scenario(ImmutableScenario):
     document: Document = field(repr=False)
     changes: Mapping[str, Any] = field(default_factory=dict, repr=False)
     mission_texts: tuple[str, ...] = ()
+    state_numbers: tuple[StateNumber, ...] = ()
     mixture: tuple[Scenario, ...] = ()
     weights: tuple[float, ...] = ()
     code: tuple[SourceFile, ...] = ()
@@ -210,6 +213,11 @@ class Scenario(ImmutableScenario):
         is_known = (round_up_size(height), round_up_size(width)) == room
         return (height, width) if is_known else room
 
+    @cached_property
+    def observed_state(self) -> ObservedState | None:
+        """State vector of the agents; None for a scenario without one."""
+        return ObservedState(self.state_numbers) if self.state_numbers else None
+
     def mission(self, w: Any) -> str:
         """Return the mission text of the first agent in world `w`; "" if it has no mission.
 
@@ -267,7 +275,10 @@ class Scenario(ImmutableScenario):
         """
         member = self.members[w.member]
         named = dict(zip(self.reward_names, terms, strict=True))
-        status = self.step_limit(w), self.mission(w), self.describe_ending(w, agent), message
+        state = self.observed_state
+        numbers = state.describe(state.encode(w, agent)) if state else ()
+        ending = self.describe_ending(w, agent)
+        status = self.step_limit(w), self.mission(w), numbers, ending, message
         return Canvas(show, member.name, self.area, observation, named, *status, self.types, agent)
 
     @property

@@ -475,6 +475,8 @@ class Inspection:
         arrays = encoder.encode(grid, np.array(item, np.uint8), observer_pose(self.scenario))
         if missions := self.scenario.missions:
             arrays["mission"] = missions.encode(self._simulation.world)
+        if state := self.scenario.observed_state:
+            arrays["state"] = state.encode(self._simulation.world)
         return arrays
 
     def _visibility_call(self, name: str) -> Call | str:

@@ -81,7 +81,8 @@ def find_observation_fault(scenario: Scenario, observation: Arrays) -> str:
     for kind, state in sorted({*zip(kinds.tolist(), states.tolist())}):
         if state >= scenario.types[kind].num_states:
             return f"{scenario.types[kind].name} is seen in state {state}, which it does not have"
-    return ""
+    state_vector = scenario.observed_state
+    return state_vector.find_fault(observation["state"]) if state_vector else ""
 
 
 def _find_unlisted(

@@ -28,7 +28,7 @@ from gv_engine.world import simulation
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART, WorldIndex
 
-_OBSERVATION_ARRAYS = "grid", "item", "ground", "whole", "mission"
+_OBSERVATION_ARRAYS = "grid", "item", "ground", "whole", "mission", "state"
 
 
 class StepArrays:
@@ -45,6 +45,7 @@ class StepArrays:
         whole: (N, H, W, 3) uint8, like `grid` for the whole grid, seen or not: Hidden beyond it,
             and NoneGridObject at the agent, with its direction as state; (N, 0) if not requested.
         mission: (N, k) int32 numbers of the agent's mission; k is 0 without missions.
+        state: (N, k) int32 or float32 state vector; k is 0 without one.
         mask: (N, actions) int8, 1 for each action with an effect.
         terms: (N, functions) float64 reward of each reward function.
         member: (N,) int64 index of the member of a mixture.
@@ -53,9 +54,9 @@ class StepArrays:
         terminated, truncated: (N,) bool.
         returns, lengths: (N,) float64 and int64 sum of rewards and number of steps up to the last
             step, even if a SAME_STEP reset has already started a new episode.
-        final_grid, final_item, final_ground, final_whole, final_mission, final_mask, final_terms,
-            final_member, final_facing: the same at the end of an episode that a SAME_STEP reset has
-            just replaced.
+        final_grid, final_item, final_ground, final_whole, final_mission, final_state, final_mask,
+            final_terms, final_member, final_facing: the same at the end of an episode that a
+            SAME_STEP reset has just replaced.
         success: (N,) bool, True if the last step ended an episode with success, even if a SAME_STEP
             reset has already started a new one.
     """
@@ -64,6 +65,7 @@ class StepArrays:
         """Make arrays of zeros for the step results of `num_worlds` worlds; the optional `ground`
         and `whole` are empty unless `more` names them."""
         n = num_worlds * scenario.layout.agents
+        state = scenario.observed_state
         view, whole = (*scenario.area.shape, 3), (*scenario.largest_shape, 3)
         twice: dict[str, tuple[tuple[int, ...], type[np.generic]]] = {
             "grid": (view, np.uint8),
@@ -71,6 +73,7 @@ class StepArrays:
             "ground": (view if "ground" in more else (0,), np.uint8),
             "whole": (whole if "whole" in more else (0,), np.uint8),
             "mission": ((len(scenario.missions.names) if scenario.missions else 0,), np.int32),
+            "state": (state.low.shape if state else (0,), state.dtype if state else np.int32),
             "mask": ((len(scenario.actions),), np.int8),
             "terms": ((len(scenario.reward_names),), np.float64),
             "member": ((), np.int64),
@@ -90,8 +93,8 @@ class StepArrays:
 
     @property
     def observed(self) -> tuple[NDArray[Any], ...]:
-        """Return the arrays that observations are made of: `grid`, `item`, and `ground`, `whole`
-        and `mission` if in use."""
+        """Return the arrays that observations are made of: `grid`, `item`, and `ground`, `whole`,
+        `mission` and `state` if in use."""
         return tuple(array for array in self.get_arrays(_OBSERVATION_ARRAYS) if array.shape[1])
 
     @property

@@ -147,14 +147,16 @@ class ObjectBatch(Backend):
     def _write_extra_arrays(
         self, simulation: Simulation, agent: int, grid: NDArray[Any], more: Iterator[NDArray[Any]]
     ) -> None:
-        """Write an agent's observations besides `grid` into the arrays `more`: ground, whole grid
-        and mission, those that are in use, in this order."""
+        """Write an agent's observations besides `grid` into the arrays `more`: ground, whole grid,
+        mission and state, those that are in use, in this order."""
         if "ground" in self.more:
             simulation.view.show_ground(simulation.world, agent, grid, next(more))
         if "whole" in self.more:
             write_object_cells(simulation.world, agent, next(more))
         if missions := self.scenario.missions:
             next(more)[...] = missions.encode(simulation.world, agent)
+        if state := self.scenario.observed_state:
+            next(more)[...] = state.encode(simulation.world, agent)
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
         """Return a record (row) of the state of each of `worlds`; shape () for one world number,

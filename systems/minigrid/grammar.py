@@ -52,12 +52,6 @@ FIELDS = (
     *("other_kind", "other_color", "other_place", "other_plural"),
 )
 """Mission fields of a clause."""
-GREATEST = {
-    **{f"{ordinal}verb": PUT_NEXT for ordinal in ORDINALS},
-    **{f"{ordinal}{name}": BEHIND for ordinal in ORDINALS for name in ("place", "other_place")},
-    **{f"{ordinal}{name}": 1 for ordinal in ORDINALS for name in ("plural", "other_plural")},
-}
-"""Greatest values of those mission fields that are neither types nor colours."""
 VERBS = {"go to": GO_TO, "pick up": PICK_UP_OBJECT, "open": OPEN_DOOR, "put": PUT_NEXT}
 _ARTICLES = {"the": 0, "a": 1}
 _COLORS = {name.lower(): color for color, name in enumerate(COLORS) if color > 0}

@@ -3,6 +3,8 @@
 `systems.minigrid.grammar` has the numbers of an instruction.
 """
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ from components.objects import DOOR, KEY
 from gv_engine.rules.component import (
     AGENT,
     NOTHING,
+    Bounds,
     Coordinate,
     EntityId,
     Int8,
@@ -41,7 +44,6 @@ from systems.minigrid.grammar import (
     DESCRIPTION_LENGTH,
     FIELDS,
     GO_TO,
-    GREATEST,
     IN_FRONT,
     KIND,
     MAX_CLAUSES,
@@ -66,6 +68,9 @@ Clauses = NDArray[np.int64]
 
 CONTINUES, SUCCEEDED, FAILED, REJECTED = range(4)
 _FIRST_SIDE_DONE = 1 << MAX_CLAUSES
+Verb = Annotated[Int8, Bounds(0, PUT_NEXT)]
+Place = Annotated[Int8, Bounds(ANYWHERE, BEHIND)]
+Plural = Annotated[Int8, Bounds(0, 1)]
 
 
 @component
@@ -73,47 +78,46 @@ class Mission(PlainMission):
     """Instruction of up to four clauses, and its step limit; `kind` and `color` belong to the first
     clause."""
 
-    verb: Int8 = 0
-    place: Int8 = 0
-    plural: Int8 = 0
+    verb: Verb = 0
+    place: Place = 0
+    plural: Plural = 0
     other_kind: Int8 = NONE_GRID_OBJECT
     other_color: Int8 = NONE
-    other_place: Int8 = 0
-    other_plural: Int8 = 0
-    second_verb: Int8 = 0
+    other_place: Place = 0
+    other_plural: Plural = 0
+    second_verb: Verb = 0
     second_kind: Int8 = NONE_GRID_OBJECT
     second_color: Int8 = NONE
-    second_place: Int8 = 0
-    second_plural: Int8 = 0
+    second_place: Place = 0
+    second_plural: Plural = 0
     second_other_kind: Int8 = NONE_GRID_OBJECT
     second_other_color: Int8 = NONE
-    second_other_place: Int8 = 0
-    second_other_plural: Int8 = 0
-    third_verb: Int8 = 0
+    second_other_place: Place = 0
+    second_other_plural: Plural = 0
+    third_verb: Verb = 0
     third_kind: Int8 = NONE_GRID_OBJECT
     third_color: Int8 = NONE
-    third_place: Int8 = 0
-    third_plural: Int8 = 0
+    third_place: Place = 0
+    third_plural: Plural = 0
     third_other_kind: Int8 = NONE_GRID_OBJECT
     third_other_color: Int8 = NONE
-    third_other_place: Int8 = 0
-    third_other_plural: Int8 = 0
-    fourth_verb: Int8 = 0
+    third_other_place: Place = 0
+    third_other_plural: Plural = 0
+    fourth_verb: Verb = 0
     fourth_kind: Int8 = NONE_GRID_OBJECT
     fourth_color: Int8 = NONE
-    fourth_place: Int8 = 0
-    fourth_plural: Int8 = 0
+    fourth_place: Place = 0
+    fourth_plural: Plural = 0
     fourth_other_kind: Int8 = NONE_GRID_OBJECT
     fourth_other_color: Int8 = NONE
-    fourth_other_place: Int8 = 0
-    fourth_other_plural: Int8 = 0
+    fourth_other_place: Place = 0
+    fourth_other_plural: Plural = 0
     max_steps: Int32 = 0
 
     bot = "systems.minigrid.bot"
     words = staticmethod(write_clauses)
     longest_words = CLAUSE_WORDS
     most_words = MOST_WORDS
-    greatest = GREATEST
 
 
 @component

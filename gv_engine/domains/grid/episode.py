@@ -293,8 +293,9 @@ class GridEpisode(Episode):
         from `GridVectorEnv`."""
         scenario, world = self.scenario, self._simulation.world
         grid, item = self._grid[agent - 1], self._item[agent - 1]
-        mission = [scenario.missions.encode(world, agent)] if scenario.missions else []
-        observation = make_encoder(scenario, "default").encode(grid, item, *mission)
+        parts = scenario.missions, scenario.observed_state
+        numbers = [part.encode(world, agent) for part in parts if part]
+        observation = make_encoder(scenario, "default").encode(grid, item, *numbers)
         names = scenario.reward_names
         terms = self._simulation.terms_of(agent) or (0.0,) * len(names)
         info = {

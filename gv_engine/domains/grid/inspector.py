@@ -173,9 +173,10 @@ class GridInspector:
     def _meaning_of(self, name: str) -> str:
         """Return an explanation of the numbers in the observation array `name`; an empty text if
         there is none."""
-        missions = self._inspection.scenario.missions
-        if name == "mission" and missions:
-            return ", ".join(missions.names)
+        scenario = self._inspection.scenario
+        named = {"mission": scenario.missions, "state": scenario.observed_state}
+        if numbers := named.get(name):
+            return ", ".join(numbers.names)
         return {"agent_id_grid": "1 is the agent's own cell"}.get(name, "")
 
     def _sight_lines(self) -> Iterator[PageLine]:

@@ -19,7 +19,7 @@ from components.items import Opaque
 from gv_engine.domains.grid.input_map import Steering, resolve_action
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import COLORS, ObjectTypes
-from gv_engine.scenario.map import describe_object, format_mission, grid_to_text
+from gv_engine.scenario.map import describe_object, format_mission, format_numbers, grid_to_text
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import PALETTES, Theme
 from gv_engine.ui.terminal.tty import TerminalPicture
@@ -70,10 +70,11 @@ class GridTerminalView(TerminalPicture):
         ]
 
     def facts(self, frame: Frame) -> list[str]:
-        """Return lines of text with the mission and the held object."""
+        """Return lines of text with the mission, the state vector and the held object."""
         mission = [format_mission(frame.mission)] if frame.mission else []
         item = describe_object(frame.types, *frame.item) if frame.item[0] else "nothing"
-        return [*mission, f"holding {item}"]
+        numbers = [format_numbers(frame.numbers)] if frame.numbers else []
+        return [*mission, *numbers, f"holding {item}"]
 
     def legend(self, frame: Frame) -> list[Text]:
         """Return a line of text with the meaning of each character on the screen, except those of

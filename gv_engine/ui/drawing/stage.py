@@ -421,7 +421,8 @@ def draw_status_panel(
         terms = [
             f"{name.replace('_', ' ')} {format_reward(v)}" for name, v in scene.terms.items() if v
         ]
-        texts = [*mission, *map(" ".join, _counter_rows(scene)), *facts, *terms]
+        numbers = [f"{number.label} {number.text}" for number in scene.numbers]
+        texts = [*mission, *numbers, *map(" ".join, _counter_rows(scene)), *facts, *terms]
         for row in join_into_lines(texts, line, inner.w)[: inner.h // line]:
             painter.draw_text(cut(inner, "top", line), row)
         return not scene.message
@@ -433,9 +434,11 @@ def draw_status_panel(
     if rect.w > 2 * rect.h:
         left = cut(inner, "left", inner.w * 9 // 20, line)
         _draw_counters(painter, left, scene, stage, facts, seed_text_and_button)
+        _draw_numbers(painter, inner, scene)
         _draw_history(painter, inner, scene, stage)
         return _draw_message(painter, left, scene.message)
     _draw_counters(painter, inner, scene, stage, facts, seed_text_and_button)
+    _draw_numbers(painter, inner, scene)
     height = min(len(wrap_text(scene.message, line, inner.w)), 6) * line
     message = cut(inner, "bottom", height, line // 2 * bool(height))
     _draw_history(painter, inner, scene, stage)
@@ -461,6 +464,19 @@ def _counter_rows(scene: Scene) -> list[tuple[str, str]]:
         ("Reward", format_reward(scene.reward)),
         ("Return", format_reward(scene.total)),
     ]
+
+
+def _draw_numbers(painter: Painter, rest: Rect, scene: Scene) -> None:
+    """Draw the agent's state vector at the top of `rest`, a line for each number or bar, as far as
+    they fit, and shrink `rest` to the free space below."""
+    line = painter.line_height
+    for number in scene.numbers[: max(0, rest.h // line)]:
+        row = cut(rest, "top", line)
+        cut(row, "left", painter.draw_text(row, number.label, "muted", size=0.9) + line // 2)
+        cut(row, "right", painter.draw_text(row, number.text, "text", "right") + line // 2)
+        if number.share is not None and row.w > line:
+            painter.draw_bar(cut(row, "right", min(row.w, 6 * line)), number.share)
+    cut(rest, "top", line // 4 * bool(scene.numbers))
 
 
 def _draw_counters(
