@@ -202,8 +202,9 @@ class StateReader:
             raise node.error(
                 f"{columns} have a field {name}; write {owner}.{found[0][0]}.{name} or the like"
             )
-        known = fields.suggestion(name, {field.name for cls in classes for field in fields_of(cls)})
-        raise node.error(f"no component {component or 'here'} has a field {name!r}{known}")
+        known = dict.fromkeys(field.name for cls in classes for field in fields_of(cls))
+        hint = fields.suggestion(name, known)
+        raise node.error(f"no component {component or 'here'} has a field {name!r}{hint}")
 
     def _find_bounds(self, node: YamlNode, field: Field) -> tuple[float, float]:
         """Return the least and the greatest value of a field."""
