@@ -12,7 +12,7 @@ from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, insert, 
 from gv_engine.rules import system
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System, system_of
-from gv_engine.scenario.calls import NESTED, TYPES, find_value_kind
+from gv_engine.scenario.calls import NESTED, OBJECT_KIND, find_value_kind
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import FieldError, YamlNode
 from gv_engine.scenario.json_schema import FunctionSchema, KeyTable
@@ -208,15 +208,15 @@ class RuleList:
 
     def _example(self, parameter: system.Parameter) -> Any:
         """Return an example value for `parameter`, valid in this level."""
-        name, example = parameter.name, find_value_kind(parameter).example
+        name, kind = parameter.name, find_value_kind(parameter)
         if phase := NESTED.get(name.removesuffix("s")):
             functions = self._functions[f"{phase.name.lower()}_function"].systems
             plain = next(s for s in functions if not any(p.required for p in s.parameters))
             return [plain.name] if name.endswith("s") else plain.name
         object_names = [self._vocab.types[kind].name for kind in self._vocab.objects]
-        if name in TYPES and example not in object_names and object_names:
+        if kind is OBJECT_KIND and kind.example not in object_names and object_names:
             return object_names[-1]
-        return parse_value(example)
+        return parse_value(kind.example)
 
     def remove_rule(self, rule: Rule) -> str:
         """Return the file's text without `rule`; raise an error if no rule would be left that ends

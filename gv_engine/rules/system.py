@@ -22,7 +22,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any, Protocol, TypeVar, get_type_hints
+from typing import Annotated, Any, Protocol, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -57,6 +57,17 @@ class Phase(enum.Enum):
 RESET, TRANSITION, REWARD, TERMINATING, SUCCESS, VISIBILITY, OBSERVATION, RENDERING = Phase
 
 _EXTRA = {VISIBILITY: ("view",), OBSERVATION: ("view", "out"), RENDERING: ("canvas",)}
+
+
+ObjectTypeIndex = Annotated[int, "object type"]
+"""Annotation of a parameter of a rule: the index of the object type that the scenario names."""
+ColorIndex = Annotated[int, "colour"]
+"""Annotation of a parameter: the index of the colour that the scenario names."""
+StateIndex = Annotated[int, "state"]
+"""Annotation of a parameter: the index of the state that the scenario names, as `Gate.OPEN`."""
+AgentMask = Annotated[tuple[bool, ...], "agents"]
+"""Annotation of a parameter: a tuple by agent number, True for agents and members of teams that the
+scenario names."""
 
 
 @dataclass(frozen=True)

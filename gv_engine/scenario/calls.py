@@ -7,13 +7,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from gv_engine.rules.geometry import Action, Area
-from gv_engine.rules.system import REGISTRIES, Call, Parameter, Phase, System, get_system
+from gv_engine.rules.system import (
+    REGISTRIES,
+    AgentMask,
+    Call,
+    ColorIndex,
+    ObjectTypeIndex,
+    Parameter,
+    Phase,
+    StateIndex,
+    System,
+    get_system,
+)
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.definitions import AgentSpecs
@@ -106,7 +117,22 @@ _BY_NAME: dict[str, ValueKind] = {
 }
 """Kinds of values by reserved parameter name."""
 
+OBJECT_KIND = _BY_NAME["object_type"]
 _BY_TYPE: dict[Any, ValueKind] = {
+    ObjectTypeIndex: OBJECT_KIND,
+    ColorIndex: _BY_NAME["color"],
+    StateIndex: ValueKind(
+        "a state of an object, as Door.OPEN",
+        "Door.OPEN",
+        schema.TEXT,
+        lambda calls: calls.names.resolve_state,
+    ),
+    AgentMask: ValueKind(
+        "names of agents or teams",
+        "[agent_1]",
+        schema.any_of(schema.TEXT, schema.list_of(schema.TEXT)),
+        lambda calls: calls.agents.read_agent_mask,
+    ),
     Action: ValueKind(
         "the name of an action",
         "ACTUATE",
@@ -119,6 +145,22 @@ _BY_TYPE: dict[Any, ValueKind] = {
     str: ValueKind("a text", "text", schema.TEXT),
 }
 """Kinds of values by annotated type."""
+
+
+_LISTED = ObjectTypeIndex, ColorIndex, StateIndex
+"""Annotated types that parameters may also be sequences of."""
+
+
+def _list_of(kind: Any) -> ValueKind:
+    """Return the kind of values that are lists of values of the annotated type `kind`."""
+    one = _BY_TYPE[kind]
+
+    def make_reader(calls: CallReader) -> Callable[[YamlNode], Any]:
+        """Return the function that reads the list in a node."""
+        return lambda node: tuple(one.read(calls, item) for item in fields.items(node))
+
+    words = f"a list, each {one.words}"
+    return ValueKind(words, f"[{one.example}]", schema.list_of(one.form), make_reader)
 
 
 def list_built_in(phase: Phase) -> list[System]:
@@ -153,6 +195,10 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
             lambda calls: lambda node: calls.read_calls(node, phase),
         )
     kind = parameter.type
+    if kind in _BY_TYPE:
+        return _BY_TYPE[kind]
+    if get_origin(kind) in (Sequence, list, tuple) and get_args(kind)[0] in _LISTED:
+        return _list_of(get_args(kind)[0])
     if kind is Any and not parameter.required:
         kind = Callable if callable(parameter.default) else type(parameter.default)
     if get_origin(kind) is Annotated:
@@ -180,7 +226,7 @@ class CallReader:
 
     def __init__(self, names: NameResolver) -> None:
         self.area: Area | None = None
-        self.agents = AgentSpecs()
+        self.agents: AgentSpecs = AgentSpecs()
         self.warnings: list[tuple[YamlNode, str]] = []
         self.names: NameResolver = names
         self._problems = names.problems

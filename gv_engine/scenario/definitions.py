@@ -255,10 +255,10 @@ class AgentSpecs(NamedTuple):
     colors: tuple[int, ...] = ()
 
     def read_agent_mask(self, node: YamlNode) -> tuple[bool, ...]:
-        """Read the key `for`, which limits a rule to some agents: return, by agent number, True if
-        the agent or its team is named."""
+        """Read names of agents and teams: return, by agent number, True if the agent or its team is
+        named."""
         if len(self.bodies) == 1:
-            raise node.error("`for` needs several agents; there is one")
+            raise node.error("names of agents need several agents; there is one")
         named = self.sharing.agents_by_name
         chosen: set[int] = set()
         for each in fields.list_or_single(node):

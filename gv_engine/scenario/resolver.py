@@ -16,7 +16,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -517,6 +517,17 @@ class NameResolver:
             names = (t.name for t in types if t.in_grid)
             raise node.error(f"no object type {name!r}{self._suggest(name, names)}")
         return types[name].index
+
+    def resolve_state(self, node: YamlNode) -> int:
+        """Return the index of the state that `node` names, such as `Door.OPEN`."""
+        owner, dot, state = fields.text(node).rpartition(".")
+        if not (owner and dot and state):
+            raise node.error(f"found {node.text!r}, expected a type and its state: Door.OPEN")
+        kind = self.types[self.resolve_object_type(replace(node, value=owner, text=owner))]
+        if state not in kind.states:
+            hint = fields.suggestion(state, kind.states) if kind.states else "; it has none"
+            raise node.error(f"{owner} has no state {state!r}{hint}")
+        return kind.states.index(state)
 
 
 def _is_foreign_module(module: str) -> bool:

@@ -226,7 +226,7 @@ def test_a_function_for_some_agents_runs_in_their_turns(world: str):
             {"transition_functions": [{"name": "move_obstacles", "for": "ann"}]},
             "runs once a step, not for an agent",
         ),
-        ({"agents": 1}, "`for` needs several agents; there is one"),
+        ({"agents": 1}, "names of agents need several agents; there is one"),
         (
             {"agents": {"names": ["ann", "bob | cat"]}},
             r"\[1\]: found 'bob \| cat', expected a name",
