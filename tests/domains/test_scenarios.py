@@ -204,6 +204,7 @@ for name in list_grid_names():
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
     one, other = under_hash_seeds(TRACE)

@@ -30,6 +30,7 @@ def test_what_is_left_out_is_told(processes: str):
     assert last.startswith("=")
 
 
+@pytest.mark.thorough
 def test_tests_that_took_long_are_left_out(tmp_path: Path):
     (tmp_path / "test_some.py").write_text(
         "import time\ndef test_slow(): time.sleep(0.3)\ndef test_fast(): pass\n"

@@ -42,6 +42,7 @@ def test_enter_plays_what_was_typed_behind_what_is_seen(desk: Desk):
     assert desk.top(PlayScreen).game.title == "memory-nine-rooms-13x13"
 
 
+@pytest.mark.thorough
 def test_every_scenario_is_there_once_and_has_a_thumbnail(desk: Desk):
     start = desk.start()
     empty = desk.look().copy()

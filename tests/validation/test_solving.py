@@ -171,6 +171,7 @@ def test_what_check_has_compiled_is_used_again(level, monkeypatch):
         assert Solver(Scenario.load(level))._worlds.checked == kept
 
 
+@pytest.mark.thorough
 def test_any_end_wins_where_no_success_is_declared(level):
     level.write_text(LEVEL.replace("success_function: reach_exit\n", ""))
     assert len(solved(level).actions) == 1  # into the wall
@@ -222,6 +223,7 @@ def test_settings_are_kept_in_the_replay(tmp_path, capsys):
     assert Replay.load(out).settings == {"size": 6}
 
 
+@pytest.mark.thorough
 def test_check_says_whether_it_can_be_won(level, capsys):
     assert main(["check", str(level), "--episodes", "1"]) == 0
     said = capsys.readouterr().out
@@ -247,6 +249,7 @@ def thaw(w: World) -> None:
 '''
 
 
+@pytest.mark.thorough
 def test_what_happens_at_a_time_is_waited_for(level: Path):
     (level.parent / "late.py").write_text(LATE)
     text = LEVEL.replace("actuate_door, pickndrop", "./late.py:thaw")

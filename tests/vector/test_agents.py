@@ -81,7 +81,7 @@ def compare(objects: Backend, compiled: Backend) -> None:
         assert (array == getattr(compiled.outputs, name)).all(), name
 
 
-@pytest.mark.sample("2-")
+@pytest.mark.thorough
 @pytest.mark.parametrize(("agents", "blocks"), CREWS)
 @settings(max_examples=25, deadline=None)
 @given(
@@ -176,6 +176,7 @@ def test_a_copy_of_a_simulation_has_the_terms_of_all():
     assert [copied.terms_of(agent) for agent in (1, 2)] == terms != [(0.0,) * 4] * 2
 
 
+@pytest.mark.thorough
 def test_the_whole_grid_shows_all_agents():
     played = level(*CREWS[0])
     for worlds in both(played, seed=2):
@@ -191,6 +192,7 @@ def test_the_whole_grid_shows_all_agents():
                 assert picture[ys[own], xs[own], 0] == NONE_GRID_OBJECT
 
 
+@pytest.mark.thorough
 def test_numbers_of_agents_that_nobody_has_are_nothing():
     objects, compiled = both(level(*CREWS[0]), seed=1)
     for worlds in (objects, compiled):

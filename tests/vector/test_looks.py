@@ -125,6 +125,7 @@ def assert_kept(batch):
         np.testing.assert_array_equal(batch.looks[i, :height, :width], expected)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mode", [NEXT_STEP, SAME_STEP])
 def test_whatever_a_rule_writes_reaches_how_cells_look(scenario, mode):
     batch = begun(scenario)
@@ -132,6 +133,7 @@ def test_whatever_a_rule_writes_reaches_how_cells_look(scenario, mode):
         assert_kept(batch)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_both_worlds_show_it_alike(scenario, seed):
     assert_same_run(
@@ -139,6 +141,7 @@ def test_both_worlds_show_it_alike(scenario, seed):
     )
 
 
+@pytest.mark.thorough
 def test_other_rows_bring_their_looks(scenario):
     batch, other = begun(scenario), go_on(begun(scenario, seed=100), 20)
     batch.restore(ALL, other.snapshot(ALL), trusted=True)

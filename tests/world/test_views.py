@@ -142,7 +142,7 @@ def test_rules_cannot_write_what_all_worlds_share(load, rules, said, cause):
 # ---- what `check` finds ------------------------------------------------------------------------
 
 
-@pytest.mark.sample("glance")
+@pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("visibility", ["glance", "objects_alone"])
 def test_check_finds_nothing_wrong_with_a_rule_that_only_adds(load, visibility):
