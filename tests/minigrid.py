@@ -85,7 +85,14 @@ def side_by_side(recorded: Recorded) -> Iterator[tuple[NDArray[np.int64], Found]
     """The next frame of all recordings, and what there is then; an end is followed by a reset, as
     it is where they were recorded."""
     starts, ends, seeds = recorded["start"][:-1], recorded["start"][1:], recorded["seed"].tolist()
-    envs: Any = gymnasium.make_vec(f"GV-{recorded['id']}", len(seeds), world="compiled")
+    ended = np.logical_or(recorded["terminated"], recorded["truncated"])[:-1]
+    goes_on = (ended & (recorded["action"][1:] >= 0)).any()
+    envs: Any = gymnasium.make_vec(
+        f"GV-{recorded['id']}",
+        len(seeds),
+        world="compiled",
+        autoreset_mode="Disabled" if goes_on else "NextStep",
+    )
     for t in range(np.max(ends - starts)):
         frames = starts + t
         playing = np.flatnonzero(frames < ends)
@@ -93,7 +100,7 @@ def side_by_side(recorded: Recorded) -> Iterator[tuple[NDArray[np.int64], Found]
             shown, came = envs.reset(seed=seeds)[0], [np.zeros(len(seeds))] * 3
         else:
             actions = recorded["action"][np.minimum(frames, ends - 1)]
-            over = np.logical_or(*came[1:])
+            over = np.logical_or(*came[1:]) & (not goes_on)
             cut = (actions < 0) & ~over  # these are left for a new episode
             before = envs.snapshot(cut)
             shown, *came, _ = envs.step(np.maximum(actions, 0))

@@ -4,8 +4,8 @@
 
 answers each line of its input with a pickle of the arrays of a recorded file. A line is a JSON
 list: an id, the first seed, how many there are, how many frames each has, and whether all that
-there is counts, or only what is shown; and, if it is not 1, how many episodes each has at least:
-longer ones are left for the next one.
+there is counts, or only what is shown; if it is not 1, how many episodes each has at least: longer
+ones are left for the next one; and how many steps go on beyond the end of an episode.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LONGEST_CALL = 8.0
 
 
 def recorded(
-    name: str, seeds: range, steps: int, whole: bool, episodes: int = 1
+    name: str, seeds: range, steps: int, whole: bool, episodes: int = 1, beyond: int = 0
 ) -> dict[str, NDArray[Any]]:
     """The arrays of a file: so many frames from each of the seeds, through the ends of episodes.
 
@@ -41,7 +41,7 @@ def recorded(
     import minigrid  # noqa: F401  # registers its ids
 
     env: Any = gymnasium.make(name, disable_env_checker=True)
-    parts = [[*_played(env, seed, steps, whole, episodes)] for seed in seeds]
+    parts = [[*_played(env, seed, steps, whole, episodes, beyond)] for seed in seeds]
     frames = [frame for part in parts for frame in part]
     missions = sorted({frame["mission"] for frame in frames})
     numbers = {mission: number for number, mission in enumerate(missions)}
@@ -57,10 +57,10 @@ def recorded(
 
 
 def _played(
-    env: Any, seed: int, steps: int, whole: bool, episodes: int
+    env: Any, seed: int, steps: int, whole: bool, episodes: int, beyond: int
 ) -> Iterator[dict[str, Any]]:
     """The frames of a recording; fewer if a reset does not end, as some of the reference's do."""
-    length = 0
+    length = after_end = 0
     policies = (_busy, _random, _bot) if env.spec.id.startswith("BabyAI") else (_busy, _random)
     act = policies[seed % len(policies)](env, seed, steps)
     if (observation := _reset(env, seed)) is None:
@@ -69,14 +69,20 @@ def _played(
     for _ in range(steps):
         yield _frame(env, observation, whole, *came)
         length += 1
-        if came[2] or came[3] or (episodes > 1 and length >= steps // episodes):
+        after_end += bool(after_end or came[2] or came[3])
+        if after_end > beyond or (episodes > 1 and length >= steps // episodes):
             if (observation := _reset(env)) is None:
                 return
             came = -1, 0.0, False, False
-            length = 0
+            length = after_end = 0
         else:
-            action = next(act)
-            observation, reward, terminated, truncated, _ = env.step(action)
+            try:
+                action = next(act)
+                observation, reward, terminated, truncated, _ = env.step(action)
+            except AssertionError:  # of the reference, beyond the end of an episode
+                if not after_end:
+                    raise
+                return
             came = action, float(reward), terminated, truncated
 
 

@@ -2,13 +2,13 @@
 
     python -m tests.minigrid_reference [--family minigrid|babyai] [--world object|batch|both]
                                        [--seeds N] [--first SEED] [--steps N] [--episodes N]
-                                       [--whole] [--only TEXT]
+                                       [--beyond N] [--whole] [--only TEXT]
 
 plays every id of a family from so many seeds, in turn with actions that open, take, drop and break
 what there is, at random, and, in ids of BabyAI, as MiniGrid's bot does. Each seed has so many
 frames, through the ends of episodes, which are resets without a seed; long episodes are cut, so
-that it has at least `--episodes` of them. Prints what `tests.minigrid` finds. MiniGrid has an
-environment of its own, as in `make bench`.
+that it has at least `--episodes` of them, and `--beyond` steps are taken after each end. Prints
+what `tests.minigrid` finds. MiniGrid has an environment of its own, as in `make bench`.
 `--first` goes on where another run has ended.
 """
 
@@ -61,13 +61,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--episodes", type=int, default=3, metavar="N", help="episodes of each seed at least"
     )
+    parser.add_argument(
+        "--beyond", type=int, default=0, metavar="N", help="steps after the end of an episode"
+    )
     parser.add_argument("--whole", action="store_true", help="also grids, what is held, draws")
     parser.add_argument("--only", default="", metavar="TEXT", help="ids with this text in them")
     options = parser.parse_args(arguments)
     names = [name for name in _FAMILIES[options.family]() if options.only in name]
     worlds = _WORLDS if options.world == "both" else (options.world,)
     frames, different = dict.fromkeys(worlds, 0), 0
-    how = options.first, options.seeds, options.steps, options.whole, options.episodes
+    length = options.steps, options.whole, options.episodes, options.beyond
+    how = options.first, options.seeds, *length
     for name, recorded in zip(names, recordings(names, *how), strict=True):
         for world in worlds:
             try:

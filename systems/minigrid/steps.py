@@ -4,7 +4,7 @@ from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import FORWARD, MOVE_FORWARD
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, system
 from gv_engine.rules.world import World
-from systems.queries import can_enter, here, holds_mission_target, towards
+from systems.queries import can_enter, here, holds_mission_target, stands_on, towards
 
 
 def success_reward(w: World, max_steps: int) -> float:
@@ -28,10 +28,27 @@ def go_ahead(w: World, agent: int) -> None:
     w.stand(agent, y, x)
 
 
-@system(REWARD)
-def reach_goal(w: World, agent: int, max_steps: int) -> float:
-    """Pays for standing on the goal; more for fewer steps."""
-    return success_reward(w, max_steps) if w.exit.has[here(w, agent)] else 0.0
+def position(w: World, agent: int) -> tuple[int, int]:
+    """Return the agent's cell."""
+    return int(w.position.y[agent]), int(w.position.x[agent])
+
+
+def has_moved(w: World, agent: int, was: tuple[int, int]) -> bool:
+    """Return True if the agent is in another cell than `was`."""
+    return w.position.y[agent] != was[0] or w.position.x[agent] != was[1]
+
+
+@system(REWARD, remember=position)
+def reach_goal(w: World, agent: int, was: tuple[int, int], max_steps: int) -> float:
+    """Pays for going onto the goal; more for fewer steps."""
+    reached = w.exit.has[here(w, agent)] and has_moved(w, agent, was)
+    return success_reward(w, max_steps) if reached else 0.0
+
+
+@system(TERMINATING, remember=position)
+def go_onto(w: World, agent: int, was: tuple[int, int], object_type: int) -> bool:
+    """The agent has gone onto an object of a type in this step."""
+    return stands_on(w, agent, object_type) and has_moved(w, agent, was)
 
 
 @system(REWARD)

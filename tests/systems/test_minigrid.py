@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from components.minigrid import BALL
-from gv_engine import Scenario
+from gv_engine import GridEnv, Scenario
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.objects import object_type
 from gv_engine.scenario.library import list_minigrid_grids
@@ -24,6 +24,18 @@ def test_recordings_come_out_equal(file):
 @pytest.mark.compiled
 def test_a_recording_comes_out_equal_where_it_is_compiled():
     assert minigrid.replay_file(DATA / "minigrid" / "MiniGrid-PutNear-6x6-N2-v0.npz", "batch") > 500
+
+
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_after_the_end_only_going_onto_the_goal_again_ends_it_again(world):
+    left, right, ahead = 0, 1, 2
+    env = GridEnv("MiniGrid-Empty-5x5-v0", world=world)
+    env.reset(seed=0)
+    to_goal, off_and_on = (ahead, ahead, right, ahead, ahead), (left, left, ahead, left, left)
+    ends = [env.step(action)[1:3] for action in (*to_goal, ahead, *off_and_on, ahead)]
+    assert [ended for _, ended in ends] == [False] * 4 + [True] + [False] * 6 + [True]
+    assert [reward > 0 for reward, _ in ends] == [ended for _, ended in ends]
 
 
 def test_all_ids_have_a_scenario():
