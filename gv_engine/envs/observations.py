@@ -32,7 +32,7 @@ from gv_engine.envs.representations import (
 )
 from gv_engine.late_imports import CELL_RENDERER
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.scenario.map import describe_object, format_mission, format_numbers, view_to_text
+from gv_engine.scenario.map import describe_object, view_to_text
 
 if TYPE_CHECKING:
     from gv_engine.scenario.mission_tokens import MissionTokens
@@ -48,8 +48,6 @@ _LEAST_SIDE = 8
 """Smallest side of a drawn cell in pixels."""
 
 _FARTHEST = ": 512 behind, 512 right\n"
-_MOST_DIGITS = 12
-"""Characters of a number in a text."""
 
 
 class IndexGrid(ObservationEncoder):
@@ -308,31 +306,9 @@ class TextView(ObservationEncoder):
             return self._text(grid, item)
         return tuple(self._text(*view) for view in zip(grid, item, strict=True))
 
-    def _text(self, grid: NDArray[np.uint8], item: NDArray[np.uint8], mission: str = "") -> str:
-        """Return the text of one view, its held object and its mission."""
-        return view_to_text(grid, item, self._scenario.types, self._observer, mission)
-
-    def space_with_mission(self, missions: Missions) -> spaces.Text:
-        """Return the Gymnasium space of texts to which a line with the agent's mission has been
-        added."""
-        line = f"{format_mission('')}\n"
-        return spaces.Text(
-            max_length=self.space.max_length + len(line) + missions.max_text_length,
-            charset=self.space.character_set.union(missions.characters, line),
-        )
-
-    def to_observation_with_mission(
-        self, arrays: Arrays, missions: Missions
-    ) -> str | tuple[str, ...]:
-        """Return the text of the view in `arrays` with a line about the agent's mission, or a tuple
-        of texts if they hold many views."""
-        grid, item, mission = (arrays[name] for name in ("grid", "item", MISSION))
-        if item.ndim == 1:
-            return self._text(grid, item, missions.to_text(mission))
-        return tuple(
-            self._text(cells, held, missions.to_text(numbers))
-            for cells, held, numbers in zip(grid, item, mission, strict=True)
-        )
+    def _text(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> str:
+        """Return the text of one view and its held object."""
+        return view_to_text(grid, item, self._scenario.types, self._observer)
 
 
 class FlatEncoder(ObservationEncoder):
@@ -387,49 +363,6 @@ class FlatEncoder(ObservationEncoder):
             out["flat"][..., target] = part.reshape(*batch_shape, -1)
 
 
-class MissionEncoder(ObservationEncoder):
-    """Encoder that adds the mission to another encoder's observation: `mission` (k,) int32, or a
-    line of text.
-
-    Args:
-        encoder: encoder of the view.
-        missions: missions of the scenario.
-    """
-
-    def __init__(self, encoder: ObservationEncoder, missions: Missions) -> None:
-        """Make the encoder that adds the agent's mission to the observations of `encoder`, and the
-        observation space."""
-        super().__init__(encoder._representation)
-        self._encoder, self._missions = encoder, missions
-        self.space = encoder.space_with_mission(missions)
-        self.buffer_names = encoder.buffer_names + (MISSION,) * encoder.shares_memory
-        self.source_arrays = *encoder.source_arrays, MISSION
-        self.shares_memory = encoder.shares_memory
-
-    def make_arrays(self, *batch_shape: int) -> Arrays:
-        """Return new arrays of the inner encoder, and an array `mission` with zeros, for one
-        observation or for a batch of this shape."""
-        mission = np.zeros((*batch_shape, len(self._missions.names)), np.int32)
-        return {**self._encoder.make_arrays(*batch_shape), MISSION: mission}
-
-    def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations; `mission` is the observed array, not a copy."""
-        *seen, mission = observed
-        return {**self._encoder.make_shared_arrays(*seen), MISSION: mission}
-
-    def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write the inner encoder's encoding of the `observed` arrays, and the agents' missions,
-        into the arrays `out`."""
-        *seen, mission = observed
-        self._encoder.write(out, *seen)
-        if out[MISSION] is not mission:
-            np.copyto(out[MISSION], mission)
-
-    def to_observation(self, arrays: Arrays) -> Any:
-        """Return the inner encoder's observation with the mission."""
-        return self._encoder.to_observation_with_mission(arrays, self._missions)
-
-
 class TokenEncoder(ObservationEncoder):
     """Encoder that replaces the `mission` of another encoder's observation by the token ids of its
     text: (length,) int32, filled up with 0.
@@ -469,21 +402,25 @@ class TokenEncoder(ObservationEncoder):
         return {**seen, MISSION: self._tokens.encode(observed[-1])}
 
 
-class StateEncoder(ObservationEncoder):
-    """Encoder that adds the state vector to another encoder's observation: `state` (k,), or a line
-    of text.
+class VectorEncoder(ObservationEncoder):
+    """Encoder that adds a vector to another encoder's observation: an array (k,), or a line of
+    text.
 
     Args:
         encoder: encoder of all else.
-        state: state vector of the scenario.
+        key: name of the vector in observations and in `StepArrays`.
+        source: missions or state vector of the scenario.
     """
 
-    def __init__(self, encoder: ObservationEncoder, state: ObservedState) -> None:
+    def __init__(
+        self, encoder: ObservationEncoder, key: str, source: Missions | ObservedState
+    ) -> None:
         super().__init__(encoder._representation)
-        self._encoder, self._state = encoder, state
+        self._encoder, self._key, self._source = encoder, key, source
+        self._box = spaces.Box(source.low, source.high, dtype=source.dtype)
         self.space = self._add_to_space(encoder.space)
-        self.source_arrays = *encoder.source_arrays, STATE
-        self.buffer_names = encoder.buffer_names and (*encoder.buffer_names, STATE)
+        self.source_arrays = *encoder.source_arrays, key
+        self.buffer_names = encoder.buffer_names and (*encoder.buffer_names, key)
         self.recorded, self.shares_memory = encoder.recorded, encoder.shares_memory
 
     @property
@@ -492,60 +429,56 @@ class StateEncoder(ObservationEncoder):
         return self._add_to_space(self._encoder.single_observation_space)
 
     def _add_to_space(self, space: spaces.Space[Any]) -> spaces.Space[Any]:
-        """Return the space of observations of `space` with the state vector."""
-        low, high = self._state.low, self._state.high
+        """Return the space of observations of `space` with the vector."""
         if isinstance(space, spaces.Text):
-            lines = (format_numbers(self._state.describe(end)) for end in (low, high))
-            longest = sum(map(len, lines)) + _MOST_DIGITS * len(low)
-            more = {*punctuation, *digits, *ascii_letters, *"".join(self._state.labels), *" \n"}
-            return spaces.Text(
-                max_length=space.max_length + longest, charset=space.character_set.union(more)
-            )
+            charset = space.character_set.union(self._source.line_characters, "\n")
+            length = space.max_length + 1 + self._source.max_line_length
+            return spaces.Text(max_length=length, charset=charset)
         parts: Any = {self._encoder.buffer_names[0]: space}
         if isinstance(space, spaces.Dict):
             parts = space.spaces
-        return spaces.Dict({**parts, STATE: spaces.Box(low, high, dtype=self._state.dtype)})
+        return spaces.Dict({**parts, self._key: self._box})
 
     def bind_backend(self, backend: Backend) -> None:
         """Use compiled code for the view if the worlds of this backend are compiled."""
         self._encoder.bind_backend(backend)
 
     def make_arrays(self, *batch_shape: int) -> Arrays:
-        """Return the arrays of the inner encoder, and an array `state` with zeros."""
-        state = np.zeros((*batch_shape, len(self._state.low)), self._state.dtype)
-        return {**self._encoder.make_arrays(*batch_shape), STATE: state}
+        """Return the arrays of the inner encoder, and an array with zeros for the vector."""
+        vector = np.zeros((*batch_shape, *self._box.shape), self._box.dtype)
+        return {**self._encoder.make_arrays(*batch_shape), self._key: vector}
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations; `state` is the observed array, not a copy."""
-        *seen, state = observed
-        return {**self._encoder.make_shared_arrays(*seen), STATE: state}
+        """Return arrays for N observations; that of the vector is the observed one, not a copy."""
+        *seen, vector = observed
+        return {**self._encoder.make_shared_arrays(*seen), self._key: vector}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write the inner encoder's encoding of the `observed` arrays, and the state vectors, into
-        the arrays `out`."""
-        *seen, state = observed
+        """Write the inner encoder's encoding of the `observed` arrays, and the vectors, which are
+        the last of these, into the arrays `out`."""
+        *seen, vector = observed
         self._encoder.write(out, *seen)
-        if out[STATE] is not state:
-            np.copyto(out[STATE], state)
+        if out[self._key] is not vector:
+            np.copyto(out[self._key], vector)
 
     def to_observation(self, arrays: Arrays) -> Any:
-        """Return the inner encoder's observation with the state vector."""
-        inner = {name: array for name, array in arrays.items() if name != STATE}
-        return self._add_state(self._encoder.to_observation(inner), arrays[STATE])
+        """Return the inner encoder's observation with the vector."""
+        inner = {name: array for name, array in arrays.items() if name != self._key}
+        return self._add_vector(self._encoder.to_observation(inner), arrays[self._key])
 
     def encode(self, *observed: NDArray[Any]) -> Any:
         """Return the observation of one world, see `ObservationEncoder`."""
-        *seen, state = observed
-        return self._add_state(self._encoder.encode(*seen), state.copy())
+        *seen, vector = observed
+        return self._add_vector(self._encoder.encode(*seen), vector.copy())
 
-    def _add_state(self, seen: Any, state: NDArray[Any]) -> Any:
-        """Return an observation, or those of many worlds, with the state vector."""
+    def _add_vector(self, seen: Any, vector: NDArray[Any]) -> Any:
+        """Return an observation, or those of many worlds, with the vector."""
         if isinstance(seen, str):
-            return f"{seen}\n{format_numbers(self._state.describe(state))}"
+            return "\n".join(filter(None, (seen, self._source.to_line(vector))))
         if isinstance(seen, tuple):
-            return tuple(self._add_state(*each) for each in zip(seen, state, strict=True))
+            return tuple(self._add_vector(*each) for each in zip(seen, vector, strict=True))
         whole = seen if isinstance(seen, dict) else {self._encoder.buffer_names[0]: seen}
-        return {**whole, STATE: state}
+        return {**whole, self._key: vector}
 
 
 _ENCODERS: dict[str, Callable[..., ObservationEncoder]] = {
@@ -586,11 +519,11 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
             raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
     encoder = encoder_class(scenario, **options)
     missions = None if encoder.has_mission else scenario.missions
-    encoder = MissionEncoder(encoder, missions) if missions else encoder
+    encoder = VectorEncoder(encoder, MISSION, missions) if missions else encoder
     if shown is not None:
         encoder = _make_token_encoder(scenario, name, encoder, shown)
     state = None if encoder.has_state else scenario.observed_state
-    return StateEncoder(encoder, state) if state else encoder
+    return VectorEncoder(encoder, STATE, state) if state else encoder
 
 
 def _make_token_encoder(

@@ -23,7 +23,6 @@ from gv_engine.rules.geometry import FORWARD, ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
 if TYPE_CHECKING:
-    from gv_engine.scenario.missions import Missions
     from gv_engine.scenario.scenario import Scenario
     from gv_engine.vector.backend import Backend
 
@@ -455,16 +454,6 @@ class ObservationEncoder:
         the arrays by name, or a single array."""
         whole = isinstance(self.space, spaces.Dict)
         return arrays.copy() if whole else arrays[self.buffer_names[0]]
-
-    def space_with_mission(self, missions: Missions) -> spaces.Space[Any]:
-        """Return the Gymnasium space of observations to which the agent's mission has been
-        added."""
-        mission = spaces.Box(missions.low, missions.high, dtype=np.int32)
-        return spaces.Dict({**self._parts, MISSION: mission})
-
-    def to_observation_with_mission(self, arrays: Arrays, missions: Missions) -> Any:
-        """Return the observation for the user from arrays that include `mission`."""
-        return arrays.copy()
 
     def encode(self, *observed: NDArray[Any]) -> Any:
         """Return the encoded observation of one world from the `observed` arrays, which

@@ -478,10 +478,9 @@ def view_to_text(
     item: NDArray[np.uint8],
     types: ObjectTypes,
     observer: tuple[int, int],
-    mission: str = "",
 ) -> str:
-    """Return an observation as text: the cells of `grid` as characters, the mission, `item` (the
-    object in hand), and each object with its position from `observer`.
+    """Return an observation as text: the cells of `grid` as characters, `item` (the object in
+    hand), and each object with its position from `observer`.
 
     >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
     >>> grid[0, 2] = 5, 2, 4
@@ -493,8 +492,7 @@ def view_to_text(
     locked yellow door: 2 ahead, 1 right
     """
     held = describe_object(types, *item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
-    task = [format_mission(mission)] if mission else []
-    lines = [grid_to_text(grid, types, (*observer, FORWARD)), *task, f"holding {held}"]
+    lines = [grid_to_text(grid, types, (*observer, FORWARD)), f"holding {held}"]
     for y, row in enumerate(grid.tolist()):
         for x, look in enumerate(row):
             if look not in _PLAIN:

@@ -32,6 +32,7 @@ from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.instructions import INSTRUCTION_KEYS, InstructionReader, is_instruction
 from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
 from gv_engine.scenario.layout import Layout
+from gv_engine.scenario.map import format_mission
 from gv_engine.scenario.mission_tokens import MAX_VALUES, MissionTokens
 from gv_engine.scenario.random_values import NUMBER, make_row
 from systems.minigrid.grammar import WORDINGS
@@ -92,8 +93,11 @@ class Missions:
         texts: templates of all members, without repetition; `wording` k + 1 is text k.
         firsts: for each member the `wording` of its first template, 0 without missions.
         low, high: (k,) int32 least and greatest value of each number.
+        dtype: int32.
         most_words: how many words a name in templates may stand for, if the class Mission says so.
     """
+
+    dtype: Any = np.int32
 
     def __init__(self, layout: Layout, texts: Sequence[tuple[str, ...]]) -> None:
         assert layout.mission
@@ -180,6 +184,21 @@ class Missions:
         if is_field_for(field, "color"):
             return COLORS[value].lower() if NONE < value < len(COLORS) else ""
         return str(value)
+
+    def to_line(self, numbers: NDArray[np.int32]) -> str:
+        """Return the line about the mission of these numbers in a text; "" for no mission."""
+        text = self.to_text(numbers)
+        return format_mission(text) if text else ""
+
+    @property
+    def max_line_length(self) -> int:
+        """Number of characters that no line of `to_line` exceeds."""
+        return len(format_mission("")) + self.max_text_length
+
+    @property
+    def line_characters(self) -> frozenset[str]:
+        """Set of all characters that lines of `to_line` may have."""
+        return self.characters.union(format_mission(""))
 
     def list_words(self, name: str) -> list[str]:
         """Return the texts that `{name}` in a template may become, or, for a name of the class's

@@ -21,9 +21,12 @@ from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import Layout
+from gv_engine.scenario.map import format_numbers
 
 _AGENT = "agent"
 _SHOWN = "number", "bar"
+_MOST_DIGITS = 16
+"""Characters of a number in a line, with what parts it from the others."""
 _MOST = 256
 """Numbers of a state vector at most."""
 
@@ -99,6 +102,20 @@ class ObservedState:
         )
         return np.fromiter(values, self.dtype, len(self.numbers))
 
+    def to_line(self, vector: NDArray[Any]) -> str:
+        """Return the line about a state vector (k,) in a text."""
+        return format_numbers(self.describe(vector))
+
+    @property
+    def max_line_length(self) -> int:
+        """Number of characters that no line of `to_line` exceeds."""
+        return sum(map(len, self.labels)) + _MOST_DIGITS * len(self.labels)
+
+    @property
+    def line_characters(self) -> frozenset[str]:
+        """Set of all characters that lines of `to_line` may have."""
+        return frozenset("".join(self.labels)).union("0123456789+-.einfa, ")
+
     def find_fault(self, vector: NDArray[Any]) -> str:
         """Return an error message if a number of a state vector (k,) is out of its bounds; an empty
         text if none is."""
@@ -169,7 +186,7 @@ class StateReader:
                 f"a bar needs bounds; declare them: "
                 f"`{field.name}: Annotated[Int8, Bounds(0, 9)] = 0`"
             )
-        label = fields.text(entries["label"]) if "label" in entries else field.name
+        label = fields.read_name(entries["label"]) if "label" in entries else field.name
         label = label.replace("_", " ")
         is_float = isinstance(field.dtype, np.dtype) and field.dtype.kind == "f"
         return StateNumber(name, label, kind, column, field.name, low, high, is_float, has_bar)
