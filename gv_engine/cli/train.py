@@ -63,7 +63,10 @@ class TrainingPlan(NamedTuple):
 
 
 def train_here(
-    plan: TrainingPlan, runs: Sequence[Run], watch: bool = False, imitated: Path | None = None
+    plan: TrainingPlan,
+    runs: Sequence[Run],
+    watch: bool = False,
+    demonstrations: tuple[Path, Any] | None = None,
 ) -> int:
     """Train the policies of `runs` one after the other on this machine, in the scenario of `plan`;
     print a report, and return the exit code. With `watch` a window shows the training worlds.
@@ -72,7 +75,7 @@ def train_here(
         plan: scenario and end of the runs.
         runs: folders of the runs.
         watch: show the worlds in a window.
-        imitated: folder of a rollout whose actions are learned first.
+        demonstrations: folder and content of a rollout whose actions are learned first.
     """
     code, steps, results = 0, 0, []
     rows: list[tuple[str, str]] = []
@@ -80,14 +83,14 @@ def train_here(
     for run in runs:
         label = f"steps of {run.path}" if runs[1:] else "steps"
         with run.lock(), closing(Training(run, plan.scenario, plan.levels, **options)) as training:
-            imitation_rows = _imitate(training, imitated) if imitated else []
+            imitation_rows = _imitate(training, *demonstrations) if demonstrations else []
             code = _train(training, plan, label, watch)
             results.append(RunResult(run.path, training.metrics, training.seconds, {}))
             rows = [*imitation_rows, *_report_rows(training)]
             steps += training.steps
         if code:
             break
-    if not (steps or code or imitated):
+    if not (steps or code or demonstrations):
         done = min(result.metrics.steps for result in results)
         target = plan.stop_condition
         until = f" or --until {target.until:g}" if target.until else ""
@@ -132,18 +135,19 @@ def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> i
     return code
 
 
-def _imitate(training: Training, path: Path) -> list[tuple[str, str]]:
-    """Train the learner of `training` on the episodes of the rollout in the folder `path`; return
-    the (label, value) rows of the report on that."""
+def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, str]]:
+    """Train the learner of `training` on the episodes of the `rollout` in the folder `path`, save a
+    checkpoint, and return the (label, value) rows of the report on that."""
     from gv_engine.learning.imitation import MAX_PASSES, imitate
 
     with cli.progress("passes over demonstrations", MAX_PASSES) as advance:
         result = imitate(
             training.learner,
             path,
-            episode_folder.read(path),
+            rollout,
             report=lambda passes, loss: advance(1, f"held-out loss {loss:.4f}"),
         )
+    training.save_checkpoint()
     return [
         ("demonstrations", f"{result.episodes:,}"),
         ("steps of demonstrations", f"{result.steps:,}"),
@@ -377,7 +381,12 @@ def run(options: argparse.Namespace) -> int:
         from gv_engine.rollout import on_ray  # noqa: F401  # fails with how to install it
     if options.watch and (options.ray or options.seeds):
         raise cli.UsageError("--watch shows one run that trains here: leave out --seeds and --ray")
-    scenario, runs = _resume_runs(options) if options.resume else _create_runs(options)
+    demonstrations = None
+    if options.imitate and not options.resume:
+        demonstrations = options.imitate, episode_folder.read(options.imitate)
+    scenario, runs = (
+        _resume_runs(options) if options.resume else _create_runs(options, demonstrations)
+    )
     if options.watch and runs[1:]:
         raise cli.UsageError(
             f"--watch shows one run, and {options.resume} has {len(runs)}: name one"
@@ -394,7 +403,7 @@ def run(options: argparse.Namespace) -> int:
         for each in runs:
             each.set_stop_condition(plan.stop_condition)
         if not options.ray:
-            return train_here(plan, runs, options.watch, options.imitate)
+            return train_here(plan, runs, options.watch, demonstrations)
         for each in runs:
             stack.enter_context(each.lock())
         return train_on_ray(plan, runs, options.ray)
@@ -414,8 +423,11 @@ def _format_commands(
     return format_command(words + cli.consent_words(options, load)), format_command(resume_words)
 
 
-def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
+def _create_runs(
+    options: argparse.Namespace, demonstrations: tuple[Path, Any] | None
+) -> tuple[Scenario, list[Run]]:
     """Return the scenario that the options name, and a newly created training run for each seed.
+    `demonstrations` are the folder and the content of a rollout that is imitated first.
 
     Raises:
         UsageError: no scenario is named, or it cannot be trained on.
@@ -432,11 +444,17 @@ def _create_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     loaded_levels = None if levels is None else level_set(scenario, levels)
     scenario = loaded_levels.scenario if loaded_levels else scenario
     settings = replace(Hyperparameters(), **_hyperparameters(options))
+    if demonstrations:
+        from gv_engine.learning.imitation import check_rollout
+
+        folder, (_, about) = demonstrations
+        check_rollout(folder, about, scenario)
 
     def create(path: Path, settings: Hyperparameters) -> Run:
         default = StopCondition(steps=0) if options.imitate else StopCondition()
         stop_condition = _stop_condition(options, default)
-        return Run.create(path, scenario, settings, levels, loaded_levels, stop_condition)
+        imitates = demonstrations is not None
+        return Run.create(path, scenario, settings, levels, loaded_levels, stop_condition, imitates)
 
     name = make_file_name(scenario.name)
     if options.seeds is None:
@@ -484,6 +502,8 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         )
     runs = find_runs(options.resume)
     first = runs[0]
+    for each in runs:
+        each.require_imitated()
     stop_condition = _stop_condition(options, first.stop_condition)
     for run in runs:
         paths = f"{run.path} and {first.path}"

@@ -8,7 +8,7 @@ and the weights with the least loss are kept. The critic does not learn.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,7 +74,7 @@ class Demonstrations:
 
     def __init__(self, path: Path, rollout: Rollout, learner: Learner) -> None:
         self._arrays, about = rollout
-        _check_rollout(path, about, learner.env.scenario)
+        check_rollout(path, about, learner.env.scenario)
         if self._arrays["action"].max() >= learner.spec.actions:
             raise RunError(f"{path} is damaged: an action is {self._arrays['action'].max()}")
         starts = self._arrays["episode_start"]
@@ -90,8 +90,9 @@ class Demonstrations:
         return numbers[:first_held_out], numbers[first_held_out:]
 
     def batches(self, episodes: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Yield the given episodes, in this order, as minibatches: encoded observations (T, M,
-        slots), actions (T, M), and (T, M) True for steps of the M episodes, False after an end."""
+        """Yield the given episodes, in this order, as minibatches of M episodes, of which the
+        longest has T steps: encoded observations (T, M, slots), actions (T, M), and (T, M) True for
+        steps, False for what fills up shorter episodes."""
         batch: list[int] = []
         steps = 0
         for episode in episodes.tolist():
@@ -108,12 +109,13 @@ class Demonstrations:
         lengths = self._lengths[episodes]
         times = np.arange(lengths.max())[:, None]
         valid = times < lengths
-        steps = (self._starts[episodes] + times)[valid]
+        indices = (self._starts[episodes] + times)[valid]
+        # the network computes on steps that are not valid, too: any codes will do
         rows = np.empty((*valid.shape, len(self._spec.sizes)), np.int32)
         rows[:] = self._spec.first_rows
-        rows[valid] = self._encode(steps)
+        rows[valid] = self._encode(indices)
         actions = np.zeros(valid.shape, np.int64)
-        actions[valid] = self._arrays["action"][steps]
+        actions[valid] = self._arrays["action"][indices]
         return torch.from_numpy(rows), torch.from_numpy(actions), torch.from_numpy(valid)
 
     def _encode(self, steps: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -130,7 +132,7 @@ class Demonstrations:
         return rows
 
 
-def _check_rollout(path: Path, about: Mapping[str, Any], scenario: Scenario) -> None:
+def check_rollout(path: Path, about: Mapping[str, Any], scenario: Scenario) -> None:
     """Raise a RunError unless the rollout in the folder `path`, with this `rollout.json`, can
     be imitated in `scenario`."""
     if scenario.layout.agents > 1:
@@ -171,26 +173,36 @@ def imitate(
     demonstrations = Demonstrations(path, rollout, learner)
     own, held_out = demonstrations.split()
     rng = np.random.default_rng(learner.settings.seed)
-    best, best_pass, weights = (math.inf, 0.0), 0, learner.net.state_dict()
-    passes = 0
+    best_loss, accuracy, best_pass, passes = math.inf, 0.0, 0, 0
+    best_weights: dict[str, Tensor] = {}
     while passes < max_passes and passes - best_pass < _PATIENCE:
         passes += 1
         for batch in demonstrations.batches(rng.permutation(own)):
             learner.minimise(_cross_entropy(learner, *batch)[0])
-        with torch.no_grad():
-            parts = [
-                (int(batch[2].sum()), *map(float, _cross_entropy(learner, *batch)))
-                for batch in demonstrations.batches(held_out)
-            ]
-        steps, losses, accuracies = np.array(parts).T
-        mean = tuple(float(np.average(each, weights=steps)) for each in (losses, accuracies))
-        report(passes, mean[0])
-        if mean[0] < best[0]:
-            best, best_pass = (mean[0], mean[1]), passes
-            weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
-    learner.net.load_state_dict(weights)
+        loss, share = _evaluate(learner, demonstrations.batches(held_out))
+        report(passes, loss)
+        if loss < best_loss:
+            best_loss, accuracy, best_pass = loss, share, passes
+            best_weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
+    learner.net.load_state_dict(best_weights)
     counts = demonstrations.num_episodes, demonstrations.num_steps
-    return ImitationResult(*counts, passes, *best)
+    return ImitationResult(*counts, passes, best_loss, accuracy)
+
+
+def _evaluate(
+    learner: Learner, batches: Iterable[tuple[Tensor, Tensor, Tensor]]
+) -> tuple[float, float]:
+    """Return the mean cross-entropy over the steps of all minibatches, and the share of actions
+    that the network finds most likely."""
+    num_steps, losses, shares = [], [], []
+    with torch.no_grad():
+        for rows, actions, valid in batches:
+            loss, share = _cross_entropy(learner, rows, actions, valid)
+            num_steps.append(int(valid.sum()))
+            losses.append(float(loss))
+            shares.append(float(share))
+    mean_loss = float(np.average(losses, weights=num_steps))
+    return mean_loss, float(np.average(shares, weights=num_steps))
 
 
 def _cross_entropy(

@@ -74,15 +74,14 @@ class ScenarioSpec(NamedTuple):
         missions."""
         types = {kind.index: (kind.name, *kind.states) for kind in scenario.types}
         agents = scenario.layout.agents
-        state = tuple(
-            NumberSpec(
-                number.name,
-                number.low if math.isfinite(number.low) else None,
-                number.high if math.isfinite(number.high) else None,
-                number.is_float,
+        state: tuple[NumberSpec, ...] = ()
+        if vector := scenario.observed_state:
+            low, high = (
+                [bound if math.isfinite(bound) else None for bound in bounds.tolist()]
+                for bounds in (vector.low, vector.high)
             )
-            for number in scenario.state_numbers
-        )
+            is_float = [number.is_float for number in vector.numbers]
+            state = tuple(map(NumberSpec, vector.names, low, high, is_float))
         spec = cls(scenario.action_names, scenario.area.shape, agents, types, (), (), state)
         if not (missions := scenario.missions):
             return spec
@@ -191,8 +190,14 @@ def _describe_state(state: tuple[NumberSpec, ...]) -> str:
 
 
 class StateCodes(NamedTuple):
-    """Codes of a number of the state vector: from `low` to `high` in `size` equal steps, or without
-    bounds in steps of its logarithm."""
+    """Codes of a number of the state vector.
+
+    Attributes:
+        low, high: least and greatest value, which have the first and the last code, with equal
+            steps between them. None for steps of sign(x) * log(1 + |x|), with 0 in the middle: for
+            numbers without bounds, or integers of too many values.
+        size: number of codes.
+    """
 
     low: float | None
     high: float | None
@@ -210,8 +215,8 @@ class StateCodes(NamedTuple):
         return cls(low, high, values) if values <= _MAX_VALUES else cls(None, None, _BINS)
 
     def encode(self, values: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the codes of an array of values."""
-        values = values.astype(np.float64)
+        """Return the codes of an array of values; NaN has the code of 0."""
+        values = np.nan_to_num(values.astype(np.float64))
         if self.low is None or self.high is None:
             logarithms = np.sign(values) * np.log1p(np.abs(values))
             steps = logarithms * _BINS_PER_UNIT + self.size // 2
@@ -271,9 +276,13 @@ class NetworkSpec(NamedTuple):
         out += self.first_rows
 
     def split_rows(self, rows: Any) -> tuple[Any, Any]:
-        """Return two parts of (N, slots) rows that `encode` has written, as arrays or tensors: the
-        (N, cells + 1) codes of the cells and the carried item, and the (N, integers) codes of the
-        mission, numbered over all its integers."""
+        """Return two parts of (N, slots) rows that `encode` has written, as arrays or tensors.
+
+        Returns:
+            (N, cells + 1) codes of the cells and the carried item: row number k * `codes` + c of
+                slot k stands for code c. (N, integers) codes of the mission, as if all its integers
+                shared one list of codes: those of the second follow those of the first.
+        """
         cells = self.cells + 1
         mission = rows[:, cells : cells + len(self.mission)] - cells * self.codes
         return rows[:, :cells] % self.codes, mission

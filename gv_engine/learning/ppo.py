@@ -79,13 +79,15 @@ class ActorCritic(nn.Module):
         return functional.relu(self.second(functional.relu(first)))
 
     def _scores(self, rows: Tensor) -> Tensor:
-        """Return how well each cell matches the mission, as (M, heads * cells), for (M, slots) rows
-        of the table."""
-        cells, mission = self.spec.split_rows(rows)
+        """Return how well each cell and the carried item match the mission, as (M, heads * (cells +
+        1)), for (M, slots) rows of the table. `NumpyNet` computes the same."""
+        codes, mission = self.spec.split_rows(rows)
+        # (M, heads, width), sums over the mission's integers
         queries = EmbeddingBag.apply(self.queries, mission).unflatten(1, (NUM_HEADS, -1))
+        # (M, heads, codes): the score of each code, which all cells that show it have
         scores = functional.relu(queries @ self.embedding[: self.spec.codes].T)
-        places = cells.long()[:, None].expand(-1, NUM_HEADS, -1)
-        return scores.gather(2, places).flatten(1)
+        by_head = codes.long()[:, None].expand(-1, NUM_HEADS, -1)
+        return scores.gather(2, by_head).flatten(1)
 
     def recur(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Return the (N, hidden) features after the GRU, and its new state; without a GRU both are

@@ -2,7 +2,7 @@
 
 - `run.json`: `scenario`, a reference as in `gv_engine.scenario.loading`; `settings`, the
   hyperparameters; `levels` and `level_seeds`, the level set; `steps` and `until`, the newest stop
-  condition.
+  condition; `imitates`, whether it begins with the imitation of a rollout.
 - `checkpoint.pt`: the state of the learner and the best weights so far; a torch file with tensors
   and plain values only, so that reading it runs no code.
 - `policy.npz`: the best weights, to act without torch, see `policy_file`.
@@ -62,7 +62,7 @@ _PROGRESS = "progress.csv"
 _LOCK = "lock"
 _COLUMNS = "seconds", *TrainingMetrics._fields
 """Columns of `progress.csv`."""
-_FORMAT = 4
+_FORMAT = 5
 _MAX_RUN_FILE = 2**22
 """Bytes of `run.json`."""
 _MAX_CHECKPOINT = 2**30
@@ -83,6 +83,7 @@ class Run:
         levels: name of the level set; None for all levels.
         level_seeds: seeds of the level set.
         stop_condition: end of training, unless another one is asked for.
+        imitates: the run begins with the imitation of a rollout.
         best: the best weights: `net`; their `score`: success rate, return, negative length; and
             `steps`, the step they are from. Empty until enough episodes have ended.
 
@@ -98,6 +99,7 @@ class Run:
         self.levels: str | None = about["levels"]
         self.level_seeds: tuple[int, ...] | None = about["level_seeds"]
         self.stop_condition: StopCondition = about["stop_condition"]
+        self.imitates: bool = about["imitates"]
         self.best: dict[str, Any] = {}
         self._tensorboard: Any = None
 
@@ -110,6 +112,7 @@ class Run:
         levels: str | None = None,
         loaded_levels: LevelSet | None = None,
         stop_condition: StopCondition | None = None,
+        imitates: bool = False,
     ) -> Run:
         """Create the folder of a new training run, with its description in `run.json`.
 
@@ -117,6 +120,7 @@ class Run:
             levels: name of the level set to train on; None for all levels.
             loaded_levels: the level set, if it is loaded already.
             stop_condition: end of training; the default one if None.
+            imitates: the run begins with the imitation of a rollout.
 
         Raises:
             FileExistsError: the folder is not empty.
@@ -138,8 +142,21 @@ class Run:
         about: dict[str, Any] = {"format": _FORMAT, "scenario": make_reference(played)}
         about |= {"settings": asdict(settings), "levels": levels}
         about["level_seeds"] = loaded_levels and loaded_levels.seeds
+        about["imitates"] = imitates
         _write_run_file(path, about | stop_condition._asdict())
         return cls(path)
+
+    def require_imitated(self) -> None:
+        """Raise an error if the run was stopped in the imitation with which it begins.
+
+        Raises:
+            RunError: it was stopped there, or its checkpoint is gone.
+        """
+        if self.imitates and not self._has_checkpoint():
+            raise RunError(
+                f"{self.path} was stopped while it imitated, and has learned nothing: remove it, "
+                f"and train again"
+            )
 
     def set_stop_condition(self, stop_condition: StopCondition) -> None:
         """Change when the training ends, here and in `run.json`.
@@ -392,6 +409,7 @@ def _read_run_file(path: Path) -> dict[str, Any]:
         "stop_condition": _check_stop_condition(StopCondition(about["steps"], about["until"])),
         "levels": levels,
         "level_seeds": None if levels is None else check_level_seeds(seeds),
+        "imitates": about["imitates"] is True,
     }
 
 

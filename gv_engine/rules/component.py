@@ -159,12 +159,24 @@ def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Fie
             f"component {cls.__name__}: field {field.name!r} has type {hint!r}; columns hold "
             f"int, float, bool, Int8, Int16, Int32, Float64, EntityId or Coordinate"
         )
-    if bounds and not bounds.low <= field.default <= bounds.high:
-        raise TypeError(
-            f"component {cls.__name__}: the default {field.default} of {field.name!r} is not from "
-            f"{bounds.low} to {bounds.high}"
-        )
-    return Field(field.name, dtype, field.default, bounds)
+    read = Field(field.name, dtype, field.default, bounds)
+    if bounds and (fault := _find_bounds_fault(read, bounds)):
+        raise TypeError(f"component {cls.__name__}: field {field.name!r} {fault}")
+    return read
+
+
+def _find_bounds_fault(field: Field, bounds: Bounds) -> str:
+    """Return what is wrong with the declared `bounds` of a field; an empty text if nothing is."""
+    if not isinstance(field.dtype, np.dtype):
+        return "has bounds, which only numbers have"
+    low, high = Field(field.name, field.dtype, field.default).bounds
+    if field.dtype.kind != "f" and any(end != end // 1 for end in bounds):
+        return f"holds integers, and its bounds are {bounds.low} to {bounds.high}"
+    if not low <= bounds.low <= bounds.high <= high:
+        return f"holds {low} to {high}, and its bounds are {bounds.low} to {bounds.high}"
+    if not bounds.low <= field.default <= bounds.high:
+        return f"has the default {field.default}, which is not from {bounds.low} to {bounds.high}"
+    return ""
 
 
 def is_component(candidate: object) -> bool:

@@ -93,7 +93,7 @@ class System:
         phase: part of the step in which it runs.
         name: name in scenario files.
         parameters: parameters that a scenario may set, in order of the signature.
-        remember: measurement before the transitions, passed to the reward as `was`.
+        remember: measurement before the transitions, passed to the function as `was`.
         when: condition of a transition: `(w, agent, action, …)` is true if the transition would do
             something for this action. Without `action`, the transition ignores the action.
         until: postcondition of a reset, `(w, tried, …)`; until it is true, the nested resets run
@@ -242,14 +242,15 @@ def system(
     record, and leaves the function itself unchanged.
 
     The first arguments are `(w, agent)`. A system without `agent` runs once a step and makes no
-    action valid. A REWARD with `remember` takes `was` next, the result of `remember(w, agent)`
-    before the transitions. VISIBILITY takes `view`, OBSERVATION `view` and `out`, RENDERING
-    `canvas`; these three always take `agent`. All further arguments are parameters that scenarios
-    set; helpers may take parameters of the system by the same names.
+    action valid. A REWARD or TERMINATING with `remember` takes `was` next, the result of
+    `remember(w, agent)` before the transitions. VISIBILITY takes `view`, OBSERVATION `view` and
+    `out`, RENDERING `canvas`; these three always take `agent`. All further arguments are parameters
+    that scenarios set; helpers may take parameters of the system by the same names.
 
     Args:
         phase: part of the step in which the system runs.
-        remember: for rewards that compare before and after: returns a number, or a tuple of them.
+        remember: for rewards and ends that compare before and after: returns a number, or a tuple
+            of them.
         when: for transitions, the condition under which the function runs: `(w, agent, action, …)`.
             The action mask uses it, too; an agent's transition without it may act on any action,
             so that no action is masked. A condition `(w, agent, …)` ignores the action and makes

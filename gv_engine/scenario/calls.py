@@ -195,10 +195,11 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
             lambda calls: lambda node: calls.read_calls(node, phase),
         )
     kind = parameter.type
-    if kind in _BY_TYPE:
-        return _BY_TYPE[kind]
-    if get_origin(kind) in (Sequence, list, tuple) and get_args(kind)[0] in _LISTED:
-        return _list_of(get_args(kind)[0])
+    for named in (*_LISTED, AgentMask):
+        if kind == named:
+            return _BY_TYPE[named]
+        if get_origin(kind) in (Sequence, list, tuple) and get_args(kind)[:1] == (named,):
+            return _list_of(named)
     if kind is Any and not parameter.required:
         kind = Callable if callable(parameter.default) else type(parameter.default)
     if get_origin(kind) is Annotated:

@@ -232,7 +232,8 @@ class MixtureReader(TopLevel):
             if scenario.state_numbers != first.state_numbers:
                 self.problems.add(
                     node,
-                    f"{scenario.name} observes another state than {first.name}; all scenarios of a "
+                    f"{scenario.name} observes another state than {first.name}: "
+                    f"{_list_numbers(scenario)}, not {_list_numbers(first)}; all scenarios of a "
                     f"mixture need the same under `observation`",
                 )
             if not own_actions and scenario.actions != first.actions:
@@ -296,6 +297,12 @@ class MixtureReader(TopLevel):
             largest.bodies,
             any(scenario.layout.agents < largest.agents for scenario in members),
         )
+
+
+def _list_numbers(scenario: Scenario) -> str:
+    """Return a text with the numbers of a scenario's state vector and their bounds."""
+    texts = (f"{n.name} from {n.low} to {n.high}" for n in scenario.state_numbers)
+    return shorten(", ".join(texts), 200) or "nothing"
 
 
 def _find_largest_member(members: Sequence[Scenario]) -> Scenario:

@@ -7,13 +7,14 @@ Each number is a field of a component: of the agent itself, or of the only objec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from components.core import Agent, Position
 from gv_engine.rules.component import Field, column_name, fields_of, to_snake_case
 from gv_engine.rules.frame import ShownNumber
 from gv_engine.scenario import fields
@@ -54,7 +55,7 @@ class StateNumber(NamedTuple):
         label: word for people.
         kind: type index of the object that has the number; None for the agent.
         column, field: column of the component, and its field.
-        low, high: least and greatest value.
+        low, high: least and greatest value; None for a row or column of the grid.
         is_float: True for a floating-point number.
         has_bar: True if the window shows a bar.
     """
@@ -64,8 +65,8 @@ class StateNumber(NamedTuple):
     kind: int | None
     column: str
     field: str
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     is_float: bool
     has_bar: bool
 
@@ -75,6 +76,7 @@ class ObservedState:
 
     Args:
         numbers: its numbers, in order.
+        layout: layout of the worlds.
 
     Attributes:
         names, labels: their names in the scenario file, and their words for people.
@@ -82,17 +84,16 @@ class ObservedState:
         low, high: (k,) arrays of that dtype, the least and the greatest values.
     """
 
-    def __init__(self, numbers: Sequence[StateNumber]) -> None:
+    def __init__(self, numbers: Sequence[StateNumber], layout: Layout) -> None:
         self.numbers = tuple(numbers)
         self.names = tuple(number.name for number in numbers)
         self.labels = tuple(number.label for number in numbers)
         self.dtype: Any = np.float32 if any(n.is_float for n in numbers) else np.int32
         self.low: Any
         self.high: Any
-        self.low, self.high = (
-            np.array([getattr(number, end) for number in numbers]).astype(self.dtype)
-            for end in ("low", "high")
-        )
+        last = max(layout.height, layout.width) - 1
+        bounds = [(-1, last) if n.low is None else (n.low, n.high) for n in numbers]
+        self.low, self.high = (np.array(ends).astype(self.dtype) for ends in zip(*bounds))
 
     def encode(self, w: Any, agent: int = 1) -> NDArray[Any]:
         """Return the state vector (k,) of an agent in world `w`."""
@@ -126,16 +127,13 @@ class ObservedState:
 
     def describe(self, vector: NDArray[Any]) -> tuple[ShownNumber, ...]:
         """Return the numbers of a state vector (k,) as people see them."""
-        return tuple(
-            ShownNumber(
-                number.label,
-                f"{value:g}",
-                min(max((value - number.low) / (number.high - number.low), 0.0), 1.0)
-                if number.has_bar
-                else None,
-            )
-            for number, value in zip(self.numbers, vector.tolist(), strict=True)
-        )
+        shown = []
+        for number, value, low, high in zip(self.numbers, vector, self.low, self.high, strict=True):
+            share = None
+            if number.has_bar:
+                share = min(max(float((value - low) / max(1e-9, high - low)), 0.0), 1.0)
+            shown.append(ShownNumber(number.label, f"{value:g}", share))
+        return tuple(shown)
 
 
 class StateReader:
@@ -154,12 +152,16 @@ class StateReader:
         """Return the numbers that the mapping in `node` lists under `state`."""
         entries = fields.read_fields(self._names.problems, node, OBSERVATION_KEYS)
         if "state" not in entries:
-            return ()
+            raise node.error("`state` is missing; it lists numbers: {state: [agent.health]}")
+        if isinstance(entries["state"].value, str):
+            name = entries["state"].text
+            raise entries["state"].error(f"found {name!r}, expected a list: [{name}]")
         numbers: list[StateNumber] = []
         for item in fields.limited_items(entries["state"], _MOST, "numbers"):
             with self._names.problems.collect():
                 number = self._read_number(item)
-                if number.name in (other.name for other in numbers):
+                same = number.kind, number.column, number.field
+                if same in ((other.kind, other.column, other.field) for other in numbers):
                     raise item.error(f"{number.name} is listed twice")
                 numbers.append(number)
         return tuple(numbers)
@@ -171,24 +173,31 @@ class StateReader:
             entries = fields.read_fields(self._names.problems, node, NUMBER_KEYS)
             if "of" not in entries:
                 raise node.error("`of` is missing; it is the number, as agent.health")
-        name = fields.text(entries["of"])
-        owner, *path = name.split(".")
-        if len(path) not in (1, 2) or not all((owner, *path)):
-            raise entries["of"].error(
-                f"found {name!r}, expected agent.FIELD, TYPE.FIELD, or COMPONENT between the two"
+        named = entries["of"]
+        name = fields.text(named)
+        owner, *parts = name.split(".")
+        if len(parts) not in (1, 2) or not all((owner, *parts)):
+            last = name.split(".")[-1] or "health"
+            raise named.error(
+                f"found {name!r}, expected agent.FIELD or TYPE.FIELD, as agent.{last}; a component "
+                f"may stand between the two"
             )
-        kind = None if owner == _AGENT else self._resolve_type(entries["of"], owner)
-        column, field = self._find_field(entries["of"], kind, *path[::-1])
-        low, high = self._find_bounds(entries["of"], field)
+        *component, field_name = parts
+        kind = None if owner.lower() == _AGENT else self._resolve_type(named, owner)
+        column, field = self._find_field(named, owner, kind, field_name, *component)
+        if field.is_entity:
+            raise named.error(f"{field.name} is another object, and agents observe numbers alone")
+        low, high = field.bounds if isinstance(field.dtype, np.dtype) else (None, None)
+        is_float = isinstance(field.dtype, np.dtype) and field.dtype.kind == "f"
         has_bar = "show" in entries and fields.choose(entries["show"], _SHOWN, "form") == "bar"
-        if has_bar and not (field.declared_bounds and low < high):
+        if has_bar and not field.declared_bounds:
+            kept = "float" if is_float else "int"
             raise entries["show"].error(
-                f"a bar needs bounds; declare them: "
-                f"`{field.name}: Annotated[Int8, Bounds(0, 9)] = 0`"
+                f"found bar, and {field.name} has no declared bounds; declare them, as "
+                f"`{field.name}: Annotated[{kept}, Bounds(0, 9)] = 9`, or leave out `show`"
             )
         label = fields.read_name(entries["label"]) if "label" in entries else field.name
         label = label.replace("_", " ")
-        is_float = isinstance(field.dtype, np.dtype) and field.dtype.kind == "f"
         return StateNumber(name, label, kind, column, field.name, low, high, is_float, has_bar)
 
     def _resolve_type(self, node: YamlNode, name: str) -> int:
@@ -198,35 +207,31 @@ class StateReader:
         return index
 
     def _find_field(
-        self, node: YamlNode, kind: int | None, name: str, component: str = ""
+        self, node: YamlNode, owner: str, kind: int | None, name: str, component: str = ""
     ) -> tuple[str, Field]:
-        """Return the column and the field called `name` of the component that is meant: the one in
-        column `component`, or the only one that has such a field."""
-        classes: tuple[type, ...] = self._layout.components
-        if kind is not None:
-            classes = tuple(self._layout.object_types[kind].component_classes)
-        found = [
-            (column_name(cls), field)
-            for cls in classes
-            for field in fields_of(cls)
-            if field.name == name and component in ("", column_name(cls))
-        ]
+        """Return the column and the field called `name` of the component that is meant: that of
+        column `component` if given, else the only one with such a field that the owner has, the
+        agent or an object of type `kind`."""
+        classes: Iterable[type] = self._layout.components
+        if component:
+            classes = [cls for cls in classes if column_name(cls) == component]
+            if not classes:
+                hint = fields.suggestion(component, self._layout.names)
+                raise node.error(f"no component {component!r}{hint}")
+        elif kind is None:
+            bodies = (cls for body in self._layout.bodies for cls, _ in body)
+            classes = dict.fromkeys((Agent, Position, *bodies))
+        else:
+            classes = self._layout.object_types[kind].component_classes
+        pairs = [(column_name(cls), field) for cls in classes for field in fields_of(cls)]
+        found = [(column, field) for column, field in pairs if field.name == name]
         if len(found) == 1:
             return found[0]
         if found:
             columns = " and ".join(column for column, _ in found)
-            owner = node.text.split(".")[0]
             raise node.error(
                 f"{columns} have a field {name}; write {owner}.{found[0][0]}.{name} or the like"
             )
-        known = dict.fromkeys(field.name for cls in classes for field in fields_of(cls))
-        hint = fields.suggestion(name, known)
-        raise node.error(f"no component {component or 'here'} has a field {name!r}{hint}")
-
-    def _find_bounds(self, node: YamlNode, field: Field) -> tuple[float, float]:
-        """Return the least and the greatest value of a field."""
-        if field.is_entity:
-            raise node.error(f"{field.name} is another object, and agents observe numbers alone")
-        if isinstance(field.dtype, str):  # a coordinate
-            return -1, max(self._layout.height, self._layout.width) - 1
-        return field.bounds
+        hint = fields.suggestion(name, dict.fromkeys(field.name for _, field in pairs))
+        whose = f"component {component} has" if component else f"components of {owner} have"
+        raise node.error(f"the {whose} no field {name!r}{hint}")

@@ -216,7 +216,7 @@ class Scenario(ImmutableScenario):
     @cached_property
     def observed_state(self) -> ObservedState | None:
         """State vector of the agents; None for a scenario without one."""
-        return ObservedState(self.state_numbers) if self.state_numbers else None
+        return ObservedState(self.state_numbers, self.layout) if self.state_numbers else None
 
     def mission(self, w: Any) -> str:
         """Return the mission text of the first agent in world `w`; "" if it has no mission.

@@ -47,7 +47,10 @@ def reach_goal(w: World, agent: int, was: tuple[int, int], max_steps: int) -> fl
 
 @system(TERMINATING, remember=position)
 def go_onto(w: World, agent: int, was: tuple[int, int], object_type: int) -> bool:
-    """The agent has gone onto an object of a type in this step."""
+    """The agent has gone onto an object of a type in this step.
+
+    Standing on it does not count: MiniGrid goes on after the end of an episode.
+    """
     return stands_on(w, agent, object_type) and has_moved(w, agent, was)
 
 

@@ -11,6 +11,7 @@ from gv_engine.rollout import episode_folder
 
 torch: Any = pytest.importorskip("torch")
 
+from gv_engine.learning import imitation  # noqa: E402
 from gv_engine.learning.run_folder import Run  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
@@ -89,3 +90,18 @@ def test_what_cannot_be_imitated_is_refused(scenario, words, says, capsys):
     played("keydoor-5x5", "valid", 4, "compact", "--representation", "compact")
     assert main(["train", scenario, *words, "--out", "run"]) in (1, 2)
     assert says in capsys.readouterr().err
+    assert not Path("run").exists()
+
+
+def test_a_run_that_was_stopped_while_it_imitated_does_not_go_on_without(monkeypatch, capsys):
+    played("keydoor-5x5", "valid", 20, "shown")
+
+    def stopped(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(imitation, "imitate", stopped)
+        assert main(["train", "keydoor-5x5", "--imitate", "shown", "--out", "run"]) == 130
+    assert main(["train", "--resume", "run", "--steps", "5000"]) == 1
+    assert "run was stopped while it imitated" in capsys.readouterr().err
+    assert not Path("run/policy.npz").exists()

@@ -1,6 +1,7 @@
 """Numbers of components that agents observe beside their view."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,16 @@ class Warmth:
 
 
 @component
+class Sugar:
+    amount: int = 0
+
+
+@component
+class Water:
+    amount: int = 0
+
+
+@component
 class Stock:
     soups: Int16 = 3
     health: Int8 = 1
@@ -63,6 +74,7 @@ LEVEL: dict[str, Any] = {
     "objects": {
         "Pot": {"components": ["./rules.py:Stock", "Solid"]},
         "OldPot": {"components": ["./rules.py:Stock", "Solid"]},
+        "Jar": {"components": ["./rules.py:Sugar", "./rules.py:Water"]},
     },
     "agents": {"number": 1, "components": ["./rules.py:Vitals", "./rules.py:Warmth"]},
     "map": "#######\n#>...P#\n#.QQ..#\n#######",
@@ -193,16 +205,19 @@ def test_a_number_out_of_its_bounds_is_found():
 @pytest.mark.parametrize(
     ("number", "says"),
     [
-        ("health", r"observation\.state\[0\]: found 'health', expected agent\.FIELD, TYPE\.FIELD"),
+        ("health", r"state\[0\]: found 'health', expected agent\.FIELD .*, as agent\.health"),
         ("agent.vitals.health.now", r"expected agent\.FIELD"),
         ("agent..health", r"expected agent\.FIELD"),
-        ("agent.helth", r"no component here has a field 'helth'; did you mean 'health'"),
-        ("agent.health", r"stock and vitals have a field health; write agent\.stock\.health"),
-        ("agent.warmth.health", r"no component warmth has a field 'health'"),
-        ("Pot.degrees", r"no component here has a field 'degrees' .allowed: soups"),
+        ("agent.helth", r"the components of agent have no field 'helth'; did you mean 'health'"),
+        ("agent.soups", r"of agent have no field 'soups' \(allowed: facing, .*, degrees\)"),
+        ("agent.vitls.health", r"no component 'vitls'; did you mean 'vitals'"),
+        ("agent.warmth.health", r"the component warmth has no field 'health' .allowed: degrees"),
+        ("agent.value", r"have no field 'value'"),
+        ("Jar.amount", r"sugar and water have a field amount; write Jar\.sugar\.amount or"),
+        ("Pot.degrees", r"the components of Pot have no field 'degrees'"),
         ("Pit.soups", r"no object type 'Pit'.*Pot"),
         ("agent.friend", r"friend is another object, and agents observe numbers alone"),
-        ({"of": "Pot.soups", "show": "bar"}, r"show: a bar needs bounds; declare them"),
+        ({"of": "Pot.soups", "show": "bar"}, r"show: found bar, and soups has no declared bounds"),
         ({"of": "Pot.soups", "show": "dial"}, r"form 'dial'"),
         ({"show": "bar"}, "`of` is missing"),
         ({"of": "Pot.soups", "labl": "x"}, "labl"),
@@ -219,7 +234,12 @@ def test_none_is_listed_twice_and_some_are_listed():
         Scenario.load(level("Pot.soups", "Pot.soups"))
     with pytest.raises(ScenarioError, match="numbers"):
         Scenario.load(level())
-    assert Scenario.load({**LEVEL, "observation": {}}).observed_state is None
+    with pytest.raises(ScenarioError, match="observation: `state` is missing"):
+        Scenario.load({**LEVEL, "observation": {}})
+    with pytest.raises(ScenarioError, match=r"state: found 'Pot\.soups', expected a list: \[Pot"):
+        Scenario.load({**LEVEL, "observation": {"state": "Pot.soups"}})
+    with pytest.raises(ScenarioError, match=r"state\[1\]: pot\.stock\.soups is listed twice"):
+        Scenario.load(level("Pot.soups", "pot.stock.soups"))
 
 
 def test_members_of_a_mixture_observe_the_same():
@@ -233,7 +253,27 @@ def test_members_of_a_mixture_observe_the_same():
     assert isinstance(env.observation_space, spaces.Dict)
 
 
-def test_bounds_hold_the_default():
-    Path("rules.py").write_text(RULES.replace("Bounds(0, 9)] = 9", "Bounds(0, 9)] = 10"))
-    with pytest.raises(ScenarioError, match="the default 10 of 'health' is not from 0 to 9"):
+def test_members_of_a_mixture_may_have_other_sizes():
+    wide = {"map": "#" * 30 + "\n#>" + "." * 26 + "P#\n" + "#" * 30, "legend": {"P": "Pot"}}
+    for name, changes in {"one": {}, "two": wide}.items():
+        Path(f"{name}.yaml").write_text(json.dumps(level("agent.x", **changes)))
+    env: Any = GridEnv(Scenario.load({"mixture": ["one.yaml", "two.yaml"]}), world="object")
+    assert env.observation_space["state"].high[0] >= 29
+
+
+@pytest.mark.parametrize(
+    ("annotation", "says"),
+    [
+        ("Annotated[Int8, Bounds(0, 9)] = 10", "has the default 10, which is not from 0 to 9"),
+        ("Annotated[Int8, Bounds(0, 1000)] = 9", "holds -128 to 127, and its bounds are 0 to 1000"),
+        ("Annotated[int, Bounds(0, 10**10)] = 9", "its bounds are 0 to 10000000000"),
+        ("Annotated[int, Bounds(0, float('inf'))] = 9", "its bounds are 0 to inf"),
+        ("Annotated[int, Bounds(0.5, 9)] = 9", "holds integers, and its bounds are 0.5 to 9"),
+        ("Annotated[int, Bounds(9, 0)] = 9", "its bounds are 9 to 0"),
+        ("Annotated[Coordinate, Bounds(0, 9)] = 9", "has bounds, which only numbers have"),
+    ],
+)
+def test_bounds_fit_the_type_and_the_default(annotation, says):
+    Path("rules.py").write_text(RULES.replace("Annotated[Int8, Bounds(0, 9)] = 9", annotation))
+    with pytest.raises(ScenarioError, match=re.escape(says)):
         Scenario.load(level("agent.tired"))
