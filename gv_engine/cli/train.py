@@ -258,11 +258,8 @@ def _warn_of_unknown_means(
 ) -> None:
     """Print a warning if one of `results` has no estimate of success rate and return, with the
     number of steps that the estimate needs in `runs` of `plan`."""
-    unknown = [
-        result
-        for result in results
-        if result.metrics.steps and math.isnan(result.metrics.episode_return)
-    ]
+    learned = [result for result in results if result.metrics.steps]  # others only imitated
+    unknown = [result for result in learned if math.isnan(result.metrics.episode_return)]
     if unknown:
         longest = max(member.max_steps or 0 for member in plan.scenario.members)
         enough = longest * runs[0].settings.num_envs * plan.scenario.layout.agents
@@ -451,10 +448,10 @@ def _create_runs(
         check_rollout(folder, about, scenario)
 
     def create(path: Path, settings: Hyperparameters) -> Run:
-        default = StopCondition(steps=0) if options.imitate else StopCondition()
-        stop_condition = _stop_condition(options, default)
-        imitates = demonstrations is not None
-        return Run.create(path, scenario, settings, levels, loaded_levels, stop_condition, imitates)
+        default = StopCondition(steps=0) if demonstrations else StopCondition()
+        end = _stop_condition(options, default)
+        imitates = bool(demonstrations)
+        return Run.create(path, scenario, settings, levels, loaded_levels, end, imitates)
 
     name = make_file_name(scenario.name)
     if options.seeds is None:

@@ -28,7 +28,7 @@ from gv_engine.compiler.step import (
     bind_systems,
     clear_rule,
     make_mission_writer,
-    make_state_writer,
+    make_number_writer,
 )
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import step_x, step_y
@@ -172,7 +172,8 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
     layout, names = scenario.layout, dtypes["parameters"].names or ()
     is_mixture, large = "share" in names, layout.is_large
     has_mission, write_mission = "mission" in dtypes, make_mission_writer(layout)
-    has_state, write_state = "state" in dtypes, make_state_writer(scenario.state_numbers)
+    numbers = [(number.column, number.field, number.kind) for number in scenario.state_numbers]
+    has_state, write_state = "state" in dtypes, make_number_writer(numbers)
     has_ground, write_ground = "ground" in dtypes, make_ground_writer(layout)
     has_whole = "whole" in dtypes
     batch, world_at = make_batch_cast(dtypes), make_record_cast(dtypes["rows"])

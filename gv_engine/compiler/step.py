@@ -36,7 +36,6 @@ from gv_engine.rules.turns import begin_step, clear_step_results, is_episode_ove
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.missions import get_limit_test, list_observed_fields
-from gv_engine.scenario.observed_state import StateNumber
 from gv_engine.scenario.scenario import Scenario
 
 # ---- units -----------------------------------------------------------------------------------
@@ -440,9 +439,8 @@ def _make_multi_reveal(write_seen: Any, write_mask: Any) -> Any:
 def make_mission_writer(layout: Layout) -> Any:
     """Return a function `(world, parameters, out)` that writes the current agent's mission into the
     array `out`, as numbers, see `Missions.numbers`."""
-    write: Any = _write_no_numbers
-    for number, field in enumerate(list_observed_fields(layout.mission) if layout.mission else ()):
-        write = _append_number_write(write, "mission", field.name, None, number)
+    fields = list_observed_fields(layout.mission) if layout.mission else ()
+    write = make_number_writer([("mission", field.name, None) for field in fields])
 
     def write_mission(w: Any, p: Any, out: Any) -> None:
         """Write the mission's numbers; the first one, the number of the text, is counted over all
@@ -453,17 +451,21 @@ def make_mission_writer(layout: Layout) -> Any:
     return write_mission
 
 
+def make_number_writer(sources: Sequence[tuple[str, str, int | None]]) -> Any:
+    """Return a function `(world, out)` that writes numbers of components into the array `out`.
+
+    Args:
+        sources: for each number its column and field, and the type of the only object that has it;
+            None for the current agent.
+    """
+    write: Any = _write_no_numbers
+    for position, source in enumerate(sources):
+        write = _append_number_write(write, *source, position)
+    return write
+
+
 def _write_no_numbers(w: Any, out: Any) -> None:
     """Do nothing; scenarios without missions or state have no numbers."""
-
-
-def make_state_writer(numbers: Sequence[StateNumber]) -> Any:
-    """Return a function `(world, out)` that writes the current agent's state vector into the array
-    `out`."""
-    write: Any = _write_no_numbers
-    for position, number in enumerate(numbers):
-        write = _append_number_write(write, number.column, number.field, number.kind, position)
-    return write
 
 
 def _append_number_write(

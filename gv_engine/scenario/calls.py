@@ -118,7 +118,7 @@ _BY_NAME: dict[str, ValueKind] = {
 """Kinds of values by reserved parameter name."""
 
 OBJECT_KIND = _BY_NAME["object_type"]
-_BY_TYPE: dict[Any, ValueKind] = {
+_BY_ANNOTATION: dict[Any, ValueKind] = {
     ObjectTypeIndex: OBJECT_KIND,
     ColorIndex: _BY_NAME["color"],
     StateIndex: ValueKind(
@@ -133,6 +133,10 @@ _BY_TYPE: dict[Any, ValueKind] = {
         schema.any_of(schema.TEXT, schema.list_of(schema.TEXT)),
         lambda calls: calls.agents.read_agent_mask,
     ),
+}
+"""Kinds of values by annotation of what scenarios name; parameters may be sequences of them."""
+
+_BY_TYPE: dict[Any, ValueKind] = {
     Action: ValueKind(
         "the name of an action",
         "ACTUATE",
@@ -147,13 +151,8 @@ _BY_TYPE: dict[Any, ValueKind] = {
 """Kinds of values by annotated type."""
 
 
-_LISTED = ObjectTypeIndex, ColorIndex, StateIndex
-"""Annotated types that parameters may also be sequences of."""
-
-
-def _list_of(kind: Any) -> ValueKind:
-    """Return the kind of values that are lists of values of the annotated type `kind`."""
-    one = _BY_TYPE[kind]
+def _list_of(one: ValueKind) -> ValueKind:
+    """Return the kind of values that are lists of values of the kind `one`."""
 
     def make_reader(calls: CallReader) -> Callable[[YamlNode], Any]:
         """Return the function that reads the list in a node."""
@@ -195,11 +194,12 @@ def find_value_kind(parameter: Parameter) -> ValueKind:
             lambda calls: lambda node: calls.read_calls(node, phase),
         )
     kind = parameter.type
-    for named in (*_LISTED, AgentMask):
-        if kind == named:
-            return _BY_TYPE[named]
-        if get_origin(kind) in (Sequence, list, tuple) and get_args(kind)[:1] == (named,):
-            return _list_of(named)
+    is_sequence = get_origin(kind) in (Sequence, list, tuple)
+    for annotation, value_kind in _BY_ANNOTATION.items():
+        if kind == annotation:
+            return value_kind
+        if is_sequence and get_args(kind)[:1] == (annotation,):
+            return _list_of(value_kind)
     if kind is Any and not parameter.required:
         kind = Callable if callable(parameter.default) else type(parameter.default)
     if get_origin(kind) is Annotated:

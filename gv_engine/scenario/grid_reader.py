@@ -30,7 +30,7 @@ from gv_engine.scenario.map import (
     read_legend,
     read_map,
 )
-from gv_engine.scenario.observed_state import OBSERVATION_KEYS, StateNumber, StateReader
+from gv_engine.scenario.observed_state import OBSERVATION_KEYS, StateReader
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_procedural
 from gv_engine.scenario.random_values import RandomValues
@@ -293,6 +293,8 @@ class GridReader(TopLevel):
         }
         self.require_mission(calls)
         layout = self.make_layout(levels, objects, seen_objects)
+        # without a layout there are errors in the sizes
+        read_state = StateReader(self.names, layout).read if layout else None
         arguments = {
             **self.read_texts(self.document.default_name),
             "max_steps": self.key("max_steps", SHARED_KEYS["max_steps"].read, None),
@@ -305,7 +307,7 @@ class GridReader(TopLevel):
             "own_actions": own_actions,
             "area": self.read.area,
             "layout": layout,
-            "state_numbers": self.key("observation", partial(self.read_state, layout=layout), ()),
+            "state_numbers": self.key("observation", read_state, ()) if read_state else (),
             "mission_texts": self.mission.texts if self.mission else (),
             "reward_names": fields.make_unique([call.name for call in calls[Phase.REWARD]]),
             "warnings": tuple(
@@ -318,11 +320,6 @@ class GridReader(TopLevel):
         }
         self.problems.raise_if_any()
         return arguments
-
-    def read_state(self, node: YamlNode, layout: Layout | None) -> tuple[StateNumber, ...]:
-        """Return the numbers that the agent observes beside its view; none without a layout, after
-        an error in the sizes."""
-        return StateReader(self.names, layout).read(node) if layout else ()
 
     def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
         """Report an error if systems in `calls`, the calls by phase, read the agent's mission but

@@ -23,6 +23,7 @@ from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.map import format_numbers
+from gv_engine.scenario.resolver import NameResolver
 
 _AGENT = "agent"
 _SHOWN = "number", "bar"
@@ -144,7 +145,7 @@ class StateReader:
         layout: layout of the scenario's worlds.
     """
 
-    def __init__(self, names: Any, layout: Layout) -> None:
+    def __init__(self, names: NameResolver, layout: Layout) -> None:
         self._names, self._layout = names, layout
         self._types = {to_snake_case(kind.name): kind.name for kind in layout.types}
 
@@ -203,8 +204,7 @@ class StateReader:
     def _resolve_type(self, node: YamlNode, name: str) -> int:
         """Return the index of the object type called `name`, also in snake_case."""
         type_name = self._types.get(name, name)
-        index: int = self._names.resolve_object_type(replace(node, value=type_name, text=type_name))
-        return index
+        return self._names.resolve_object_type(replace(node, value=type_name, text=type_name))
 
     def _find_field(
         self, node: YamlNode, owner: str, kind: int | None, name: str, component: str = ""

@@ -33,15 +33,10 @@ def position(w: World, agent: int) -> tuple[int, int]:
     return int(w.position.y[agent]), int(w.position.x[agent])
 
 
-def has_moved(w: World, agent: int, was: tuple[int, int]) -> bool:
-    """Return True if the agent is in another cell than `was`."""
-    return w.position.y[agent] != was[0] or w.position.x[agent] != was[1]
-
-
 @system(REWARD, remember=position)
 def reach_goal(w: World, agent: int, was: tuple[int, int], max_steps: int) -> float:
     """Pays for going onto the goal; more for fewer steps."""
-    reached = w.exit.has[here(w, agent)] and has_moved(w, agent, was)
+    reached = w.exit.has[here(w, agent)] and position(w, agent) != was
     return success_reward(w, max_steps) if reached else 0.0
 
 
@@ -51,7 +46,7 @@ def go_onto(w: World, agent: int, was: tuple[int, int], object_type: int) -> boo
 
     Standing on it does not count: MiniGrid goes on after the end of an episode.
     """
-    return stands_on(w, agent, object_type) and has_moved(w, agent, was)
+    return stands_on(w, agent, object_type) and position(w, agent) != was
 
 
 @system(REWARD)

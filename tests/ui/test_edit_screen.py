@@ -9,8 +9,9 @@ from gv_engine.editor.document import STARTERS
 from gv_engine.editor.map_model import MapCell
 from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.screens.edit import ConflictMenu, EditScreen, LeaveMenu, StarterMenu
+from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.edit_forms import FormScreen, RuleListScreen
+from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, StarterMenu
 from gv_engine.ui.screens.menu import Menu
 from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.start import StartScreen

@@ -35,7 +35,8 @@ from gv_engine.ui.drawing.widgets import Painter, Pixel, cut, line_height, wrap_
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens import sounds
 from gv_engine.ui.screens.autoplay import AutoplayScreen, RaceScreen
-from gv_engine.ui.screens.edit import EditScreen, StarterMenu
+from gv_engine.ui.screens.edit import EditScreen
+from gv_engine.ui.screens.edit_menus import StarterMenu
 from gv_engine.ui.screens.game_screen import GameScreen
 from gv_engine.ui.screens.keyboard import Keyboard
 from gv_engine.ui.screens.menu import HelpScreen

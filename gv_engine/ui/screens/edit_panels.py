@@ -1,0 +1,158 @@
+"""Panels of the editor screen: their layout, the palette to paint with, and the report on the
+level."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from gv_engine.editor import map_model
+from gv_engine.rules.component import to_snake_case
+from gv_engine.rules.objects import COLORS
+from gv_engine.ui.drawing.sprites import Rect
+from gv_engine.ui.drawing.stage import MapDrawing
+from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
+
+if TYPE_CHECKING:
+    from gv_engine.ui.screens.edit import EditScreen
+
+_MAX_FAULT_LINES = 8
+"""Maximum number of lines of an error."""
+
+
+class EditLayout(NamedTuple):
+    """Rectangles of the parts of the editor; they are disjoint."""
+
+    header: Rect
+    palette: Rect
+    board: Rect
+    report: Rect
+    hints: Rect
+
+
+def lay_out_editor(area: Rect, line: int) -> EditLayout:
+    """Return the rectangles of the editor's parts in the window `area`; in wide windows the error
+    report is beside the map. `line` is the height of a line of text in pixels."""
+    gap = max(3, line // 2)
+    board = area.inflate(-2 * gap, -gap)
+    header = cut(board, "top", line * 7 // 4, gap // 2)
+    hints = cut(board, "bottom", line, gap // 2)
+    palette = cut(board, "left", max(6 * line, min(10 * line, board.w // 5)), gap)
+    if board.w >= 32 * line:
+        report = cut(board, "right", max(12 * line, board.w // 4), gap)
+    else:
+        report = cut(board, "bottom", max(4 * line, board.h // 4), gap)
+    return EditLayout(header, palette, board, report, hints)
+
+
+def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapDrawing) -> None:
+    """Draw into `rect` the palette of objects to paint with, and state, colour and tool of the
+    selected object; `drawing` draws the objects."""
+    line, brushes = painter.line_height, screen.brushes
+    painter.draw_card(rect)
+    inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
+    _draw_chosen(painter, cut(inner, "top", 5 * line, line // 2), screen)
+    side = line * 2
+    columns, rows = max(1, inner.w // side), max(1, inner.h // side)
+    first = max(0, brushes.names.index(brushes.chosen) // columns - rows + 1)
+    shown = brushes.names[first * columns : (first + rows) * columns]
+    for number, name in enumerate(shown):
+        row, column = divmod(number, columns)
+        slot = Rect(inner.x + column * side, inner.y + row * side, side, side)
+        slot = slot.inflate(-line // 4, -line // 4)
+        is_hovered = painter.add_hit_area(slot, partial(brushes.choose, name))
+        painter.draw_card(slot, "accent" if name == brushes.chosen else "well")
+        if is_hovered:
+            painter.draw_outline(slot, "outline")
+        symbol, size = brushes.symbol(name), slot.w - line // 3
+        if symbol.facing is None:
+            picture = drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
+        else:
+            picture = drawing.agent_picture(symbol.facing, size)
+        painter.surface.blit(picture, picture.get_rect(center=slot.center))
+    groove = Rect(rect.right - line // 3, inner.y, line // 4, rows * side)
+    painter.draw_scrollbar(groove, first, rows, -(-len(brushes.names) // columns))
+
+
+def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
+    """Draw into `rect` the name of the object selected for painting, and buttons for its next
+    state, its next colour and the next tool."""
+    brushes, line, name = screen.brushes, painter.line_height, screen.brushes.chosen
+    painter.draw_text(cut(rect, "top", line), _name_in_words(name), size=1.1, middle=True)
+    states, colors = brushes.states(name), brushes.colors(name)
+    texts = {
+        "next_state": states[brushes.state(name)].lower() if states else "",
+        "next_color": COLORS[brushes.color(name)].lower() if colors else "",
+        "next_tool": screen.tool,
+    }
+    for number, (command, text) in enumerate(texts.items()):
+        slot = Rect(rect.x, rect.y + number * line * 4 // 3, rect.w, line * 5 // 4)
+        if text:
+            key = screen.app.bindings.label("edit", command)
+            painter.draw_button(slot, text, partial(screen.run_command, command), key)
+
+
+def _name_in_words(name: str) -> str:
+    """Return the name of an object type in lower-case words."""
+    return name if name == map_model.AGENT_KEY else to_snake_case(name).replace("_", " ")
+
+
+def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
+    """Draw into `rect` a report on the edited level: content of the cell under the cursor, whether
+    the level can be won, and the errors."""
+    line = painter.line_height
+    painter.draw_card(rect)
+    rest = rect.inflate(-line, -line)
+    for text, color in ((_describe_cursor_cell(screen), "text"), screen.verdict):
+        if text and rest.h >= line:
+            room = Rect(rest.x, rest.y, rest.w, max(line, min(3 * line, rest.h)))
+            cut(rest, "top", painter.draw_lines(room, text, color) + line // 3)
+    _draw_faults(painter, rest, screen)
+
+
+def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
+    """Draw into `rest` the errors of the edited level, starting with the selected one, and the
+    number of those that do not fit."""
+    line, faults = painter.line_height, screen.faults
+    first = max(0, screen.chosen_fault)
+    for number in range(first, len(faults)):
+        fault = faults[number]
+        height = len(wrap_text(fault.message, line, rest.w, _MAX_FAULT_LINES)) * line
+        slot = Rect(rest.x, rest.y, rest.w, min(height, rest.h))
+        if slot.h < line or (slot.h < height and number > first):
+            slot.h = line
+            painter.draw_text(slot.clip(rest), f"{len(faults) - number} more", "muted")
+            break
+        if painter.add_hit_area(slot, partial(screen.open_fault, number)):
+            painter.draw_outline(slot.inflate(line // 2, line // 4), "outline")
+        painter.draw_lines(slot, fault.message, "muted" if fault.is_slip else "loss")
+        cut(rest, "top", slot.h, line // 2)
+
+
+def _describe_cursor_cell(screen: EditScreen) -> str:
+    """Return a text on the position and content of the map cell under the editor's cursor."""
+    if not screen.has_map:
+        return ""
+    (y, x), work = screen.cursor, screen.work
+    character = work.map.rows[y][x]
+    if work.vocabulary.legend.get(character) is None:
+        return f"{y}, {x}: {character!r} stands for nothing"
+    return f"{y}, {x}: {describe_cell(work.map.thing((y, x)))}"
+
+
+def describe_cell(thing: map_model.CellThing) -> str:
+    """Return in words the content of a cell, such as `red door`, given its legend entry `thing`."""
+    parts = [str(thing[key]).lower() for key in ("state", "color") if key in thing]
+    name = _name_in_words(str(thing["object"])) if "object" in thing else ""
+    parts_of_text = [" ".join([*parts, name])] if name else []
+    if "one_of" in thing:
+        parts_of_text.append("one of several things")
+    if map_model.AGENT_KEY in thing:
+        parts_of_text.append(f"the agent, looking {str(thing[map_model.AGENT_KEY]).lower()}")
+    for key, words in (("content", "with"), ("holds", "holding"), ("ground", "on")):
+        if key in thing:
+            inner = thing[key] if isinstance(thing[key], dict) else {"object": thing[key]}
+            parts_of_text.append(f"{words} {describe_cell(inner)}")
+    if "room" in thing:
+        parts_of_text.append(f"in {thing['room']}")
+    return " ".join(parts_of_text) or "floor"
