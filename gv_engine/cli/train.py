@@ -449,8 +449,7 @@ def _create_runs(
 
     def create(path: Path, settings: Hyperparameters) -> Run:
         default = StopCondition(steps=0) if demonstrations else StopCondition()
-        end = _stop_condition(options, default)
-        imitates = bool(demonstrations)
+        end, imitates = _stop_condition(options, default), demonstrations is not None
         return Run.create(path, scenario, settings, levels, loaded_levels, end, imitates)
 
     name = make_file_name(scenario.name)

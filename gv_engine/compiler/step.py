@@ -455,9 +455,11 @@ def make_number_writer(sources: Sequence[tuple[str, str, int | None]]) -> Any:
     """Return a function `(world, out)` that writes numbers of components into the array `out`.
 
     Args:
-        sources: for each number its column and field, and the type of the only object that has it;
-            None for the current agent.
+        sources: for each number its column, its field, and an object type, for the only object of
+            that type (where there is none, or several, the field's default is written); None for
+            the current agent.
     """
+    # a chain of closures: compiled code cannot index a list of fields of other types
     write: Any = _write_no_numbers
     for position, source in enumerate(sources):
         write = _append_number_write(write, *source, position)

@@ -471,14 +471,16 @@ class VectorEncoder(ObservationEncoder):
         *seen, vector = observed
         return self._add_vector(self._encoder.encode(*seen), vector.copy())
 
-    def _add_vector(self, seen: Any, vector: NDArray[Any]) -> Any:
-        """Return an observation, or those of many worlds, with the vector."""
-        if isinstance(seen, str):
-            return "\n".join(filter(None, (seen, self._source.to_line(vector))))
-        if isinstance(seen, tuple):
-            return tuple(self._add_vector(*each) for each in zip(seen, vector, strict=True))
-        whole = seen if isinstance(seen, dict) else {self._encoder.buffer_names[0]: seen}
-        return {**whole, self._key: vector}
+    def _add_vector(self, observation: Any, vector: NDArray[Any]) -> Any:
+        """Return the inner encoder's `observation` with the vector (k,); for arrays or texts of N
+        worlds, with the vectors (N, k)."""
+        if isinstance(observation, str):
+            return "\n".join(filter(None, (observation, self._source.to_line(vector))))
+        if isinstance(observation, tuple):  # a text for each world
+            return tuple(self._add_vector(*each) for each in zip(observation, vector, strict=True))
+        if not isinstance(observation, dict):  # an array that had no name before
+            observation = {self._encoder.buffer_names[0]: observation}
+        return {**observation, self._key: vector}
 
 
 _ENCODERS: dict[str, Callable[..., ObservationEncoder]] = {

@@ -91,8 +91,8 @@ class Demonstrations:
 
     def batches(self, episodes: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Yield the given episodes, in this order, as minibatches of M episodes, of which the
-        longest has T steps: encoded observations (T, M, slots), actions (T, M), and (T, M) True for
-        steps, False for what fills up shorter episodes."""
+        longest has T steps: encoded observations (T, M, slots), actions (T, M), and a mask (T, M),
+        False on padding. A minibatch ends once its episodes have `_BATCH_STEPS` steps in all."""
         batch: list[int] = []
         steps = 0
         for episode in episodes.tolist():
@@ -158,7 +158,8 @@ def imitate(
     max_passes: int = MAX_PASSES,
     report: Callable[[int, float], None] = lambda passes, loss: None,
 ) -> ImitationResult:
-    """Train the network of a learner on the episodes of a rollout, and return the result.
+    """Train the network of a learner on the episodes of a rollout until the held-out loss has not
+    fallen for `_PATIENCE` passes, restore the weights of the best pass, and return the result.
 
     Args:
         learner: learner, which may go on with its own experience afterwards.
@@ -184,7 +185,8 @@ def imitate(
         if loss < best_loss:
             best_loss, accuracy, best_pass = loss, share, passes
             best_weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
-    learner.net.load_state_dict(best_weights)
+    if best_weights:  # no loss is less than infinity if training diverges
+        learner.net.load_state_dict(best_weights)
     counts = demonstrations.num_episodes, demonstrations.num_steps
     return ImitationResult(*counts, passes, best_loss, accuracy)
 

@@ -215,14 +215,18 @@ class StateCodes(NamedTuple):
         return cls(low, high, values) if values <= _MAX_VALUES else cls(None, None, _BINS)
 
     def encode(self, values: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the codes of an array of values; NaN has the code of 0."""
+        """Return the codes of an array of values, 0 to `size` - 1: in equal steps between the
+        bounds, else of the signed logarithm; values beyond the ends have the first or last code.
+
+        NaN has the code of 0. Saved policies depend on these codes.
+        """
         values = np.nan_to_num(values.astype(np.float64))
         if self.low is None or self.high is None:
             logarithms = np.sign(values) * np.log1p(np.abs(values))
-            steps = logarithms * _BINS_PER_UNIT + self.size // 2
+            bins = logarithms * _BINS_PER_UNIT + self.size // 2
         else:
-            steps = (values - self.low) * (self.size - 1) / (self.high - self.low)
-        codes: NDArray[np.int32] = np.clip(np.rint(steps), 0, self.size - 1).astype(np.int32)
+            bins = (values - self.low) * (self.size - 1) / (self.high - self.low)
+        codes: NDArray[np.int32] = np.clip(np.rint(bins), 0, self.size - 1).astype(np.int32)
         return codes
 
 

@@ -209,9 +209,12 @@ class StateReader:
     def _find_field(
         self, node: YamlNode, owner: str, kind: int | None, name: str, component: str = ""
     ) -> tuple[str, Field]:
-        """Return the column and the field called `name` of the component that is meant: that of
-        column `component` if given, else the only one with such a field that the owner has, the
-        agent or an object of type `kind`."""
+        """Return the column and the field called `name` of a component.
+
+        Without `component`, it is the only component of the owner with such a field; the owner is
+        the agent if `kind` is None, else the objects of that type. With `component`, it is the one
+        in that column, whether the owner begins with it or rules may add it later.
+        """
         classes: Iterable[type] = self._layout.components
         if component:
             classes = [cls for cls in classes if column_name(cls) == component]

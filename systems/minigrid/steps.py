@@ -41,10 +41,11 @@ def reach_goal(w: World, agent: int, was: tuple[int, int], max_steps: int) -> fl
 
 
 @system(TERMINATING, remember=position)
-def go_onto(w: World, agent: int, was: tuple[int, int], object_type: int) -> bool:
+def entered(w: World, agent: int, was: tuple[int, int], object_type: int) -> bool:
     """The agent has gone onto an object of a type in this step.
 
-    Standing on it does not count: MiniGrid goes on after the end of an episode.
+    One that still stands there does not count: a step after the end of an episode must not end it
+    again.
     """
     return stands_on(w, agent, object_type) and position(w, agent) != was
 
