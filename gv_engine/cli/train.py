@@ -67,6 +67,7 @@ def train_here(
     runs: Sequence[Run],
     watch: bool = False,
     demonstrations: tuple[Path, Any] | None = None,
+    device: str = "cpu",
 ) -> int:
     """Train the policies of `runs` one after the other on this machine, in the scenario of `plan`;
     print a report, and return the exit code. With `watch` a window shows the training worlds.
@@ -76,13 +77,15 @@ def train_here(
         runs: folders of the runs.
         watch: show the worlds in a window.
         demonstrations: folder and content of a rollout whose actions are learned first.
+        device: torch device to learn on.
     """
     code, steps, results = 0, 0, []
     rows: list[tuple[str, str]] = []
-    options = {"world": "compiled"} if watch else {}
+    options: dict[str, Any] = {"world": "compiled"} if watch else {}
     for run in runs:
         label = f"steps of {run.path}" if runs[1:] else "steps"
-        with run.lock(), closing(Training(run, plan.scenario, plan.levels, **options)) as training:
+        make = partial(Training, run, plan.scenario, plan.levels, device, **options)
+        with run.lock(), closing(make()) as training:
             imitation_rows = _imitate(training, *demonstrations) if demonstrations else []
             code = _train(training, plan, label, watch)
             results.append(RunResult(run.path, training.metrics, training.seconds, {}))
@@ -277,6 +280,7 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
     names = "steps", "episodes", "seconds", "steps per second", "success"
     texts = *_format_counts(metrics, training.seconds), speed, *_format_means(metrics)
     rows = [*zip((*names, "return, mean", "length, mean"), texts, strict=True)]
+    rows.append(("device", str(training.learner.device)))
     if best:
         success_rate, mean_return, _ = best["score"]
         if not math.isnan(metrics.success_rate):
@@ -351,6 +355,11 @@ def add(commands: cli.Commands) -> None:
     parser.add_option("--num-envs M", cli.parse_positive, envs_text)
     threads_text = "threads that step worlds and compute gradients (default: 1)"
     parser.add_option("--threads T", cli.parse_positive, threads_text)
+    device_text = (
+        "where the network learns: cpu, cuda, cuda:1 …, or auto, a GPU if torch finds one "
+        "(default: auto, with --ray cpu); the worlds stay on the CPU"
+    )
+    parser.add_option("--device NAME", str, device_text)
     limit_text = "step limit of an episode, instead of the scenario's"
     parser.add_option("--max-steps T", cli.parse_positive, limit_text)
     seeds = parser.add_mutually_exclusive_group()
@@ -372,12 +381,19 @@ def run(options: argparse.Namespace) -> int:
     exit code."""
     if RL.missing_message:
         raise MissingExtraError(RL.missing_message)
-    if options.ray and options.imitate:
-        raise cli.UsageError("--imitate trains on this machine: leave out --ray")
+    local = [name for name, value in cli.values_of(options, "imitate", "device").items() if value]
+    if options.ray and local:
+        raise cli.UsageError(f"{local[0]} trains on this machine: leave out --ray")
     if options.ray:
         from gv_engine.rollout import on_ray  # noqa: F401  # fails with how to install it
     if options.watch and (options.ray or options.seeds):
         raise cli.UsageError("--watch shows one run that trains here: leave out --seeds and --ray")
+    from gv_engine.learning.ppo import find_device
+
+    try:
+        device = find_device(options.device or "auto")
+    except ValueError as error:
+        raise cli.UsageError(f"--device: {error}") from None
     demonstrations = None
     if options.imitate and not options.resume:
         demonstrations = options.imitate, episode_folder.read(options.imitate)
@@ -400,7 +416,7 @@ def run(options: argparse.Namespace) -> int:
         for each in runs:
             each.set_stop_condition(plan.stop_condition)
         if not options.ray:
-            return train_here(plan, runs, options.watch, demonstrations)
+            return train_here(plan, runs, options.watch, demonstrations, device)
         for each in runs:
             stack.enter_context(each.lock())
         return train_on_ray(plan, runs, options.ray)
@@ -493,8 +509,8 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     if wrong := [name for name, value in new_run_options.items() if value not in (None, False)]:
         raise cli.UsageError(
             f"{wrong[0]} is that of the run, which --resume {options.resume} continues: leave "
-            f"it out (allowed: --steps, --until, --ray, --watch, --trust, --allow-module, "
-            f"--no-code)"
+            f"it out (allowed: --steps, --until, --device, --ray, --watch, --trust, "
+            f"--allow-module, --no-code)"
         )
     runs = find_runs(options.resume)
     first = runs[0]

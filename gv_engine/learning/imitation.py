@@ -212,13 +212,14 @@ def _cross_entropy(
 ) -> tuple[Tensor, Tensor]:
     """Return the mean cross-entropy of the actions in a minibatch, and the share of them that the
     network finds most likely."""
-    net = learner.net
+    net, device = learner.net, learner.device
+    rows, actions, valid = (each.to(device) for each in (rows, actions, valid))
     features = net.features(net.first_layer_table(), rows.flatten(0, 1))
     if learner.settings.recurrent:
         starts = torch.zeros_like(valid)
-        memory = torch.zeros(valid.shape[1], learner.settings.hidden_size)
+        memory = torch.zeros(valid.shape[1], learner.settings.hidden_size, device=device)
         features = learner.unroll(features.unflatten(0, valid.shape), starts, memory)
     features, actions = features[valid.flatten()], actions[valid]
-    log_probs, _ = net(features, torch.ones(len(actions), learner.spec.actions))
+    log_probs, _ = net(features, torch.ones(len(actions), learner.spec.actions, device=device))
     loss = -log_probs.gather(1, actions[:, None]).mean()
     return loss, (log_probs.argmax(1) == actions).float().mean()

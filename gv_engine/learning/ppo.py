@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -73,7 +73,7 @@ class ActorCritic(nn.Module):
 
     def features(self, table: Tensor, rows: Tensor) -> Tensor:
         """Return the (M, hidden) features of observations given as (M, slots) rows of the table."""
-        first = EmbeddingBag.apply(table, rows) + self.first_bias
+        first = sum_rows(table, rows) + self.first_bias
         if self.spec.mission:
             first = first + self.match(self._scores(rows))
         return functional.relu(self.second(functional.relu(first)))
@@ -83,7 +83,7 @@ class ActorCritic(nn.Module):
         1)), for (M, slots) rows of the table. `NumpyNet` computes the same."""
         codes, mission = self.spec.split_rows(rows)
         # (M, heads, width), sums over the mission's integers
-        queries = EmbeddingBag.apply(self.queries, mission).unflatten(1, (NUM_HEADS, -1))
+        queries = sum_rows(self.queries, mission).unflatten(1, (NUM_HEADS, -1))
         # (M, heads, codes): the score of each code, which all cells that show it have
         scores = functional.relu(queries @ self.embedding[: self.spec.codes].T)
         by_head = codes.long()[:, None].expand(-1, NUM_HEADS, -1)
@@ -119,8 +119,15 @@ def _linear(inputs: int, outputs: int, scale: float) -> nn.Linear:
     return layer
 
 
+def sum_rows(table: Tensor, rows: Tensor) -> Tensor:
+    """Return the (M, hidden) sums of the rows of a table that (M, slots) int32 indices select."""
+    if rows.is_cpu:
+        return cast("Tensor", EmbeddingBag.apply(table, rows))
+    return functional.embedding_bag(rows, table, mode="sum")
+
+
 class EmbeddingBag(torch.autograd.Function):
-    """(M, hidden) sums of the rows of a table that (M, slots) int32 indices select.
+    """`sum_rows` on the CPU.
 
     The backward pass is compiled: that of `torch.nn.functional.embedding_bag` sorts the indices
     and takes five times as long.
@@ -172,7 +179,8 @@ class Adam:
         self._learning_rate, self._max_grad_norm = learning_rate, max_grad_norm
         parameters = list(net.parameters())
         self._weights = torch.cat([part.detach().flatten() for part in parameters])
-        self.state = torch.zeros(2, len(self._weights)), torch.zeros(1)
+        zeros = self._weights.new_zeros
+        self.state = zeros(2, len(self._weights)), zeros(1)
         views = self._weights.split([part.numel() for part in parameters])
         for part, view in zip(parameters, views, strict=True):
             part.data = view.view_as(part)
@@ -195,7 +203,7 @@ class Adam:
 
 class RolloutBuffer:
     """Arrays of T steps of N agents, and of the observation after the last, that the environment
-    writes into.
+    writes into; a device other than the CPU has copies of what the network reads.
 
     Attributes:
         arrays: (T + 1, N, …) observations and action masks; (T, N) rewards, terminated, truncated.
@@ -204,7 +212,9 @@ class RolloutBuffer:
         first: the views for the observation before the first step.
     """
 
-    def __init__(self, env: GridVectorEnv, spec: NetworkSpec, num_steps: int) -> None:
+    def __init__(
+        self, env: GridVectorEnv, spec: NetworkSpec, num_steps: int, device: torch.device
+    ) -> None:
         space: Any = env.single_observation_space
         kinds = {name: (space[name].dtype, space[name].shape) for name in env.recorded}
         kinds["action_mask"] = np.dtype(np.int8), (spec.actions,)
@@ -215,6 +225,13 @@ class RolloutBuffer:
             name: np.zeros((num_steps, env.num_envs), dtype) for name, dtype in results.items()
         }
         self.rows = np.zeros((*size, len(spec.sizes)), np.int32)
+        if device.type == "cuda":
+            self.rows = torch.from_numpy(self.rows).pin_memory().numpy()
+        self._inputs = self._copies = [
+            torch.from_numpy(each) for each in (self.rows, self.arrays["action_mask"])
+        ]
+        if device.type != "cpu":
+            self._copies = [each.to(device) for each in self._inputs]
         self.out = [
             {name: array[t + (name in observed)] for name, array in self.arrays.items()}
             for t in range(num_steps)
@@ -226,9 +243,15 @@ class RolloutBuffer:
         for name, array in self.first.items():
             array[...] = self.arrays[name][-1]
 
-    def tensor(self, name: str) -> Tensor:
-        """Return a tensor that shares the memory of an array."""
-        return torch.from_numpy(self.arrays[name])
+    def send(self, t: int) -> None:
+        """Copy the encoded observations and the action masks of step `t` to the device."""
+        if self._copies is not self._inputs:
+            for copied, own in zip(self._copies, self._inputs, strict=True):
+                copied[t].copy_(own[t], non_blocking=True)
+
+    def inputs(self, index: Any) -> list[Tensor]:
+        """Return the encoded observations and the action masks of some steps, on the device."""
+        return [each[index] for each in self._copies]
 
 
 class TrainingBatch(NamedTuple):
@@ -252,6 +275,44 @@ class TrainingBatch(NamedTuple):
     live: Tensor
     starts: Tensor
     memory: Tensor
+
+
+class GraphedStep:
+    """Optimiser step on minibatches of one size, recorded once as a CUDA graph and replayed: the
+    GPU runs its many small kernels faster than Python launches them.
+
+    Args:
+        step: function of a batch and the (M,) indices of a minibatch that takes the step and
+            returns its losses. It has run before, and does not wait for the GPU.
+        batch, indices: arguments of that function; later ones have the same shapes.
+    """
+
+    def __init__(
+        self,
+        step: Callable[[TrainingBatch, Tensor], Tensor],
+        batch: TrainingBatch,
+        indices: Tensor,
+    ) -> None:
+        self._batch = TrainingBatch._make(each.clone() for each in batch)
+        self._indices = indices.clone()
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):  # records, and does not run
+            self._losses = step(self._batch, self._indices)
+
+    def load(self, batch: TrainingBatch) -> None:
+        """Copy the batch that the next steps are taken on."""
+        for own, new in zip(self._batch, batch, strict=True):
+            own.copy_(new)
+
+    def fits(self, indices: Tensor) -> bool:
+        """Return True for indices in the recorded number."""
+        return len(indices) == len(self._indices)
+
+    def take(self, indices: Tensor) -> Tensor:
+        """Take a step on a minibatch of the loaded batch; return its losses."""
+        self._indices.copy_(indices)
+        self._graph.replay()
+        return self._losses.clone()
 
 
 class RewardScaler:
@@ -316,6 +377,24 @@ class TrainingMetrics(NamedTuple):
     value_loss: float
 
 
+def find_device(name: str) -> str:
+    """Return the torch device of a name, "cpu" or one of CUDA; "auto" is CUDA's if there is one,
+    else the CPU.
+
+    Raises:
+        ValueError: there is no such device here.
+    """
+    found = [f"cuda:{k}" for k in range(torch.cuda.device_count())]
+    if name == "auto":
+        return "cuda" if found else "cpu"
+    if name == "cpu" or name in found or (found and name == "cuda"):
+        return name
+    raise ValueError(
+        f"{name!r} is no device that torch {torch.__version__} finds here (allowed: "
+        f"{', '.join(['auto', 'cpu', *(['cuda'] if found else []), *found])})"
+    )
+
+
 def _init_thread() -> None:
     """Let torch use one thread here, and flush denormal numbers to 0."""
     torch.set_num_threads(1)
@@ -329,9 +408,12 @@ class Learner:
         env: environment with `cells` observations, autoreset mode SAME_STEP, episode statistics
             and float32 rewards; see `make_training_env`.
         settings: hyperparameters.
+        device: torch device of the network and of its batches. Worlds, sampling noise and the order
+            of minibatches stay on the CPU.
 
     Attributes:
         net: network in training.
+        device: as given.
         seconds: wall time spent, by activity.
         cells: (codes, 3) uint8 type, state and colour that each cell code stands for.
         on_step: called after each step of all worlds.
@@ -339,10 +421,12 @@ class Learner:
 
     on_step: Callable[[], None] = staticmethod(lambda: None)
 
-    def __init__(self, env: GridVectorEnv, settings: Hyperparameters) -> None:
+    def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
+        self.device = torch.device(device)
         torch.set_num_threads(1)  # threads share minibatches, and do not synchronise in each step
+        self._num_parts = settings.num_threads if device == "cpu" else 1
         self._map: Callable[..., Any] = map
-        if settings.num_threads > 1:
+        if self._num_parts > 1:
             self._map = ThreadPoolExecutor(settings.num_threads, "learner", _init_thread).map
         self.env, self.settings = env, settings
         self.cells = Representation.of_observation(env.scenario, "cells").listed
@@ -350,12 +434,13 @@ class Learner:
         self.spec = NetworkSpec.of_scenario(ScenarioSpec.of_scenario(scenario), len(self.cells))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
-            self.net = ActorCritic(self.spec, settings)
+            self.net = ActorCritic(self.spec, settings).to(self.device)
         self._rng = torch.Generator().manual_seed(settings.seed)
         self._adam = Adam(self.net, settings.learning_rate, settings.max_grad_norm)
-        self._buffer = RolloutBuffer(env, self.spec, settings.num_steps)
+        self._graphed: GraphedStep | None = None
+        self._buffer = RolloutBuffer(env, self.spec, settings.num_steps, self.device)
         self._reward_scaler = RewardScaler(env.num_envs, settings.gamma)
-        self._memory = torch.zeros(env.num_envs, settings.hidden_size)
+        self._memory = torch.zeros(env.num_envs, settings.hidden_size, device=self.device)
         self._starts = torch.ones(env.num_envs, dtype=torch.bool)
         self._agents = np.arange(env.num_envs) % self.spec.agents
         num_worlds = env.num_envs // self.spec.agents
@@ -405,27 +490,28 @@ class Learner:
     def _collect(self) -> TrainingBatch:
         """Step all worlds `num_steps` times with the current policy; return these steps as a batch
         to learn from."""
-        buffer, settings, net = self._buffer, self.settings, self.net
+        buffer, settings, net, device = self._buffer, self.settings, self.net, self.device
         size = settings.num_steps, self.env.num_envs
-        actions = torch.zeros(size, dtype=torch.int64)
+        actions = torch.zeros(size, dtype=torch.int64, device=device)
         starts, live = torch.zeros(2, *size, dtype=torch.bool)
-        values, bootstrap_values = torch.zeros(2, *size)
-        log_probs = torch.zeros(*size, self.spec.actions)
+        values, bootstrap_values = torch.zeros(2, *size, device=device)
+        log_probs = torch.zeros(*size, self.spec.actions, device=device)
         memory_before = self._memory.clone()
         with torch.no_grad():
             with self._timed("acting"):
                 table = net.first_layer_table()
                 # Gumbel-max sampling: argmax of log-probabilities plus Gumbel noise
-                noise = torch.rand(log_probs.shape, generator=self._rng).log_().neg_().log_()
+                noise = torch.rand(log_probs.shape, generator=self._rng).to(device)
+                noise = noise.log_().neg_().log_()
             for t in range(settings.num_steps):
                 with self._timed("copies"):
                     self._encode(t)
                 with self._timed("acting"):
                     starts[t], live[t] = self._starts, self._live
-                    log_probs[t], values[t] = self._forward(table, buffer.rows[t], self._masks(t))
+                    log_probs[t], values[t] = self._forward(table, *self._inputs(t))
                     torch.argmax(log_probs[t] - noise[t], 1, out=actions[t])
                 with self._timed("environment"):
-                    results = self.env.step(actions[t].numpy(), out=buffer.out[t])
+                    results = self.env.step(actions[t].cpu().numpy(), out=buffer.out[t])
                 self.on_step()
                 with self._timed("acting"):
                     self._process_ends(results, table, bootstrap_values[t])
@@ -433,44 +519,47 @@ class Learner:
                 self._encode(-1)
             with self._timed("acting"):
                 memory = self._memory
-                next_value = self._forward(table, buffer.rows[-1], self._masks(-1))[1]
+                next_value = self._forward(table, *self._inputs(-1))[1]
                 self._memory = memory
         self._num_steps += size[0] * size[1]
-        advantages = self._advantages(values, next_value, bootstrap_values, live)
+        on_cpu = values.cpu(), next_value.cpu(), bootstrap_values.cpu()
+        advantages = self._advantages(*on_cpu, live).to(device)
+        rows, masks = self._inputs(slice(0, -1))
         return TrainingBatch(
-            rows=torch.from_numpy(buffer.rows[:-1]),
-            masks=self._masks(slice(0, -1)),
+            rows=rows,
+            masks=masks,
             actions=actions,
             log_probs=log_probs.gather(2, actions[..., None])[..., 0],
             advantages=advantages,
             returns=advantages + values,
-            live=live,
-            starts=starts,
+            live=live.to(device),
+            starts=starts.to(device),
             memory=memory_before,
         )
 
     def _encode(self, t: int) -> None:
-        """Encode the observations of step `t` into `rows` of the buffer."""
+        """Encode the observations of step `t` into `rows` of the buffer, and send them to the
+        device."""
         observation = {name: array[t] for name, array in self._buffer.arrays.items()}
         self.spec.encode(self._colors.apply(observation), self._agents, self._buffer.rows[t])
+        self._buffer.send(t)
 
     def _live_agents(self, info: dict[str, Any]) -> Tensor:
         """Return (N,) True for agents whose next action counts; all if there is one per world."""
         return torch.tensor(info.get("live", np.ones(self.env.num_envs, np.bool_)))
 
-    def _masks(self, index: Any) -> Tensor:
-        """Return the action masks of some steps; all ones if masks are not used."""
-        masks = self._buffer.tensor("action_mask")[index]
-        return masks if self.settings.mask_actions else torch.ones_like(masks)
+    def _inputs(self, index: Any) -> tuple[Tensor, Tensor]:
+        """Return the encoded observations and the action masks of some steps; all masks are 1 if
+        they are not used."""
+        rows, masks = self._buffer.inputs(index)
+        return rows, masks if self.settings.mask_actions else torch.ones_like(masks)
 
-    def _forward(
-        self, table: Tensor, rows: NDArray[np.int32], masks: Tensor
-    ) -> tuple[Tensor, Tensor]:
+    def _forward(self, table: Tensor, rows: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Return (N, actions) log-probabilities and (N,) values of N encoded observations, and
         advance the state of the GRU. `table` is `net.first_layer_table()`."""
-        features = self.net.features(table, torch.from_numpy(rows))
+        features = self.net.features(table, rows)
         if self.settings.recurrent:
-            memory = self._memory * ~self._starts[:, None]
+            memory = self._memory * ~self._starts[:, None].to(self.device)
             features, self._memory = self.net.recur(features, memory)
         log_probs, values = self.net(features, masks)
         return log_probs, values
@@ -493,9 +582,10 @@ class Learner:
             observation = {name: np.stack([each[name] for each in final]) for name in final[0]}
             rows = np.zeros((len(cut), len(self.spec.sizes)), np.int32)
             self.spec.encode(self._colors.apply(observation, cut), self._agents[cut], rows)
-            features = self.net.features(table, torch.from_numpy(rows))
-            features, _ = self.net.recur(features, self._memory[cut])
-            bootstrap_values[cut] = self.net.critic(features)[:, 0]
+            lines = torch.from_numpy(cut).to(self.device)
+            features = self.net.features(table, torch.from_numpy(rows).to(self.device))
+            features, _ = self.net.recur(features, self._memory[lines])
+            bootstrap_values[lines] = self.net.critic(features)[:, 0]
         self._colors.sample(self._starts)
 
     def _count_episodes(self, info: dict[str, Any]) -> None:
@@ -534,19 +624,29 @@ class Learner:
         *per_step, memory = batch
         if not settings.recurrent:  # each step is a sequence by itself
             per_step = [each.flatten(0, 1)[None] for each in per_step]
-            memory = torch.zeros(per_step[0].shape[1], 1)
+            memory = torch.zeros(per_step[0].shape[1], 1, device=self.device)
         batch = TrainingBatch._make((*per_step, memory))
+        if self._graphed:
+            self._graphed.load(batch)
         for _ in range(settings.update_epochs):
-            order = torch.randperm(len(memory), generator=self._rng)
+            order = torch.randperm(len(memory), generator=self._rng).to(self.device)
             for indices in order.chunk(settings.num_minibatches):
-                losses.append(self._optimise_minibatch(batch, indices))
+                if self._graphed and self._graphed.fits(indices):
+                    losses.append(self._graphed.take(indices))
+                else:
+                    losses.append(self._optimise_minibatch(batch, indices))
+        if self.device.type == "cuda" and self.spec.agents == 1 and not self._graphed:
+            indices = order.chunk(settings.num_minibatches)[0]
+            self._graphed = GraphedStep(self._optimise_minibatch, batch, indices)
         self._losses = tuple(torch.stack(losses).mean(0).tolist())
 
     def _optimise_minibatch(self, batch: TrainingBatch, indices: Tensor) -> Tensor:
         """Take one optimiser step on the sequences of the batch at `indices`; return (3,) entropy,
         approximate KL divergence and value loss before the step."""
         *per_step, memory = batch
-        advantages = batch.advantages[:, indices][batch.live[:, indices]]
+        advantages = batch.advantages[:, indices]
+        if self.spec.agents > 1:
+            advantages = advantages[batch.live[:, indices]]
         mean, deviation = advantages.mean(), advantages.std() + 1e-8
 
         def compute(part: Tensor) -> tuple[Tensor, Tensor]:
@@ -554,9 +654,9 @@ class Learner:
             thread's share."""
             minibatch = TrainingBatch._make((*(each[:, part] for each in per_step), memory[part]))
             normalised = (minibatch.advantages - mean) / deviation
-            return self._gradient(minibatch._replace(advantages=normalised), len(advantages))
+            return self._gradient(minibatch._replace(advantages=normalised), advantages.numel())
 
-        parts = self._map(compute, indices.chunk(self.settings.num_threads))
+        parts = self._map(compute, indices.chunk(self._num_parts))
         gradients, losses = zip(*parts, strict=True)
         self._adam.step(sum(gradients[1:], gradients[0]))
         return torch.stack(losses).sum(0)
@@ -570,7 +670,7 @@ class Learner:
         if settings.recurrent:
             features = self.unroll(features.unflatten(0, starts.shape), starts, memory)
         per_step = [features, *(each.flatten(0, 1) for each in per_step)]
-        if not live.all():
+        if self.spec.agents > 1 and not live.all():
             per_step = [each[live.flatten()] for each in per_step]
         features, masks, actions, old_log_probs, advantages, returns = per_step
         all_log_probs, values = net(features, masks)
@@ -632,7 +732,7 @@ class Learner:
         self._adam.restore(state["adam"])
         self._rng.set_state(state["rng"])
         self._reward_scaler.restore(state["reward_scaler"])
-        self._memory, self._starts = state["memory"], state["starts"]
+        self._memory, self._starts = state["memory"].to(self.device), state["starts"]
         self._live, self._colors.permutation = state["live"], state["colors"]
         rows = state["worlds"].numpy().view(self.env.scenario.layout.dtype).reshape(-1)
         observation, info = self.env.restore(rows)

@@ -326,7 +326,7 @@ class Run:
             ScenarioSpec.of_scenario(learner.env.scenario),
             self.settings.mask_actions,
             learner.cells,
-            {name: weights.numpy() for name, weights in net.items()},
+            {name: weights.numpy(force=True) for name, weights in net.items()},
         ).write(self.path)
 
     def close(self) -> None:

@@ -104,6 +104,7 @@ class Training:
         run: folder that the progress is written to.
         scenario: scenario of the run.
         levels: level set to train on; None for all levels.
+        device: torch device that the network learns on, see `find_device`.
         options: further arguments for the vector environment.
 
     Attributes:
@@ -112,13 +113,18 @@ class Training:
     """
 
     def __init__(
-        self, run: Run, scenario: Scenario, levels: LevelSet | None, **options: Any
+        self,
+        run: Run,
+        scenario: Scenario,
+        levels: LevelSet | None,
+        device: str = "cpu",
+        **options: Any,
     ) -> None:
         # imported here, because torch takes seconds to import
         from gv_engine.learning.ppo import Learner, make_training_env
 
         env = make_training_env(scenario, run.settings, levels=levels, **options)
-        self.run, self.learner = run, Learner(env, run.settings)
+        self.run, self.learner = run, Learner(env, run.settings, device)
         self._seconds_before = run.restore_learner(self.learner)
         self._start = self._saved_at = time.perf_counter()
         self._steps_before = self.saved_steps = self.learner.metrics.steps
