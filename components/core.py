@@ -1,7 +1,9 @@
 """Components that the engine itself reads: place and looks of objects, agents and missions."""
 
-from gv_engine.rules.component import NOTHING, Coordinate, EntityId, Int8, component
-from gv_engine.rules.geometry import FORWARD
+from typing import Annotated
+
+from gv_engine.rules.component import NOTHING, Bounds, Coordinate, EntityId, Int8, component
+from gv_engine.rules.geometry import FORWARD, RIGHT
 from gv_engine.rules.objects import COLORS
 
 
@@ -38,7 +40,7 @@ class Color:
 class Agent:
     """Agent: faces a direction and holds at most one object."""
 
-    facing: Int8 = FORWARD
+    facing: Annotated[Int8, Bounds(FORWARD, RIGHT)] = FORWARD
     holding: EntityId = NOTHING
 
 

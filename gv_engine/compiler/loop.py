@@ -20,7 +20,13 @@ from gv_engine.compiler.intrinsics import (
     prefetch_look,
 )
 from gv_engine.compiler.link_units import Unit, make_stub
-from gv_engine.compiler.observation import cut_view, make_ground_writer, write_view, write_whole
+from gv_engine.compiler.observation import (
+    cut_view,
+    make_ground_writer,
+    up_in_view,
+    write_view,
+    write_whole,
+)
 from gv_engine.compiler.parameters import Dtypes, get_common_dtype, iter_rule_functions
 from gv_engine.compiler.program_cache import find_functions
 from gv_engine.compiler.step import (
@@ -320,7 +326,7 @@ def _copy_terms(terms: Any, last: Any) -> None:
 
 def _prefetch_view(w: Any, view: Any) -> None:
     """Prefetch the grid cells at both ends of each row that the first agent's view covers."""
-    facing = w.agent.facing[1]
+    facing = up_in_view(w, 1, view)
     y, x = w.position.y[1], w.position.x[1]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     left, far = view.x, view.y

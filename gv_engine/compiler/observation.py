@@ -15,7 +15,7 @@ from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.compiler.intrinsics import emit_lanes, emit_repeated
 from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, types
 from gv_engine.rules.component import NOTHING, OUTSIDE
-from gv_engine.rules.geometry import step_x, step_y, to_relative
+from gv_engine.rules.geometry import FORWARD, step_x, step_y, to_relative
 from gv_engine.scenario.layout import Layout
 
 _BYTE, _SIDE, _LOOK, _WORD = (ir.IntType(size) for size in (8, 16, 32, 64))
@@ -311,10 +311,15 @@ STATE = np.uint32(0xFF00)
 """Bits of an appearance that hold the state."""
 
 
+def up_in_view(w: Any, agent: int, view: Any) -> int:
+    """Return the direction on the grid that is up in the agent's view."""
+    return int(w.agent.facing[agent]) if view.turns else FORWARD
+
+
 def cut_view(w: Any, agent: int, view: Any) -> None:
-    """Copy the cells around an agent from the grid into `view`, turned so that the agent looks up.
-    All cells count as unseen afterwards."""
-    facing = w.agent.facing[agent]
+    """Copy the cells around an agent from the grid into `view`, turned as the view turns. All cells
+    count as unseen afterwards."""
+    facing = up_in_view(w, agent, view)
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     # grid row and cell of the view's first row; with `turned`, of its first column
@@ -329,10 +334,10 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
 
 
 def cover_other_agents(w: Any, agent: int, view: Any) -> None:
-    """Draw the other agents into `view`, with their directions relative to `agent`. In a cell with
-    several agents the one with the lowest number shows."""
+    """Draw the other agents into `view`, with their directions as they are in the view. In a cell
+    with several agents the one with the lowest number shows."""
     # read once: a write to the view might alias these fields
-    facing = w.agent.facing[agent]
+    facing = up_in_view(w, agent, view)
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     y, x = w.position.y[agent], w.position.x[agent]
     first, middle, height, width = view.y, view.x, view.height, view.width
@@ -362,7 +367,7 @@ def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
 
 def make_write_view(layout: Layout) -> Any:
     """Return `write_view`, or, if the layout has objects with a direction, a function with the same
-    arguments that also makes their directions relative to the agent."""
+    arguments that also makes their directions those in the view."""
     turn, has_oriented = make_state_turner(layout)
     if not has_oriented:
         return write_view
@@ -370,27 +375,26 @@ def make_write_view(layout: Layout) -> Any:
     def write_turned(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
         """Write the view and rotate oriented objects."""
         write_view(w, agent, view, grid, item)
-        turn(w, agent, grid)
+        turn(grid, up_in_view(w, agent, view))
 
     return write_turned
 
 
 def make_state_turner(layout: Layout) -> tuple[Any, bool]:
-    """Return a function `(world, agent, grid)` that makes the directions of objects in (h, w, 3)
-    cells relative to the agent, and True if the layout has such objects.
+    """Return a function `(grid, up)` that makes the directions of objects in (h, w, 3) cells
+    relative to the direction `up`, and True if the layout has such objects.
 
     Agents are left out, as `cover_other_agents` has turned them.
     """
     kinds = tuple(kind for kind in layout.oriented if kind not in layout.agent_types)
 
-    def turn(w: Any, agent: int, grid: Any) -> None:
-        """Replace the direction of each oriented object in `grid` by the direction relative to the
-        agent."""
-        facing = w.agent.facing[agent]
+    def turn(grid: Any, up: int) -> None:
+        """Replace the direction of each oriented object in `grid` by the direction relative to
+        `up`."""
         for i in range(grid.shape[0]):
             for j in range(grid.shape[1]):
                 if grid[i, j, 0] in kinds:
-                    grid[i, j, 1] = to_relative(grid[i, j, 1], facing)
+                    grid[i, j, 1] = to_relative(grid[i, j, 1], up)
 
     return turn, bool(kinds)
 
@@ -408,7 +412,7 @@ def make_ground_writer(layout: Layout) -> Any:
     def write_ground(w: Any, agent: int, view: Any, grid: Any, out: Any) -> None:
         """Write the ground of the cells that are seen in `grid` into `out`, as (type, state,
         colour)."""
-        facing = w.agent.facing[agent]
+        facing = up_in_view(w, agent, view)
         y, x = w.position.y[agent], w.position.x[agent]
         ahead_y, ahead_x = step_y(facing), step_x(facing)
         for i in range(view.height):
@@ -423,7 +427,7 @@ def make_ground_writer(layout: Layout) -> Any:
                 for channel in range(3):
                     out[i, j, channel] = shown >> 8 * channel & 255
         if has_oriented:
-            turn(w, agent, out)
+            turn(out, facing)
 
     return write_ground
 

@@ -131,7 +131,7 @@ class ViewRecord(EngineRecord):
 
     @property
     def size_of(self) -> dict[str, int]:
-        """Return height, width, y and x of the view, constants in compiled code."""
+        """Return `VIEW_SIZES` of the view, constants in compiled code."""
         return parse_view_sizes(cast(Any, self.fields))
 
     @property

@@ -32,6 +32,7 @@ from gv_engine.envs.representations import (
 )
 from gv_engine.late_imports import CELL_RENDERER
 from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.geometry import FORWARD
 from gv_engine.scenario.map import describe_object, view_to_text
 
 if TYPE_CHECKING:
@@ -218,6 +219,8 @@ class PixelView(ObservationEncoder):
         self._planar = bool(channels_first)
         (height, width), (y, x) = scenario.area.shape, scenario.area.observer
         self._agent_cell = (y, x) if 0 <= y < height and 0 <= x < width else None
+        if not scenario.area.turns:
+            self.source_arrays = "grid", "item", "facing"
         shape = height * cell, width * cell
         self.space = spaces.Box(0, 255, (3, *shape) if self._planar else (*shape, 3), np.uint8)
         pictures = resolve_name(CELL_RENDERER)(scenario, self._representation.listed, cell)
@@ -230,14 +233,16 @@ class PixelView(ObservationEncoder):
             return np.ascontiguousarray(np.moveaxis(pictures, -1, 1))
         return pictures.reshape(len(pictures), 1, pictures.shape[1], -1)
 
-    def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
+    def write(
+        self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8], facing: Any = FORWARD
+    ) -> None:
         """Draw the observed cells (`grid`), the agent and the object in its hand (`item`), and
-        write the pixels into `out`."""
+        write the pixels into `out`. `facing` is the agent's direction in the view."""
         (height, width), (_, planes, side, run) = grid.shape[-3:-1], self._cell_pictures.shape
         codes = np.empty((grid[..., 0, 0, 0].size, height, width), np.uint32)
         self._representation.codes(grid.reshape(-1, height, width, 3), codes[..., None])
         if self._agent_cell:
-            codes[:, *self._agent_cell] += len(self._items)
+            codes[:, *self._agent_cell] += len(self._items) * (1 + np.uint32(facing))
         lines = out["pixels"].reshape(len(codes), planes, height, side, width * run)
         cells = lines.reshape(*lines.shape[:4], width, run)
         if self._representation.is_compiled:
@@ -274,6 +279,8 @@ class TextView(ObservationEncoder):
         super().__init__(representations.Representation.of_observation(scenario))
         self._shape, self._scenario = scenario.area.shape, scenario
         self._observer = scenario.area.observer
+        if not scenario.area.turns:
+            self.source_arrays = "grid", "item", "facing"
         (height, width), listed = self._shape, self._representation.listed
         words = [describe_object(self._scenario.types, *look) for look in listed.tolist()]
         line = len(_FARTHEST) + max(map(len, words))
@@ -285,30 +292,31 @@ class TextView(ObservationEncoder):
     def make_arrays(self, *batch_shape: int) -> Arrays:
         """Return new arrays of cells and held objects with zeros, for one observation or for a
         batch of this shape."""
-        shapes = {"grid": (*self._shape, 3), "item": (3,)}
+        shapes = {"grid": (*self._shape, 3), "item": (3,), "facing": ()}
         return {name: np.zeros((*batch_shape, *shape), np.uint8) for name, shape in shapes.items()}
 
-    def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
-        """Copy the observed cells (`grid`) and held objects (`item`) into `out`; they become text
-        in `to_observation`."""
-        for cells, target in ((grid, out["grid"]), (item, out["item"])):
-            if cells is not target:
-                np.copyto(target, cells)
+    def write(self, out: Arrays, *observed: NDArray[np.uint8]) -> None:
+        """Copy the observed cells, held objects and directions into `out`; they become text in
+        `to_observation`."""
+        for name, array in zip(self.source_arrays, observed, strict=True):
+            if array is not out[name]:
+                np.copyto(out[name], array)
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
         """Return the index arrays themselves."""
-        return dict(zip(("grid", "item"), observed, strict=True))
+        return dict(zip(self.source_arrays, observed, strict=True))
 
     def to_observation(self, arrays: Arrays) -> str | tuple[str, ...]:
         """Return the text of the view in `arrays`, or a tuple of texts if they hold many views."""
-        grid, item = arrays["grid"], arrays["item"]
-        if item.ndim == 1:
-            return self._text(grid, item)
-        return tuple(self._text(*view) for view in zip(grid, item, strict=True))
+        views = [arrays[name] for name in self.source_arrays]
+        if arrays["item"].ndim == 1:
+            return self._text(*views)
+        return tuple(self._text(*view) for view in zip(*views, strict=True))
 
-    def _text(self, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> str:
+    def _text(self, grid: NDArray[Any], item: NDArray[Any], facing: Any = FORWARD) -> str:
         """Return the text of one view and its held object."""
-        return view_to_text(grid, item, self._scenario.types, self._observer)
+        observer = *self._observer, int(facing)
+        return view_to_text(grid, item, self._scenario.types, observer)
 
 
 class FlatEncoder(ObservationEncoder):

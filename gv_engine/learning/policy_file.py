@@ -58,6 +58,7 @@ class ScenarioSpec(NamedTuple):
         mission_fields: name and number of values of each integer of the mission; () without one.
         mission_texts: templates of the mission's texts.
         state: numbers of the state vector; () without one.
+        turns: whether the view turns with the agent.
     """
 
     actions: tuple[str, ...]
@@ -67,6 +68,7 @@ class ScenarioSpec(NamedTuple):
     mission_fields: tuple[tuple[str, int], ...]
     mission_texts: tuple[str, ...]
     state: tuple[NumberSpec, ...] = ()
+    turns: bool = True
 
     @classmethod
     def of_scenario(cls, scenario: Scenario) -> ScenarioSpec:
@@ -82,7 +84,8 @@ class ScenarioSpec(NamedTuple):
             )
             is_float = [number.is_float for number in vector.numbers]
             state = tuple(map(NumberSpec, vector.names, low, high, is_float))
-        spec = cls(scenario.action_names, scenario.area.shape, agents, types, (), (), state)
+        area = scenario.area
+        spec = cls(scenario.action_names, area.shape, agents, types, (), (), state, area.turns)
         if not (missions := scenario.missions):
             return spec
         sizes = missions.high.astype(np.int64) - missions.low + 1
@@ -111,7 +114,7 @@ class ScenarioSpec(NamedTuple):
             )
             for name, low, high, is_float in document["state"]
         )
-        return cls(actions, view, agents, types, fields, texts, state)
+        return cls(actions, view, agents, types, fields, texts, state, bool(document["turns"]))
 
     def describe_cell(self, kind: int, state: int, color: int) -> str:
         """Return a text for type, state and colour of a cell, such as "Door LOCKED in RED"."""
@@ -127,8 +130,9 @@ class ScenarioSpec(NamedTuple):
         """
         if self.actions != other.actions:
             return _describe_actions(self.actions), _describe_actions(other.actions)
-        if self.view != other.view:
-            return _describe_view(self.view), _describe_view(other.view)
+        views = (self.view, self.turns), (other.view, other.turns)
+        if views[0] != views[1]:
+            return _describe_view(*views[0]), _describe_view(*views[1])
         if self.agents != other.agents:
             return _describe_agents(self.agents), _describe_agents(other.agents)
         for index, names in self.types.items():
@@ -151,9 +155,9 @@ def _describe_actions(names: tuple[str, ...]) -> str:
     return shorten(f"the actions {', '.join(names)}", _MAX_TEXT)
 
 
-def _describe_view(shape: tuple[int, int]) -> str:
-    """Return words for the size of a view."""
-    return f"a view of {shape[0]}×{shape[1]} cells"
+def _describe_view(shape: tuple[int, int], turns: bool) -> str:
+    """Return words for the size of a view, and for one that does not turn."""
+    return f"a view of {shape[0]}×{shape[1]} cells{'' if turns else ' that does not turn'}"
 
 
 def _describe_agents(number: int) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.geometry import RIGHT, Area, rotate, step_x, step_y
+from gv_engine.rules.geometry import RIGHT, Area, rotate, step_x, step_y, to_relative
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 
 VIEWS = ("both", "state", "observation", "explored")
@@ -81,8 +81,8 @@ class Frame(Scene):
     """(H, W) mask of the cells of the grid that the agent sees now."""
     observation: NDArray[np.uint8]
     """(h, w, 3) uint8 like `grid`; type 1, Hidden, for cells that are not seen."""
-    observer: tuple[int, int]
-    """(y, x) of the agent in the observation, looking up; outside of it, no agent is drawn."""
+    observer: tuple[int, int, int]
+    """(y, x, facing) of the agent in the observation; outside of it, no agent is drawn."""
     beneath: NDArray[np.uint8] | None = None
     """(H, W, 3) uint8 objects on the ground layer of every cell; None if the scenario has none."""
     types: ObjectTypes = OBJECT_TYPES
@@ -126,13 +126,18 @@ class Frame(Scene):
             cell = self.to_grid_cell(i, j)
             if cell and self.seen[cell]:
                 ground[i, j] = self.beneath[cell]
-        self.types.turn_to_view(ground, self.agent[2])
+        self.types.turn_to_view(ground, self._up)
         return ground
+
+    @property
+    def _up(self) -> int:
+        """Direction on the grid that is up in the observation."""
+        return to_relative(self.agent[2], self.observer[2])
 
     def to_view_cell(self, y: int, x: int) -> tuple[int, int] | None:
         """Return (row, column) of the observation that shows the grid cell (y, x); None if it shows
         no such cell."""
-        facing = self.agent[2]
+        facing = self._up
         aside = rotate(facing, RIGHT)
         dy, dx = y - self.agent[0], x - self.agent[1]
         i = self.observer[0] - dy * step_y(facing) - dx * step_x(facing)
@@ -143,7 +148,7 @@ class Frame(Scene):
     def to_grid_cell(self, i: int, j: int) -> tuple[int, int] | None:
         """Return (y, x) of the grid cell that is shown in row `i`, column `j` of the observation;
         None outside of the grid."""
-        facing = self.agent[2]
+        facing = self._up
         aside = rotate(facing, RIGHT)
         ahead, right = self.observer[0] - i, j - self.observer[1]
         y = self.agent[0] + ahead * step_y(facing) + right * step_y(aside)

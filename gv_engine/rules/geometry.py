@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -132,24 +132,16 @@ def euclidean(dy: int, dx: int) -> float:
     return float((dy * dy + dx * dx) ** 0.5)
 
 
-def relative_position(w: World, agent: int, y: int, x: int) -> tuple[int, int]:
-    """Return (ahead, right): how many cells the cell (y, x) is ahead of the agent, and to its
-    right; negative for behind and left."""
-    facing = w.agent.facing[agent]
-    dy, dx = y - w.position.y[agent], x - w.position.x[agent]
-    ahead_y, ahead_x = step_y(facing), step_x(facing)
-    return dy * ahead_y + dx * ahead_x, dy * ahead_x - dx * ahead_y
-
-
 @dataclass(frozen=True)
 class Area:
     """Observation area: inclusive ranges of cells relative to an agent that looks up: `[[-6, 0],
-    [-3, 3]]`."""
+    [-3, 3]]`. It `turns` with the agent; if not, the top is always that of the grid."""
 
     ymin: int
     ymax: int
     xmin: int
     xmax: int
+    turns: bool = field(default=True, kw_only=True)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -160,6 +152,18 @@ class Area:
         """Row and column of the agent's own cell in the area; may lie outside of it."""
         return -self.ymin, -self.xmin
 
+    def direction(self, w: World, agent: int) -> int:
+        """Return the direction on the grid that is up in the agent's view."""
+        return w.agent.facing[agent] if self.turns else FORWARD
+
+    def view_cell(self, w: World, agent: int, y: int, x: int) -> tuple[int, int]:
+        """Return row and column of the agent's view that show the grid cell (y, x); they may lie
+        outside of the view."""
+        facing, (row, column) = self.direction(w, agent), self.observer
+        dy, dx = y - w.position.y[agent], x - w.position.x[agent]
+        ahead_y, ahead_x = step_y(facing), step_x(facing)
+        return row - dy * ahead_y - dx * ahead_x, column + dy * ahead_x - dx * ahead_y
+
     def cell_numbers(self, w: World, agent: int, width: int) -> NDArray[np.int64]:
         """Return (h * w,) numbers of the grid cells that the agent's view area shows, row by row;
         cell (y, x) has the number y * `width` + x.
@@ -169,7 +173,7 @@ class Area:
             width: row stride of the cell numbers; cells beyond the grid get OUTSIDE.
         """
         position = w.position
-        stands = w.agent.facing[agent], position.y[agent], position.x[agent]
+        stands = self.direction(w, agent), position.y[agent], position.x[agent]
         return _find_cell_numbers(self, *stands, w.height, w.width, width)
 
     def grid_mask(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -181,22 +185,23 @@ class Area:
         return lit.reshape(w.height, w.width)
 
     def __str__(self) -> str:
-        return f"[[{self.ymin}, {self.ymax}], [{self.xmin}, {self.xmax}]]"
+        turns = "" if self.turns else " that does not turn"
+        return f"[[{self.ymin}, {self.ymax}], [{self.xmin}, {self.xmax}]]{turns}"
 
 
 @lru_cache(maxsize=512)
 def _find_cell_numbers(
-    area: Area, facing: int, y: int, x: int, height: int, width: int, row: int
+    area: Area, direction: int, y: int, x: int, height: int, width: int, row: int
 ) -> NDArray[np.int64]:
-    """Return the numbers y * `row` + x of the grid cells in `area` for an agent at (y, x) with this
-    facing, on a grid of this height and width. Cached and read-only."""
+    """Return the numbers y * `row` + x of the grid cells in `area` for an agent at (y, x), with
+    this `direction` up, on a grid of this height and width. Cached and read-only."""
     # first and last row and column, and the quarter turns to the left that turn the area up
     top, bottom, left, right, quarters = {
         FORWARD: (area.ymin, area.ymax, area.xmin, area.xmax, 0),
         RIGHT: (area.xmin, area.xmax, -area.ymax, -area.ymin, 1),
         BACKWARD: (-area.ymax, -area.ymin, -area.xmax, -area.xmin, 2),
         LEFT: (-area.xmax, -area.xmin, area.ymin, area.ymax, 3),
-    }[facing]
+    }[direction]
     ys = np.arange(y + top, y + bottom + 1)[:, None]
     xs = np.arange(x + left, x + right + 1)
     inside = (ys >= 0) & (ys < height) & (xs >= 0) & (xs < width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -73,7 +74,12 @@ VIEW: KeyTable = {
         "[[ymin, ymax], [xmin, xmax]] around an agent that looks up; -6 is six cells ahead.",
         schema.AREA,
         required=True,
-    )
+    ),
+    "turns": Key(
+        "Whether the agent's direction is up in its view; if false, the top of the grid is up. "
+        "Default true.",
+        schema.BOOLEAN,
+    ),
 }
 FROM_VISIBILITY: KeyTable = {
     "name": Key("It is `from_visibility`.", schema.enum_schema(["from_visibility"]), required=True),
@@ -414,6 +420,9 @@ class GridReader(TopLevel):
         if "area" in entries:
             with self.problems.collect():
                 self.read.area = fields.read_area(entries["area"])
+                if "turns" in entries:
+                    turns = fields.boolean(entries["turns"])
+                    self.read.area = replace(self.read.area, turns=turns)
         else:
             self.problems.add(node, "the area is missing; the usual one is [[-6, 0], [-3, 3]]")
         if "name" not in entries or entries["name"].text != "from_visibility":
@@ -422,7 +431,7 @@ class GridReader(TopLevel):
                 if "name" in entries
                 else Phase.VISIBILITY
             )
-            return (self.read.read_call(node, phase, extra_keys=("area",)),)
+            return (self.read.read_call(node, phase, extra_keys=tuple(VIEW)),)
         fields.read_fields(self.problems, node, FROM_VISIBILITY)
         if "visibility_function" not in entries:
             hint = fields.suggestion("", REGISTRIES[Phase.VISIBILITY])

@@ -15,7 +15,15 @@ from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TE
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.errors import escape_unprintable
 from gv_engine.rules.frame import Frame, ShownNumber
-from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT
+from gv_engine.rules.geometry import (
+    BACKWARD,
+    FORWARD,
+    LEFT,
+    ORIENTATIONS,
+    RIGHT,
+    step_x,
+    step_y,
+)
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields
@@ -477,14 +485,14 @@ def view_to_text(
     grid: NDArray[np.uint8],
     item: NDArray[np.uint8],
     types: ObjectTypes,
-    observer: tuple[int, int],
+    observer: tuple[int, int, int],
 ) -> str:
     """Return an observation as text: the cells of `grid` as characters, `item` (the object in
-    hand), and each object with its position from `observer`.
+    hand), and each object with its position from `observer`, the agent's y, x and facing.
 
     >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
     >>> grid[0, 2] = 5, 2, 4
-    >>> print(view_to_text(grid, np.zeros(3, np.uint8), OBJECT_TYPES, (2, 1)))
+    >>> print(view_to_text(grid, np.zeros(3, np.uint8), OBJECT_TYPES, (2, 1, FORWARD)))
     ..D
     ...
     .^.
@@ -492,11 +500,13 @@ def view_to_text(
     locked yellow door: 2 ahead, 1 right
     """
     held = describe_object(types, *item.tolist()) if item[0] != NONE_GRID_OBJECT else "nothing"
-    lines = [grid_to_text(grid, types, (*observer, FORWARD)), f"holding {held}"]
+    lines = [grid_to_text(grid, types, observer), f"holding {held}"]
+    down, aside = step_y(observer[2]), step_x(observer[2])
     for y, row in enumerate(grid.tolist()):
         for x, look in enumerate(row):
             if look not in _PLAIN:
-                where = _describe_offset(observer[0] - y, x - observer[1])
+                dy, dx = y - observer[0], x - observer[1]
+                where = _describe_offset(dy * down + dx * aside, dy * aside - dx * down)
                 lines.append(f"{describe_object(types, *look)}: {where}")
     return "\n".join(lines)
 
@@ -523,7 +533,7 @@ def frame_to_text(frame: Frame) -> str:
     """Return a frame (one drawn state of an episode) as text: state and observation side by side,
     and a line about the last step."""
     left = grid_to_text(frame.grid, frame.types, frame.agent).split("\n")
-    right = grid_to_text(frame.observation, frame.types, (*frame.observer, 0)).split("\n")
+    right = grid_to_text(frame.observation, frame.types, frame.observer).split("\n")
     rows = zip_longest(left, right, fillvalue="")
     kind, _, color = frame.item
     held = "nothing"

@@ -1,5 +1,5 @@
-"""View of an agent: the area around it, cut out of the grid and turned so that the agent looks
-up."""
+"""View of an agent: the area around it, cut out of the grid and, if the area turns, turned so that
+the agent looks up."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from components.core import HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.geometry import Area, relative_position
+from gv_engine.rules.geometry import Area
 
 if TYPE_CHECKING:
     from gv_engine.world.world import ObjectWorld
 
 
+VIEW_SIZES = "height", "width", "y", "x", "turns"
+"""Fields of a view that all views of a scenario share, see `ObjectView`."""
 READ_ONLY_MESSAGE = "a rule writes view.{}, which all views of all worlds share; it is read-only"
 """Message about a write to a field that all views share."""
 
@@ -45,6 +47,7 @@ class ObjectView:
     Attributes:
         height, width: size of the area in cells.
         y, x: the agent's cell in the area.
+        turns: 1 if the agent's direction is up in the view, 0 if the top of the grid is.
         entity: (h, w) entity that shows in each cell: the thing, or else the ground; NOTHING on
             free floor, OUTSIDE off the grid.
         opaque: (h, w) True if the cell blocks vision.
@@ -53,13 +56,14 @@ class ObjectView:
         lit: (h * w,) int32 scratch space for visibility systems, with any content.
     """
 
-    height, width, y, x = map(_make_read_only_property, ("height", "width", "y", "x"))
+    height, width, y, x, turns = map(_make_read_only_property, VIEW_SIZES)
 
     def __init__(self, area: Area) -> None:
         """Make an empty view of `area`, the cells that an agent may see."""
         self.area = area
         self._height, self._width = area.shape
         self._y, self._x = area.observer
+        self._turns = int(area.turns)
         self.lit: NDArray[np.int32] = np.zeros(self._height * self._width, np.int32)
         size = self._height * self._width
         self._set_cells([NOTHING] * size, [0] * size)
@@ -103,8 +107,8 @@ class ObjectView:
         return np.array(values, object).reshape(self.area.shape)
 
     def look(self, w: ObjectWorld, agent: int) -> None:
-        """Fill the view with the cells around an agent in world `w`, turned so that the agent faces
-        up; no cell is marked as seen yet."""
+        """Fill the view with the cells around an agent in world `w`; no cell is marked as seen
+        yet."""
         blocks_vision = w.blocks_vision
         entities, self._ground = w.around(agent, self.area)
         opaque = [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in entities]
@@ -117,8 +121,7 @@ class ObjectView:
         # of several in a cell, the first shows
         for other in () if w.is_alone else reversed(w.everyone):
             if other != agent and (y := w.position.y[other]) >= 0:
-                ahead, right = relative_position(w, agent, y, w.position.x[other])
-                i, j = self._y - ahead, self._x + right
+                i, j = self.area.view_cell(w, agent, y, w.position.x[other])
                 if 0 <= i < self._height and 0 <= j < self._width:
                     k = i * self._width + j
                     entities[k], opaque[k] = other, opaque[k] or blocks_vision(other)
@@ -147,7 +150,7 @@ class ObjectView:
         shown = w.shown(self._entities, chain.from_iterable(self._seen))
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         if w.layout.oriented:
-            w.layout.object_types.turn_to_view(grid, w.agent.facing[agent])
+            w.layout.object_types.turn_to_view(grid, self.area.direction(w, agent))
         held = w.agent.holding[agent]
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
 
@@ -163,7 +166,7 @@ class ObjectView:
         seen = grid[..., 0] != HIDDEN
         out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, seen.flat))
         if w.layout.oriented:
-            w.layout.object_types.turn_to_view(out, w.agent.facing[agent])
+            w.layout.object_types.turn_to_view(out, self.area.direction(w, agent))
 
 
 def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:
@@ -214,14 +217,11 @@ def get_tile_size(shape: tuple[int, ...]) -> int:
     return 8 if max(shape) <= 8 else 16
 
 
-_AREA = "view_{}_{}_{}_{}"
-
-
 def parse_view_sizes(names: Iterable[str]) -> dict[str, int]:
-    """Return height, width, y and x of a view, parsed from the field `names` of its compiled
-    record; {} if the record is no view."""
+    """Return `VIEW_SIZES` of a view by name, parsed from the field `names` of its compiled record;
+    {} if the record is no view."""
     field = next((name for name in names if name.startswith("view_")), "")
-    return dict(zip(("height", "width", "y", "x"), map(int, field.split("_")[1:]), strict=False))
+    return dict(zip(VIEW_SIZES, map(int, field.split("_")[1:]), strict=False))
 
 
 def make_view_record(area: Area, by_rows: bool, with_entities: bool) -> np.ndarray[Any, Any]:
@@ -236,9 +236,10 @@ def make_view_record(area: Area, by_rows: bool, with_entities: bool) -> np.ndarr
     tile = get_tile_size(area.shape)
     whole = [-(-size // tile) * tile for size in area.shape]
     height, width = area.shape
-    fields: list[Any] = [(name, np.int64) for name in ("height", "width", "y", "x")]
+    sizes = height, width, *area.observer, int(area.turns)
+    fields: list[Any] = [(name, np.int64) for name in VIEW_SIZES]
     # constants of compiled code are part of the type
-    fields.append((_AREA.format(*area.shape, *area.observer), np.uint8))
+    fields.append(("_".join(map(str, ("view", *sizes))), np.uint8))
     fields.append(("looks", np.uint32, whole))
     if by_rows:
         fields += [(name, np.int64, whole[:1]) for name in ("clear_rows", "clear_from_right")]
@@ -250,6 +251,6 @@ def make_view_record(area: Area, by_rows: bool, with_entities: bool) -> np.ndarr
         # spare bytes: rows are read and written in whole tiles
         fields += [("spare", np.uint8, (whole[0] - height + 1) * width + tile)]
     record = np.zeros(1, np.dtype(fields, align=True))
-    record["height"], record["width"] = area.shape
-    record["y"], record["x"] = area.observer
+    for name, size in zip(VIEW_SIZES, sizes, strict=True):
+        record[name] = size
     return record

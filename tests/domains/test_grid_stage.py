@@ -262,7 +262,7 @@ def a_frame(cells: dict[tuple[int, int], tuple[int, int, int]], agent=(0, 0, 0))
     grid = np.full((5, 6, 3), (2, 0, 0), np.uint8)
     for cell, thing in cells.items():
         grid[cell] = thing
-    return Frame("", grid, agent, (0, 0, 0), grid[..., 0] > 0, grid, (0, 0))
+    return Frame("", grid, agent, (0, 0, 0), grid[..., 0] > 0, grid, (0, 0, 0))
 
 
 KEY, GHOST, SHUT, OPEN = (6, 0, 4), (7, 0, 0), (5, 1, 4), (5, 0, 4)
@@ -344,7 +344,7 @@ def test_cells_of_the_observation_are_those_of_the_grid(turns: int):
             assert frame.seen[cell]
             seen += 1
     assert seen == frame.seen.sum() > 0
-    assert frame.to_grid_cell(*frame.observer) == frame.agent[:2]
+    assert frame.to_grid_cell(*frame.observer[:2]) == frame.agent[:2]
     assert frame.to_view_cell(-20, -20) is None
 
 

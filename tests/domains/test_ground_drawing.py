@@ -28,7 +28,7 @@ def a_frame(things, ground) -> Frame:
         np.uint8,
     )  # fmt: skip
     seen = np.ones(grid.shape[:2], np.bool_)
-    return Frame("", grid, (0, 3, 0), (0, 0, 0), seen, grid, (0, 3), beneath)
+    return Frame("", grid, (0, 3, 0), (0, 0, 0), seen, grid, (0, 3, 0), beneath)
 
 
 def tile(cell, below):

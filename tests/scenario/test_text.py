@@ -64,7 +64,7 @@ def test_things_have_the_characters_of_maps():
 def test_where_things_are_is_told_from_the_agent(cell: tuple[int, int], where: str):
     grid = floor(5, 5)
     grid[cell] = KEY, 0, 4
-    lines = view_to_text(grid, np.array([DOOR, 2, 1]), OBJECT_TYPES, (2, 2)).split("\n")
+    lines = view_to_text(grid, np.array([DOOR, 2, 1]), OBJECT_TYPES, (2, 2, FORWARD)).split("\n")
     assert lines[5:] == ["holding locked red door", f"yellow key: {where}"]
     assert lines[2][2] == "^"
 

@@ -38,7 +38,7 @@ def a_frame(height: int = 9, width: int = 9, view: tuple[int, int] = (7, 7)) -> 
         item=(6, 0, 4),
         seen=seen,
         observation=observation,
-        observer=(view[0] - 1, view[1] // 2),
+        observer=(view[0] - 1, view[1] // 2, 0),
         action="MOVE_FORWARD",
         reward=-0.05,
         terms={"living_reward": -0.05, "reach_exit": 0.0},
@@ -169,7 +169,7 @@ def test_every_frame_is_drawn_at_every_size(size: tuple[int, int], grid: tuple[i
         ({}, {"message": "A note"}, "panel"),
         ({}, {"agent": (2, 3, 0)}, "stage"),
         ({}, {"seen": np.ones((9, 9), np.bool_)}, "stage"),
-        ({}, {"observer": (3, 3)}, "stage"),
+        ({}, {"observer": (3, 3, 0)}, "stage"),
     ],
     ids=str,
 )

@@ -27,7 +27,7 @@ def corridor(steps: int = 0) -> Frame:
     grid = np.full((3, 9, 3), (3, 0, 0), np.uint8)
     grid[1, 1:-1, 0] = 2
     agent, seen = (1, 1 + steps % 7, 3), grid[..., 0] == 2
-    return Frame("Corridor", grid, agent, (0, 0, 0), seen, grid[:2, :3], (1, 1), steps=steps)
+    return Frame("Corridor", grid, agent, (0, 0, 0), seen, grid[:2, :3], (1, 1, 0), steps=steps)
 
 
 @pytest.fixture

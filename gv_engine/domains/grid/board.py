@@ -446,7 +446,7 @@ class GridRenderer:
             parts.append((encode_looks(frame.grid, frame.seen, frame.beneath), frame.agent))
         if self._view in ("both", "observation"):
             shown = encode_looks(frame.observation, None, frame.visible_ground)
-            parts.append((shown, (*frame.observer, 0)))
+            parts.append((shown, frame.observer))
         shapes = [shown.shape for shown, _ in parts]
         if shapes != self._shapes:
             self._allocate(shapes)

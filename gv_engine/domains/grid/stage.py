@@ -298,15 +298,13 @@ class GridStage(Stage):
         return ViewPlace(no_label, no_label), where
 
     def _draw_observation(self, surface: pygame.Surface, at: ViewPlace) -> None:
-        """Draw the agent's observation into the rectangle `at`, rotated so that the agent faces
-        up."""
+        """Draw the agent's observation into the rectangle `at`."""
         self._draw_label(surface, "observation", at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.observation.shape[:2]
         room = rect.h, rect.w
         cell = max(1, min(rect.h // height, rect.w // width))
-        agent = (*frame.observer, 0)
-        start = scroll_offset((height, width), room, frame.observer, cell)
-        seen = frame.observation, None, agent, None, 1.0, frame.visible_ground, frame.color
+        start = scroll_offset((height, width), room, frame.observer[:2], cell)
+        seen = frame.observation, None, frame.observer, None, 1.0, frame.visible_ground, frame.color
         self._observation.draw(surface, rect, start, cell, *seen)
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
@@ -375,7 +373,7 @@ class GridStage(Stage):
             return self._state.cell_rect(*cell), text
         if (cell := self._view_cell("observation", self._observation, position)) is not None:
             look = frame.observation[cell].tolist()
-            agent = "agent on " if cell == frame.observer else ""
+            agent = "agent on " if cell == frame.observer[:2] else ""
             text = agent + describe_object(frame.types, *look) if look[0] != HIDDEN else "not seen"
             return self._observation.cell_rect(*cell), text
         return None

@@ -52,7 +52,7 @@ class GridTerminalView(TerminalPicture):
         if view == "explored":
             frame, view = frame.limit_to_explored(), "state"
         seen = np.ones(frame.observation.shape[:2], np.bool_)
-        cells = frame.observation, (*frame.observer, 0), seen, frame.visible_ground
+        cells = frame.observation, frame.observer, seen, frame.visible_ground
         observation = _grid_lines(frame.types, *cells, height, width, theme)
         if view == "observation":
             return observation

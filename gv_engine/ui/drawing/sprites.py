@@ -572,13 +572,15 @@ def render_cells(
 
     Returns:
         (2 n, side, side, 3) uint8 pictures, first without an agent, then with an agent that faces
-        up; and (n, side // 2, side // 2, 3) uint8 pictures without an agent.
+        up, or (5 n, …) with one in each of the four directions if the view does not turn; and (n,
+        side // 2, side // 2, 3) uint8 pictures without an agent.
     """
     sheet = SpriteSheet(sprite_paths.sprite_folders(scenario), types=scenario.types)
     shown = encode_looks(looks[None])[0]
     without_agent, small = (TileCache(sheet, size, rgb=True)[shown] for size in (side, side // 2))
-    with_agent = without_agent.copy()
-    column = pygame.image.frombuffer(with_agent.data, (side, side * len(with_agent)), "RGB")
-    for k in range(len(with_agent)):
-        column.blit(sheet.get("agent", 0, side), (0, k * side))
-    return np.concatenate([without_agent, with_agent]).astype(np.uint8), small.astype(np.uint8)
+    directions = 1 if scenario.area.turns else len(ANGLES)
+    pictures = np.concatenate([without_agent] * (1 + directions))
+    column = pygame.image.frombuffer(pictures.data, (side, side * len(pictures)), "RGB")
+    for k in range(len(looks), len(pictures)):
+        column.blit(sheet.get("agent", 0, side, k // len(looks) - 1), (0, k * side))
+    return pictures.astype(np.uint8), small.astype(np.uint8)
