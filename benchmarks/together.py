@@ -20,6 +20,7 @@ from benchmarks.roster import Entry
 
 _OLD = "numpy<2"  # for peers that need NumPy 1
 SINGLE_AGENT, ALONE_65, FOUR, CROWD = "alone", "alone-65x65", "four", "crowd-65x65"
+FORAGING = "foraging"
 
 
 def _engine_entry(label: str, size: int, agents: int, worlds: int) -> Entry:
@@ -38,13 +39,14 @@ CONTESTANTS = {
     FOUR: _engine_entry("GV Engine, 4 agents", 9, 4, 1024),
     ALONE_65: _engine_entry("GV Engine, one agent", 65, 1, 256),
     CROWD: _engine_entry("GV Engine, 64 agents", 65, 64, 64),
+    FORAGING: Entry("GV Engine, foraging", "together.gv_foraging", {"worlds": 1024}, cores=1),
     "multigrid": _peer_entry("multigrid", "multigrid", "multigrid", _OLD),
     "mosaic-multigrid": _peer_entry("mosaic-multigrid", "mosaic_multigrid", "mosaic-multigrid"),
     "lbforaging": _peer_entry("Level-Based Foraging", "lbforaging", "lbforaging"),
     "rware": _peer_entry("Robotic Warehouse", "rware", "rware"),
     "pogema": _peer_entry("POGEMA", "pogema", "pogema"),
 }
-"""Contestants; all but the first four come from the package index."""
+"""Contestants; all but the first five come from the package index."""
 
 
 class Ratio(NamedTuple):
@@ -59,7 +61,8 @@ RATIOS = [
     Ratio(FOUR, SINGLE_AGENT, 0.8),
     Ratio(CROWD, ALONE_65, 0.5),
     Ratio(CROWD, SINGLE_AGENT, 0.0),
-    *(Ratio(FOUR, name, 100.0) for name in list(CONTESTANTS)[4:]),
+    *(Ratio(FOUR, name, 100.0) for name in list(CONTESTANTS)[5:]),
+    Ratio(FORAGING, "lbforaging", 100.0),
 ]
 
 
@@ -77,6 +80,15 @@ def gv_agents(size: int, agents: int, worlds: int) -> Contestant:
     env = env_class(level, worlds, world="compiled", copy=False)
     agents_text = "one agent" if agents == 1 else f"{agents} agents"
     return vector(f"{name} {size}x{size}, {agents_text}", env)
+
+
+def gv_foraging(worlds: int) -> Contestant:
+    """Return the level of `lbforaging`, which has the same rules."""
+    import gv_engine
+
+    name = "foraging-10x10-4p-3f-2s"
+    env = gv_engine.EachAgentVectorEnv(name, worlds, world="compiled", copy=False)
+    return vector(f"{name}, 4 agents", env)
 
 
 def multigrid(agents: int = 4) -> Contestant:

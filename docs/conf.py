@@ -38,6 +38,7 @@ CONTENTS = {
         "docs/libraries",
         "docs/cluster",
         "docs/minigrid",
+        "docs/worlds",
         "docs/replays",
         "docs/gridverse",
         "docs/mathy",

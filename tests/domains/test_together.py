@@ -13,7 +13,7 @@ from gv_engine.scenario.library import list_multi_agent_grids
 KEYS = {
     **{"f": "MOVE_FORWARD", "b": "MOVE_BACKWARD", "l": "MOVE_LEFT", "r": "MOVE_RIGHT"},
     **{"L": "TURN_LEFT", "R": "TURN_RIGHT"},
-    **{"a": "ACTUATE", ".": "ACTUATE", "p": "PICK_N_DROP"},
+    **{"a": "ACTUATE", ".": "ACTUATE", "p": "PICK_N_DROP", "g": "LOAD"},
 }
 """What agents do, a character a step; a dot where they wait, and there is nothing to actuate."""
 WINS = {
@@ -23,6 +23,14 @@ WINS = {
     "commons": ("fffrrrr...", "..rfffrrrr"),
     "race": ("..........", "fffffflffr", ".........."),
     "ball": ("rffffffff", ".........", ".........", "........."),
+    "foraging-8x8-2p-3f": ("rrgffflll...gbbbr......g", ".........frrg....bbbbbrg"),
+    "foraging-8x8-2p-2f-coop": ("ffr....gr...g", "...rrrrg.bbrg"),
+    "foraging-10x10-4p-3f-2s": (
+        "....................frrrr........g",
+        ".........bbbb......g.....fffrr...g",
+        "ffll....g....blllllg..............",
+        "....ffffg.....................fflg",
+    ),
 }
 """By name, what each does until all have won."""
 

@@ -1,0 +1,192 @@
+"""Level-based foraging (Albrecht and Ramamoorthy, 2013), with the rules of lbforaging 2.0.
+
+All agents act at once. A food is taken by the agents beside it that load in the same step, if their
+levels together are at least its own. An agent's colour shows its level, a food's state its level.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gv_engine import (
+    NOTHING,
+    RESET,
+    REWARD,
+    TRANSITION,
+    Coordinate,
+    Int8,
+    ObjectTypeIndex,
+    World,
+    component,
+    system,
+)
+from gv_engine.geometry import (
+    MOVE_BACKWARD,
+    MOVE_FORWARD,
+    MOVE_LEFT,
+    MOVE_RIGHT,
+    NOOP,
+    named_action,
+)
+
+LOAD = named_action("LOAD")
+_TRIES = 1000
+"""Cells that are tried for each agent, and for all foods."""
+
+
+@component
+class Forager:
+    """Agent: its level, the cell that it wants to be in, whether it loads, the reward of this step,
+    and the levels of all foods that were there at first."""
+
+    level: Int8 = 1
+    y: Coordinate = -1
+    x: Coordinate = -1
+    loads: bool = False
+    earned: float = 0.0
+    all_food: int = 0
+
+
+def find_problem(shape: Sequence[int], foods: int, most: int, agents: int) -> str:
+    """What is wrong with the numbers of a level; empty if nothing is."""
+    if min(shape) < 3 or not 1 <= foods <= 20:
+        return f"found shape {list(shape)} and foods {foods}: allowed are 3 cells and 1 to 20 foods"
+    return "" if 1 <= most <= 3 else f"found most {most}: allowed are levels up to 3"
+
+
+@system(RESET, check=find_problem)
+def grow(
+    w: World,
+    food: ObjectTypeIndex,
+    shape: Sequence[int],
+    foods: int,
+    most: int = 2,
+    cooperate: bool = False,
+) -> None:
+    """Place agents of levels 1 to `most`, then foods whose levels are at most those of the three
+    weakest agents together, or just that if they must `cooperate`.
+
+    The draws are those of lbforaging 2.0, in the same order.
+    """
+    height, width = shape
+    w.set_shape(height, width)
+    draw_order(w, len(w.agents()))
+    levels = np.zeros(len(w.agents()), np.int64)
+    for agent in w.agents():
+        tries = 0
+        while w.position.y[agent] < 0 and tries < _TRIES:
+            y, x = w.rng.integers(0, height), w.rng.integers(0, width)
+            if w.agent_at(y, x) == NOTHING:
+                w.stand(agent, y, x)
+                w.forager.level[agent] = w.rng.integers(1, most + 1)
+            tries += 1
+        levels[agent - 1] = w.forager.level[agent]
+        w.color.value[agent] = w.forager.level[agent]
+    draw_order(w, foods)
+    highest = np.sort(levels)[:3].sum()
+    lowest = highest if cooperate else 1
+    count, tries, total = 0, 0, 0
+    while count < foods and tries < _TRIES:
+        tries += 1
+        y, x = w.rng.integers(1, height - 1), w.rng.integers(1, width - 1)
+        if w.agent_at(y, x) == NOTHING and not has_food_near(w, y, x):
+            meal, level = w.spawn(food), w.rng.integers(lowest, highest + 1)
+            w.place(meal, y, x)
+            w.set_state(meal, level - 1)
+            count += 1
+            total += level
+    for agent in w.agents():
+        w.forager.all_food[agent] = total
+        want_to_stay(w, agent)
+
+
+def draw_order(w: World, count: int) -> None:
+    """Draw what lbforaging draws for an order of levels, which is none where all have one range."""
+    w.rng.shuffle(np.arange(count))
+
+
+def has_food_near(w: World, y: int, x: int) -> bool:
+    """Whether there is food in a cell, in one of the eight around it, or two cells away in its row
+    or column."""
+    for dy in range(-2, 3):
+        for dx in range(-2, 3):
+            near = (abs(dy) < 2 and abs(dx) < 2) or dy == 0 or dx == 0
+            if near and w.inside(y + dy, x + dx) and w.at[y + dy, x + dx] != NOTHING:
+                return True
+    return False
+
+
+def want_to_stay(w: World, agent: int) -> None:
+    """Let an agent want nothing but its own cell."""
+    w.forager.y[agent], w.forager.x[agent] = w.position.y[agent], w.position.x[agent]
+    w.forager.loads[agent] = False
+
+
+def step_of(action: int) -> tuple[int, int]:
+    """Changes of y and x by an action."""
+    down = int(action == MOVE_BACKWARD) - int(action == MOVE_FORWARD)
+    return down, int(action == MOVE_RIGHT) - int(action == MOVE_LEFT)
+
+
+def is_beside(w: World, agent: int, thing: int) -> bool:
+    """Whether an object is in a cell beside an agent."""
+    dy = w.position.y[thing] - w.position.y[agent]
+    dx = w.position.x[thing] - w.position.x[agent]
+    return abs(dy) + abs(dx) == 1
+
+
+def can_choose(w: World, agent: int, action: int, food: ObjectTypeIndex) -> bool:
+    """Whether an action waits, leads to a cell without food, or loads food beside the agent."""
+    dy, dx = step_of(action)
+    y, x = w.position.y[agent] + dy, w.position.x[agent] + dx
+    if dy or dx:
+        return w.inside(y, x) and w.at[y, x] == NOTHING
+    if action == NOOP:
+        return True
+    if action == LOAD:
+        for meal in w.of_type(food):
+            if is_beside(w, agent, meal):
+                return True
+    return False
+
+
+@system(TRANSITION, when=can_choose)
+def choose(w: World, agent: int, food: ObjectTypeIndex) -> None:
+    """The agent wants to go to a cell, or to load."""
+    dy, dx = step_of(w.action[agent])
+    w.forager.y[agent] = w.position.y[agent] + dy
+    w.forager.x[agent] = w.position.x[agent] + dx
+    w.forager.loads[agent] = w.action[agent] == LOAD
+
+
+@system(TRANSITION)
+def settle(w: World, food: ObjectTypeIndex, penalty: float = 0.0) -> None:
+    """All agents that alone want a cell are moved there. Foods are loaded; too weak ones pay a
+    penalty."""
+    for agent in w.agents():
+        y, x, wanted = w.forager.y[agent], w.forager.x[agent], 0
+        for other in w.agents():
+            wanted += int(w.forager.y[other] == y and w.forager.x[other] == x)
+        if wanted == 1:
+            w.stand(agent, y, x)
+        w.forager.earned[agent] = 0.0
+    for meal in w.of_type(food):
+        needed, strength = w.state_of(meal) + 1, 0
+        for agent in w.agents():
+            if w.forager.loads[agent] and is_beside(w, agent, meal):
+                strength += w.forager.level[agent]
+        for agent in w.agents():
+            if w.forager.loads[agent] and is_beside(w, agent, meal):
+                whole = strength * w.forager.all_food[agent]
+                earned = w.forager.level[agent] * needed / whole
+                w.forager.earned[agent] = earned if strength >= needed else -penalty
+        if strength >= needed:
+            w.remove(meal)
+    for agent in w.agents():
+        want_to_stay(w, agent)
+
+
+@system(REWARD)
+def share(w: World, agent: int) -> float:
+    """Pays an agent's share of the food that was loaded."""
+    return w.forager.earned[agent]
