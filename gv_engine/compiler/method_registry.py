@@ -152,9 +152,9 @@ def prefab_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
     (n,) array with the field's initial value by object type.
 
     The prefabs are those of the object types, by type index, then an empty one, then those of the
-    agents.
+    entities that every level begins with.
     """
-    prefabs = [dict(parts) for parts in (*layout.prefabs, (), *layout.agent_prefabs)]
+    prefabs = [dict(parts) for parts in (*layout.prefabs, (), *layout.first_prefabs)]
     columns = []
     for cls in layout.components:
         columns.append((column_name(cls), "has", np.array([cls in parts for parts in prefabs])))
@@ -297,6 +297,16 @@ def _build_agents(w: Any) -> Any:
         return lambda w: range(1, w.present + 1)
     behind = LAYOUTS[w].agents + 1
     return lambda w: range(1, behind)
+
+
+def _build_world(w: Any) -> Any:
+    """Return the implementation of `w.world`, the entity with the components of the world."""
+    entity = LAYOUTS[w].world_entity
+    return lambda w: entity
+
+
+_build_world.__signature__ = _strip_annotations(_build_world)  # type: ignore[attr-defined]  # numba reads it
+extending.overload_attribute(WorldRecord, "world")(_build_world)
 
 
 @overload(high_product)

@@ -18,7 +18,12 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.np.arrayobj import record_getattr
 
 from gv_engine.compiler.numba_pipeline import extending, get_type_code
-from gv_engine.world.view import READ_ONLY_MESSAGE, get_tile_size, parse_view_sizes
+from gv_engine.world.view import (
+    READ_ONLY_MESSAGE,
+    VIEW_SIZES,
+    get_tile_size,
+    parse_view_sizes,
+)
 
 # Numba's type hints do not help here
 _read_numba_field: Any = record_getattr
@@ -187,7 +192,7 @@ def _forbid_view_write(name: str) -> None:
     extending.lower_setattr(ViewRecord, name)(write)
 
 
-for _field in ("height", "width", "y", "x"):
+for _field in VIEW_SIZES:
     _forbid_view_write(_field)
 _register_field_read("ground")  # some worlds have no such field
 

@@ -208,30 +208,30 @@ def _build_become_empty(w: Any) -> Any:
 
 @register_method("clear")
 def _build_clear(w: Any) -> Any:
-    """Return the implementation of `w.clear()`, which empties the world except for its agents; they
-    have no position yet."""
-    first_free = LAYOUTS[w].agents + 1
-    is_multi_agent = first_free > 2
+    """Return the implementation of `w.clear()`, which empties the world except for its agents and
+    its own entity; agents have no position yet."""
+    agents, first_object = LAYOUTS[w].agents, LAYOUTS[w].first_object
+    is_multi_agent = agents > 1
 
     def impl(w: Any) -> None:
-        """Remove all objects and give the agents their initial components."""
+        """Remove all objects and give the first entities their initial components."""
         w.capacity = len(w.alive)
         if is_multi_agent:
-            for agent in range(1, first_free):
+            for agent in range(1, agents + 1):
                 w.stand(agent, -1, -1)
         w.become_empty()
-        for agent in range(1, first_free):
-            w.alive[agent] = 1
-            w.become_agent(agent)
-        w.free = first_free
+        for e in range(1, first_object):
+            w.alive[e] = 1
+            w.become_first(e)
+        w.free = first_object
 
     return impl
 
 
-@register_method("become_agent")
-def _build_become_agent(w: Any, e: Any) -> Any:
-    """Return the implementation of `w.become_agent(e)`, which writes the components of an agent
-    into entity `e`."""
+@register_method("become_first")
+def _build_become_first(w: Any, e: Any) -> Any:
+    """Return the implementation of `w.become_first(e)`, which writes the initial components of an
+    agent, or of the world's own entity, into entity `e`."""
     write, before = _make_prefab_write(LAYOUTS[w]), LAYOUTS[w].type_table_length
     return lambda w, e: write(w, e, before + e)
 

@@ -36,6 +36,7 @@ from gv_engine.rules.turns import begin_step, clear_step_results, is_episode_ove
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.missions import get_limit_test, list_observed_fields
+from gv_engine.scenario.observed_state import WORLD
 from gv_engine.scenario.scenario import Scenario
 
 # ---- units -----------------------------------------------------------------------------------
@@ -456,8 +457,8 @@ def make_number_writer(sources: Sequence[tuple[str, str, int | None]]) -> Any:
 
     Args:
         sources: for each number its column, its field, and an object type, for the only object of
-            that type (where there is none, or several, the field's default is written); None for
-            the current agent.
+            that type (where there is none, or several, the field's default is written); WORLD for
+            the world's own entity, None for the current agent.
     """
     # a chain of closures: compiled code cannot index a list of fields of other types
     write: Any = _write_no_numbers
@@ -486,7 +487,12 @@ def _append_number_write(
         before(w, out)
         out[position] = w[column][field][w.unique(kind)]
 
-    return write_of_agent if kind is None else write_of_object
+    def write_of_world(w: Any, out: Any) -> None:
+        """Write the earlier numbers, then the world's field."""
+        before(w, out)
+        out[position] = w[column][field][w.world]
+
+    return {None: write_of_agent, WORLD: write_of_world}.get(kind, write_of_object)
 
 
 clear_rule: Any = make_field_getter([], rule="")

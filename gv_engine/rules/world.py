@@ -141,6 +141,11 @@ class World(Protocol):
         """Number of an agent's cell, row by row from 1; 0 for none. Kept by `stand`."""
 
     @property
+    def world(self) -> int:
+        """Entity without a cell that has the components listed under `world` in the scenario file:
+        `w.weather.daylight[w.world]`; NOTHING without any."""
+
+    @property
     def capacity(self) -> int:
         """Upper bound of entity numbers: entities are numbered from 1 to capacity - 1."""
 

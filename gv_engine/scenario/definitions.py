@@ -236,6 +236,10 @@ AGENTS_FORM = schema.any_of(
     schema.object_schema(AGENT_KEYS),
 )
 
+WORLD_KEYS: KeyTable = {
+    "components": Key("Components, as for objects.", COMPONENTS, required=True),
+}
+
 Teams = tuple[tuple[str, tuple[int, ...]], ...]
 """(name, numbers of its members) of each team."""
 
@@ -275,6 +279,15 @@ class AgentSpecs(NamedTuple):
 ANY_AGENTS = AgentSpecs(bodies=((),) * _MAX)
 """Placeholder after an error in `agents`; suppresses follow-up errors about the number of
 agents."""
+
+
+def read_world_components(names: NameResolver, node: YamlNode) -> Parts:
+    """Read the key `world`: return the components of the world's own entity, with their values."""
+    entries = fields.read_fields(names.problems, node, WORLD_KEYS)
+    if "components" not in entries:
+        raise node.error("`components` is missing: {components: [./rules.py:Weather]}")
+    own = read_components(names, entries["components"])
+    return tuple((type(part), astuple(part)) for part in own)
 
 
 def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:

@@ -14,7 +14,7 @@ from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.frame import VIEWS
 from gv_engine.rules.geometry import USUAL_ACTIONS
-from gv_engine.rules.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
+from gv_engine.rules.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectTypes, Parts
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario import definitions, fields, missions
 from gv_engine.scenario import json_schema as schema
@@ -131,6 +131,11 @@ GRID_KEYS: KeyTable = {
         definitions.AGENTS_FORM,
         nested=definitions.AGENT_KEYS,
     ),
+    "world": Key(
+        "Components of the world as a whole: `{components: [./rules.py:Weather]}`.",
+        schema.object_schema(definitions.WORLD_KEYS),
+        nested=definitions.WORLD_KEYS,
+    ),
     "mission": Key(
         'Task of the agent: `{text: "fetch the {color} {object}", object: Key, color: RED}`, '
         "`{go_to: {type: Key, color: RED}}` or `go to the red key`.",
@@ -244,6 +249,7 @@ class GridReader(TopLevel):
         self.depth = 1  # of objects in each other
         self.mission: missions.MissionSpec | None = None
         self.agents = definitions.AgentSpecs()
+        self.world_components: Parts = ()
 
     def read_fields(self) -> dict[str, Any]:
         """Return the keyword arguments with which a `Scenario` is made; raise a ScenarioError that
@@ -270,6 +276,9 @@ class GridReader(TopLevel):
         default = definitions.ANY_AGENTS if "agents" in self.entries else self.agents
         self.agents = self.key("agents", partial(definitions.read_agents, self.names), default)
         self.read.agents = self.agents
+        self.world_components = self.key(
+            "world", partial(definitions.read_world_components, self.names), ()
+        )
         self.names.own_actions = tuple(command.name for command in own_actions)
         objects, colors = self.read_space("state_space", self.names.list_grid_types(), USUAL_COLORS)
         seen_objects, seen_colors = self.read_space("observation_space", objects, colors)
@@ -508,9 +517,12 @@ class GridReader(TopLevel):
         )
         draws = is_procedural(reset) or (self.mission is not None and self.mission.arguments)
         drawn = self.draws.capacity if draws else 0
-        capacity += len(self.agents.bodies) - 1
+        capacity += len(self.agents.bodies) - 1 + bool(self.world_components)
         components = self.find_components(ObjectTypes(types))
-        return Layout(height, width, capacity, components, types, drawn, self.agents.bodies)
+        bodies, own = self.agents.bodies, self.world_components
+        return Layout(
+            height, width, capacity, components, types, drawn, bodies, world_components=own
+        )
 
     def find_components(self, types: ObjectTypes) -> tuple[type, ...]:
         """Return the component classes of the worlds: the built-in ones, then those of the scenario
@@ -525,6 +537,7 @@ class GridReader(TopLevel):
         classes += self.mission.components if self.mission else ()
         classes += [cls for kind in types for cls in kind.component_classes]
         classes += [cls for body in self.agents.bodies for cls, _ in body]
+        classes += [cls for cls, _ in self.world_components]
         columns = {column_name(cls): cls for cls in built_in}
         own = columns.copy()
         for cls in dict.fromkeys(classes):

@@ -103,6 +103,7 @@ class Layout:
         bodies: components of each agent besides `Agent` and `Position`.
         has_smaller_members: True if some members of a mixture have fewer agents; `w.present`
             has their number.
+        world_components: components of the world's own entity; () for no such entity.
     """
 
     height: int
@@ -113,6 +114,7 @@ class Layout:
     drawn: int = 0
     bodies: tuple[Parts, ...] = ((),)
     has_smaller_members: bool = False
+    world_components: Parts = ()
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -162,6 +164,23 @@ class Layout:
         if self.mission:
             parts += ((self.mission, tuple(field.default for field in fields_of(self.mission))),)
         return tuple(parts + body for body in self.bodies)
+
+    @property
+    def world_entity(self) -> int:
+        """Entity that has the components of the world, after the agents; NOTHING without any."""
+        return self.agents + 1 if self.world_components else NOTHING
+
+    @cached_property
+    def first_prefabs(self) -> tuple[Prefab, ...]:
+        """Components of the entities from 1 on that every level begins with: the agents, and the
+        world's own entity."""
+        own = (self.world_components,) if self.world_components else ()
+        return self.agent_prefabs + own
+
+    @property
+    def first_object(self) -> int:
+        """Least entity number of objects."""
+        return 1 + len(self.first_prefabs)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -249,6 +268,8 @@ class Layout:
             contents.append(self.grounds)
         if any(self.bodies):
             contents.append([_to_plain(parts) for parts in self.agent_prefabs])
+        if self.world_components:
+            contents.append(_to_plain(self.world_components))
         return repr(tuple(contents))
 
     @cached_property

@@ -236,6 +236,12 @@ class MixtureReader(TopLevel):
                     f"{_list_numbers(scenario)}, not {_list_numbers(first)}; all scenarios of a "
                     f"mixture need the same under `observation`",
                 )
+            if scenario.layout.world_components != first.layout.world_components:
+                self.problems.add(
+                    node,
+                    f"{scenario.name} and {first.name} have other components under `world`; all "
+                    f"scenarios of a mixture need the same, with the same values",
+                )
             if not own_actions and scenario.actions != first.actions:
                 ours, theirs = (", ".join(each.action_names) for each in (scenario, first))
                 self.problems.add(
@@ -296,6 +302,7 @@ class MixtureReader(TopLevel):
             max(scenario.layout.drawn for scenario in members),
             largest.bodies,
             any(scenario.layout.agents < largest.agents for scenario in members),
+            largest.world_components,
         )
 
 

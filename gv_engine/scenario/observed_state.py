@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import Agent, Position
-from gv_engine.rules.component import Field, column_name, fields_of, to_snake_case
+from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, to_snake_case
 from gv_engine.rules.frame import ShownNumber
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
@@ -25,7 +25,9 @@ from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.map import format_numbers
 from gv_engine.scenario.resolver import NameResolver
 
-_AGENT = "agent"
+_AGENT, _WORLD = "agent", "world"
+WORLD = -1
+"""In place of a type index: the world's own entity."""
 _SHOWN = "number", "bar"
 _MOST_DIGITS = 16
 """Characters of a number in a line, with what parts it from the others."""
@@ -54,7 +56,8 @@ class StateNumber(NamedTuple):
     Attributes:
         name: name in the scenario file, such as "agent.health".
         label: word for people.
-        kind: type index of the object that has the number; None for the agent.
+        kind: type index of the object that has the number; WORLD for the world's own entity, None
+            for the agent.
         column, field: column of the component, and its field.
         low, high: least and greatest value; None for a row or column of the grid.
         is_float: True for a floating-point number.
@@ -99,7 +102,9 @@ class ObservedState:
     def encode(self, w: Any, agent: int = 1) -> NDArray[Any]:
         """Return the state vector (k,) of an agent in world `w`."""
         values = (
-            getattr(getattr(w, column), field)[agent if kind is None else w.unique(kind)]
+            getattr(getattr(w, column), field)[
+                agent if kind is None else w.world if kind == WORLD else w.unique(kind)
+            ]
             for _, _, kind, column, field, *_ in self.numbers
         )
         return np.fromiter(values, self.dtype, len(self.numbers))
@@ -184,7 +189,11 @@ class StateReader:
                 f"may stand between the two"
             )
         *component, field_name = parts
-        kind = None if owner.lower() == _AGENT else self._resolve_type(named, owner)
+        kind = {_AGENT: None, _WORLD: WORLD}.get(owner.lower(), NOTHING)
+        if kind == NOTHING:
+            kind = self._resolve_type(named, owner)
+        elif kind == WORLD and not self._layout.world_components:
+            raise named.error("the world has no components; list them: world: {components: […]}")
         column, field = self._find_field(named, owner, kind, field_name, *component)
         if field.is_entity:
             raise named.error(f"{field.name} is another object, and agents observe numbers alone")
@@ -212,8 +221,9 @@ class StateReader:
         """Return the column and the field called `name` of a component.
 
         Without `component`, it is the only component of the owner with such a field; the owner is
-        the agent if `kind` is None, else the objects of that type. With `component`, it is the one
-        in that column, whether the owner begins with it or rules may add it later.
+        the agent if `kind` is None, the world if it is WORLD, else the objects of that type. With
+        `component`, it is the one in that column, whether the owner begins with it or rules may add
+        it later.
         """
         classes: Iterable[type] = self._layout.components
         if component:
@@ -221,6 +231,8 @@ class StateReader:
             if not classes:
                 hint = fields.suggestion(component, self._layout.names)
                 raise node.error(f"no component {component!r}{hint}")
+        elif kind == WORLD:
+            classes = [cls for cls, _ in self._layout.world_components]
         elif kind is None:
             bodies = (cls for body in self._layout.bodies for cls, _ in body)
             classes = dict.fromkeys((Agent, Position, *bodies))

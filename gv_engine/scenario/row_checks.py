@@ -118,9 +118,9 @@ def _format_problem(layout: Layout, row: Any, e: int, template: str) -> str:
 
 def _object_mask(layout: Layout, rows: NDArray[Any]) -> _Mask:
     """Return an (n, E) mask over the n worlds in `rows`: True for each entity that is in use and is
-    no agent."""
+    an object."""
     things: _Mask = rows["alive"] != 0
-    things[:, : layout.agents + 1] = False
+    things[:, : layout.first_object] = False
     return things
 
 
@@ -186,6 +186,9 @@ def _iterate_agent_bounds(layout: Layout, rows: NDArray[Any]) -> _Bounds:
         yield f"alive of {name}", rows["alive"][:, agent], 1, 1
         for cls, _ in layout.agent_prefabs[agent - 1]:
             yield f"{column_name(cls)}.has of {name}", rows[column_name(cls)]["has"][:, agent], 1, 1
+    for cls, _ in layout.world_components:
+        name, own = column_name(cls), layout.world_entity
+        yield f"{name}.has of the world", rows[name]["has"][:, own] & rows["alive"][:, own], 1, 1
     if layout.agents == 1:
         yield "done of the agent", rows["done"][:, 1], rows["terminated"], rows["terminated"]
     else:

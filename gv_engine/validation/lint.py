@@ -307,7 +307,7 @@ class _Linter:
                 continue  # one may come from what is used up
             reported: set[int] = set()
             for seed, world in enumerate(self._levels):
-                entities = range(len(world.everyone) + 1, world.capacity)
+                entities = range(world.layout.first_object, world.capacity)
                 colors = {world.color.value[e] for e in entities if world.kind.value[e] in leaders}
                 for y, x in np.argwhere(find_objects(world, {kind})).tolist():
                     color = int(world.cells()[y, x, 2])
@@ -334,7 +334,7 @@ class _Linter:
                     yield _Mistake(self._top["mission"], message)
         else:
             entities = (
-                (w, e) for w in self._levels for e in range(len(w.everyone) + 1, w.capacity)
+                (w, e) for w in self._levels for e in range(w.layout.first_object, w.capacity)
             )
             if not any(matches_mission(w, agent, e) for w, e in entities for agent in w.agents()):
                 message = (
@@ -347,7 +347,7 @@ class _Linter:
         or that such objects leave behind when they are used up."""
         types = {FLOOR}
         for world in self._levels:
-            types |= {world.kind.value[e] for e in range(len(world.everyone) + 1, world.capacity)}
+            types |= {world.kind.value[e] for e in range(world.layout.first_object, world.capacity)}
         scalars = self._scalars_of("legend", "place", "draw", "reset_function")
         names = {scalar.text.rpartition(":")[2] for scalar in scalars}
         types |= {kind.index for kind in self._scenario.layout.types if kind.name in names}

@@ -313,6 +313,11 @@ class RowWorld:
         )
         return ground
 
+    @property
+    def world(self) -> int:
+        """Entity that has the components of the world."""
+        return self._layout.world_entity
+
     def agents(self) -> range:
         """Return the range of the agents: the entities from 1 on."""
         return self._layout.everyone[: self.present if self._layout.has_smaller_members else None]

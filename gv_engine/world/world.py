@@ -55,7 +55,7 @@ class ObjectWorld(Verbs, World):
     # `World` declares these as read-only for rules; the engine writes them.
     at = ground = who = next = spot = rng = placed = recent = drawn = _UNSET
     action = reward = total = done = success = ended_by = _UNSET
-    capacity = member = steps = 0
+    capacity = member = steps = world = 0
     terminated = truncated = False
 
     def __init__(self, layout: Layout) -> None:
@@ -79,7 +79,8 @@ class ObjectWorld(Verbs, World):
         self._kinds, self._colors = self.kind.rows, self.color.rows
         self._places = self.position.rows
         self._prefabs = tuple(map(self._bind_prefab, layout.prefabs))
-        self._agents = tuple(map(self._bind_prefab, layout.agent_prefabs))
+        self._first_prefabs = tuple(map(self._bind_prefab, layout.first_prefabs))
+        self.world = layout.world_entity
         self.everyone = layout.everyone
         self.is_alone = layout.agents == 1
         self.present = layout.agents
@@ -110,7 +111,7 @@ class ObjectWorld(Verbs, World):
         return np.array(self._alive, object)
 
     def clear(self) -> None:
-        """Remove the grid and all entities but the agents, as before a new level; the random number
+        """Remove the grid and all objects, as before a new level; the random number
         generator stays."""
         self.height = self.width = 0
         self.steps = self.error = 0
@@ -140,7 +141,7 @@ class ObjectWorld(Verbs, World):
         self.context.clear(self.capacity - 1)
         for columns in self._columns:
             columns.rows[:] = columns.default_rows
-        for prefab in self._agents:
+        for prefab in self._first_prefabs:
             self._allocate_entity(prefab)
 
     def attach(self, e: int, component: Any) -> None:
