@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+import numpy as np
+
 from gv_engine.cli import options as cli
 from gv_engine.rules.errors import GVEngineError, ScenarioError, Stopped
 from gv_engine.scenario.document import read_file
@@ -23,7 +25,8 @@ _EXAMPLES = """\
 gv-engine check keydoor-9x9
 gv-engine check cave --quick
 gv-engine check cave --episodes 100 --seed 7
-gv-engine check cave --policy cave-run"""
+gv-engine check cave --policy cave-run
+gv-engine check sokoban --sample 20"""
 
 
 def add(commands: cli.Commands) -> None:
@@ -39,6 +42,8 @@ def add(commands: cli.Commands) -> None:
     )
     parser.add_option("--policy P", str, policy_text, "")
     parser.add_seed("seed of the first episode")
+    sample_text = "of a pack, check this many of its levels, chosen by --seed (default: all)"
+    parser.add_option("--sample N", cli.parse_positive, sample_text)
     parser.add_flag("--quick", "do not compile, and do not search for solutions")
     limit_text = "time limit for each call of a rule, and for the search for solutions in total"
     parser.add_option("--limit SECONDS", cli.parse_seconds, limit_text, 10)
@@ -60,12 +65,27 @@ def _check(options: argparse.Namespace) -> int:
     file; print the results, and return the exit code."""
     try:
         settings, sources = cli.scenario_options(options), find_sources(options.scenario)
+        if options.sample:
+            sources = _sample_levels(options.scenario, options.sample, options.seed)
         scenarios = [load_scenario(source, **settings) for source in sources]
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
     pairs = zip(sources, scenarios, strict=True)
     return max(_check_scenario(scenario, options, source) for source, scenario in pairs)
+
+
+def _sample_levels(source: str, count: int, seed: int) -> list[str]:
+    """Return the names of a pack and of `count` of its levels, in their order.
+
+    Raises:
+        UsageError: `source` is no pack.
+    """
+    is_pack, (pack, *levels) = _find_sources(source)
+    if not is_pack:
+        raise cli.UsageError(f"--sample chooses levels of a pack, and {source} is none")
+    chosen = np.random.default_rng(seed).permutation(len(levels))[:count]
+    return [pack, *(levels[k] for k in sorted(chosen))]
 
 
 def find_sources(source: str) -> list[str]:

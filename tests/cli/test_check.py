@@ -9,6 +9,7 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
+from gv_engine.cli.check import _sample_levels, find_levels, find_sources
 from gv_engine.compiler import programs
 from gv_engine.rules.errors import DoesNotCompileError
 from tests import ROOT
@@ -201,3 +202,18 @@ terminating_function: reach_exit
     assert "with --set size=5: " in told.err
     assert "no free cell is left" in told.err
     assert main(["check", str(file), "--quick", "--set", "size=20"]) == 0
+
+
+def test_a_sample_of_a_packs_levels_is_checked(capsys: pytest.CaptureFixture[str]):
+    """The same for the same seed, in their order."""
+    shown = []
+    for seed in ("1", "1", "2"):
+        assert main(["check", "puzzles-easy", "--sample", "2", "--quick", "--seed", seed]) == 0
+        out = capsys.readouterr().out
+        assert out.count("phase\tsystem") == 3  # the pack, and two levels
+        shown.append(_sample_levels("puzzles-easy", 2, int(seed)))
+    assert shown[0] == shown[1] != shown[2]
+    assert shown[0][1:] == sorted(shown[0][1:], key=find_levels("puzzles-easy").index)
+    assert _sample_levels("puzzles-easy", 999, 0) == find_sources("puzzles-easy")
+    assert main(["check", "keydoor-5x5", "--sample", "2"]) == 2
+    assert "--sample chooses levels of a pack, and keydoor-5x5 is none" in capsys.readouterr().err
