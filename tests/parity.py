@@ -39,12 +39,17 @@ class Level(NamedTuple):
     parameters: dict[str, Any]
 
 
-def foraging(size: int, players: int, foods: int, cooperate: bool = False) -> Level:
+def foraging(
+    size: int, players: int, foods: int, cooperate: bool = False, penalty: float = 0.0
+) -> Level:
     """Return a level of lbforaging."""
-    name = f"Foraging-{size}x{size}-{players}p-{foods}f{'-coop' if cooperate else ''}-v3"
-    there = {"field_size": (size, size), "players": players, "max_num_food": foods, "sight": size}
-    there |= {"max_player_level": 2, "force_coop": cooperate, "max_episode_steps": 50}
-    here = {"size": size, "players": players, "foods": foods, "cooperate": cooperate}
+    more = "-coop" * cooperate + "-pen" * (penalty > 0)
+    name = f"Foraging-{size}x{size}-{players}p-{foods}f{more}-v3"
+    here: dict[str, Any] = {"size": size, "players": players, "foods": foods}
+    here |= {"cooperate": cooperate, "penalty": penalty}
+    there: dict[str, Any] = {"field_size": (size, size), "players": players, "sight": size}
+    there |= {"max_num_food": foods, "max_player_level": 2, "max_episode_steps": 50}
+    there |= {"force_coop": cooperate, "penalty": penalty}
     return Level(name, "foraging", there, "foraging-8x8-2p-3f", here)
 
 
@@ -55,6 +60,7 @@ LEVELS = (
     foraging(8, 2, 3),
     foraging(5, 2, 1, cooperate=True),
     foraging(8, 2, 2, cooperate=True),
+    foraging(8, 2, 3, penalty=0.1),
     foraging(10, 3, 3),
     foraging(15, 4, 4),
     foraging(19, 9, 4, cooperate=True),
@@ -77,8 +83,9 @@ def record(level: Level, first: int, count: int, steps: int) -> Recorded:
 
 
 def find_difference(level: Level, recorded: Recorded, first: int, world: str) -> str:
-    """Play the recorded actions, all seeds at once; return a text about the first difference, or an
-    empty one."""
+    """Return a text about the first difference between a recording and the same actions in the
+    object world, or in the compiled `world`; an empty text if there is none. All seeds are played
+    at once."""
     scenario = Scenario.load(level.scenario, **level.parameters)
     count, steps, agents = recorded["actions"].shape
     env = AgentsVectorEnv(scenario, count, world=world, autoreset_mode="NextStep")
@@ -91,7 +98,7 @@ def find_difference(level: Level, recorded: Recorded, first: int, world: str) ->
     for t in range(steps + 1):
         shape = recorded["food"].shape[2:]
         found = *read_foraging(scenario, env.snapshot(), shape), rewards, done
-        shown = [recorded[name][:, t] for name in ("agents", "food")]
+        shown = [recorded[name][:, t] for name in ("agents", "food")]  # alone, after the reset
         if t:
             shown += [recorded[name][:, t - 1] for name in ("rewards", "done")]
         for name, own, other in zip(("agents", "food", "rewards", "done"), found, shown):
@@ -111,7 +118,8 @@ def find_difference(level: Level, recorded: Recorded, first: int, world: str) ->
 def read_foraging(
     scenario: Scenario, rows: NDArray[Any], shape: tuple[int, ...]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the arrays `agents` and `food` of a recording for rows of worlds."""
+    """Return the agents (S, A, 3) and the levels of food (S, H, W) in S rows of worlds, in the form
+    of a recording."""
     everyone = slice(1, scenario.layout.agents + 1)
     columns = rows["position"]["y"], rows["position"]["x"], rows["forager"]["level"]
     agents = np.stack([column[:, everyone] for column in columns], -1).astype(np.int64)
@@ -134,10 +142,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", default="", metavar="TEXT", help="levels with this text in them")
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="write the recordings")
     options = parser.parse_args(arguments)
+    levels = [level for level in LEVELS if options.only in level.name]
+    if not levels:
+        allowed = ", ".join(level.name for level in LEVELS)
+        parser.error(f"--only {options.only}: in no name of {allowed}")
+    if options.save:
+        options.save.mkdir(parents=True, exist_ok=True)
     different = 0
-    for level in LEVELS:
-        if options.only not in level.name:
-            continue
+    for level in levels:
         recorded = record(level, options.first, options.seeds, options.steps)
         if options.save:
             small = {name: np.array(each, DTYPES[name]) for name, each in recorded.items()}

@@ -26,13 +26,12 @@ def record_foraging(arguments: dict[str, Any], seeds: range, steps: int) -> dict
     action and at the end (S, T + 1, A, 3) rows, columns and levels of agents and (S, T + 1, H, W)
     levels of food.
 
-    Agents that are not placed yet block the cells of the episode before; they have none here.
+    Positions are cleared before a reset, because agents that are not placed yet would block the
+    cells where they last stood. The action after an end is ignored: that step is the reset.
     """
     from lbforaging.foraging import ForagingEnv
 
-    env: Any = ForagingEnv(
-        min_player_level=1, min_food_level=1, max_food_level=None, penalty=0.0, **arguments
-    )
+    env: Any = ForagingEnv(min_player_level=1, min_food_level=1, max_food_level=None, **arguments)
     recorded: dict[str, list[Any]] = {
         name: [] for name in ("actions", "rewards", "done", "agents", "food")
     }

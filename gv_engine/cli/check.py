@@ -64,9 +64,12 @@ def _check(options: argparse.Namespace) -> int:
     """Check the scenario that the options name and all variants (named versions) or levels in its
     file; print the results, and return the exit code."""
     try:
-        settings, sources = cli.scenario_options(options), find_sources(options.scenario)
-        if options.sample:
-            sources = _sample_levels(options.scenario, options.sample, options.seed)
+        source, settings = options.scenario, cli.scenario_options(options)
+        sources = (
+            _sample_levels(source, options.sample, options.seed)
+            if options.sample
+            else find_sources(source)
+        )
         scenarios = [load_scenario(source, **settings) for source in sources]
     except ScenarioError as error:
         print(error, file=sys.stderr)
@@ -76,13 +79,15 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _sample_levels(source: str, count: int, seed: int) -> list[str]:
-    """Return the names of a pack and of `count` of its levels, in their order.
+    """Return the name of a pack, then those of `count` of its levels (all, if it has fewer), chosen
+    at random by `seed`, in the order of the pack.
 
     Raises:
-        UsageError: `source` is no pack.
+        UsageError: `source` is no pack. `ScenarioError`: there is no such scenario.
     """
     is_pack, (pack, *levels) = _find_sources(source)
     if not is_pack:
+        load_scenario(source)
         raise cli.UsageError(f"--sample chooses levels of a pack, and {source} is none")
     chosen = np.random.default_rng(seed).permutation(len(levels))[:count]
     return [pack, *(levels[k] for k in sorted(chosen))]

@@ -154,7 +154,7 @@ def prefab_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
     The prefabs are those of the object types, by type index, then an empty one, then those of the
     entities that every level begins with.
     """
-    prefabs = [dict(parts) for parts in (*layout.prefabs, (), *layout.first_prefabs)]
+    prefabs = [dict(parts) for parts in (*layout.prefabs, (), *layout.initial_prefabs)]
     columns = []
     for cls in layout.components:
         columns.append((column_name(cls), "has", np.array([cls in parts for parts in prefabs])))
@@ -300,7 +300,8 @@ def _build_agents(w: Any) -> Any:
 
 
 def _build_world(w: Any) -> Any:
-    """Return the implementation of `w.world`, the entity with the components of the world."""
+    """Return the implementation of the attribute `w.world`, the entity with the components of the
+    world, a constant of the layout."""
     entity = LAYOUTS[w].world_entity
     return lambda w: entity
 

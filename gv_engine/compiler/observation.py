@@ -312,7 +312,7 @@ STATE = np.uint32(0xFF00)
 
 
 def up_in_view(w: Any, agent: int, view: Any) -> int:
-    """Return the direction on the grid that is up in the agent's view."""
+    """Return the direction on the grid that is up in the agent's view, as `Area.up` does."""
     return int(w.agent.facing[agent]) if view.turns else FORWARD
 
 
@@ -382,7 +382,7 @@ def make_write_view(layout: Layout) -> Any:
 
 def make_state_turner(layout: Layout) -> tuple[Any, bool]:
     """Return a function `(grid, up)` that makes the directions of objects in (h, w, 3) cells
-    relative to the direction `up`, and True if the layout has such objects.
+    relative to the direction `up`, and whether the layout has such objects.
 
     Agents are left out, as `cover_other_agents` has turned them.
     """

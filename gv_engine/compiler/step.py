@@ -474,8 +474,8 @@ def _write_no_numbers(w: Any, out: Any) -> None:
 def _append_number_write(
     before: Any, column: str, field: str, kind: int | None, position: int
 ) -> Any:
-    """Return a function `(world, out)` that calls `before` and writes a field of the current agent,
-    or of the only object of the type `kind`, into `out[position]`."""
+    """Return a function `(world, out)` that calls `before` and writes a field into `out[position]`:
+    of the current agent, the world, or the only object of a type, see `make_number_writer`."""
 
     def write_of_agent(w: Any, out: Any) -> None:
         """Write the earlier numbers, then the agent's field."""

@@ -119,11 +119,12 @@ def _linear(inputs: int, outputs: int, scale: float) -> nn.Linear:
     return layer
 
 
-def sum_rows(table: Tensor, rows: Tensor) -> Tensor:
-    """Return the (M, hidden) sums of the rows of a table that (M, slots) int32 indices select."""
-    if rows.is_cpu:
-        return cast("Tensor", EmbeddingBag.apply(table, rows))
-    return functional.embedding_bag(rows, table, mode="sum")
+def sum_rows(table: Tensor, indices: Tensor) -> Tensor:
+    """Return (M, width) sums of rows of a table; `indices`, (M, slots) int32, selects the rows of
+    each sum."""
+    if indices.is_cpu:
+        return cast("Tensor", EmbeddingBag.apply(table, indices))
+    return functional.embedding_bag(indices, table, mode="sum")
 
 
 class EmbeddingBag(torch.autograd.Function):
@@ -135,8 +136,8 @@ class EmbeddingBag(torch.autograd.Function):
 
     @staticmethod
     def forward(context: Any, table: Tensor, rows: Tensor) -> Tensor:
-        """Return the (M, hidden) sums of those rows of `table` that the indices `rows`, (M,
-        inputs), select."""
+        """Return the (M, width) sums of those rows of `table` that the indices `rows`, (M, slots),
+        select."""
         context.save_for_backward(rows)
         context.size = table.shape
         return functional.embedding_bag(rows, table, mode="sum")
@@ -227,11 +228,11 @@ class RolloutBuffer:
         self.rows = np.zeros((*size, len(spec.sizes)), np.int32)
         if device.type == "cuda":
             self.rows = torch.from_numpy(self.rows).pin_memory().numpy()
-        self._inputs = self._copies = [
+        self._on_host = self._on_device = [
             torch.from_numpy(each) for each in (self.rows, self.arrays["action_mask"])
         ]
         if device.type != "cpu":
-            self._copies = [each.to(device) for each in self._inputs]
+            self._on_device = [each.to(device) for each in self._on_host]
         self.out = [
             {name: array[t + (name in observed)] for name, array in self.arrays.items()}
             for t in range(num_steps)
@@ -244,14 +245,16 @@ class RolloutBuffer:
             array[...] = self.arrays[name][-1]
 
     def send(self, t: int) -> None:
-        """Copy the encoded observations and the action masks of step `t` to the device."""
-        if self._copies is not self._inputs:
-            for copied, own in zip(self._copies, self._inputs, strict=True):
+        """Copy the encoded observations and the action masks of step `t` to the device, without
+        waiting; do nothing if the device is the CPU."""
+        if self._on_device is not self._on_host:
+            for copied, own in zip(self._on_device, self._on_host, strict=True):
                 copied[t].copy_(own[t], non_blocking=True)
 
     def inputs(self, index: Any) -> list[Tensor]:
-        """Return the encoded observations and the action masks of some steps, on the device."""
-        return [each[index] for each in self._copies]
+        """Return the encoded observations and the action masks of some steps, on the device; for an
+        integer or a slice they are views, which the next `send` overwrites."""
+        return [each[index] for each in self._on_device]
 
 
 class TrainingBatch(NamedTuple):
@@ -278,13 +281,17 @@ class TrainingBatch(NamedTuple):
 
 
 class GraphedStep:
-    """Optimiser step on minibatches of one size, recorded once as a CUDA graph and replayed: the
-    GPU runs its many small kernels faster than Python launches them.
+    """Optimiser step that is captured once as a CUDA graph and replayed on later minibatches of the
+    same size: the GPU runs its many small kernels faster than Python launches them.
+
+    Capturing takes no step.
 
     Args:
-        step: function of a batch and the (M,) indices of a minibatch that takes the step and
-            returns its losses. It has run before, and does not wait for the GPU.
-        batch, indices: arguments of that function; later ones have the same shapes.
+        step: function of a batch and the (M,) indices of a minibatch that takes a step and returns
+            its losses; it must have run once without a graph, and must not synchronise with the
+            GPU.
+        batch: batch of the shapes of all later ones.
+        indices: indices of the size of the minibatches to replay.
     """
 
     def __init__(
@@ -296,7 +303,7 @@ class GraphedStep:
         self._batch = TrainingBatch._make(each.clone() for each in batch)
         self._indices = indices.clone()
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):  # records, and does not run
+        with torch.cuda.device(indices.device), torch.cuda.graph(self._graph):
             self._losses = step(self._batch, self._indices)
 
     def load(self, batch: TrainingBatch) -> None:
@@ -305,10 +312,10 @@ class GraphedStep:
             own.copy_(new)
 
     def fits(self, indices: Tensor) -> bool:
-        """Return True for indices in the recorded number."""
+        """Return True if a minibatch has the captured size."""
         return len(indices) == len(self._indices)
 
-    def take(self, indices: Tensor) -> Tensor:
+    def replay(self, indices: Tensor) -> Tensor:
         """Take a step on a minibatch of the loaded batch; return its losses."""
         self._indices.copy_(indices)
         self._graph.replay()
@@ -378,8 +385,8 @@ class TrainingMetrics(NamedTuple):
 
 
 def find_device(name: str) -> str:
-    """Return the torch device of a name, "cpu" or one of CUDA; "auto" is CUDA's if there is one,
-    else the CPU.
+    """Return the name of a torch device for the value of an option: "cpu", "cuda" and "cuda:N" are
+    returned unchanged; "auto" becomes "cuda" if there is such a device, else "cpu".
 
     Raises:
         ValueError: there is no such device here.
@@ -508,7 +515,7 @@ class Learner:
                     self._encode(t)
                 with self._timed("acting"):
                     starts[t], live[t] = self._starts, self._live
-                    log_probs[t], values[t] = self._forward(table, *self._inputs(t))
+                    log_probs[t], values[t] = self._forward(table, *self._network_inputs(t))
                     torch.argmax(log_probs[t] - noise[t], 1, out=actions[t])
                 with self._timed("environment"):
                     results = self.env.step(actions[t].cpu().numpy(), out=buffer.out[t])
@@ -519,12 +526,12 @@ class Learner:
                 self._encode(-1)
             with self._timed("acting"):
                 memory = self._memory
-                next_value = self._forward(table, *self._inputs(-1))[1]
+                next_value = self._forward(table, *self._network_inputs(-1))[1]
                 self._memory = memory
         self._num_steps += size[0] * size[1]
         on_cpu = values.cpu(), next_value.cpu(), bootstrap_values.cpu()
         advantages = self._advantages(*on_cpu, live).to(device)
-        rows, masks = self._inputs(slice(0, -1))
+        rows, masks = self._network_inputs(slice(0, -1))
         return TrainingBatch(
             rows=rows,
             masks=masks,
@@ -548,9 +555,9 @@ class Learner:
         """Return (N,) True for agents whose next action counts; all if there is one per world."""
         return torch.tensor(info.get("live", np.ones(self.env.num_envs, np.bool_)))
 
-    def _inputs(self, index: Any) -> tuple[Tensor, Tensor]:
-        """Return the encoded observations and the action masks of some steps; all masks are 1 if
-        they are not used."""
+    def _network_inputs(self, index: Any) -> tuple[Tensor, Tensor]:
+        """Return the encoded observations and the action masks of some steps, on the device; all
+        masks are 1 if `mask_actions` is off."""
         rows, masks = self._buffer.inputs(index)
         return rows, masks if self.settings.mask_actions else torch.ones_like(masks)
 
@@ -632,7 +639,7 @@ class Learner:
             order = torch.randperm(len(memory), generator=self._rng).to(self.device)
             for indices in order.chunk(settings.num_minibatches):
                 if self._graphed and self._graphed.fits(indices):
-                    losses.append(self._graphed.take(indices))
+                    losses.append(self._graphed.replay(indices))
                 else:
                     losses.append(self._optimise_minibatch(batch, indices))
         if self.device.type == "cuda" and self.spec.agents == 1 and not self._graphed:

@@ -132,6 +132,7 @@ class Frame(Scene):
     @property
     def _up(self) -> int:
         """Direction on the grid that is up in the observation."""
+        # where the agent faces on the grid, turned back by where it faces in the observation
         return to_relative(self.agent[2], self.observer[2])
 
     def to_view_cell(self, y: int, x: int) -> tuple[int, int] | None:

@@ -152,17 +152,18 @@ class Area:
         """Row and column of the agent's own cell in the area; may lie outside of it."""
         return -self.ymin, -self.xmin
 
-    def direction(self, w: World, agent: int) -> int:
-        """Return the direction on the grid that is up in the agent's view."""
+    def up(self, w: World, agent: int) -> int:
+        """Return the direction on the grid that is up in the agent's view: where the agent faces if
+        the view turns, else FORWARD."""
         return w.agent.facing[agent] if self.turns else FORWARD
 
     def view_cell(self, w: World, agent: int, y: int, x: int) -> tuple[int, int]:
-        """Return row and column of the agent's view that show the grid cell (y, x); they may lie
-        outside of the view."""
-        facing, (row, column) = self.direction(w, agent), self.observer
+        """Return (row, column) in the agent's view of the grid cell (y, x); they may lie outside of
+        the view."""
+        up, (row, column) = self.up(w, agent), self.observer
         dy, dx = y - w.position.y[agent], x - w.position.x[agent]
-        ahead_y, ahead_x = step_y(facing), step_x(facing)
-        return row - dy * ahead_y - dx * ahead_x, column + dy * ahead_x - dx * ahead_y
+        up_y, up_x = step_y(up), step_x(up)
+        return row - dy * up_y - dx * up_x, column + dy * up_x - dx * up_y
 
     def cell_numbers(self, w: World, agent: int, width: int) -> NDArray[np.int64]:
         """Return (h * w,) numbers of the grid cells that the agent's view area shows, row by row;
@@ -173,7 +174,7 @@ class Area:
             width: row stride of the cell numbers; cells beyond the grid get OUTSIDE.
         """
         position = w.position
-        stands = self.direction(w, agent), position.y[agent], position.x[agent]
+        stands = self.up(w, agent), position.y[agent], position.x[agent]
         return _find_cell_numbers(self, *stands, w.height, w.width, width)
 
     def grid_mask(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:

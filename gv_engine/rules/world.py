@@ -406,7 +406,7 @@ def check_agent_placed(w: World, agent: int) -> bool:
 
 
 class View(Protocol):
-    """View of one agent, turned so that the agent looks up; visibility functions fill in `seen`.
+    """View of one agent, turned as the view area says; visibility functions fill in `seen`.
 
     Attributes:
         height, width: size of the area in cells.

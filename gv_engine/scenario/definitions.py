@@ -282,11 +282,13 @@ agents."""
 
 
 def read_world_components(names: NameResolver, node: YamlNode) -> Parts:
-    """Read the key `world`: return the components of the world's own entity, with their values."""
+    """Return (class, values) of each component that is listed under the key `world`."""
     entries = fields.read_fields(names.problems, node, WORLD_KEYS)
     if "components" not in entries:
         raise node.error("`components` is missing: {components: [./rules.py:Weather]}")
     own = read_components(names, entries["components"])
+    if not own:
+        raise entries["components"].error("found no components, expected at least one")
     return tuple((type(part), astuple(part)) for part in own)
 
 

@@ -167,20 +167,20 @@ class Layout:
 
     @property
     def world_entity(self) -> int:
-        """Entity that has the components of the world, after the agents; NOTHING without any."""
+        """Number of the entity that has the components of the world; NOTHING if there are none."""
         return self.agents + 1 if self.world_components else NOTHING
 
     @cached_property
-    def first_prefabs(self) -> tuple[Prefab, ...]:
-        """Components of the entities from 1 on that every level begins with: the agents, and the
-        world's own entity."""
+    def initial_prefabs(self) -> tuple[Prefab, ...]:
+        """Components of the entities that exist at the start of every level, from entity 1 on: the
+        agents, then the world's own entity."""
         own = (self.world_components,) if self.world_components else ()
         return self.agent_prefabs + own
 
     @property
     def first_object(self) -> int:
-        """Least entity number of objects."""
-        return 1 + len(self.first_prefabs)
+        """Smallest entity number that an object can have."""
+        return 1 + len(self.initial_prefabs)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
     observation: {state: [agent.health, agent.food, Pot.soups]}
 
-Each number is a field of a component: of the agent itself, or of the only object of a type.
+Each number is a field of a component: of the agent itself, of the world (`world.daylight`), or of
+the only object of a type.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import Agent, Position
-from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, to_snake_case
+from gv_engine.rules.component import Field, column_name, fields_of, to_snake_case
 from gv_engine.rules.frame import ShownNumber
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
@@ -41,7 +42,7 @@ NUMBER_KEYS: KeyTable = {
 }
 OBSERVATION_KEYS: KeyTable = {
     "state": Key(
-        "Numbers of components that the agent observes: `[agent.health, Pot.soups]`.",
+        "Numbers of components that the agent observes: `[agent.health, world.day, Pot.soups]`.",
         schema.list_of(
             schema.any_of(schema.TEXT, schema.object_schema(NUMBER_KEYS)), maxItems=_MOST
         ),
@@ -185,15 +186,11 @@ class StateReader:
         if len(parts) not in (1, 2) or not all((owner, *parts)):
             last = name.split(".")[-1] or "health"
             raise named.error(
-                f"found {name!r}, expected agent.FIELD or TYPE.FIELD, as agent.{last}; a component "
-                f"may stand between the two"
+                f"found {name!r}, expected agent.FIELD, world.FIELD or TYPE.FIELD, as "
+                f"agent.{last}; a component may stand between the two"
             )
         *component, field_name = parts
-        kind = {_AGENT: None, _WORLD: WORLD}.get(owner.lower(), NOTHING)
-        if kind == NOTHING:
-            kind = self._resolve_type(named, owner)
-        elif kind == WORLD and not self._layout.world_components:
-            raise named.error("the world has no components; list them: world: {components: […]}")
+        kind = self._read_owner(named, owner)
         column, field = self._find_field(named, owner, kind, field_name, *component)
         if field.is_entity:
             raise named.error(f"{field.name} is another object, and agents observe numbers alone")
@@ -209,6 +206,17 @@ class StateReader:
         label = fields.read_name(entries["label"]) if "label" in entries else field.name
         label = label.replace("_", " ")
         return StateNumber(name, label, kind, column, field.name, low, high, is_float, has_bar)
+
+    def _read_owner(self, node: YamlNode, name: str) -> int | None:
+        """Return whose number it is: None for the agent, WORLD for the world, else the index of the
+        object type called `name`."""
+        if name.lower() == _AGENT:
+            return None
+        if name != _WORLD:
+            return self._resolve_type(node, name)
+        if not self._layout.world_components:
+            raise node.error("the world has no components; list them: world: {components: […]}")
+        return WORLD
 
     def _resolve_type(self, node: YamlNode, name: str) -> int:
         """Return the index of the object type called `name`, also in snake_case."""

@@ -150,7 +150,7 @@ class ObjectView:
         shown = w.shown(self._entities, chain.from_iterable(self._seen))
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         if w.layout.oriented:
-            w.layout.object_types.turn_to_view(grid, self.area.direction(w, agent))
+            w.layout.object_types.turn_to_view(grid, self.area.up(w, agent))
         held = w.agent.holding[agent]
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
 
@@ -166,7 +166,7 @@ class ObjectView:
         seen = grid[..., 0] != HIDDEN
         out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, seen.flat))
         if w.layout.oriented:
-            w.layout.object_types.turn_to_view(out, self.area.direction(w, agent))
+            w.layout.object_types.turn_to_view(out, self.area.up(w, agent))
 
 
 def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:

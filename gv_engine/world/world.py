@@ -79,7 +79,7 @@ class ObjectWorld(Verbs, World):
         self._kinds, self._colors = self.kind.rows, self.color.rows
         self._places = self.position.rows
         self._prefabs = tuple(map(self._bind_prefab, layout.prefabs))
-        self._first_prefabs = tuple(map(self._bind_prefab, layout.first_prefabs))
+        self._initial_prefabs = tuple(map(self._bind_prefab, layout.initial_prefabs))
         self.world = layout.world_entity
         self.everyone = layout.everyone
         self.is_alone = layout.agents == 1
@@ -141,7 +141,7 @@ class ObjectWorld(Verbs, World):
         self.context.clear(self.capacity - 1)
         for columns in self._columns:
             columns.rows[:] = columns.default_rows
-        for prefab in self._first_prefabs:
+        for prefab in self._initial_prefabs:
             self._allocate_entity(prefab)
 
     def attach(self, e: int, component: Any) -> None:

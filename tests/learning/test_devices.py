@@ -45,7 +45,7 @@ def test_each_step_is_sent_once():
     plain, copied = make_learner("keydoor-5x5"), make_learner("keydoor-5x5")
     sent = []
     buffer = copied._buffer
-    buffer._copies = [torch.zeros_like(each) for each in buffer._inputs]
+    buffer._on_device = [torch.zeros_like(each) for each in buffer._on_host]
     send = buffer.send
 
     def count(t: int) -> None:

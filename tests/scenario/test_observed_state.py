@@ -205,7 +205,7 @@ def test_a_number_out_of_its_bounds_is_found():
 @pytest.mark.parametrize(
     ("number", "says"),
     [
-        ("health", r"state\[0\]: found 'health', expected agent\.FIELD .*, as agent\.health"),
+        ("health", r"state\[0\]: found 'health', expected agent\.FIELD, .*, as agent\.health"),
         ("agent.vitals.health.now", r"expected agent\.FIELD"),
         ("agent..health", r"expected agent\.FIELD"),
         ("agent.helth", r"the components of agent have no field 'helth'; did you mean 'health'"),

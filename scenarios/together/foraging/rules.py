@@ -49,13 +49,15 @@ class Forager:
 
 def find_problem(shape: Sequence[int], foods: int, most: int, agents: int) -> str:
     """What is wrong with the numbers of a level; empty if nothing is."""
-    if min(shape) < 3 or not 1 <= foods <= 20:
-        return f"found shape {list(shape)} and foods {foods}: allowed are 3 cells and 1 to 20 foods"
+    if min(shape) < 3 or agents > shape[0] * shape[1]:
+        return f"found shape {list(shape)}: it needs 3 rows and columns, and a cell for each agent"
+    if not 1 <= foods <= 20:
+        return f"found foods {foods}: allowed are 1 to 20"
     return "" if 1 <= most <= 3 else f"found most {most}: allowed are levels up to 3"
 
 
 @system(RESET, check=find_problem)
-def grow(
+def make_level(
     w: World,
     food: ObjectTypeIndex,
     shape: Sequence[int],
@@ -63,8 +65,9 @@ def grow(
     most: int = 2,
     cooperate: bool = False,
 ) -> None:
-    """Place agents of levels 1 to `most`, then foods whose levels are at most those of the three
-    weakest agents together, or just that if they must `cooperate`.
+    """Make a level: place agents of levels 1 to `most`, then foods of levels 1 to S, the sum of the
+    three lowest levels of agents; of exactly S with `cooperate`. Foods that find no room in 1,000
+    tries are left out.
 
     The draws are those of lbforaging 2.0, in the same order.
     """
@@ -136,7 +139,8 @@ def is_beside(w: World, agent: int, thing: int) -> bool:
 
 
 def can_choose(w: World, agent: int, action: int, food: ObjectTypeIndex) -> bool:
-    """Whether an action waits, leads to a cell without food, or loads food beside the agent."""
+    """Whether an action waits, leads to a cell of the grid without food, or loads food beside the
+    agent."""
     dy, dx = step_of(action)
     y, x = w.position.y[agent] + dy, w.position.x[agent] + dx
     if dy or dx:
@@ -152,7 +156,8 @@ def can_choose(w: World, agent: int, action: int, food: ObjectTypeIndex) -> bool
 
 @system(TRANSITION, when=can_choose)
 def choose(w: World, agent: int, food: ObjectTypeIndex) -> None:
-    """The agent wants to go to a cell, or to load."""
+    """Note the cell that the agent wants to be in, and whether it loads. With an action that is not
+    valid it still wants to stay."""
     dy, dx = step_of(w.action[agent])
     w.forager.y[agent] = w.position.y[agent] + dy
     w.forager.x[agent] = w.position.x[agent] + dx
@@ -161,8 +166,11 @@ def choose(w: World, agent: int, food: ObjectTypeIndex) -> None:
 
 @system(TRANSITION)
 def settle(w: World, food: ObjectTypeIndex, penalty: float = 0.0) -> None:
-    """All agents that alone want a cell are moved there. Foods are loaded; too weak ones pay a
-    penalty."""
+    """Move each agent that is the only one to want its cell, then let agents that load take food,
+    and note what each earns: its share, or minus the `penalty` if their levels do not suffice.
+
+    As in lbforaging, two agents come to share a cell if one follows another that is blocked.
+    """
     for agent in w.agents():
         y, x, wanted = w.forager.y[agent], w.forager.x[agent], 0
         for other in w.agents():
