@@ -44,11 +44,6 @@ class Action(IntEnum):
         return self <= Action.MOVE_RIGHT
 
     @property
-    def is_turn(self) -> bool:
-        """True for an action that changes the agent's orientation."""
-        return self in (Action.TURN_LEFT, Action.TURN_RIGHT)
-
-    @property
     def is_custom(self) -> bool:
         """True for an action that an author declared with `named_action`."""
         return self >= _FIRST_CUSTOM

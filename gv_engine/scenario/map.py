@@ -565,4 +565,5 @@ def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> st
 
 def format_reward(value: float) -> str:
     """Return a reward with its sign: +1, -0.05, 0."""
+    value = round(value, 9)  # a sum of floats may miss 0
     return f"{value:+.6g}" if value else "0"

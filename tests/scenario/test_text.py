@@ -78,6 +78,7 @@ def test_objects_are_called_by_state_and_colour():
 def test_rewards_are_signed():
     told = [format_reward(value) for value in (0.0, -0.0, 1.0, -0.05, 1234567.0)]
     assert told == ["0", "0", "+1", "-0.05", "+1.23457e+06"]
+    assert format_reward(0.2 - 4 * 0.05) == format_reward(0.3 - 0.1 - 0.2) == "0"
 
 
 def frames(document: dict[str, Any], *actions: str) -> list[str]:

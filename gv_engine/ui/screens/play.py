@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from gv_engine.rules.errors import complain, error_text
 from gv_engine.rules.objects import OBJECT_TYPES
+from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import KeyCommand, get_plugin
 from gv_engine.scenario.reference_docs import list_rule_sections
 from gv_engine.session.autoplay import SOLVER, Opponent
@@ -353,7 +354,7 @@ class PlayScreen(GameScreen):
     @property
     def _result_text(self) -> str:
         """Text with the result of the episode."""
-        steps, prefix = self.frame.steps, f"Return {self.frame.total:+.6g} in"
+        steps, prefix = self.frame.steps, f"Return {format_reward(self.frame.total)} in"
         return self.app.progress.format_result(self.game, steps) or f"{prefix} {steps} steps"
 
     def _draw_end(self, painter: Painter, room: Rect) -> None:
