@@ -89,8 +89,9 @@ def _sample_levels(source: str, count: int, seed: int) -> list[str]:
     if not is_pack:
         load_scenario(source)
         raise cli.UsageError(f"--sample chooses levels of a pack, and {source} is none")
-    chosen = np.random.default_rng(seed).permutation(len(levels))[:count]
-    return [pack, *(levels[k] for k in sorted(chosen))]
+    chosen = sorted(np.random.default_rng(seed).permutation(len(levels))[:count])
+    cli.say(f"of {len(levels)} levels, by seed {seed}: {', '.join(levels[k] for k in chosen)}")
+    return [pack, *(levels[k] for k in chosen)]
 
 
 def find_sources(source: str) -> list[str]:

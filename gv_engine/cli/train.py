@@ -391,7 +391,7 @@ def run(options: argparse.Namespace) -> int:
     from gv_engine.learning.ppo import find_device
 
     try:
-        device = find_device(options.device or "auto")
+        device = find_device("auto" if options.device is None else options.device)
     except ValueError as error:
         raise cli.UsageError(f"--device: {error}") from None
     demonstrations = None

@@ -114,7 +114,9 @@ class ScenarioSpec(NamedTuple):
             )
             for name, low, high, is_float in document["state"]
         )
-        return cls(actions, view, agents, types, fields, texts, state, bool(document["turns"]))
+        return cls(
+            actions, view, agents, types, fields, texts, state, bool(document.get("turns", True))
+        )
 
     def describe_cell(self, kind: int, state: int, color: int) -> str:
         """Return a text for type, state and colour of a cell, such as "Door LOCKED in RED"."""

@@ -286,9 +286,9 @@ def read_world_components(names: NameResolver, node: YamlNode) -> Parts:
     entries = fields.read_fields(names.problems, node, WORLD_KEYS)
     if "components" not in entries:
         raise node.error("`components` is missing: {components: [./rules.py:Weather]}")
-    own = read_components(names, entries["components"])
-    if not own:
+    if not entries["components"].value:
         raise entries["components"].error("found no components, expected at least one")
+    own = read_components(names, entries["components"])
     return tuple((type(part), astuple(part)) for part in own)
 
 

@@ -308,8 +308,9 @@ class GridReader(TopLevel):
         }
         self.require_mission(calls)
         layout = self.make_layout(levels, objects, seen_objects)
-        # without a layout there are errors in the sizes
-        read_state = StateReader(self.names, layout).read if layout else None
+        # without a layout there are errors in the sizes, without components in `world`
+        is_known = layout and ("world" not in self.entries or self.world_components)
+        read_state = StateReader(self.names, layout).read if layout and is_known else None
         arguments = {
             **self.read_texts(self.document.default_name),
             "max_steps": self.key("max_steps", SHARED_KEYS["max_steps"].read, None),

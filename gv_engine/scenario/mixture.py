@@ -239,8 +239,8 @@ class MixtureReader(TopLevel):
             if scenario.layout.world_components != first.layout.world_components:
                 self.problems.add(
                     node,
-                    f"{scenario.name} and {first.name} have other components under `world`; all "
-                    f"scenarios of a mixture need the same, with the same values",
+                    f"{scenario.name} and {first.name} have other components under `world`, or "
+                    f"other values; all scenarios of a mixture need the same",
                 )
             if not own_actions and scenario.actions != first.actions:
                 ours, theirs = (", ".join(each.action_names) for each in (scenario, first))

@@ -41,9 +41,10 @@ def test_all_food_together_is_worth_1(name: str):
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"size": 2}, "found shape \\[2, 2\\]"),
-        ({"foods": 0}, "foods 0"),
-        ({"most": 4}, "found most 4: allowed are levels up to 3"),
+        ({"size": 2}, "size=2: allowed are whole numbers from 3"),
+        ({"foods": 0}, "foods=0"),
+        ({"most": 4}, "most=4: allowed are whole numbers from 1 to 3"),
+        ({"size": 3, "players": 10}, "found 10 agents: shape \\[3, 3\\] has 9 cells"),
     ],
 )
 def test_levels_that_cannot_be_are_refused(settings: dict[str, Any], says: str):

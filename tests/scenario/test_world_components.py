@@ -106,6 +106,14 @@ def test_both_worlds_are_equal(folder: Path):
             np.testing.assert_array_equal(ours[name], other[name])
 
 
+def test_one_mistake_is_one_problem(folder: Path):
+    with pytest.raises(ScenarioError) as caught:
+        load(folder, world={"components": ["./rules.py:Wether"]})
+    assert len(caught.value.problems) == 1
+    with pytest.raises(ScenarioError, match="the world has no components; list them: world:"):
+        Scenario.load({key: LEVEL[key] for key in LEVEL if key != "world"}, folder=folder)
+
+
 def test_a_row_without_them_is_damaged(folder: Path):
     env = GridVectorEnv(load(folder, agents=1), 1, world="object")
     env.reset(seed=0)
@@ -125,7 +133,7 @@ def test_a_row_without_them_is_damaged(folder: Path):
             {"observation": {"state": ["world.heat"]}},
             "components of world have no field 'heat'",
         ),
-        ({"world": {"components": []}}, "the world has no components; list them"),
+        ({"world": {"components": []}}, "world.components: found no components, expected at least"),
     ],
 )
 def test_mistakes_are_named(folder: Path, changes: dict[str, Any], says: str):

@@ -49,11 +49,13 @@ class Forager:
 
 def find_problem(shape: Sequence[int], foods: int, most: int, agents: int) -> str:
     """What is wrong with the numbers of a level; empty if nothing is."""
-    if min(shape) < 3 or agents > shape[0] * shape[1]:
-        return f"found shape {list(shape)}: it needs 3 rows and columns, and a cell for each agent"
+    if min(shape) < 3:
+        return f"found shape {list(shape)}: it needs 3 rows and columns"
+    if agents > shape[0] * shape[1]:
+        return f"found {agents} agents: shape {list(shape)} has {shape[0] * shape[1]} cells"
     if not 1 <= foods <= 20:
         return f"found foods {foods}: allowed are 1 to 20"
-    return "" if 1 <= most <= 3 else f"found most {most}: allowed are levels up to 3"
+    return "" if 1 <= most <= 3 else f"found most {most}: allowed are 1 to 3"
 
 
 @system(RESET, check=find_problem)
