@@ -87,8 +87,8 @@ def _sample_levels(source: str, count: int, seed: int) -> list[str]:
     """
     is_pack, (pack, *levels) = _find_sources(source)
     if not is_pack:
-        load_scenario(source)
-        raise cli.UsageError(f"--sample chooses levels of a pack, and {source} is none")
+        load_scenario(source)  # raises a ScenarioError if there is none
+        raise cli.UsageError(f"--sample chooses levels of a pack, and {source} is not a pack")
     chosen = sorted(np.random.default_rng(seed).permutation(len(levels))[:count])
     cli.say(f"of {len(levels)} levels, by seed {seed}: {', '.join(levels[k] for k in chosen)}")
     return [pack, *(levels[k] for k in chosen)]

@@ -23,7 +23,6 @@ from gv_engine.compiler.link_units import Unit, make_stub
 from gv_engine.compiler.observation import (
     cut_view,
     make_ground_writer,
-    up_in_view,
     write_view,
     write_whole,
 )
@@ -37,7 +36,7 @@ from gv_engine.compiler.step import (
     make_number_writer,
 )
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.geometry import step_x, step_y
+from gv_engine.rules.geometry import step_x, step_y, up_in_view
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.layout import LEADING_FIELDS, RNG
@@ -326,7 +325,7 @@ def _copy_terms(terms: Any, last: Any) -> None:
 
 def _prefetch_view(w: Any, view: Any) -> None:
     """Prefetch the grid cells at both ends of each row that the first agent's view covers."""
-    facing = up_in_view(w, 1, view)
+    facing = up_in_view(w, 1, view.turns)
     y, x = w.position.y[1], w.position.x[1]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     left, far = view.x, view.y

@@ -15,7 +15,7 @@ from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.compiler.intrinsics import emit_lanes, emit_repeated
 from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, types
 from gv_engine.rules.component import NOTHING, OUTSIDE
-from gv_engine.rules.geometry import FORWARD, step_x, step_y, to_relative
+from gv_engine.rules.geometry import step_x, step_y, to_relative, up_in_view
 from gv_engine.scenario.layout import Layout
 
 _BYTE, _SIDE, _LOOK, _WORD = (ir.IntType(size) for size in (8, 16, 32, 64))
@@ -311,15 +311,10 @@ STATE = np.uint32(0xFF00)
 """Bits of an appearance that hold the state."""
 
 
-def up_in_view(w: Any, agent: int, view: Any) -> int:
-    """Return the direction on the grid that is up in the agent's view, as `Area.up` does."""
-    return int(w.agent.facing[agent]) if view.turns else FORWARD
-
-
 def cut_view(w: Any, agent: int, view: Any) -> None:
     """Copy the cells around an agent from the grid into `view`, turned as the view turns. All cells
     count as unseen afterwards."""
-    facing = up_in_view(w, agent, view)
+    facing = up_in_view(w, agent, view.turns)
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     # grid row and cell of the view's first row; with `turned`, of its first column
@@ -337,7 +332,7 @@ def cover_other_agents(w: Any, agent: int, view: Any) -> None:
     """Draw the other agents into `view`, with their directions as they are in the view. In a cell
     with several agents the one with the lowest number shows."""
     # read once: a write to the view might alias these fields
-    facing = up_in_view(w, agent, view)
+    facing = up_in_view(w, agent, view.turns)
     ahead_y, ahead_x = step_y(facing), step_x(facing)
     y, x = w.position.y[agent], w.position.x[agent]
     first, middle, height, width = view.y, view.x, view.height, view.width
@@ -375,7 +370,7 @@ def make_write_view(layout: Layout) -> Any:
     def write_turned(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
         """Write the view and rotate oriented objects."""
         write_view(w, agent, view, grid, item)
-        turn(grid, up_in_view(w, agent, view))
+        turn(grid, up_in_view(w, agent, view.turns))
 
     return write_turned
 
@@ -412,7 +407,7 @@ def make_ground_writer(layout: Layout) -> Any:
     def write_ground(w: Any, agent: int, view: Any, grid: Any, out: Any) -> None:
         """Write the ground of the cells that are seen in `grid` into `out`, as (type, state,
         colour)."""
-        facing = up_in_view(w, agent, view)
+        facing = up_in_view(w, agent, view.turns)
         y, x = w.position.y[agent], w.position.x[agent]
         ahead_y, ahead_x = step_y(facing), step_x(facing)
         for i in range(view.height):

@@ -132,16 +132,16 @@ class Frame(Scene):
     @property
     def _up(self) -> int:
         """Direction on the grid that is up in the observation."""
-        # where the agent faces on the grid, turned back by where it faces in the observation
+        # where the agent faces on the grid, less how far it is turned within the observation
         return to_relative(self.agent[2], self.observer[2])
 
     def to_view_cell(self, y: int, x: int) -> tuple[int, int] | None:
-        """Return (row, column) of the observation that shows the grid cell (y, x); None if it shows
-        no such cell."""
-        facing = self._up
-        aside = rotate(facing, RIGHT)
+        """Return (row, column) of the observation that shows the grid cell (y, x); None if the cell
+        is outside the observation."""
+        up = self._up
+        aside = rotate(up, RIGHT)
         dy, dx = y - self.agent[0], x - self.agent[1]
-        i = self.observer[0] - dy * step_y(facing) - dx * step_x(facing)
+        i = self.observer[0] - dy * step_y(up) - dx * step_x(up)
         j = self.observer[1] + dy * step_y(aside) + dx * step_x(aside)
         height, width = self.observation.shape[:2]
         return (i, j) if 0 <= i < height and 0 <= j < width else None
@@ -149,11 +149,11 @@ class Frame(Scene):
     def to_grid_cell(self, i: int, j: int) -> tuple[int, int] | None:
         """Return (y, x) of the grid cell that is shown in row `i`, column `j` of the observation;
         None outside of the grid."""
-        facing = self._up
-        aside = rotate(facing, RIGHT)
+        up = self._up
+        aside = rotate(up, RIGHT)
         ahead, right = self.observer[0] - i, j - self.observer[1]
-        y = self.agent[0] + ahead * step_y(facing) + right * step_y(aside)
-        x = self.agent[1] + ahead * step_x(facing) + right * step_x(aside)
+        y = self.agent[0] + ahead * step_y(up) + right * step_y(aside)
+        x = self.agent[1] + ahead * step_x(up) + right * step_x(aside)
         height, width = self.grid.shape[:2]
         return (y, x) if 0 <= y < height and 0 <= x < width else None
 

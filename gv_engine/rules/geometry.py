@@ -127,6 +127,12 @@ def euclidean(dy: int, dx: int) -> float:
     return float((dy * dy + dx * dx) ** 0.5)
 
 
+def up_in_view(w: World, agent: int, turns: int) -> int:
+    """Return the direction on the grid that is up in an agent's view: where the agent faces if the
+    view `turns`, else FORWARD."""
+    return w.agent.facing[agent] if turns else FORWARD
+
+
 @dataclass(frozen=True)
 class Area:
     """Observation area: inclusive ranges of cells relative to an agent that looks up: `[[-6, 0],
@@ -147,18 +153,14 @@ class Area:
         """Row and column of the agent's own cell in the area; may lie outside of it."""
         return -self.ymin, -self.xmin
 
-    def up(self, w: World, agent: int) -> int:
-        """Return the direction on the grid that is up in the agent's view: where the agent faces if
-        the view turns, else FORWARD."""
-        return w.agent.facing[agent] if self.turns else FORWARD
-
     def view_cell(self, w: World, agent: int, y: int, x: int) -> tuple[int, int]:
-        """Return (row, column) in the agent's view of the grid cell (y, x); they may lie outside of
+        """Return (row, column) in the agent's view of the grid cell (y, x), which may be outside of
         the view."""
-        up, (row, column) = self.up(w, agent), self.observer
+        up, (row, column) = up_in_view(w, agent, self.turns), self.observer
         dy, dx = y - w.position.y[agent], x - w.position.x[agent]
         up_y, up_x = step_y(up), step_x(up)
-        return row - dy * up_y - dx * up_x, column + dy * up_x - dx * up_y
+        ahead, right = dy * up_y + dx * up_x, dy * up_x - dx * up_y
+        return row - ahead, column + right
 
     def cell_numbers(self, w: World, agent: int, width: int) -> NDArray[np.int64]:
         """Return (h * w,) numbers of the grid cells that the agent's view area shows, row by row;
@@ -169,7 +171,7 @@ class Area:
             width: row stride of the cell numbers; cells beyond the grid get OUTSIDE.
         """
         position = w.position
-        stands = self.up(w, agent), position.y[agent], position.x[agent]
+        stands = up_in_view(w, agent, self.turns), position.y[agent], position.x[agent]
         return _find_cell_numbers(self, *stands, w.height, w.width, width)
 
     def grid_mask(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -187,7 +187,7 @@ class StateReader:
             last = name.split(".")[-1] or "health"
             raise named.error(
                 f"found {name!r}, expected agent.FIELD, world.FIELD or TYPE.FIELD, as "
-                f"agent.{last}; a component may stand between the two"
+                f"agent.{last}, or with its component, agent.COMPONENT.{last}"
             )
         *component, field_name = parts
         kind = self._read_owner(named, owner)
@@ -208,8 +208,8 @@ class StateReader:
         return StateNumber(name, label, kind, column, field.name, low, high, is_float, has_bar)
 
     def _read_owner(self, node: YamlNode, name: str) -> int | None:
-        """Return whose number it is: None for the agent, WORLD for the world, else the index of the
-        object type called `name`."""
+        """Return the owner that `name` denotes: None for the agent, WORLD for the world, else the
+        index of the object type with that name."""
         if name.lower() == _AGENT:
             return None
         if name != _WORLD:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from components.core import HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.geometry import Area
+from gv_engine.rules.geometry import Area, up_in_view
 
 if TYPE_CHECKING:
     from gv_engine.world.world import ObjectWorld
@@ -150,7 +150,7 @@ class ObjectView:
         shown = w.shown(self._entities, chain.from_iterable(self._seen))
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         if w.layout.oriented:
-            w.layout.object_types.turn_to_view(grid, self.area.up(w, agent))
+            w.layout.object_types.turn_to_view(grid, up_in_view(w, agent, self._turns))
         held = w.agent.holding[agent]
         item[...] = w.appearance(held) if held != NOTHING else (NONE_GRID_OBJECT, 0, 0)
 
@@ -166,7 +166,7 @@ class ObjectView:
         seen = grid[..., 0] != HIDDEN
         out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, seen.flat))
         if w.layout.oriented:
-            w.layout.object_types.turn_to_view(out, self.area.up(w, agent))
+            w.layout.object_types.turn_to_view(out, up_in_view(w, agent, self._turns))
 
 
 def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> None:

@@ -216,4 +216,7 @@ def test_a_sample_of_a_packs_levels_is_checked(capsys: pytest.CaptureFixture[str
     assert shown[0][1:] == sorted(shown[0][1:], key=find_levels("puzzles-easy").index)
     assert _sample_levels("puzzles-easy", 999, 0) == find_sources("puzzles-easy")
     assert main(["check", "keydoor-5x5", "--sample", "2"]) == 2
-    assert "--sample chooses levels of a pack, and keydoor-5x5 is none" in capsys.readouterr().err
+    assert (
+        "--sample chooses levels of a pack, and keydoor-5x5 is not a pack"
+        in capsys.readouterr().err
+    )

@@ -168,8 +168,9 @@ def choose(w: World, agent: int, food: ObjectTypeIndex) -> None:
 
 @system(TRANSITION)
 def settle(w: World, food: ObjectTypeIndex, penalty: float = 0.0) -> None:
-    """Move each agent that is the only one to want its cell, then let agents that load take food,
-    and note what each earns: its share, or minus the `penalty` if their levels do not suffice.
+    """Move each agent to the cell that it wants unless another agent wants that cell, too. Then
+    resolve loading, and note what each agent earns: its share, or minus the `penalty` if the levels
+    of those who load do not suffice.
 
     As in lbforaging, two agents come to share a cell if one follows another that is blocked.
     """
@@ -181,7 +182,7 @@ def settle(w: World, food: ObjectTypeIndex, penalty: float = 0.0) -> None:
             w.stand(agent, y, x)
         w.forager.earned[agent] = 0.0
     for meal in w.of_type(food):
-        needed, strength = w.state_of(meal) + 1, 0
+        needed, strength = w.state_of(meal) + 1, 0  # state ONE is 0
         for agent in w.agents():
             if w.forager.loads[agent] and is_beside(w, agent, meal):
                 strength += w.forager.level[agent]

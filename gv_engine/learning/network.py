@@ -1,0 +1,148 @@
+"""Network of a policy: actor and critic on a shared trunk.
+
+`NumpyNet` in `policy_file.py` computes the same actor without torch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gv_engine.envs.representations import get_compiled
+from gv_engine.learning.policy_file import NUM_HEADS, NetworkSpec
+from gv_engine.learning.training import Hyperparameters
+
+
+class ActorCritic(nn.Module):
+    """Actor and critic on a shared trunk: embeddings, a two-layer MLP, and an optional GRU.
+
+    The first layer reads the embeddings of all input slots side by side. As codes are few, its
+    products are computed once per code and slot (`first_layer_table`); an observation then only
+    sums rows of this table.
+
+    With a mission, the first layer also reads how well each cell matches it: scores of attention
+    heads (Vaswani et al., 2017) whose queries are sums over the mission's integers, and whose keys
+    are the cells' embeddings. So an object that the mission names is found wherever it is seen.
+    """
+
+    def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
+        super().__init__()
+        slots, (width, hidden) = len(spec.sizes), (settings.embedding_size, settings.hidden_size)
+        self.spec = spec
+        self.embedding = nn.Parameter(torch.randn(spec.codes + sum(spec.extra_sizes), width))
+        scale = math.sqrt(2 / (slots * width))
+        self.first = nn.Parameter(torch.randn(slots, width, hidden) * scale)
+        self.first_bias = nn.Parameter(torch.zeros(hidden))
+        if mission := spec.mission:
+            queries = torch.randn(sum(mission), NUM_HEADS * width)
+            self.queries = nn.Parameter(queries / math.sqrt(len(mission) * width))
+            self.match = _linear(NUM_HEADS * (spec.cells + 1), hidden, math.sqrt(2))
+        self.second = _linear(hidden, hidden, math.sqrt(2))
+        self.gru = nn.GRUCell(hidden, hidden) if settings.recurrent else None
+        self.actor = _linear(hidden, spec.actions, 0.01)
+        self.critic = _linear(hidden, 1, 1.0)
+
+    def first_layer_table(self) -> Tensor:
+        """Return the contribution of each input code to the first layer, as (codes of all inputs,
+        hidden)."""
+        spec, cells = self.spec, self.spec.cells + 1
+        shared, *extra = self.embedding.split([spec.codes, *spec.extra_sizes])
+        parts = [torch.bmm(shared.expand(cells, -1, -1), self.first[:cells]).flatten(0, 1)]
+        parts += [codes @ self.first[cells + k] for k, codes in enumerate(extra)]
+        return torch.cat(parts)
+
+    def features(self, table: Tensor, rows: Tensor) -> Tensor:
+        """Return the (M, hidden) features of observations given as (M, slots) rows of the table."""
+        first = sum_rows(table, rows) + self.first_bias
+        if self.spec.mission:
+            first = first + self.match(self._scores(rows))
+        return functional.relu(self.second(functional.relu(first)))
+
+    def _scores(self, rows: Tensor) -> Tensor:
+        """Return how well each cell and the carried item match the mission, as (M, heads * (cells +
+        1)), for (M, slots) rows of the table. `NumpyNet` computes the same."""
+        codes, mission = self.spec.split_rows(rows)
+        # (M, heads, width), sums over the mission's integers
+        queries = sum_rows(self.queries, mission).unflatten(1, (NUM_HEADS, -1))
+        # (M, heads, codes): the score of each code, which all cells that show it have
+        scores = functional.relu(queries @ self.embedding[: self.spec.codes].T)
+        by_head = codes.long()[:, None].expand(-1, NUM_HEADS, -1)
+        return scores.gather(2, by_head).flatten(1)
+
+    def recur(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the (N, hidden) features after the GRU, and its new state; without a GRU both are
+        unchanged."""
+        if self.gru is None:
+            return features, memory
+        memory = self.gru(features, memory)
+        return features + memory, memory
+
+    def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Return (M, actions) log-probabilities and (M,) values for (M, hidden) features. Actions
+        whose mask is 0 get almost no probability."""
+        # one product for both layers
+        weights = torch.cat([self.actor.weight, self.critic.weight])
+        biases = torch.cat([self.actor.bias, self.critic.bias])
+        outputs = functional.linear(features, weights, biases)
+        logits, values = outputs.split([self.spec.actions, 1], 1)
+        excluded = (masks == 0) & (masks != 0).any(1, keepdim=True)  # an empty mask allows all
+        logits = logits.masked_fill(excluded, -1e9)
+        return logits - logits.logsumexp(1, keepdim=True), values[:, 0]
+
+
+def _linear(inputs: int, outputs: int, scale: float) -> nn.Linear:
+    """Return a linear layer with zero biases and an orthogonal weight matrix, multiplied by
+    `scale`."""
+    layer = nn.Linear(inputs, outputs)
+    nn.init.orthogonal_(layer.weight, scale)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+def sum_rows(table: Tensor, indices: Tensor) -> Tensor:
+    """Return (M, width) sums of rows of a table; `indices`, (M, slots) int32, selects the rows of
+    each sum."""
+    if indices.is_cpu:
+        return cast("Tensor", EmbeddingBag.apply(table, indices))
+    return functional.embedding_bag(indices, table, mode="sum")
+
+
+class EmbeddingBag(torch.autograd.Function):
+    """`sum_rows` on the CPU.
+
+    The backward pass is compiled: that of `torch.nn.functional.embedding_bag` sorts the indices
+    and takes five times as long.
+    """
+
+    @staticmethod
+    def forward(context: Any, table: Tensor, rows: Tensor) -> Tensor:
+        """Return the (M, width) sums of those rows of `table` that the indices `rows`, (M, slots),
+        select."""
+        context.save_for_backward(rows)
+        context.size = table.shape
+        return functional.embedding_bag(rows, table, mode="sum")
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        """Return the gradient with respect to the table, for the gradient with respect to the
+        sums."""
+        (rows,) = context.saved_tensors
+        table_gradient = gradient.new_zeros(context.size)
+        arrays = rows.numpy(), gradient.contiguous().numpy(), table_gradient.numpy()
+        get_compiled(add_to_rows)(*arrays)
+        return table_gradient, None
+
+
+def add_to_rows(rows: NDArray[np.int32], gradient: NDArray[Any], out: NDArray[Any]) -> None:
+    """Add row i of `gradient`, (M, hidden), to each row of `out` whose index is in `rows[i]`, for
+    all i."""
+    for i in range(len(rows)):
+        for row in rows[i]:
+            for k in range(out.shape[1]):
+                out[row, k] += gradient[i, k]
