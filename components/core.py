@@ -1,6 +1,8 @@
 """Components that the engine itself reads: place and looks of objects, agents and missions."""
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Annotated, NamedTuple
 
 from gv_engine.rules.component import NOTHING, Bounds, Coordinate, EntityId, Int8, component
 from gv_engine.rules.geometry import FORWARD, RIGHT
@@ -42,6 +44,52 @@ class Agent:
 
     facing: Annotated[Int8, Bounds(FORWARD, RIGHT)] = FORWARD
     holding: EntityId = NOTHING
+
+
+class Phrase(NamedTuple):
+    """Part of a text that is made of a mission's fields.
+
+    Attributes:
+        field: name of the field whose value chooses the words.
+        words: words by value; other values have none.
+        when: (field, values): the part is left out unless that field has one of these values.
+    """
+
+    field: str
+    words: Mapping[int, str]
+    when: tuple[str, Sequence[int]] | None = None
+
+    def applies(self, fields: Mapping[str, int]) -> bool:
+        """Return True if the part is in the text of a mission with these `fields`."""
+        return self.when is None or fields.get(self.when[0], 0) in self.when[1]
+
+
+def join_phrases(phrases: Sequence[Phrase], fields: Mapping[str, int]) -> str:
+    """Return the text of `phrases` for a mission with these `fields`."""
+    parts = (phrase.words.get(fields[phrase.field]) for phrase in phrases if phrase.applies(fields))
+    return " ".join(filter(None, parts))
+
+
+def list_longest_phrases(phrases: Sequence[Phrase]) -> list[str]:
+    """Return texts of `phrases` among which is one with the most words: for each choice of the
+    fields that other parts depend on, the longest words of each part."""
+    conditions = {
+        phrase.when[0]: dict.fromkeys((0, *phrase.when[1])) for phrase in phrases if phrase.when
+    }
+
+    def iter_words(fields: Mapping[str, int]) -> Iterator[str]:
+        """Yield the longest words of each part."""
+        for phrase in phrases:
+            if phrase.applies(fields):
+                own = (
+                    [phrase.words.get(fields[phrase.field], "")]
+                    if phrase.field in fields
+                    else phrase.words.values()
+                )
+                yield max(own, key=lambda words: len(words.split()), default="")
+
+    choices = (dict(zip(conditions, values)) for values in product(*conditions.values()))
+    return [" ".join(filter(None, iter_words(fields))) for fields in choices]
 
 
 @component

@@ -53,8 +53,7 @@ class MissionTokens:
                     raise ValueError(f"mission: {part} has too many values for token ids")
                 texts = [part.format(**dict(zip(names, each))) for each in product(*values)]
                 words |= dict.fromkeys(word for text in texts for word in split_words(text))
-                most = max(len(split_words(text)) for text in texts)
-                count += missions.most_words.get(part[1:-1], most)
+                count += max(len(split_words(text)) for text in texts)
             length = max(length, count)
         self.vocabulary = tuple(words)
         self._ids = {word: number for number, word in enumerate(words)}
@@ -75,8 +74,6 @@ class MissionTokens:
             if len(self._cached_ids) >= _MAX_CACHED:
                 self._cached_ids.clear()
             words = split_words(self._missions.to_text(numbers))
-            if not (self._ids.keys() >= {*words} and len(words) <= len(self.low)):
-                raise ValueError(f"longest_words of the class Mission lacks words of {words}")
             self._cached_ids[key] = ids = np.zeros_like(self.low)
             ids[: len(words)] = [self._ids[word] for word in words]
         return self._cached_ids[key]

@@ -11,7 +11,7 @@ of clauses see `gv_engine.scenario.instructions`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from string import Formatter, digits
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from components.core import NONE, Mission
+from components.core import NONE, Mission, Phrase, join_phrases, list_longest_phrases
 from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system
@@ -94,7 +94,8 @@ class Missions:
         firsts: for each member the `wording` of its first template, 0 without missions.
         low, high: (k,) int32 least and greatest value of each number.
         dtype: int32.
-        most_words: how many words a name in templates may stand for, if the class Mission says so.
+        phrases: for each further name in templates, the phrases that it stands for, as the class
+            Mission has them.
     """
 
     dtype: Any = np.int32
@@ -102,9 +103,7 @@ class Missions:
     def __init__(self, layout: Layout, texts: Sequence[tuple[str, ...]]) -> None:
         assert layout.mission
         fields = list_observed_fields(layout.mission)
-        self._write_words = getattr(layout.mission, "words", None)
-        self._longest_words: Mapping[str, str] = getattr(layout.mission, "longest_words", {})
-        self.most_words: Mapping[str, int] = getattr(layout.mission, "most_words", {})
+        self.phrases: Mapping[str, Sequence[Phrase]] = getattr(layout.mission, "phrases", {})
         self._last_text = b"", ""
         self._agents = layout.agents + 1
         self._read_wording = np.array([max(1, len(own)) for own in texts])
@@ -171,8 +170,8 @@ class Missions:
             public_field_name(name): self._describe_value(name, value)
             for name, value in zip(self.names[1:], values, strict=True)
         }
-        if self._write_words:
-            words |= self._write_words(dict(zip(self.names[1:], values, strict=True)))
+        fields = dict(zip(self.names[1:], values, strict=True))
+        words |= {name: join_phrases(own, fields) for name, own in self.phrases.items()}
         # the colour NONE leaves two blanks
         return " ".join(self.texts[wording - 1].format_map(words).split())
 
@@ -201,19 +200,29 @@ class Missions:
         return self.characters.union(format_mission(""))
 
     def list_words(self, name: str) -> list[str]:
-        """Return the texts that `{name}` in a template may become, or, for a name of the class's
-        own, a text that has all of its words.
+        """Return the texts that `{name}` in a template may become; for a name with phrases, all
+        their words, and texts of the greatest length.
 
         Raises:
             ValueError: there are too many, as for a number of 32 bits.
         """
-        if name in self._longest_words:
-            return [self._longest_words[name]]
+        if name in self.phrases:
+            own = self.phrases[name]
+            return [
+                *(words for phrase in own for words in phrase.words.values()),
+                *list_longest_phrases(own),
+            ]
         index = [*map(public_field_name, self.names)].index(name)
         values = range(int(self.low[index]), int(self.high[index]) + 1)
         if len(values) > MAX_VALUES:
             raise ValueError(f"mission: {{{name}}} has too many values for token ids")
         return [self._describe_value(self.names[index], value) for value in values]
+
+    def _phrase_words(self) -> Iterator[str]:
+        """Yield for each name with phrases a text that is no shorter than any of it and has all of
+        its words."""
+        for own in self.phrases.values():
+            yield " ".join(words for phrase in own for words in phrase.words.values())
 
     @cached_property
     def tokens(self) -> MissionTokens:
@@ -223,7 +232,7 @@ class Missions:
     @property
     def characters(self) -> frozenset[str]:
         """Set of all characters that may occur in the scenario's mission texts."""
-        words = *self._types.values(), *COLORS, *self._longest_words.values()
+        words = *self._types.values(), *COLORS, *self._phrase_words()
         return frozenset("".join((*self.texts, *words)).lower()).union(
             "".join(self.texts), digits, "-"
         )
@@ -231,7 +240,7 @@ class Missions:
     @property
     def max_text_length(self) -> int:
         """Number of characters that no mission text of the scenario exceeds."""
-        words = *self._types.values(), *COLORS, *self._longest_words.values()
+        words = *self._types.values(), *COLORS, *self._phrase_words()
         word = max(map(len, (*words, str(np.iinfo(np.int32).min))))
         return max(len(text) + text.count("{") * word for text in self.texts)
 
@@ -325,7 +334,7 @@ class MissionReader(InstructionReader):
         entries = fields.read_fields(self._problems, node, keys, INSTRUCTION_KEYS)
         if "text" not in entries:
             raise node.error('the text is missing: {text: "fetch the {color} {object}", …}')
-        names = [*known, *getattr(component, "longest_words", ())]
+        names = [*known, *getattr(component, "phrases", ())]
         names.remove("wording")
         texts = self._read_texts(entries["text"], names)
         values: dict[str, int] = {}

@@ -19,7 +19,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from components.core import NONE_GRID_OBJECT
+from components.core import NONE_GRID_OBJECT, Phrase, join_phrases
 from components.minigrid import BALL, PARCEL
 from components.objects import DOOR, KEY
 from gv_engine.rules.objects import COLORS
@@ -64,13 +64,6 @@ _PLACES = {
 }
 _PORTABLE = {name: kind for name, kind in _KINDS.items() if kind != DOOR}
 _NEXT_TO = "next to"
-_PHRASES = (*VERBS, *_ARTICLES, *_COLORS, *_KINDS, *_PLACES, _NEXT_TO)
-CLAUSE_WORDS = {f"{ordinal}clause": " ".join(_PHRASES) for ordinal in ORDINALS}
-"""For each name of a clause in `WORDINGS`, a text that is longer than any clause and has all of
-its words."""
-MOST_WORDS = dict.fromkeys(CLAUSE_WORDS, 17)
-"""Words of the longest clauses: put the red ball in front of you next to the red key in front of
-you."""
 
 
 def list_kinds(verb: int) -> Mapping[str, int]:
@@ -105,40 +98,42 @@ def is_reversed(wording: int) -> bool:
 # ---- rendering -----------------------------------------------------------------------------------
 
 
-def _find_phrase(phrases: Mapping[str, int], number: int) -> str:
-    """Return the phrase with a number; "" if there is none."""
-    return next((phrase for phrase, value in phrases.items() if value == number), "")
+def _list_description_phrases(prefix: str, verb: str, verbs: Sequence[int]) -> tuple[Phrase, ...]:
+    """Return the phrases of a description, such as "a red ball on your left", whose mission fields
+    begin with `prefix`, in clauses with one of these `verbs`; `verb` is the field of the verb."""
+    tables = {"plural": _ARTICLES, "color": _COLORS, "kind": _KINDS, "place": _PLACES}
+    return tuple(
+        Phrase(prefix + name, {number: words for words, number in table.items()}, (verb, verbs))
+        for name, table in tables.items()
+    )
+
+
+def _list_clause_phrases(ordinal: str) -> tuple[Phrase, ...]:
+    """Return the phrases of a clause whose mission fields begin with `ordinal`."""
+    verb = f"{ordinal}verb"
+    return (
+        Phrase(verb, {number: words for words, number in VERBS.items()}),
+        *_list_description_phrases(ordinal, verb, [*VERBS.values()]),
+        Phrase(verb, {PUT_NEXT: _NEXT_TO}),
+        *_list_description_phrases(f"{ordinal}other_", verb, [PUT_NEXT]),
+    )
+
+
+CLAUSES = {f"{ordinal}clause": _list_clause_phrases(ordinal) for ordinal in ORDINALS}
+"""Phrases of each clause by its name in `WORDINGS`, from the mission's fields."""
 
 
 def render_description(kind: int, color: int, place: int, plural: int) -> str:
     """Return the text of a description, such as "a red ball on your left"."""
-    numbers = (_ARTICLES, plural), (_COLORS, color), (_KINDS, kind), (_PLACES, place)
-    return " ".join(filter(None, (_find_phrase(*each) for each in numbers)))
-
-
-def render_clause(clause: Sequence[int]) -> str:
-    """Return the text of a clause; "" for one without a verb."""
-    if not clause[VERB]:
-        return ""
-    text = f"{_find_phrase(VERBS, clause[VERB])} {render_description(*clause[1:5])}"
-    if clause[VERB] == PUT_NEXT:
-        text = f"{text} {_NEXT_TO} {render_description(*clause[5:])}"
-    return text
+    fields = {"verb": GO_TO, "kind": kind, "color": color, "place": place, "plural": plural}
+    return join_phrases(CLAUSES["clause"][1:5], fields)
 
 
 def render_instruction(wording: int, clauses: Iterable[Sequence[int]]) -> str:
     """Return the text of an instruction."""
-    return WORDINGS[wording].format_map(
-        dict(zip(CLAUSE_WORDS, map(render_clause, clauses), strict=True))
-    )
-
-
-def write_clauses(fields: Mapping[str, int]) -> dict[str, str]:
-    """Return the text of each clause by its name in `WORDINGS`, from the mission's fields."""
-    return {
-        f"{ordinal}clause": render_clause([fields[f"{ordinal}{name}"] for name in FIELDS])
-        for ordinal in ORDINALS
-    }
+    fields = (dict(zip(FIELDS, clause, strict=True)) for clause in clauses)
+    texts = (join_phrases(CLAUSES["clause"], clause) for clause in fields)
+    return WORDINGS[wording].format_map(dict(zip(CLAUSES, texts, strict=True)))
 
 
 # ---- parsing -------------------------------------------------------------------------------------

@@ -40,14 +40,13 @@ from systems.minigrid.grammar import (
     ANYWHERE,
     BEHIND,
     CLAUSE_LENGTH,
-    CLAUSE_WORDS,
+    CLAUSES,
     DESCRIPTION_LENGTH,
     FIELDS,
     GO_TO,
     IN_FRONT,
     KIND,
     MAX_CLAUSES,
-    MOST_WORDS,
     ON_RIGHT,
     OPEN_DOOR,
     ORDINALS,
@@ -57,7 +56,6 @@ from systems.minigrid.grammar import (
     count_clauses,
     is_reversed,
     render_description,
-    write_clauses,
 )
 from systems.minigrid.steps import success_reward
 from systems.procedural import resolve
@@ -115,9 +113,7 @@ class Mission(PlainMission):
     max_steps: Int32 = 0
 
     bot = "systems.minigrid.bot"
-    words = staticmethod(write_clauses)
-    longest_words = CLAUSE_WORDS
-    most_words = MOST_WORDS
+    phrases = CLAUSES
 
 
 @component
