@@ -15,7 +15,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test tests quick thorough check bench learn benchmark adapters ray fuzz minigrid parity mutants screens reference docs clean anew
+.PHONY: help play test tests quick thorough check bench learn benchmark adapters ray fuzz minigrid parity web mutants screens reference docs clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -76,6 +76,9 @@ minigrid: .venv/test-$(KEY)  ## play MiniGrid itself beside ours (ARGS=--help sa
 
 parity: .venv/test-$(KEY)  ## play known worlds in their own packages beside ours (ARGS=--help says how)
 	$(PYTHON) -m tests.parity $(ARGS)
+
+web: .venv/test-$(KEY)  ## exported pages in node and Chromium (apt install nodejs chromium)
+	$(PYTEST) -n 1 tests/web
 
 screens: .venv/test-$(KEY)  ## draw every screen in many sizes (FOLDER=screens, ARGS="--against OTHER")
 	$(PYTHON) -m tests.screens $(FOLDER) $(ARGS)

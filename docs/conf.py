@@ -40,6 +40,7 @@ CONTENTS = {
         "docs/minigrid",
         "docs/worlds",
         "docs/replays",
+        "docs/web",
         "docs/gridverse",
         "docs/mathy",
         "examples/README",

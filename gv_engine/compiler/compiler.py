@@ -39,6 +39,7 @@ from gv_engine.compiler.numba_pipeline import njit
 from gv_engine.compiler.object_loader import describe_processor
 from gv_engine.compiler.parameters import Dtypes
 from gv_engine.compiler.program_cache import CachedProgram, use_temporary_cache, warn_not_cached
+from gv_engine.compiler.wasm import WASM_TRIPLE
 from gv_engine.rules.errors import (
     BuiltInDoesNotCompileError,
     CapacityError,
@@ -216,6 +217,8 @@ def function_cache_key(function: FunctionType) -> str:
 def compiler_settings() -> Iterator[str]:
     """Yield versions and settings that change the machine code; Numba adds the processor itself."""
     yield from (sys.version, numba.__version__, np.__version__)
+    if numba_pipeline.compiles_to_wasm():
+        yield WASM_TRIPLE
     yield from (f"{name}={getattr(numba.config, name, None)}" for name in _SETTINGS)
 
 

@@ -464,7 +464,8 @@ def compile_program(
     kernel: Callable[..., Any], dtypes_text: str, callees: Sequence[FunctionType]
 ) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
     """Compile `kernel` and the functions `callees` that it calls by name into one program; return
-    (object code, external symbols, names of Numba environments).
+    (object code, external symbols, names of Numba environments). For WebAssembly the code is LLVM
+    bitcode, see `numba_pipeline.switch_to_wasm`.
 
     The program's entry is `ENTRY`. If the kernel raises, `ENTRY` returns the negative address of
     the exception's description; see `object_loader.Loaded`.
@@ -478,7 +479,8 @@ def compile_program(
     digest = f"{dtypes_text} {_link_context.get().digest}"
     code = _get_or_compile(kernel, _INTS, numba_pipeline.hide_internals, digest)
     library = numba_pipeline.make_library(ENTRY)
-    library.add_ir_module(_build_entry_module(code))
+    build_entry = _build_bare_entry if numba_pipeline.compiles_to_wasm() else _build_entry
+    library.add_ir_module(build_entry(code))
     module = numba_pipeline.get_module(library)
     module.link_in(numba_pipeline.get_module(code.library), preserve=True)
     for function in callees:
@@ -494,7 +496,7 @@ def compile_program(
     declared = [part.name for part in module.functions if part.is_declaration]
     variables = [part.name for part in module.global_variables]
     return (
-        numba_pipeline.emit_object(module),
+        numba_pipeline.emit_code(module),
         tuple(name for name in declared if not name.startswith("llvm.")),
         tuple(name for name in variables if name.startswith("_ZN08NumbaEnv")),
     )
@@ -504,26 +506,45 @@ _INTS = (types.int64,) * 4
 """Types of the kernel's arguments: address, start, stop, mode."""
 
 
-def _build_entry_module(kernel: UnitCode) -> Any:
+def _build_entry(kernel: UnitCode) -> Any:
     """Return an LLVM module with the program's `ENTRY`: a function for Python's METH_FASTCALL
     convention that releases the GIL and calls `kernel`."""
-    context, pointer = numba_pipeline.target_context, ir.IntType(8).as_pointer()
-    module = context.create_module(ENTRY)
-    kind = context.call_conv.get_function_type(kernel.returns, _INTS)
-    called = ir.Function(module, kind, kernel.name)
-    own = ir.FunctionType(pointer, [pointer, pointer.as_pointer(), _INDEX])
-    entry = ir.Function(module, own, ENTRY)
-    builder = ir.IRBuilder(entry.append_basic_block())
-    python = context.get_python_api(builder)
+    pointer = ir.IntType(8).as_pointer()
+    module, builder, arguments = _begin_entry(pointer, [pointer, pointer.as_pointer(), _INDEX])
+    python = numba_pipeline.target_context.get_python_api(builder)
     numbers = [
-        python.long_as_longlong(builder.load(builder.gep(entry.args[1], [_INDEX(number)])))
+        python.long_as_longlong(builder.load(builder.gep(arguments[1], [_INDEX(number)])))
         for number in range(len(_INTS))
     ]
     thread = python.save_thread()
-    status, failed = context.call_conv.call_function(
-        builder, called, kernel.returns, _INTS, numbers
-    )
+    result = _emit_kernel_call(builder, kernel, numbers)
     python.restore_thread(thread)
-    raised = builder.neg(builder.ptrtoint(status.excinfoptr, _INDEX))
-    builder.ret(python.long_from_longlong(builder.select(status.is_error, raised, failed)))
+    builder.ret(python.long_from_longlong(result))
     return module
+
+
+def _build_bare_entry(kernel: UnitCode) -> Any:
+    """Return an LLVM module with the program's `ENTRY` as a function of four int64 that calls
+    `kernel` and returns an int64."""
+    module, builder, arguments = _begin_entry(_INDEX, [_INDEX] * len(_INTS))
+    builder.ret(_emit_kernel_call(builder, kernel, arguments))
+    return module
+
+
+def _begin_entry(returns: Any, arg_types: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """Return a new LLVM module with the function `ENTRY` of these LLVM types, a builder at the
+    beginning of the function, and its arguments."""
+    module = numba_pipeline.target_context.create_module(ENTRY)
+    entry = ir.Function(module, ir.FunctionType(returns, arg_types), ENTRY)
+    return module, ir.IRBuilder(entry.append_basic_block()), entry.args
+
+
+def _emit_kernel_call(builder: Any, kernel: UnitCode, numbers: Sequence[Any]) -> Any:
+    """Emit LLVM IR that calls `kernel` with four int64; return the number of failed worlds, or the
+    negative address of an exception's description."""
+    convention = numba_pipeline.target_context.call_conv
+    kind = convention.get_function_type(kernel.returns, _INTS)
+    function = cgutils.get_or_insert_function(builder.module, kind, kernel.name)
+    status, failed = convention.call_function(builder, function, kernel.returns, _INTS, numbers)
+    raised = builder.neg(builder.ptrtoint(status.excinfoptr, _INDEX))
+    return builder.select(status.is_error, raised, failed)

@@ -33,7 +33,7 @@ from numba.core import types as numba_types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache
 from numba.core.callconv import RETCODE_USEREXC
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.runtime.nrt import rtsys
@@ -47,6 +47,7 @@ from gv_engine.compiler.program_cache import (
     find_foreign_access,
     make_private_folder,
 )
+from gv_engine.compiler.wasm import WASM_TRIPLE, make_wasm_machine
 from gv_engine.rules.errors import OutOfBoundsError
 from gv_engine.rules.objects import is_rule_module
 
@@ -311,15 +312,59 @@ def optimize_alone(library: Any, entry: str) -> Any:
     return optimize(library, entry)
 
 
-def emit_object(module: Any) -> bytes:
-    """Return the object code of an LLVM module for this processor."""
-    code: bytes = target_context.codegen()._tm.emit_object(module)
+def emit_code(module: Any) -> bytes:
+    """Return the object code of an LLVM module for this processor; for WebAssembly its bitcode, as
+    several programs are linked into one module."""
+    wasm = compiles_to_wasm()
+    code: bytes = module.as_bitcode() if wasm else target_context.codegen()._tm.emit_object(module)
     return code
 
 
 def get_generator(value: Any) -> Any:
     """Return the code generator of an intrinsic; any other value itself."""
     return getattr(value, "_defn", value)
+
+
+# ---- WebAssembly ---------------------------------------------------------------------------------
+
+
+class _WasmCodegen(JITCPUCodegen):
+    """Numba's code generator, but for 32-bit WebAssembly; nothing is loaded into this process."""
+
+    def _init(self, module: Any) -> None:
+        """Set up LLVM for WebAssembly in place of this processor."""
+        super()._init(module)  # type: ignore[no-untyped-call]  # numba is
+        self._tm = make_wasm_machine()
+        self._target_data = self._tm.target_data
+        self._data_layout = str(self._target_data)
+
+    def _create_empty_module(self, name: str) -> Any:
+        """Return an empty LLVM module named `name`."""
+        module = super()._create_empty_module(name)  # type: ignore[no-untyped-call]  # numba is
+        module.triple = WASM_TRIPLE
+        return module
+
+    def _add_module(self, module: Any) -> None:
+        """Do nothing; the module cannot run here."""
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Do nothing, for the same reason."""
+
+
+def switch_to_wasm() -> None:
+    """Make Numba compile for WebAssembly from now on, in this whole process.
+
+    Memory has 32-bit pointers there, so no code that was compiled before fits: call this before
+    anything else is compiled.
+    """
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    target_context._internal_codegen = cast(Any, _WasmCodegen)("wasm")
+
+
+def compiles_to_wasm() -> bool:
+    """Return True after `switch_to_wasm`."""
+    return isinstance(target_context.codegen(), _WasmCodegen)
 
 
 # ---- bounds checks -------------------------------------------------------------------------------

@@ -60,6 +60,7 @@ class Program:
         run, exception: see `Loaded`; `run` takes the address that `make_address_record`
             gives. None before `load` or `prepare`.
         errors: errors that the codes in `row["error"]` stand for.
+        link: function that returns the functions to compile; None once the program is loaded.
         failure: reason why the program does not compile; "" if none is known.
     """
 
@@ -79,11 +80,11 @@ class Program:
         self.errors: Mapping[int, RuleError] = {}
         self.failure = ""
         self._name, self._built_in, self._prepare_lock = name, is_built_in, threading.Lock()
-        self._link: Any = cache(link)
+        self.link: Any = cache(link)
         self._digest = ""
         if "numba" in sys.modules:
             with suppress(DoesNotCompileError):  # `prepare` links again and raises the error
-                self._digest = self._link().digest
+                self._digest = self.link().digest
         self._request, self.key = digest, self._digest or digest
 
     def load(self) -> bool:
@@ -101,7 +102,7 @@ class Program:
             BuiltInDoesNotCompileError: the same, if all rules come with the engine.
         """
         with self._prepare_lock:
-            link = self._link  # `load` sets it to None
+            link = self.link  # `load` sets it to None
             if self.load() and not self.failure:
                 return
             from gv_engine.compiler import compiler
@@ -139,7 +140,7 @@ class Program:
 
     def _keep_forever(self) -> None:
         """Keep this program for the life of the process and drop the reference to its scenario."""
-        self._link = None
+        self.link = None
         _FINISHED.add(self)
 
 

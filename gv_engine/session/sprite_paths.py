@@ -10,6 +10,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
 from gv_engine.rules.errors import GVEngineError
+from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import INLINE_TYPES_PREFIX, ObjectType, is_engine_module
 from gv_engine.scenario.fields import format_message, mapping, suggestion
 from gv_engine.scenario.files import parse_xml, read_bytes
@@ -34,6 +35,14 @@ _SHAPES = re.compile(
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LENGTH = re.compile(f"({_NUMBER.pattern})(px|pt|pc|mm|cm|in|em|ex|%)?")
 _TRANSFORM = re.compile(r"[\s,]*(.*?)\s*\(([^()]*)\)")
+
+OTHER_AGENTS = {f"agent_{way.lower()}": turn for turn, way in enumerate(ORIENTATIONS)}
+"""Quarter turn by sprite name of other agents; one sprite is rotated for all four."""
+TILE = """\
+<svg viewBox="0 0 48 48">
+  <rect x="3" y="3" width="42" height="42" rx="8" fill="{{dark}}"/>
+  <rect x="5.5" y="5.5" width="37" height="37" rx="6" fill="{{fill}}"/>
+</svg>"""  # for objects that are declared in a scenario file and have no sprite
 
 
 class SpriteError(GVEngineError, ValueError):

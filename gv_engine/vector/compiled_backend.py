@@ -49,7 +49,7 @@ def _get_thread_pool(size: int, process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(size, "gv-engine")
 
 
-class _Lane(NamedTuple):
+class Lane(NamedTuple):
     """Arguments of one program for one thread.
 
     Attributes:
@@ -58,14 +58,14 @@ class _Lane(NamedTuple):
             numbers.
         records: parameter records of this thread.
         address: address of the record with the addresses of all arrays.
-        arrays: arrays that must stay alive.
+        inputs: that record, which is called "addresses", and the arrays by name.
     """
 
     program: Program
     systems: dict[int, tuple[str, dict[int, System]]]
     records: NDArray[Any]
     address: int
-    arrays: tuple[NDArray[Any], ...]
+    inputs: dict[str, NDArray[Any]]
 
     def get_running_system(self, member: int) -> System | None:
         """Return the system (rule) that ran last for mixture member number `member`, in a program
@@ -164,7 +164,7 @@ class CompiledBatch(Backend):
             tables.setdefault(program, (member, records))[1][number] = records[number]
         self.programs = tuple(tables)
         # each thread has its own views
-        self._lanes: list[list[_Lane]] = []
+        self._lanes: list[list[Lane]] = []
         for _ in range(num_threads):
             lanes = []
             for program, (member, records) in tables.items():
@@ -175,8 +175,8 @@ class CompiledBatch(Backend):
                     systems[parameters.rule_id(field)] = field, own_marks
                 inputs = arrays(member, records.copy())
                 records, addresses = inputs["parameters"], parameters.make_address_record(inputs)
-                alive = addresses, *inputs.values()
-                lanes.append(_Lane(program, systems, records, addresses.ctypes.data, alive))
+                inputs |= {"addresses": addresses}
+                lanes.append(Lane(program, systems, records, addresses.ctypes.data, inputs))
             # a program samples the next member of a world, which another program may have to start
             self._lanes.append([*lanes, *lanes[:-1]])
         self._errors: dict[int, Exception] = {}
@@ -185,6 +185,11 @@ class CompiledBatch(Backend):
         pieces = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
         self._chunk = max(_MIN_CHUNK, -(-num_worlds // pieces))
         self._single_chunk = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
+
+    @property
+    def lanes(self) -> list[Lane]:
+        """Programs with their arrays, in the order in which a step of one thread runs them."""
+        return self._lanes[0]
 
     def prepare(self) -> None:
         """Load the compiled programs from the cache, or compile them now."""
@@ -226,7 +231,7 @@ class CompiledBatch(Backend):
         if failed:
             self._raise_error(np.sort(chosen))
 
-    def _run_program(self, lane: _Lane, start: int, stop: int, mode: int) -> int:
+    def _run_program(self, lane: Lane, start: int, stop: int, mode: int) -> int:
         """Run the program of `lane` (one thread's program and arrays) on the worlds `start` to
         `stop` - 1, in autoreset `mode`; return how many of them failed.
 
@@ -238,7 +243,7 @@ class CompiledBatch(Backend):
             broken = 1
         return failed + broken  # type: ignore[no-any-return]  # a program not loaded has no `run`
 
-    def _record_error(self, lane: _Lane, start: int, stop: int, error: Exception) -> int:
+    def _record_error(self, lane: Lane, start: int, stop: int, error: Exception) -> int:
         """Store `error` for the world that raised it while the program of `lane` ran the worlds
         `start` to `stop - 1`; return the index of the next world."""
         busy = np.flatnonzero(self._first_actions[start:stop] == BUSY)

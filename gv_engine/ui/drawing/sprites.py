@@ -29,7 +29,6 @@ from pygame import Rect as Rect
 from pygame import freetype
 
 from components.core import FLOOR
-from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session import sprite_paths
@@ -40,17 +39,9 @@ os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # pygame greets on imp
 
 DIM = (138, 131, 150)  # red, green, blue of 255: brightness of cells out of sight
 ANGLES = (0, 180, 90, -90)  # counterclockwise: FORWARD, BACKWARD, LEFT, RIGHT
-OTHER_AGENTS = {f"agent_{way.lower()}": turn for turn, way in enumerate(ORIENTATIONS)}
-"""Quarter turn by sprite name of other agents; one sprite is rotated for all four."""
 SMALL = 16  # pixels: smaller cells show the small sprites
 MAX_CACHED_SIZES = 8  # resizing a window asks for a new size at every step
 
-
-TILE = """\
-<svg viewBox="0 0 48 48">
-  <rect x="3" y="3" width="42" height="42" rx="8" fill="{{dark}}"/>
-  <rect x="5.5" y="5.5" width="37" height="37" rx="6" fill="{{fill}}"/>
-</svg>"""  # for objects that are declared in a scenario file and have no sprite
 PLACE = re.compile(f"{{{{({'|'.join(Shades._fields)})}}}}")
 SIGN = re.compile(r"{{(emblem|sign)}}")
 
@@ -106,8 +97,8 @@ class SpriteSheet:
             SpriteError: SDL cannot read the file.
             OSError: the file cannot be read.
         """
-        if name in OTHER_AGENTS:
-            name, turn = "other_agent", OTHER_AGENTS[name]
+        if name in sprite_paths.OTHER_AGENTS:
+            name, turn = "other_agent", sprite_paths.OTHER_AGENTS[name]
         cache, key = self._size_cache(size), (name, color, turn, lit, None)
         if key not in cache:
             is_changed = turn or not lit
@@ -162,7 +153,7 @@ class SpriteSheet:
             ) from error
         if color and "{{fill}}" in text and not SIGN.search(text):
             sprite.blit(self.get("mark", color, size), (0, 0))
-        if text is TILE:
+        if text is sprite_paths.TILE:
             _draw_letters(sprite, sprite_paths.tile_letters(self._types, name), shades.ink)
         return sprite
 
@@ -174,7 +165,7 @@ class SpriteSheet:
             if file:
                 self._texts[name, small] = file, sprite_paths.read_svg(file)
             elif sprite_paths.tile_letters(self._types, name):
-                self._texts[name, small] = Path(name), TILE
+                self._texts[name, small] = Path(name), sprite_paths.TILE
             else:
                 self._texts[name, small] = self._load_source("unknown", small)
         return self._texts[name, small]

@@ -17,6 +17,7 @@ from gv_engine.session.autoplay import SOLVER, Opponent
 from gv_engine.session.catalogue import next_size_variant, source_of
 from gv_engine.session.replay import SUFFIX, ReplayError
 from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
+from gv_engine.session.tones import choose_sound
 from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
@@ -25,7 +26,6 @@ from gv_engine.ui.screens.menu import RulesScreen
 from gv_engine.ui.screens.replay import Prompt
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import PauseMenu
-from gv_engine.ui.screens.sounds import choose_sound
 from gv_engine.ui.settings import new_file, recording_folder, replay_folder, save_unfinished
 
 

@@ -1,0 +1,135 @@
+"""`gv-engine export`: write levels as web pages."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gv_engine.cli import options as cli
+from gv_engine.cli.check import find_levels
+from gv_engine.rules.errors import GVEngineError
+from gv_engine.scenario.files import format_bytes, write_file
+from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
+from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.session.catalogue import Entry, built_in_entries
+from gv_engine.ui.colors import PALETTES, THEMES
+
+_EXAMPLES = """\
+gv-engine export keydoor-9x9 --html keydoor.html
+gv-engine export sokoban --html sokoban.html --levels 1:10
+gv-engine export keydoor-9x9 --html door.html --seed 7 --embed --theme light
+gv-engine export keydoor-9x9 tutorial sokoban --site levels"""
+
+_EPILOG = """
+The page is one file that asks nothing of a network. It plays with keys, touch and gamepads in all
+browsers of today, by the same rules as here: a game that is copied from it as a line of text opens
+in the window, and the other way round. See docs/web.md.
+"""
+
+
+def add(commands: cli.Commands) -> None:
+    """Add the command `export` with its options to the command line."""
+    text = "Write levels as web pages that play without Python"
+    parser = cli.add_command(commands, run, "export", text, _EXAMPLES, _EPILOG)
+    scenarios_text = f"{cli.SCENARIO_HELP}; a pack of levels is one page"
+    parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenarios_text)
+    parser.add_consent()
+    parser.add_option("--html FILE", Path, "page to write, of one scenario")
+    site_text = "folder for a page of each scenario (default: all built-in grids) and an index"
+    parser.add_option("--site FOLDER", Path, site_text)
+    parser.add_seed("seed of the first game")
+    levels_text = "of a pack, only these levels: a number, or FIRST:LAST (default: all)"
+    parser.add_option("--levels RANGE", _parse_range, levels_text)
+    parser.add_flag("--embed", "pages for frames of other pages: only the level")
+    parser.add_option("--theme NAME", str, "theme of the pages", "dark", choices=[*THEMES])
+    palette_text = "colours of the objects"
+    parser.add_option("--palette NAME", str, palette_text, "standard", choices=[*PALETTES])
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command `export`: write the page, or the site, that the options describe."""
+    if bool(options.html) == bool(options.site):
+        raise cli.UsageError("name the file by --html FILE, or a folder by --site FOLDER")
+    if options.site:
+        return _write_site(options)
+    if len(options.scenarios) != 1:
+        count = len(options.scenarios)
+        raise cli.UsageError(f"--html is a page of one scenario, found {count}; for more: --site")
+    title, levels = _load_levels(options.scenarios[0], options)
+    size = _write_page(options.html, title, levels, options)
+    extent = "" if len(levels) == 1 else f", {len(levels)} levels"
+    cli.say(f"{options.html}: {title}{extent}, {format_bytes(size)}")
+    return 0
+
+
+def _write_site(options: argparse.Namespace) -> int:
+    """Write a page for each scenario that the options name, and an index of them; return 1 if any
+    cannot be a page."""
+    from gv_engine.web.page import Link, make_index
+
+    grids = {*list_built_in_grids(), *list_multi_agent_grids()}
+    built_in = [entry for entry in built_in_entries() if entry.source in grids]
+    named = [Entry(source, "Levels") for source in options.scenarios]
+    groups: dict[str, list[Link]] = {}
+    refused = 0
+    options.site.mkdir(parents=True, exist_ok=True)
+    for entry in named or built_in:
+        file = options.site / f"{entry.title}.html"
+        try:
+            title, levels = _load_levels(entry.source, options)
+            _write_page(file, title, levels, options)
+        except (GVEngineError, cli.UsageError) as error:
+            cli.complain(f"{entry.source}: no page: {error}")
+            refused += 1
+            continue
+        text = levels[0].description if len(levels) == 1 else f"{len(levels)} levels"
+        link = Link(title, text, file.name)
+        groups.setdefault(entry.group, []).append(link)
+    write_file(options.site / "index.html", make_index("GV Engine", groups, options.theme))
+    cli.say(f"{options.site / 'index.html'}: {sum(map(len, groups.values()))} pages")
+    return int(refused > 0)
+
+
+def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Scenario]]:
+    """Return the title of a page for a scenario, and its levels: several of a pack."""
+    names = find_levels(source)
+    if options.levels:
+        names = _select(names, options.levels, source)
+    loaded = [load_scenario(name, **cli.scenario_options(options)) for name in names]
+    levels = [cli.require_grid(each, "only grids become pages") for each in loaded]
+    return levels[0].name if len(levels) == 1 else Path(source).stem, levels
+
+
+def _write_page(file: Path, title: str, levels: list[Scenario], options: argparse.Namespace) -> int:
+    """Write the page of some levels into a file; return its size in bytes."""
+    from gv_engine.web.page import Look, make_page
+
+    look = Look(options.theme, options.palette, options.embed)
+    page = make_page(title, levels, options.seed, look).encode()
+    write_file(file, page)
+    return len(page)
+
+
+def _parse_range(text: str) -> tuple[int, int]:
+    """Return (first, last) of a range of level numbers such as `3` or `1:10`; raise an argparse
+    error for another text."""
+    first, colon, last = text.partition(":")
+    if not (first.isdecimal() and (last if colon else first).isdecimal()):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number, or FIRST:LAST")
+    return int(first), int(last or first)
+
+
+def _select(names: list[str], chosen: tuple[int, int], source: str) -> list[str]:
+    """Return the names of the levels with these numbers, first and last.
+
+    Raises:
+        UsageError: there are no such levels.
+    """
+    first, last = chosen
+    if not 1 <= first <= last <= len(names):
+        raise cli.UsageError(
+            f"--levels {first}:{last}: {source} has "
+            + (f"the levels 1 to {len(names)}" if len(names) > 1 else "one level")
+        )
+    return names[first - 1 : last]

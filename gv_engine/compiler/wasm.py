@@ -1,0 +1,193 @@
+"""Programs as one WebAssembly module, which runs in a browser without Python.
+
+Programs come as LLVM bitcode for 32-bit WebAssembly, see `numba_pipeline.switch_to_wasm`. LLVM
+alone links those that play together: its object file of one module is a WebAssembly module already,
+all but for the list of exports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from llvmlite import binding
+
+from gv_engine.compiler.object_loader import ENTRY
+from gv_engine.compiler.program_cache import CachedProgram
+from gv_engine.rules.errors import DoesNotCompileError
+
+WASM_TRIPLE = "wasm32-unknown-unknown"
+"""LLVM's name of the target."""
+STACK_TOP = 2**20
+"""Address below which a module's constants and its stack lie; all other memory is the host's."""
+
+_MAX_CONSTANTS = STACK_TOP // 2  # bytes
+_FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
+_HEAP = "gv_engine_set_heap"
+
+
+def make_wasm_machine() -> Any:
+    """Return LLVM's target machine for WebAssembly, with the features that all browsers of today
+    have."""
+    return binding.Target.from_triple(WASM_TRIPLE).create_target_machine(opt=3, features=_FEATURES)
+
+
+# ---- modules -------------------------------------------------------------------------------------
+
+
+def link_module(programs: Sequence[CachedProgram]) -> bytes:
+    """Return a WebAssembly module with all these programs, whose code is bitcode.
+
+    It exports `run0`, `run1`, ... for the programs in order, each a function of four i64 (address,
+    start, stop, mode) as in `object_loader.Loaded`, and `gv_engine_set_heap`, to be called with the
+    address of free memory before each run. It imports its memory, and functions of the C library
+    such as `log` by name.
+
+    Raises:
+        DoesNotCompileError: the constants do not fit into the memory kept for them.
+    """
+    _initialize_llvm()
+    machine = make_wasm_machine()
+    layout = str(machine.target_data)
+    head = f'target datalayout = "{layout}"\ntarget triple = "{WASM_TRIPLE}"\n'
+    runtime = Path(__file__).with_name("runtime.ll").read_text(encoding="utf-8")
+    whole = binding.parse_assembly(head + runtime)
+    entries = [f"run{k}" for k in range(len(programs))]
+    for entry, program in zip(entries, programs, strict=True):
+        module = binding.parse_assembly(_prepare(str(binding.parse_bitcode(program.code))))
+        for part in (*module.functions, *module.global_variables):
+            if part.name == ENTRY:
+                part.name = entry
+            elif not part.is_declaration:
+                part.linkage = "internal"
+        options = binding.create_pipeline_tuning_options(speed_level=2)
+        builder = binding.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        whole.link_in(module)
+    return _export(machine.emit_object(whole), [*entries, _HEAP])
+
+
+def _prepare(text: str) -> str:
+    """Return the text of an LLVM module without what nobody needs there: counts of references, as
+    all memory is freed at once, and descriptions of exceptions, which name files of this
+    machine."""
+    text = re.sub(
+        r"^(define [^\n]*@NRT_(?:inc|dec)ref(?:\.\d+)?\([^\n]*\{)$.*?^}$",
+        r"\1\n  ret void\n}",
+        text,
+        flags=re.M | re.S,
+    )
+    return re.sub(
+        r'^(@"?\.const\.picklebuf[^\n]* constant )(\[\d+ x i8\]) c"[^"]*"',
+        r"\1\2 zeroinitializer",
+        text,
+        flags=re.M,
+    )
+
+
+def _initialize_llvm() -> None:
+    """Let LLVM know WebAssembly."""
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+
+
+_DATA, _EXPORT, _CUSTOM, _FUNCTION_EXPORT = 11, 7, 0, b"\0"
+_ORDER = [1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11]
+"""Numbers of the sections of a module in their order."""
+_UNDEFINED, _EXPLICIT_NAME = 0x10, 0x40
+
+
+def _export(code: bytes, names: Sequence[str]) -> bytes:
+    """Return LLVM's object file `code` as a module that exports the functions `names`; the sections
+    for linkers are left out.
+
+    Source: the WebAssembly Core Specification, 5.5, and its tool conventions, "Linking".
+    """
+    sections = [*_read_sections(code)]
+    known: dict[str, int] = {}
+    for kind, body in sections:
+        if kind == _CUSTOM:
+            length, start = _read_number(body, 0)
+            if body[start : start + length] == b"linking":
+                known = _find_functions(body[start + length :])
+        elif kind == _DATA and len(body) > _MAX_CONSTANTS:
+            raise DoesNotCompileError(f"{len(body)} bytes of constants, at most {_MAX_CONSTANTS}")
+    listed = (
+        _encode(len(name)) + name.encode() + _FUNCTION_EXPORT + _encode(known[name])
+        for name in names
+    )
+    kept = [(kind, body) for kind, body in sections if kind != _CUSTOM]
+    kept.append((_EXPORT, _encode(len(names)) + b"".join(listed)))
+    kept.sort(key=lambda section: _ORDER.index(section[0]))
+    return code[:8] + b"".join(bytes([kind]) + _encode(len(body)) + body for kind, body in kept)
+
+
+def _read_sections(code: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the (number, contents) of each section of a module."""
+    at = 8
+    while at < len(code):
+        size, start = _read_number(code, at + 1)
+        yield code[at], code[start : start + size]
+        at = start + size
+
+
+def _find_functions(linking: bytes) -> dict[str, int]:
+    """Return the index of each function that is defined, by name, out of the contents of the
+    section `linking`."""
+    found: dict[str, int] = {}
+    _, at = _read_number(linking, 0)
+    while at < len(linking):
+        kind = linking[at]
+        size, start = _read_number(linking, at + 1)
+        at = start + size
+        if kind == _SYMBOL_TABLE:
+            found.update(_read_symbols(linking, start))
+    return found
+
+
+_SYMBOL_TABLE = 8
+_FUNCTION_SYMBOL, _DATA_SYMBOL, _SECTION_SYMBOL = 0, 1, 3
+
+
+def _read_symbols(linking: bytes, at: int) -> Iterator[tuple[str, int]]:
+    """Yield the (name, index) of each function that is defined, from the symbol table at `at`."""
+    count, at = _read_number(linking, at)
+    for _ in range(count):
+        kind = linking[at]
+        flags, at = _read_number(linking, at + 1)
+        index, name = 0, ""
+        is_defined = not flags & _UNDEFINED
+        if kind != _DATA_SYMBOL:
+            index, at = _read_number(linking, at)
+        if kind == _DATA_SYMBOL or (
+            kind != _SECTION_SYMBOL and (is_defined or flags & _EXPLICIT_NAME)
+        ):
+            length, at = _read_number(linking, at)
+            name, at = linking[at : at + length].decode(), at + length
+        if kind == _DATA_SYMBOL and is_defined:
+            for _ in range(3):  # segment, offset and size
+                _, at = _read_number(linking, at)
+        if kind == _FUNCTION_SYMBOL and is_defined:
+            yield name, index
+
+
+def _read_number(data: bytes, at: int) -> tuple[int, int]:
+    """Return the number in LEB128 at `at`, and the position behind it."""
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def _encode(value: int) -> bytes:
+    """Return a number of at least 0 in LEB128."""
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])

@@ -1,0 +1,493 @@
+// Worlds of an exported level: WebAssembly compiled from its rules, and what Python does around it.
+// Nothing here knows of a page; tests run it in node.
+"use strict";
+
+const STACK_TOP = 2 ** 20; // as gv_engine.compiler.wasm has it
+const HEAP_BYTES = 2 ** 22;
+const RESTART = -1, LOOK = -2; // in place of action indices, see gv_engine.world.simulation
+const WAIT = 255, WAIT_IN_DIGESTS = 8; // see gv_engine.rules.geometry and gv_engine.session.replay
+const DISABLED = 2n; // autoreset mode
+const FORMAT = "GV Engine replay 2";
+const LINE_BEGINS = "gv:";
+
+/** Return the bytes of a base64 text. */
+function fromBase64(text) {
+  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+}
+
+/** Return a base64 text of bytes. */
+function toBase64(bytes) {
+  let text = "";
+  for (let i = 0; i < bytes.length; i += 8192)
+    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  return btoa(text);
+}
+
+/** Return zlib data packed or unpacked by a browser's stream. */
+async function pipe(bytes, stream) {
+  const reply = new Response(new Blob([bytes]).stream().pipeThrough(stream));
+  return new Uint8Array(await reply.arrayBuffer());
+}
+
+/** Return the bytes of base64 text of zlib data. */
+function unpack(text) {
+  return pipe(fromBase64(text), new DecompressionStream("deflate"));
+}
+
+// ---- SHA-256 ------------------------------------------------------------------------------------
+
+const [ROUNDS, START] = (() => {
+  const primes = [];
+  for (let n = 2; primes.length < 64; n++) if (primes.every((p) => n % p)) primes.push(n);
+  const bits = (x) => Math.floor((x % 1) * 2 ** 32) | 0;
+  return [primes.map((p) => bits(Math.cbrt(p))), primes.slice(0, 8).map((p) => bits(Math.sqrt(p)))];
+})();
+
+/** Return the SHA-256 of bytes in hexadecimal. Source: FIPS 180-4. */
+function sha256(bytes) {
+  const padded = new Uint8Array((bytes.length + 72) & ~63);
+  padded.set(bytes);
+  padded[bytes.length] = 128;
+  const view = new DataView(padded.buffer);
+  view.setBigUint64(padded.length - 8, BigInt(bytes.length) * 8n);
+  const hash = [...START], w = new Int32Array(64);
+  const turn = (x, k) => (x >>> k) | (x << (32 - k));
+  for (let at = 0; at < padded.length; at += 64) {
+    for (let i = 0; i < 16; i++) w[i] = view.getInt32(at + 4 * i);
+    for (let i = 16; i < 64; i++) {
+      const a = w[i - 15], b = w[i - 2];
+      w[i] = w[i - 16] + w[i - 7] + (turn(a, 7) ^ turn(a, 18) ^ (a >>> 3)) +
+        (turn(b, 17) ^ turn(b, 19) ^ (b >>> 10));
+    }
+    let [a, b, c, d, e, f, g, h] = hash;
+    for (let i = 0; i < 64; i++) {
+      const one = (h + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & f) ^ (~e & g)) +
+        ROUNDS[i] + w[i]) | 0;
+      const two = ((turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      [h, g, f, e, d, c, b, a] = [g, f, e, (d + one) | 0, c, b, a, (one + two) | 0];
+    }
+    [a, b, c, d, e, f, g, h].forEach((x, i) => (hash[i] = (hash[i] + x) | 0));
+  }
+  return hash.map((x) => (x >>> 0).toString(16).padStart(8, "0")).join("");
+}
+
+// ---- seeds --------------------------------------------------------------------------------------
+
+/** Return the six 64-bit words of NumPy's `default_rng(seed)`, as a row holds them: state and
+ * increment of PCG64, each high and low, and an empty buffer. Sources: as gv_engine.vector.seeding.
+ * @param {bigint} seed a whole number from 0 on */
+function seedGenerator(seed) {
+  const words = [];
+  do words.push(Number(seed & 0xffffffffn)), (seed >>= 32n); while (seed);
+  let salt = 0x43b0d7e5;
+  const hash = (value) => {
+    value ^= salt;
+    salt = Math.imul(salt, 0x931e8875);
+    value = Math.imul(value, salt);
+    return value ^ (value >>> 16);
+  };
+  const mix = (x, y) => {
+    const mixed = Math.imul(x, 0xca01f9dd) - Math.imul(y, 0x4973f715);
+    return mixed ^ (mixed >>> 16);
+  };
+  const pool = [0, 1, 2, 3].map((k) => hash(words[k] ?? 0));
+  for (let source = 0; source < 4; source++)
+    for (let k = 0; k < 4; k++) if (k !== source) pool[k] = mix(pool[k], hash(pool[source]));
+  for (const word of words.slice(4)) for (let k = 0; k < 4; k++) pool[k] = mix(pool[k], hash(word));
+  let other = 0x8b51f9dd;
+  const out = Array.from({ length: 8 }, (_, k) => {
+    let value = pool[k % 4] ^ other;
+    other = Math.imul(other, 0x58f38ded);
+    value = Math.imul(value, other);
+    return BigInt((value ^ (value >>> 16)) >>> 0);
+  });
+  const [high, low, streamHigh, streamLow] = [0, 2, 4, 6].map((k) => out[k] | (out[k + 1] << 32n));
+  const mask = (1n << 128n) - 1n, half = (1n << 64n) - 1n;
+  const factor = (2549297995355413924n << 64n) | 4865540595714422341n;
+  const step = ((((streamHigh << 64n) | streamLow) << 1n) | 1n) & mask;
+  const state = ((step + ((high << 64n) | low)) * factor + step) & mask;
+  return [state >> 64n, state & half, step >> 64n, step & half, 0n, 0n];
+}
+
+// ---- worlds -------------------------------------------------------------------------------------
+
+/** Error of a rule: its message for the player. */
+class RuleFailed extends Error {}
+const READ = {
+  u1: (view, at) => view.getUint8(at),
+  b1: (view, at) => view.getUint8(at),
+  i1: (view, at) => view.getInt8(at),
+  u2: (view, at) => view.getUint16(at, true),
+  i2: (view, at) => view.getInt16(at, true),
+  u4: (view, at) => view.getUint32(at, true),
+  i4: (view, at) => view.getInt32(at, true),
+  u8: (view, at) => view.getBigInt64(at, true), // only read to hash its bits
+  i8: (view, at) => view.getBigInt64(at, true),
+  f4: (view, at) => view.getFloat32(at, true),
+  f8: (view, at) => view.getFloat64(at, true),
+};
+
+/** One world of a level. */
+class World {
+  /** Make the world of a level of a page; call `reset` first.
+   * @param {any} level as gv_engine.web.page describes it
+   * @param {any} module compiled WebAssembly @param {Uint8Array} image start of memory
+   * @param {Record<string, string>} errors message by code of an error */
+  constructor(level, module, image, errors) {
+    this.level = level;
+    this.errors = errors;
+    const pages = Math.ceil((STACK_TOP + image.length + HEAP_BYTES) / 65536);
+    const memory = new WebAssembly.Memory({ initial: pages });
+    this.bytes = new Uint8Array(memory.buffer);
+    this.view = new DataView(memory.buffer);
+    this.bytes.set(image, STACK_TOP);
+    const env = {
+      __linear_memory: memory,
+      __stack_pointer: new WebAssembly.Global({ value: "i32", mutable: true }, STACK_TOP),
+      __indirect_function_table: new WebAssembly.Table({ element: "anyfunc", initial: 64 }),
+    };
+    for (const { name, kind } of WebAssembly.Module.imports(module))
+      if (kind === "function") env[name] = Math[name];
+    this.code = new WebAssembly.Instance(module, { env }).exports;
+    this.heap = BigInt(STACK_TOP + ((image.length + 4095) & ~4095));
+    this.fields = new Map(level.layout.map((field) => [field[0], field]));
+    this.agents = level.agents.length;
+  }
+
+  /** Return the values of an output of the last step, such as `grid`, for all agents together. */
+  output(name) {
+    const place = this.level.arrays[name];
+    return place ? this._read(place[0], place[1], place[2]) : [];
+  }
+
+  /** Return the part of an output that belongs to an agent.
+   * @param {number} agent counted from 0 */
+  outputOf(name, agent) {
+    const all = this.output(name), size = all.length / this.agents;
+    return all.slice(agent * size, (agent + 1) * size);
+  }
+
+  /** Return the values of a field of the row: `column("door", "status")`. */
+  column(...path) {
+    let at = this.level.row[0], found = this.fields.get(path[0]);
+    at += found[1];
+    if (path.length > 1) {
+      found = found[2].find((field) => field[0] === path[1]);
+      at += found[1];
+    }
+    return this._read(at, found[2], found[3].reduce((a, b) => a * b, 1));
+  }
+
+  /** Return a single value of the row. */
+  value(...path) {
+    return this.column(...path)[0];
+  }
+
+  _read(at, kind, count) {
+    const read = READ[kind], size = Number(kind[1]);
+    return Array.from({ length: count }, (_, k) => read(this.view, at + size * k));
+  }
+
+  get isOver() {
+    return Boolean(this.value("terminated") || this.value("truncated"));
+  }
+
+  get outcome() {
+    return this.value("terminated") ? "terminated" : this.value("truncated") ? "truncated" : "";
+  }
+
+  /** Start the episode of a seed. */
+  reset(seed) {
+    const rng = this.level.row[0] + this.fields.get("rng")[1];
+    seedGenerator(seed).forEach((word, k) => this.view.setBigUint64(rng + 8 * k, word, true));
+    this._run(Array(this.agents).fill(RESTART));
+  }
+
+  /** Take an action of each agent. The world is as before if a rule fails.
+   * @param {(number | null)[]} actions indices of actions; null for an agent that does nothing */
+  step(actions) {
+    const before = this.snapshot(), restored = this._placeWaits(actions);
+    try {
+      this._run(restored.actions);
+    } catch (error) {
+      this.restore(before);
+      throw error;
+    } finally {
+      restored.undo();
+    }
+  }
+
+  /** Return the actions with an index for those who do nothing, which stands for `WAIT` until `undo`. */
+  _placeWaits(actions) {
+    if (!actions.includes(null)) return { actions, undo() {} };
+    const free = this.level.actions.findIndex((_, k) => !actions.includes(k));
+    if (free < 0) throw new RuleFailed("Nobody can do nothing here: too few actions");
+    const places = this.level.actionNumbers.map((at) => at + 8 * free);
+    const before = places.map((at) => this.view.getBigInt64(at, true));
+    for (const at of places) this.view.setBigInt64(at, BigInt(WAIT), true);
+    const undo = () => places.forEach((at, k) => this.view.setBigInt64(at, before[k], true));
+    return { actions: actions.map((action) => action ?? free), undo };
+  }
+
+  /** Return a copy of the world. */
+  snapshot() {
+    const [at, size] = this.level.row;
+    return this.bytes.slice(at, at + size);
+  }
+
+  /** Go back to a copy, and show it. */
+  restore(row) {
+    const [at] = this.level.row;
+    this.bytes.set(row, at);
+    this.view.setInt16(this.level.arrays.playing[0], this.value("member"), true);
+    this._run(Array(this.agents).fill(LOOK));
+    this.bytes.set(row, at); // looking may draw random numbers
+  }
+
+  _run(actions) {
+    const [at] = this.level.arrays.actions;
+    actions.forEach((action, k) => this.view.setBigInt64(at + 8 * k, BigInt(action), true));
+    this.level.lanes.forEach(([entry, address], lane) => {
+      this.code.gv_engine_set_heap(this.heap);
+      const failed = this.code[`run${entry}`](BigInt(address), 0n, 1n, DISABLED);
+      if (failed < 0n) throw new RuleFailed(`The rule ${this._runningRule(lane)} failed`);
+      if (failed) throw new RuleFailed(this.errors[this.value("error")] ?? "A rule failed");
+    });
+  }
+
+  /** Return the name of the rule that a program with checks ran last. */
+  _runningRule(lane) {
+    if (!this.level.running) return "";
+    const [address, calls] = this.level.running[lane];
+    const [place, names] = calls[this.view.getUint32(address, true)] ?? [];
+    return place ? names[this.view.getUint32(place, true)] : "";
+  }
+
+  /** Return (type, state, colour) of an entity, as observers see it. */
+  appearance(entity) {
+    const kind = this.column("kind", "value")[entity], state = this.level.types[kind]?.state;
+    return [kind, state ? this.column(...state)[entity] : 0, this.column("color", "value")[entity]];
+  }
+
+  /** Return the (type, state, colour) of each cell, row by row, and the same of what lies below; and
+   * the shape. Other agents than the one counted from 0 are among the objects. */
+  cells(agent) {
+    const height = this.value("height"), width = this.value("width");
+    const layers = ["at", "ground"].filter((name) => this.fields.has(name));
+    const stride = this.fields.get("at")[3][1];
+    const kinds = this.column("kind", "value"), colors = this.column("color", "value");
+    const states = new Map();
+    const look = (entity) => {
+      const kind = kinds[entity];
+      if (!states.has(kind)) {
+        const state = this.level.types[kind]?.state;
+        states.set(kind, state ? this.column(...state) : null);
+      }
+      return [kind, states.get(kind)?.[entity] ?? 0, colors[entity]];
+    };
+    const entities = layers.map((name) => this.column(name));
+    const top = [], below = [];
+    for (let y = 0; y < height; y++)
+      for (let x = 0; x < width; x++) {
+        const [thing, ground = 0] = entities.map((layer) => layer[y * stride + x]);
+        top.push(look(thing || ground));
+        below.push(look(ground));
+      }
+    const ys = this.column("position", "y"), xs = this.column("position", "x");
+    for (let other = 1; other <= this.present; other++)
+      if (other !== agent + 1 && ys[other] >= 0) top[ys[other] * width + xs[other]] = look(other);
+    return { height, width, top, below: layers.length > 1 ? below : null };
+  }
+
+  /** Number of agents of this episode. */
+  get present() {
+    return this.fields.has("present") ? this.value("present") : this.agents;
+  }
+
+  /** Return (y, x, direction) of an agent. @param {number} agent counted from 0 */
+  pose(agent) {
+    const e = agent + 1;
+    const read = (...path) => this.column(...path)[e];
+    return [read("position", "y"), read("position", "x"), read("agent", "facing")];
+  }
+
+  /** Return the hash of the state that replays hold, as `gv_engine.session.replay.row_digest`. */
+  digest() {
+    const parts = [];
+    const text = (words) => parts.push(new TextEncoder().encode(words));
+    const update = (name, shape, values, isFloat = false) => {
+      text(`${name} (${shape.join(", ")}${shape.length === 1 ? "," : ""}) `);
+      const data = new DataView(new ArrayBuffer(8 * values.length));
+      values.forEach((value, k) => {
+        if (isFloat) data.setFloat64(8 * k, value, true);
+        else data.setBigInt64(8 * k, BigInt(value), true);
+      });
+      parts.push(new Uint8Array(data.buffer));
+    };
+    const where = (flags) => flags.flatMap((flag, k) => (flag ? [k] : []));
+    const name = (kind) => this.level.types[kind].name;
+    for (const [field] of this.fields.get("rng")[2]) update(field, [], this.column("rng", field));
+    for (const field of "reward total steps error action free terminated truncated member".split(" ")) {
+      const [, , kind, shape] = this.fields.get(field);
+      let values = this.column(field).slice(shape.length ? 1 : 0);
+      if (field === "action")
+        values = values.map((action) => (Number(action) === WAIT ? WAIT_IN_DIGESTS : action));
+      update(field, values.length > 1 ? [values.length] : [], values, kind[0] === "f");
+    }
+    const done = this.column("done");
+    if (done.length > 2) update("done", [done.length - 1], done.slice(1));
+    const height = this.value("height"), width = this.value("width");
+    for (const layer of ["at", "ground"])
+      if (this.fields.has(layer)) {
+        const cells = this.column(layer), stride = this.fields.get(layer)[3][1];
+        const rows = Array.from({ length: height }, (_, y) => cells.slice(y * stride, y * stride + width));
+        update(layer, [height, width], rows.flat());
+      }
+    const alive = where(this.column("alive"));
+    update("alive", [alive.length], alive);
+    for (const [column, , fields] of this.level.layout)
+      if (Array.isArray(fields) && fields[0][0] === "has") {
+        const having = where(this.column(column, "has"));
+        update(column, [having.length], having);
+        for (const [field, , kind] of fields.slice(1)) {
+          const all = this.column(column, field), values = having.map((e) => all[e]);
+          if (column === "kind" && field === "value") text(values.map(name).join(" "));
+          else update(field, [values.length], values, kind[0] === "f");
+        }
+      }
+    for (const table of ["placed", "recent"]) {
+      const values = this.column(table);
+      const pairs = where(values).map((kind) => [name(kind), values[kind]]);
+      pairs.sort((a, b) => (a[0] < b[0] ? -1 : 1));
+      text(`${table} [${pairs.map(([kind, e]) => `('${kind}', ${e})`).join(", ")}]`);
+    }
+    const all = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
+    let at = 0;
+    for (const part of parts) all.set(part, at), (at += part.length);
+    return sha256(all).slice(0, 16);
+  }
+}
+
+// ---- games --------------------------------------------------------------------------------------
+
+/** Error of a text that is no game of this page; the message is for the player. */
+class ReplayError extends Error {}
+
+/** One episode with all its steps, of which any can be gone back to. */
+class Game {
+  /** @param {string} engine version of GV Engine */
+  constructor(world, seed, engine) {
+    this.world = world;
+    this.seed = seed;
+    this.engine = engine;
+    world.reset(seed);
+    this.start = world.digest();
+    this.steps = []; // action, reward, digest, outcome
+    this.rows = [world.snapshot()];
+    this.terms = [[]]; // rewards by reward function, of all agents
+    this.position = 0;
+  }
+
+  /** Return the name of a joint action, as replays have it. */
+  name(actions) {
+    const { agents, actions: names } = this.world.level;
+    if (agents.length === 1) return actions[0] === null ? "WAIT" : names[actions[0]];
+    const said = actions.flatMap((action, k) => (action === null ? [] : [`${agents[k]} ${names[action]}`]));
+    return said.join(" & ") || "WAIT";
+  }
+
+  /** Return the actions of the agents in the name of a joint action. */
+  parse(text) {
+    const { agents, actions: names } = this.world.level;
+    const said = Array(agents.length).fill(null);
+    for (const part of text === "WAIT" ? [] : text.split(" & ")) {
+      const cut = part.lastIndexOf(" ");
+      const agent = cut < 0 ? 0 : agents.indexOf(part.slice(0, cut));
+      said[agent] = names.indexOf(part.slice(cut + 1));
+      if (agent < 0 || said[agent] < 0) throw new ReplayError(`no action ${part} in this level`);
+    }
+    return said;
+  }
+
+  /** Take a step; what was undone is forgotten. Return its reward, summed over agents. */
+  step(actions) {
+    const { world } = this;
+    world.step(actions);
+    this.steps.length = this.position;
+    this.rows.length = this.terms.length = this.position + 1;
+    const reward = world.output("rewards").reduce((sum, each) => sum + each, 0);
+    this.steps.push([this.name(actions), reward, world.digest(), world.outcome]);
+    this.rows.push(world.snapshot());
+    this.terms.push(world.output("terms"));
+    this.position++;
+    return reward;
+  }
+
+  /** Go to the state after a number of steps. */
+  seek(position) {
+    this.position = Math.max(0, Math.min(position, this.steps.length));
+    this.world.restore(this.rows[this.position]);
+  }
+
+  /** Sum of the rewards so far. */
+  get total() {
+    return this.steps.slice(0, this.position).reduce((sum, step) => sum + step[1], 0);
+  }
+
+  /** Return the bytes of a replay file. */
+  toBytes() {
+    const { level } = this.world, steps = this.steps.slice(0, this.position);
+    const head = {
+      format: FORMAT, engine: this.engine, scenario: level.identity, settings: level.settings,
+      variant: level.variant, seed: 0, outcome: steps.at(-1)?.[3] ?? "", start: this.start,
+    };
+    // a seed may have more digits than a number of JavaScript
+    const text = JSON.stringify(head, null, 1).replace('"seed": 0', `"seed": ${this.seed}`).slice(0, -2);
+    const lines = steps.map((step) => "  " + JSON.stringify(step.slice(0, 3)));
+    const body = new TextEncoder().encode(`${text},\n "steps": [\n${lines.join(",\n")}\n ]`);
+    const end = new TextEncoder().encode(`,\n "checksum": "${sha256(body)}"\n}\n`);
+    const whole = new Uint8Array(body.length + end.length);
+    whole.set(body);
+    whole.set(end, body.length);
+    return whole;
+  }
+
+  /** Return the game as one line of text, as the window copies and pastes it. */
+  async toLine() {
+    const packed = await pipe(this.toBytes(), new CompressionStream("deflate"));
+    return LINE_BEGINS + toBase64(packed).replace(/\+/g, "-").replace(/\//g, "_");
+  }
+}
+
+/** Return the parsed replay in a line of text, after a check of its checksum. */
+async function readLine(line) {
+  let bytes;
+  try {
+    const packed = line.trim().replace(LINE_BEGINS, "").replace(/-/g, "+").replace(/_/g, "/");
+    bytes = await unpack(packed);
+  } catch {
+    throw new ReplayError("This is no game, or not the whole line of one.");
+  }
+  const text = new TextDecoder().decode(bytes), cut = text.lastIndexOf(',\n "checksum": ');
+  const body = new TextEncoder().encode(text.slice(0, Math.max(cut, 0)));
+  if (cut < 0 || !text.slice(cut).includes(`"${sha256(body)}"`))
+    throw new ReplayError("This game is damaged: its checksum does not fit the rest.");
+  const replay = JSON.parse(text), seed = /"seed": (\d+)/.exec(text);
+  if (replay.format !== FORMAT || !seed) throw new ReplayError("This game is of another version.");
+  return { ...replay, seed: BigInt(seed[1]) };
+}
+
+/** Play a parsed replay in a world of its level, and compare each state; return the game. */
+function playReplay(world, replay, engine) {
+  const game = new Game(world, replay.seed, engine);
+  if (game.start !== replay.start) throw new ReplayError("This game begins with another level.");
+  replay.steps.forEach((step, k) => {
+    const reward = game.step(game.parse(step[0]));
+    if (reward !== Number(step[1]) || game.steps[k][2] !== step[2])
+      throw new ReplayError(`Step ${k + 1} of this game comes out differently here.`);
+  });
+  return game;
+}
+
+if (typeof module !== "undefined")
+  module.exports = { World, Game, RuleFailed, ReplayError, playReplay, readLine, seedGenerator, sha256, unpack };

@@ -1,0 +1,416 @@
+"""A level, or a pack of levels, as one HTML file that needs neither Python nor a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine import __version__
+from gv_engine.compiler.parameters import address_record_dtype
+from gv_engine.compiler.program_cache import CachedProgram
+from gv_engine.compiler.wasm import STACK_TOP, link_module
+from gv_engine.domains.grid.episode import GridEpisode
+from gv_engine.domains.grid.input_map import Steering
+from gv_engine.rules.objects import COLORS, ObjectType
+from gv_engine.rules.system import TERMINATING
+from gv_engine.scenario.map import describe_object
+from gv_engine.scenario.missions import Missions, public_field_name
+from gv_engine.scenario.plugin import DOMAINS, KeyCommand
+from gv_engine.scenario.scenario import Scenario
+from gv_engine.session import sprite_paths, tones
+from gv_engine.ui.colors import PALETTES, THEMES
+from gv_engine.ui.input.bindings import GROUPS
+from gv_engine.vector.compiled_backend import CompiledBatch, Lane
+from gv_engine.web.code import get_bitcode
+
+FORMAT = "GV Engine page 1"
+"""Version of the data in a page."""
+
+_ALIGNMENT = 64  # bytes
+_MAX_WORDS = 1000  # values of a mission field that are listed as words
+OUTPUTS = (
+    *("actions", "playing", "grid", "item", "mission", "state", "mask", "terms", "rewards"),
+    *("terminated", "truncated", "success"),
+)
+"""Arrays of a batch that the page reads or writes."""
+_COMMANDS = (
+    *("undo", "redo", "first", "last", "again", "next_level", "previous_level", "enter_seed"),
+    *("go_on", "copy", "view"),
+)
+"""Commands of the window's screens that the page has, too, with the same keys."""
+_SPRITES = "agent", "own_agent", "other_agent", "floor", "hidden", "mark", "unknown"
+"""Sprites that are not those of a type."""
+
+
+class Link(NamedTuple):
+    """Link of an index to a page.
+
+    Attributes:
+        title, description: texts about the level or pack.
+        file: name of the page's file.
+    """
+
+    title: str
+    description: str
+    file: str
+
+
+class Look(NamedTuple):
+    """How a page looks.
+
+    Attributes:
+        theme: name of its theme, a key of `THEMES`.
+        palette: name of the palette of objects, a key of `PALETTES`.
+        embedded: True for a page within another one, without title and texts around the level.
+    """
+
+    theme: str = "dark"
+    palette: str = "standard"
+    embedded: bool = False
+
+
+def make_page(
+    title: str, levels: Sequence[Scenario], seed: int = 0, look: Look | None = None
+) -> str:
+    """Return the HTML text of a page on which people play `levels`, beginning with `seed`.
+
+    The same levels give the same bytes in every process with the same versions of the libraries.
+
+    Raises:
+        DoesNotCompileError: a rule cannot be compiled, as it is any Python; the message names it.
+        SpriteError: a sprite is no valid drawing.
+        OSError: a sprite cannot be read.
+    """
+    folder, look = Path(__file__).parent, look or Look()
+    data = json.dumps(_describe_page(title, levels, seed, look), ensure_ascii=False)
+    data = data.replace("<", "\\u003c")  # no tag ends the script
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    parts = {
+        "TITLE": html.escape(title),
+        "STYLE": (folder / "page.css").read_text(encoding="utf-8"),
+        "SUM": hashlib.sha256(data.encode()).hexdigest(),
+        "DATA": data,
+        "ENGINE": (folder / "engine.js").read_text(encoding="utf-8"),
+        "PLAYER": (folder / "player.js").read_text(encoding="utf-8"),
+    }
+    return _fill_in(page, parts)
+
+
+def make_index(title: str, groups: Mapping[str, Sequence[Link]], theme: str = "dark") -> str:
+    """Return the HTML text of a page with links to other pages beside it, by heading."""
+    folder, colors = Path(__file__).parent, THEMES[theme]._asdict()
+    sections = [
+        f"<h2>{html.escape(heading)}</h2>\n<ul>\n{''.join(map(_format_link, links))}</ul>\n"
+        for heading, links in groups.items()
+    ]
+    parts = {
+        "TITLE": html.escape(title),
+        "COLORS": "".join(f"--{name}: {color}; " for name, color in colors.items()),
+        "STYLE": (folder / "page.css").read_text(encoding="utf-8"),
+        "SECTIONS": "".join(sections),
+    }
+    return _fill_in((folder / "index.html").read_text(encoding="utf-8"), parts)
+
+
+def _format_link(link: Link) -> str:
+    """Return the HTML of a link in an index."""
+    file, title, description = map(html.escape, (quote(link.file), link.title, link.description))
+    return f'<li><a href="{file}">{title}</a> <span>{description}</span></li>\n'
+
+
+def _fill_in(template: str, parts: Mapping[str, str]) -> str:
+    """Return a template with each `@NAME@` replaced by the part of that name."""
+    return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], template)
+
+
+def _describe_page(title: str, levels: Sequence[Scenario], seed: int, look: Look) -> dict[str, Any]:
+    """Return the data of a page, for JSON."""
+    batches = [CompiledBatch(level, 1) for level in levels]  # refuses what is any Python
+    entries: dict[str, int] = {}
+    programs: list[CachedProgram] = []
+    for batch in batches:
+        keys = [program.key for program in batch.programs]
+        if new := [k for k, key in enumerate(keys) if key not in entries]:
+            compiled = get_bitcode(batch)
+            for k in new:
+                entries[keys[k]] = len(programs)
+                programs.append(compiled[k])
+    errors = {code: str(error) for program in programs for code, error in program.errors.items()}
+    types = {kind.index: kind for level in levels for kind in level.types}
+    return {
+        "format": FORMAT,
+        "engine": __version__,
+        "title": title,
+        "seed": str(seed),
+        "theme": look.theme,
+        "embedded": look.embedded,
+        "wasm": _pack(link_module(programs)),
+        "levels": [_describe_level(batch, entries) for batch in batches],
+        "errors": errors,
+        "sprites": dict(_read_sprites(levels, types.values())),
+        "otherAgents": sprite_paths.OTHER_AGENTS,
+        "palette": look.palette,
+        "palettes": {name: [s._asdict() for s in shades] for name, shades in PALETTES.items()},
+        "themes": {name: theme._asdict() for name, theme in THEMES.items()},
+        "tones": tones.TONES,
+        "commands": [command._asdict() for command in _list_commands()],
+    }
+
+
+# ---- memory --------------------------------------------------------------------------------------
+
+
+class Memory:
+    """Memory of a world as the page's program finds it, from `STACK_TOP` on.
+
+    Attributes:
+        places: address of each array, by its address and length in this process.
+    """
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+        self.places: dict[tuple[int, int], int] = {}
+
+    def add(self, array: NDArray[Any]) -> int:
+        """Return the address of the array, which is copied unless it is there already."""
+        key = array.ctypes.data, array.nbytes  # lanes have views of the same arrays
+        if key not in self.places:
+            # field by field: what lies between the fields of a record is memory of this process
+            copied = np.zeros(array.shape, array.dtype)
+            copied[...] = array
+            self._bytes += bytes(-len(self._bytes) % _ALIGNMENT)
+            self.places[key] = STACK_TOP + len(self._bytes)
+            # a spare row, as views read past the end of the last grid row
+            self._bytes += copied.tobytes() + bytes(array.itemsize)
+        return self.places[key]
+
+    def add_lane(self, lane: Lane) -> int:
+        """Add all arrays of a lane, and return the address of the record of their addresses."""
+        arrays = {name: array for name, array in lane.inputs.items() if name != "addresses"}
+        record = np.zeros((), address_record_dtype(arrays))
+        for name, array in arrays.items():
+            record[name] = self.add(array), len(array)
+        self._bytes += bytes(-len(self._bytes) % _ALIGNMENT)
+        address = STACK_TOP + len(self._bytes)
+        self._bytes += record.tobytes()
+        return address
+
+    def to_bytes(self) -> bytes:
+        """Return the content of the memory."""
+        return bytes(self._bytes)
+
+
+def _pack(data: bytes) -> str:
+    """Return bytes as base64 text of zlib data."""
+    return base64.b64encode(zlib.compress(data, 9)).decode()
+
+
+def _describe_dtype(dtype: np.dtype[Any]) -> list[Any]:
+    """Return a list with an entry for each field of a record: name, offset, and either the list of
+    its own fields, or kind and size such as `u1` and the shape."""
+    described: list[Any] = []
+    for name in dtype.names or ():
+        assert dtype.fields
+        kind, offset = dtype.fields[name][:2]
+        base, shape = kind.subdtype or (kind, ())
+        if base.names:
+            described.append([name, offset, _describe_dtype(base)])
+        else:
+            described.append([name, offset, _kind_of(base), list(shape)])
+    return described
+
+
+def _kind_of(dtype: np.dtype[Any]) -> str:
+    """Return kind and size of a number, such as `i2`."""
+    return f"{dtype.kind}{dtype.itemsize}"
+
+
+# ---- levels --------------------------------------------------------------------------------------
+
+
+def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[str, Any]:
+    """Return the data of a level, for JSON. `entries` has the number of each program by its key."""
+    level, memory, lanes = batch.scenario, Memory(), batch.lanes
+    addresses = {id(lane): memory.add_lane(lane) for lane in lanes}
+    arrays = lanes[0].inputs
+    area, layout = level.area, level.layout
+    commands = GridEpisode(level).commands
+    steering = Steering(level.action_names, commands)
+    return {
+        "name": level.name,
+        **_describe_pack_level(level),
+        "description": level.description,
+        "identity": level.identity._asdict(),
+        "settings": dict(level.document.settings),
+        "variant": level.document.variant,
+        "lanes": [[entries[lane.program.key], addresses[id(lane)]] for lane in lanes],
+        "arrays": {
+            name: [memory.add(arrays[name]), _kind_of(arrays[name].dtype), arrays[name].size]
+            for name in OUTPUTS
+            if name in arrays
+        },
+        "row": [memory.add(arrays["rows"]), arrays["rows"].itemsize],
+        "layout": _describe_dtype(layout.dtype),
+        "actionNumbers": list(_find_field(memory, lanes, "actions")),
+        "running": _describe_running(memory, lanes) if batch.checked else None,
+        "types": {kind.index: _describe_type(kind, level) for kind in level.types},
+        "colors": [color.lower() for color in COLORS],
+        "agents": list(level.sharing.names),
+        "actions": list(level.action_names),
+        "commands": [command._asdict() for command in commands],
+        "steering": [command._asdict() for command in steering.commands],
+        "steered": sorted(steering.replaces),
+        "area": {"shape": area.shape, "observer": area.observer, "turns": area.turns},
+        "view": level.view,
+        "rewards": list(level.reward_names),
+        "maxSteps": [member.max_steps for member in level.members],
+        "members": [member.name for member in level.members],
+        "endings": [*_describe_endings(level)],
+        "missions": _describe_missions(level.missions) if level.missions else None,
+        "state": _describe_state(level),
+        "image": _pack(memory.to_bytes()),
+    }
+
+
+def _describe_pack_level(level: Scenario) -> dict[str, Any]:
+    """Return the title of a level, and as a level of a pack the text that players see while they
+    play it, and its smallest number of steps."""
+    own = level.document.pack_level
+    if own is None:
+        return {"title": level.name, "says": "", "par": 0}
+    return {"title": own.title or level.name, "says": own.says, "par": own.par}
+
+
+def _find_field(memory: Memory, lanes: Sequence[Lane], name: str) -> Iterator[int]:
+    """Yield the address of a field in each parameter record of the lanes."""
+    for lane in lanes:
+        records = lane.inputs["parameters"]
+        assert records.dtype.fields
+        start, offset = memory.add(records), records.dtype.fields[name][1]
+        yield from (start + k * records.itemsize + offset for k in range(len(records)))
+
+
+def _describe_running(memory: Memory, lanes: Sequence[Lane]) -> list[Any]:
+    """Return for each lane and member the address of the number of the call that runs; and by this
+    number, the address of the number of the rule within the call, and the names of rules."""
+    described = []
+    for lane in lanes:
+        calls = {
+            number: [
+                next(_find_field(memory, [lane], field)),
+                {part: system.name for part, system in systems.items()},
+            ]
+            for number, (field, systems) in lane.systems.items()
+        }
+        described.append([next(_find_field(memory, [lane], "running")), calls])
+    return described
+
+
+def _describe_type(kind: ObjectType, level: Scenario) -> dict[str, Any]:
+    """Return the data of an object type, for JSON."""
+    return {
+        "name": kind.name,
+        "state": kind.state,
+        "oriented": kind.is_oriented,
+        "sprites": [kind.sprite_of(state) for state in range(kind.num_states)],
+        "words": [
+            describe_object(level.types, kind.index, state, 0) for state in range(kind.num_states)
+        ],
+    }
+
+
+def _describe_endings(level: Scenario) -> Iterator[Any]:
+    """Yield for each member the sentences on how an episode ends: by the number in `ended_by`, then
+    without and with success, then terminated and truncated."""
+    for member, own in enumerate(level.members):
+        paths = sum(len([*call.walk_paths()]) for call in own.calls(TERMINATING))
+
+        def describe(by: int, won: int, cut: int, member: int = member) -> str:
+            """Return the sentence for one end."""
+            world = SimpleNamespace(member=member, terminated=not cut, truncated=bool(cut))
+            world.ended_by, world.success = [by], [won]
+            return level.describe_ending(world, 0)
+
+        yield [
+            [[describe(by, won, cut) for cut in (0, 1)] for won in (0, 1 if own.success else 0)]
+            for by in range(paths + 1)
+        ]
+
+
+def _describe_missions(missions: Missions) -> dict[str, Any]:
+    """Return the texts of missions, the words for the values of each field, and the phrases of
+    further names, for JSON."""
+    names = missions.names[1:]
+    fields, words = [public_field_name(name) for name in names], {}
+    for field, low, high in zip(fields, missions.low[1:], missions.high[1:], strict=True):
+        if high - low < _MAX_WORDS:
+            words[field] = [int(low), missions.list_words(field)]
+    phrases = {
+        name: [
+            {
+                "field": names.index(phrase.field),
+                "words": phrase.words,
+                "when": phrase.when and [names.index(phrase.when[0]), phrase.when[1]],
+            }
+            for phrase in own
+        ]
+        for name, own in missions.phrases.items()
+    }
+    return {"texts": missions.texts, "fields": fields, "words": words, "phrases": phrases}
+
+
+def _describe_state(level: Scenario) -> list[dict[str, Any]]:
+    """Return the numbers of the state vector, for JSON."""
+    state = level.observed_state
+    if state is None:
+        return []
+    ends = zip(state.numbers, state.low.tolist(), state.high.tolist(), strict=True)
+    return [
+        {"label": number.label, "bar": number.has_bar, "low": low, "high": high}
+        for number, low, high in ends
+    ]
+
+
+# ---- sprites and keys ----------------------------------------------------------------------------
+
+
+def _read_sprites(
+    levels: Sequence[Scenario], types: Iterator[ObjectType] | Any
+) -> Iterator[tuple[str, str]]:
+    """Yield the (name, SVG text) of all sprites of the levels."""
+    folders = [folder for level in levels for folder in sprite_paths.sprite_folders(level)]
+    places = sprite_paths.with_builtin_folders(dict.fromkeys(folders))
+    types = list(types)
+    names = [kind.sprite_of(state) for kind in types for state in range(kind.num_states)]
+    for name in dict.fromkeys((*_SPRITES, *names)):
+        if name in sprite_paths.OTHER_AGENTS:
+            continue
+        if file := sprite_paths.find_sprite(name, places):
+            yield name, sprite_paths.read_svg(file)
+        elif letters := sprite_paths.tile_letters(types, name):
+            yield name, sprite_paths.TILE.replace("</svg>", _LETTERS.format(html.escape(letters)))
+
+
+_LETTERS = (
+    '<text x="24" y="32" font-family="sans-serif" font-size="24" text-anchor="middle" '
+    'fill="{{{{ink}}}}">{}</text></svg>'
+)
+
+
+def _list_commands() -> Iterator[KeyCommand]:
+    """Yield the commands of the page with their keys."""
+    yield from DOMAINS["grid"].keys
+    found = {each.name: each for group in ("play", "view") for each in GROUPS[group]}
+    yield from (found[name] for name in _COMMANDS)

@@ -1,0 +1,240 @@
+"""Levels as web pages: the same worlds as in Python, in node."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine import Scenario
+from gv_engine.cli import main
+from gv_engine.compiler.wasm import STACK_TOP
+from gv_engine.rules.errors import DoesNotCompileError
+from gv_engine.scenario.layout import RNG
+from gv_engine.session.replay import Replay
+from gv_engine.web.page import Look, Memory, make_page
+from gv_engine.world.rng import generator_to_row
+from tests.web.games import NODE, compare
+
+needs_node = pytest.mark.skipif(not NODE, reason="needs node: apt install nodejs")
+ENGINE = Path(__file__).parents[2] / "gv_engine" / "web" / "engine.js"
+
+
+def run(code: str) -> list[Any]:
+    """Return what JavaScript prints, a value in JSON a line; `e` is the engine."""
+    code = f"const e = require({json.dumps(str(ENGINE))});\n{dedent(code)}"
+    assert NODE
+    done = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=False)
+    assert not done.stderr, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def data_of(page: str) -> Any:
+    """Return the data of a page."""
+    found = re.search(r'id="data"[^>]*>([^<]*)<', page)
+    assert found
+    return json.loads(found[1])
+
+
+@needs_node
+@pytest.mark.compiled
+@pytest.mark.sample("keydoor")
+@pytest.mark.parametrize(
+    "name", ["keydoor-5x5", "medley-7x7", "hold-plates", "hunt", "kick", "BabyAI-PickupLoc-v0"]
+)
+def test_a_page_plays_the_worlds_of_python(name: str):
+    level = Scenario.load(name)
+    states, different = compare(make_page(name, [level]), [level], seeds=4, steps=100)
+    assert states > 40
+    assert not different
+
+
+@needs_node
+@pytest.mark.compiled
+@pytest.mark.thorough
+def test_levels_of_a_pack_share_their_code():
+    levels = [Scenario.load(f"sokoban#{k}") for k in (1, 2, 3)]
+    page = make_page("sokoban", levels)
+    assert {entry for level in data_of(page)["levels"] for entry, _ in level["lanes"]} == {0}
+    assert not compare(page, levels, seeds=2, steps=60)[1]
+
+
+@needs_node
+@pytest.mark.compiled
+@pytest.mark.thorough
+def test_a_game_is_one_line_for_page_and_window():
+    level = Scenario.load("keydoor-5x5")
+    page = make_page("keydoor", [level])
+    (line,) = run(
+        f"""
+        const data = {json.dumps(data_of(page))};
+        (async () => {{
+          const code = new WebAssembly.Module(await e.unpack(data.wasm)), level = data.levels[0];
+          const world = new e.World(level, code, await e.unpack(level.image), data.errors);
+          const game = new e.Game(world, 2n ** 70n, data.engine);
+          for (const action of [0, 4, 0, 6, 7, 5, 0]) game.step([action]);
+          game.seek(5);
+          game.step([4]);
+          const line = await game.toLine();
+          const again = e.playReplay(world, await e.readLine(line), data.engine);
+          if (again.total !== game.total) throw new Error("another game");
+          console.log(JSON.stringify(line));
+        }})();
+        """
+    )
+    replay = Replay.from_line(line)
+    assert (replay.seed, len(replay.steps)) == (2**70, 6)
+    from gv_engine.session.session import Session
+
+    game = Session.from_replay(replay, level)
+    assert game.difference is None
+
+
+@needs_node
+def test_seeds_are_those_of_numpy():
+    seeds = [0, 1, 12345, 2**32 - 1, 2**32, 2**64 + 7, 2**130 + 5]
+    words = ", ".join(f"{seed}n" for seed in seeds)
+    found = run(
+        f"for (const s of [{words}]) console.log(JSON.stringify(e.seedGenerator(s).map(String)))"
+    )
+    for seed, row in zip(seeds, found, strict=True):
+        record = np.zeros((), RNG)
+        generator_to_row(np.random.default_rng(seed), record)
+        assert [*map(int, row)] == [int(value) for value in record.tolist()]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("hello", "This is no game, or not the whole line of one."),
+        ("gv:eJwrSS0uAQAEXQHB", "This game is damaged: its checksum does not fit the rest."),
+    ],
+)
+def test_a_line_that_is_no_game_is_refused_with_a_sentence(line: str, says: str):
+    code = f"e.readLine({json.dumps(line)}).catch(x => console.log(JSON.stringify(x.message)))"
+    assert run(code) == [says]
+
+
+def test_memory_has_nothing_of_this_process_between_the_fields():
+    record = np.dtype({"names": ["a", "b"], "formats": ["u1", "f8"], "offsets": [0, 16]})
+    array = np.frombuffer(b"\xaa" * record.itemsize, record)
+    memory = Memory()
+    assert memory.add(array) == memory.add(array[:]) == STACK_TOP
+    content = memory.to_bytes()
+    assert content[:1] == b"\xaa"
+    assert not any(content[1:16])
+
+
+PROCESSOR = """
+import esper
+
+class Weather(esper.Processor):
+    def process(self):
+        pass
+"""
+
+
+@pytest.mark.compiled
+def test_what_is_any_python_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(tmp_path)
+    Path("rules.py").write_text(PROCESSOR, encoding="utf-8")
+    Path("level.yaml").write_text(
+        "extends: keydoor-5x5\ntransition_functions: [move_agent, ./rules.py:Weather]\n",
+        encoding="utf-8",
+    )
+    assert main(["export", "level.yaml", "--html", "page.html"]) == 1
+    assert "Weather is an esper.Processor" in capsys.readouterr().err
+    assert not Path("page.html").exists()
+    with pytest.raises(DoesNotCompileError, match="Weather"):
+        make_page("level", [Scenario.load("level.yaml")])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["sokoban", "--levels", "3:2"], "--levels 3:2: sokoban has the levels 1 to"),
+        (["keydoor-5x5", "--levels", "2"], "--levels 2:2: keydoor-5x5 has one level"),
+        (["mathy-poly-simplify-easy"], "only grids become pages"),
+        (["keydor-5x5"], "keydoor-5x5"),
+        (["keydoor-5x5", "ice"], "--html is a page of one scenario, found 2; for more: --site"),
+        (
+            ["keydoor-5x5", "--site", "levels"],
+            "name the file by --html FILE, or a folder by --site",
+        ),
+    ],
+)
+def test_wrong_use_says_what_is_allowed(
+    words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["export", *words, "--html", str(tmp_path / "page.html")]) == 2
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "page.html").exists()
+
+
+FAILING = """
+from gv_engine.rules.system import TRANSITION, system
+from systems.queries import ahead
+
+@system(TRANSITION)
+def quake(w, agent):
+    "The ground gives way on the way down."
+    if w.action[agent] == 1:
+        w.fail("nobody may go back")
+    if w.action[agent] == 4:
+        w.at[w.height + 99, 0] = ahead(w, agent)
+"""
+
+
+@needs_node
+@pytest.mark.compiled
+@pytest.mark.thorough
+def test_a_rule_that_fails_says_so_and_the_world_is_as_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("rules.py").write_text(FAILING, encoding="utf-8")
+    Path("level.yaml").write_text(
+        "extends: keydoor-5x5\ntransition_functions: [move_agent, turn_agent, ./rules.py:quake]\n",
+        encoding="utf-8",
+    )
+    page = make_page("level", [Scenario.load("level.yaml")])
+    messages = run(
+        f"""
+        const data = {json.dumps(data_of(page))};
+        (async () => {{
+          const code = new WebAssembly.Module(await e.unpack(data.wasm)), level = data.levels[0];
+          const world = new e.World(level, code, await e.unpack(level.image), data.errors);
+          world.reset(3n);
+          const before = world.digest();
+          for (const action of [1, 4]) {{
+            try {{ world.step([action]); }}
+            catch (error) {{
+              console.log(JSON.stringify([error.message, world.digest() === before]));
+            }}
+          }}
+        }})();
+        """
+    )
+    assert messages == [["nobody may go back", True], ["The rule quake failed", True]]
+
+
+@pytest.mark.compiled
+@pytest.mark.thorough
+def test_a_page_says_what_its_level_says():
+    level = Scenario.load("keydoor-5x5")
+    page = make_page("<b>", [level], seed=7, look=Look("light", "colour-blind safe", embedded=True))
+    data = data_of(page)
+    assert "<title>&lt;b&gt;</title>" in page
+    assert (data["seed"], data["theme"], data["embedded"]) == ("7", "light", True)
+    (shown,) = data["levels"]
+    assert shown["actions"] == list(level.action_names)
+    assert shown["identity"]["digest"] == level.identity.digest
+    assert shown["endings"][0][1][1][0] == "Reached the exit" or shown["endings"]
+    assert page == make_page("<b>", [level], seed=7, look=Look("light", "colour-blind safe", True))
