@@ -150,20 +150,23 @@ class Report:
         return "equal" + (f"; skipped: {', '.join(self.skipped)}" if self.skipped else "")
 
 
-def replay(entry: Entry, recorded: Mapping[str, NDArray[Any]], world: str) -> Report:
+def replay(
+    entry: Entry, recorded: Mapping[str, NDArray[Any]], world: str, alone: bool = True
+) -> Report:
     """Replay one recording.
 
     Args:
         entry: of `index.json`.
         recorded: its arrays.
         world: "object", or "batch" for the middle row of a batch whose other worlds differ.
+        alone: whether all functions are called on each state, and not those of the scenario alone.
     """
     report = Report()
     config = entry["config"] if entry["kind"] == "episode" else _config_of_soup(entry, recorded)
     report.unknown = next(_unknown_names(config), "")
     if not report.unknown:
         try:
-            Replay(entry, config, recorded, world, report).run()
+            Replay(entry, config, recorded, world, report).run(alone)
         except Different as difference:
             report.difference = str(difference)
     return report
@@ -189,9 +192,9 @@ class Replay:
         self.own = f"observation_{config['observation_function']['name']}"
         self.generator = np.random.default_rng(entry["seed"])
 
-    def run(self) -> None:
-        """The episode from its seed, then every function alone on each of its states."""
-        known = {prefix: list(self._known(prefix)) for prefix in _KINDS}
+    def run(self, alone: bool) -> None:
+        """The episode from its seed; then, if `alone`, every function on each of its states."""
+        known = {prefix: list(self._known(prefix)) for prefix in _KINDS} if alone else {}
         self.report.skipped = [
             name
             for name in self.recorded
@@ -200,8 +203,9 @@ class Replay:
         ]
         if self.entry["kind"] == "episode":
             self._play()
-        alone = self._one_by_one if self.world == "object" else self._side_by_side
-        alone(known["observation"], known["reward"], known["terminal"])
+        if known:
+            call_all = self._one_by_one if self.world == "object" else self._side_by_side
+            call_all(known["observation"], known["reward"], known["terminal"])
         for name in REPRESENTATIONS:
             self._represent(name)
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import platformdirs
 import pytest
 
+from gv_engine.session.catalogue import built_in_entries
 from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.input.bindings import MODIFIERS, PAD, SCANCODES, Bindings
+from gv_engine.ui.screens import start
+from gv_engine.ui.screens.menu import Menu
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import ReplayScreen
 from gv_engine.ui.screens.start import StartScreen
@@ -32,9 +36,9 @@ class Desk:
         self.now = 1000.0
 
     def start(self) -> StartScreen:
-        """Put the start screen on top and look at it."""
+        """Put the start screen on top and draw it."""
         self.app.push(StartScreen(self.app))
-        self.look()
+        self.draw()
         return self.top(StartScreen)
 
     def top(self, kind: type[Shown]) -> Shown:
@@ -52,43 +56,61 @@ class Desk:
         """Press and release keys, as bindings name them."""
         for key in keys:
             for down in (True, False):
-                self.app.handle_events([_event(key, down)])
-            self.look()
+                self.app.handle_events([key_event(key, down)])
+            self.draw()
 
     def hold(self, key: str, times: int) -> None:
         """Hold a key until it has repeated so many times, one look each, and let go."""
         for _ in range(times + 1):
-            self.app.handle_events([_event(key, True)])
-        self.app.handle_events([_event(key, False)])
+            self.app.handle_events([key_event(key, True)])
+        self.app.handle_events([key_event(key, False)])
 
-    def type(self, text: str) -> None:
+    def type(self, text: str, *keys: str) -> None:
+        """Type a text, and then press keys."""
         for letter in text:
-            self.app.handle_events([pygame.event.Event(pygame.TEXTINPUT, text=letter)])
-        self.look()
+            self.app.handle_events([letter_event(letter)])
+        self.draw()
+        self.press(*keys)
 
     def dash_off(self, text: str, *keys: str) -> None:
         """Type and press keys, all between two pictures."""
-        typed = [pygame.event.Event(pygame.TEXTINPUT, text=letter) for letter in text]
-        self.app.handle_events([*typed, *(_event(key, True) for key in keys)])
-        self.look()
+        pressed = (key_event(key, True) for key in keys)
+        self.app.handle_events([*map(letter_event, text), *pressed])
+        self.draw()
+
+    def choose(self, label: str, *keys: str) -> None:
+        """Choose a row of the menu or form on top, and press keys there, Enter if none is named."""
+        menu = self.top(Menu)
+        menu.chosen = labels(menu).index(label)
+        self.press(*(keys or ["Return"]))
 
     def click(self, at: tuple[int, int], button: int = 1) -> None:
-        for kind in (pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP):
-            self.app.handle_events([pygame.event.Event(kind, pos=at, button=button)])
-        self.look()
+        """Press and release a button of the mouse."""
+        self.drag(at, at, button)
 
-    def drag(self, start: tuple[int, int], end: tuple[int, int]) -> None:
-        self.app.handle_events([pygame.event.Event(pygame.MOUSEBUTTONDOWN, pos=start, button=1)])
-        self.app.handle_events(
-            [pygame.event.Event(pygame.MOUSEMOTION, pos=end, rel=(0, 0), buttons=(1, 0, 0))]
-        )
-        self.app.handle_events([pygame.event.Event(pygame.MOUSEBUTTONUP, pos=end, button=1)])
-        self.look()
+    def drag(self, start: tuple[int, int], end: tuple[int, int], button: int = 1) -> None:
+        """Press a button of the mouse, move the mouse if the end is elsewhere, and release it."""
+        self._mouse(pygame.MOUSEBUTTONDOWN, start, button=button)
+        if end != start:
+            self.point(end, buttons=(1, 0, 0))
+        self._mouse(pygame.MOUSEBUTTONUP, end, button=button)
+        self.draw()
+
+    def point(self, at: tuple[int, int], **buttons: tuple[int, int, int]) -> None:
+        """Move the mouse."""
+        self._mouse(pygame.MOUSEMOTION, at, **{"rel": (0, 0), "buttons": (0, 0, 0), **buttons})
+
+    def _mouse(self, kind: int, at: tuple[int, int], **more: Any) -> None:
+        self.app.handle_events([pygame.event.Event(kind, pos=at, **more)])
+
+    def draw(self) -> None:
+        """Draw what is to be seen."""
+        if self.app.screens:
+            self.app.draw_on(self.surface, time.monotonic())
 
     def look(self) -> np.ndarray:
         """(height, width, 3) what is to be seen."""
-        if self.app.screens:
-            self.app.draw_on(self.surface, time.monotonic())
+        self.draw()
         return pygame.surfarray.array3d(self.surface).swapaxes(0, 1)
 
     def back_to_start(self) -> None:
@@ -96,20 +118,21 @@ class Desk:
         while len(self.app.screens) > 1:
             self.app.pop()
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass for the screen on top."""
-        self.now += seconds
-        if self.app.screens:
-            self.app.top.tick(self.now)
+    def wait(self, seconds: float, times: int = 1) -> None:
+        """Let time pass for the screen on top, once or several times."""
+        for _ in range(times):
+            self.now += seconds
+            if self.app.screens:
+                self.app.top.tick(self.now)
 
     def notice(self) -> None:
         """Let the screen on top see that a file was saved, and take the steps again."""
         self.wait(1)
-        for _ in range(100):  # as many bits as it takes
-            self.wait(0)
+        self.wait(0, times=100)  # as many bits as it takes
 
 
-def _event(key: str, down: bool) -> pygame.event.Event:
+def key_event(key: str, down: bool) -> pygame.event.Event:
+    """Return the event of a key or of a button of a gamepad, as bindings name it."""
     *modifiers, name = key.split("+")
     if name in PAD:
         kind = pygame.CONTROLLERBUTTONDOWN if down else pygame.CONTROLLERBUTTONUP
@@ -120,12 +143,27 @@ def _event(key: str, down: bool) -> pygame.event.Event:
     return pygame.event.Event(kind, scancode=SCANCODES[name], key=0, mod=mod, unicode="")
 
 
+def letter_event(letter: str) -> pygame.event.Event:
+    """Return the event of a typed letter."""
+    return pygame.event.Event(pygame.TEXTINPUT, text=letter)
+
+
+def labels(menu: Menu) -> list[str]:
+    """Return the labels of all rows of a menu."""
+    return [row.label for row in menu.rows()]
+
+
+list_levels_once = cache(built_in_entries)
+"""Levels of all start screens. Their packs are read once."""
+
+
 def home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Let the player's own folders be in this one."""
+    """Let the player's own folders be in this one, and let start screens share their levels."""
     for name in ("config", "data"):
         monkeypatch.setattr(
             platformdirs, f"user_{name}_dir", lambda *_, name=name, **__: str(folder / name)
         )
+    monkeypatch.setattr(start, "built_in_entries", list_levels_once)
     return folder
 
 
@@ -133,7 +171,7 @@ def playing(desk: Desk, source: str = "empty-4x4", seed: int = 0) -> PlayScreen:
     """The screen of a level that somebody has begun."""
     desk.app.push(StartScreen(desk.app))
     desk.app.play(source, seed)
-    desk.look()
+    desk.draw()
     return desk.top(PlayScreen)
 
 
@@ -146,5 +184,5 @@ def watching(desk: Desk, *actions: str) -> ReplayScreen:
     (file,) = settings.replay_folder().iterdir()
     desk.back_to_start()
     desk.app.watch_replay(file)
-    desk.look()
+    desk.draw()
     return desk.top(ReplayScreen)

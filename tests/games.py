@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,3 +31,46 @@ def ruled(folder: Path, code: str, **changes: Any) -> Scenario:
     """Load `LINE` with these changes, and rules of its own in `./rules.py`."""
     (folder / "rules.py").write_text(code)
     return Scenario.load({**LINE, **changes}, folder=folder)
+
+
+COUNTER = """
+from gv_engine import TRANSITION, Int8, component, object_type, system
+
+@component
+class Count:
+    value: Int8 = 5
+
+COUNTER = object_type("Counter", Count)
+
+@system(TRANSITION)
+def count(w, agent, until: int = 0, adds: int = 0, fails: bool = False):
+    "Numbers beyond 127 wrap in the compiled world alone."
+    e = w.at[1, 0]
+    while w.count.value[e] < until:
+        w.count.value[e] += 1
+    w.count.value[e] = 5 + adds
+    if fails:
+        w.fail("no more")
+"""
+"""Rule of `write_counter`."""
+
+
+def write_counter(folder: Path, **parameters: Any) -> Path:
+    """Write a level that counts, and return its folder. All of them run the same program.
+
+    Args:
+        folder: folder to write into.
+        parameters: `until` is the number up to which the rule counts, which it never reaches in
+            the compiled world from 128 on; `adds` is added to the 5 that it leaves behind, which
+            is too much from 123 on; `fails` lets it fail.
+    """
+    folder.mkdir(exist_ok=True)
+    (folder / "rules.py").write_text(COUNTER)
+    level = {
+        **LINE,
+        "map": ">.E\nC..",
+        "legend": {"C": "./rules.py:Counter"},
+        "transition_functions": ["move_agent", {"name": "./rules.py:count", **parameters}],
+    }
+    (folder / "scenario.yaml").write_text(json.dumps(level))
+    return folder

@@ -54,9 +54,8 @@ def features(observation: dict[str, Any]) -> Floats:
     words = np.zeros(WORDS)
     for word in observation["mission"].split():
         words[zlib.crc32(word.encode()) % WORDS] = 1
-    return np.concatenate(
-        [observation["image"].ravel() / 10, np.eye(4)[observation["direction"]], words]
-    )
+    image, direction = observation["image"].ravel() / 10, np.eye(4)[observation["direction"]]
+    return np.concatenate([image, direction, words])
 
 
 class Net:
@@ -107,12 +106,11 @@ class Net:
         to_second = (to_scores @ w3.T + to_expected @ w4.T) * (1 - second**2)
         to_first = (to_second @ w2.T) * (1 - first**2)
         slopes = []
-        for before, after in (
-            (steps.seen, to_first),
-            (first, to_second),
-            (second, to_scores),
-            (second, to_expected),
-        ):
+        inputs, errors = (
+            (steps.seen, first, second, second),
+            (to_first, to_second, to_scores, to_expected),
+        )
+        for before, after in zip(inputs, errors, strict=True):
             slopes += [before.T @ after / len(number), after.mean(0)]
         self._descend(slopes)
 
@@ -186,10 +184,8 @@ def told(python: str, name: str, steps: int) -> list[str]:
     # one thread, so that sums have one order
     alone = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     command = [python, "-m", "tests.minigrid_ppo", "--play", "--steps", str(steps), name]
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, check=True, env=os.environ | alone
-    )
-    return done.stdout.splitlines()
+    said = subprocess.check_output(command, text=True, env=os.environ | alone)
+    return said.splitlines()
 
 
 def main() -> int:

@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 
 _BUSY = 0.15, 0.15, 0.4, 0.1, 0.06, 0.13, 0.01
 """How likely the busy policy takes each of the seven actions, where it does not use a thing."""
+_BEGINNING: dict[str, Any] = {"action": -1, "reward": 0.0, "terminated": False, "truncated": False}
+"""What has led to the first frame of an episode."""
 _PICK_UP, _TOGGLE = 3, 5
 _LONGEST_CALL = 8.0
 """CPU seconds after which a call of the reference that may not end is given up."""
@@ -65,15 +67,15 @@ def _played(
     act = policies[seed % len(policies)](env, seed, steps)
     if (observation := _reset(env, seed)) is None:
         return
-    came: tuple[Any, ...] = -1, 0.0, False, False
+    came = _BEGINNING
     for _ in range(steps):
-        yield _frame(env, observation, whole, *came)
+        yield _frame(env, observation, whole) | came
         length += 1
-        after_end += bool(after_end or came[2] or came[3])
+        after_end += bool(after_end or came["terminated"] or came["truncated"])
         if after_end > beyond or (episodes > 1 and length >= steps // episodes):
             if (observation := _reset(env)) is None:
                 return
-            came = -1, 0.0, False, False
+            came = _BEGINNING
             length = after_end = 0
         else:
             try:
@@ -83,7 +85,8 @@ def _played(
                 if not after_end:
                     raise
                 return
-            came = action, float(reward), terminated, truncated
+            ends = {"terminated": terminated, "truncated": truncated}
+            came = {"action": action, "reward": float(reward), **ends}
 
 
 def _reset(env: Any, seed: int | None = None) -> dict[str, Any] | None:
@@ -143,24 +146,8 @@ def _bot(env: Any, seed: int, steps: int) -> Iterator[int]:
         yield action
 
 
-def _frame(
-    env: Any,
-    observation: dict[str, Any],
-    whole: bool,
-    action: int,
-    reward: float,
-    terminated: bool,
-    truncated: bool,
-) -> dict[str, Any]:
-    shown = {
-        "action": action,
-        "image": observation["image"],
-        "direction": np.uint8(observation["direction"]),
-        "mission": observation["mission"],
-        "reward": reward,
-        "terminated": terminated,
-        "truncated": truncated,
-    }
+def _frame(env: Any, observation: dict[str, Any], whole: bool) -> dict[str, Any]:
+    shown = observation | {"direction": np.uint8(observation["direction"])}
     return shown | _state(env.unwrapped) if whole else shown
 
 

@@ -58,12 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=10, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--steps", type=int, default=100, metavar="N", help="frames of each seed")
-    parser.add_argument(
-        "--episodes", type=int, default=3, metavar="N", help="episodes of each seed at least"
-    )
-    parser.add_argument(
-        "--beyond", type=int, default=0, metavar="N", help="steps after the end of an episode"
-    )
+    parser.add_argument("--episodes", type=int, default=3, metavar="N", help="a seed has at least")
+    parser.add_argument("--beyond", type=int, default=0, metavar="N", help="steps after each end")
     parser.add_argument("--whole", action="store_true", help="also grids, what is held, draws")
     parser.add_argument("--only", default="", metavar="TEXT", help="ids with this text in them")
     options = parser.parse_args(arguments)

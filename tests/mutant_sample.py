@@ -68,10 +68,9 @@ MEMORY = 12 << 30
 
 def draw(room: str, count: int, seed: int) -> tuple[int, list[Mutant]]:
     """Return the number of places for changes in a room, and a sample of its changes."""
-    files = sorted(
-        str(path.relative_to(ROOT)) for path in (ROOT / "gv_engine" / room).rglob("*.py")
-    )
-    sources = {file: (ROOT / file).read_text("utf-8") for file in files if file not in LEFT_OUT}
+    paths = sorted((ROOT / "gv_engine" / room).rglob("*.py"))
+    texts = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
+    sources = {file: text for file, text in texts.items() if file not in LEFT_OUT}
     known = {file: {meaning(source)} for file, source in sources.items()}
     everywhere = [(file, *place) for file, source in sources.items() for place in places(source)]
     random.Random(f"{seed} {room}").shuffle(everywhere)
@@ -167,31 +166,10 @@ def survey() -> None:
         return
     print(f"survey of {len(fresh)} files of tests", flush=True)
     found = SECONDS.with_name(f"found-{SECONDS.name}")
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "coverage",
-            "run",
-            "-a",
-            f"--data-file={LINES}",
-            "--source=gv_engine",
-        ]
-        + [
-            "-m",
-            "pytest",
-            "-p",
-            "tests.mutant_sample",
-            "-p",
-            "no:xdist",
-            "-q",
-            "-m",
-            MARKS,
-            *fresh,
-        ],
-        cwd=TREE,
-        env={**_environment(CACHE), "FOUND": str(found)},
-    )
+    command = [sys.executable, "-m", "coverage", "run", "-a", f"--data-file={LINES}"]
+    command += ["--source=gv_engine", "-m", "pytest", "-p", "tests.mutant_sample"]
+    command += ["-p", "no:xdist", "-q", "-m", MARKS, *fresh]
+    subprocess.run(command, cwd=TREE, env={**_environment(CACHE), "FOUND": str(found)})
     gone = tuple(f"{file}::" for file in fresh)
     kept = {test: time for test, time in known["tests"].items() if not test.startswith(gone)}
     known["tests"] = {**kept, **json.loads(found.read_text())}
@@ -357,7 +335,7 @@ class Quick:
         return "" if by == "passed" else by
 
 
-def _codes(code: CodeType, name: str = "") -> dict[str, CodeType]:
+def _codes(code: CodeType) -> dict[str, CodeType]:
     """Return the codes of a module's functions, but for those inside others, by qualified names."""
     found: dict[str, CodeType] = {}
     for part in code.co_consts:
@@ -424,16 +402,12 @@ def _hunt(options: argparse.Namespace, quick: Quick) -> bool:
         print(f"{room}: {table[-1][2:]}", flush=True)
     totals = [sum(column) for column in zip(*(row[1:] for row in table), strict=True)]
     print(f"seed {options.seed}")
-    for row in (
-        ("room", "places", "made", "noticed", "survived", "equivalent"),
-        *table,
-        ("", *totals),
-    ):
+    titles = "room", "places", "made", "noticed", "survived", "equivalent"
+    for row in (titles, *table, ("", *totals)):
         print("".join(f"{cell!s:>11}" for cell in row))
     _, made, killed, _, alike = totals
-    print(
-        f"{killed / made:.1%} noticed, {killed / (made - alike):.1%} of those that change anything"
-    )
+    share = killed / (made - alike)
+    print(f"{killed / made:.1%} noticed, {share:.1%} of those that change anything")
     return unexplained > 0
 
 

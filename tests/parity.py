@@ -4,7 +4,7 @@
 
 plays each level from so many seeds with so many random joint actions, in the world's own package
 and in both worlds here, and says whether positions, contents, rewards and ends are equal.
-`--save` writes what the packages played, for tests/domains/test_known_worlds.py. The packages are
+`--save` writes what the packages played, for tests/domains/test_gallery.py. The packages are
 installed from the package index into environments of their own.
 """
 
@@ -105,10 +105,8 @@ def find_difference(level: Level, recorded: Recorded, first: int, world: str) ->
             same = (own == other).reshape(count, -1).all(1)
             if not same.all():
                 k = int(np.argmin(same))
-                return (
-                    f"{name} of seed {first + k} after {t} steps: {own[k].tolist()}, there "
-                    f"{other[k].tolist()}"
-                )
+                values = f"{own[k].tolist()}, there {other[k].tolist()}"
+                return f"{name} of seed {first + k} after {t} steps: {values}"
         if t < steps:
             _, rewards, terminated, truncated, _ = env.step(actions[:, t])
             done = (terminated | truncated).all(1)
@@ -158,14 +156,12 @@ def main(arguments: list[str] | None = None) -> int:
         for world in ("object", "compiled"):
             difference = find_difference(level, recorded, options.first, world)
             different += bool(difference)
-            steps, ends = options.seeds * options.steps, int(recorded["done"].sum())
-            eaten = int((recorded["rewards"] > 0).sum())
-            text = f"DIFFERENT: {difference}" if difference else "equal"
-            print(
-                f"{level.name}, {world}: {steps:,} joint actions, {ends:,} ends, "
-                f"{eaten:,} rewards: {text}",
-                flush=True,
+            counts = (
+                f"{options.seeds * options.steps:,} joint actions, {recorded['done'].sum():,} ends"
             )
+            counts += f", {(recorded['rewards'] > 0).sum():,} rewards"
+            text = f"DIFFERENT: {difference}" if difference else "equal"
+            print(f"{level.name}, {world}: {counts}: {text}", flush=True)
     return 1 if different else 0
 
 

@@ -21,6 +21,9 @@ XDOTOOL = {
     **{"LeftBracket": "bracketleft", "RightBracket": "bracketright"},
 }
 
+NO_REPEATS = "from gv_engine.ui.screens import keyboard; keyboard.REPEAT_AFTER = 600_000"
+"""Code by which a key that a busy machine lets go late does not count as held."""
+
 
 class Player:
     """Somebody with a keyboard in front of the game, whose twin plays at a desk."""
@@ -77,15 +80,26 @@ def _for_xdotool(key: str) -> str:
 
 
 @contextmanager
-def started(screen: Screen, folder: Path, *words: str, **extra: str) -> Iterator[Player]:
-    """The command in another process, its settings and files in a folder of their own."""
+def started(
+    screen: Screen, folder: Path, *words: str, before: str = NO_REPEATS, **extra: str
+) -> Iterator[Player]:
+    """The command in another process, its settings and files in a folder of their own.
+
+    Args:
+        screen: screen of the window.
+        folder: folder of the process, its settings and files.
+        words: arguments of the command.
+        before: code that the process runs first.
+        extra: environment variables.
+    """
     environment = {**os.environ, "DISPLAY": screen.display, "PYTHONPATH": str(ROOT), **extra}
     for name in ("SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER", "WAYLAND_DISPLAY", "GV_ENGINE_SCALE"):
         environment.pop(name, None)
     environment |= {"XDG_CONFIG_HOME": str(folder / "config")}
     environment |= {"XDG_DATA_HOME": str(folder / "data")}
+    code = f"{before}; from gv_engine.cli import main; raise SystemExit(main())"
     with subprocess.Popen(
-        [sys.executable, "-m", "gv_engine", *words],
+        [sys.executable, "-c", code, *words],
         env=environment,
         cwd=folder,
         stdout=subprocess.PIPE,
@@ -99,9 +113,12 @@ def started(screen: Screen, folder: Path, *words: str, **extra: str) -> Iterator
 
 
 @contextmanager
-def playing(screen: Screen, folder: Path, scenario: str | Path, seed: int) -> Iterator[Player]:
-    """Play a level that the twin plays too."""
-    with started(screen, folder, "play", str(scenario), "--seed", str(seed)) as player:
+def playing(
+    screen: Screen, folder: Path, scenario: str | Path, seed: int, before: str = NO_REPEATS
+) -> Iterator[Player]:
+    """Play a level that the twin plays too; `before` is code that the process runs first."""
+    words = "play", str(scenario), "--seed", str(seed)
+    with started(screen, folder, *words, before=before) as player:
         player.desk.app.push(StartScreen(player.desk.app))
         player.desk.app.play(str(scenario), seed)
         yield player

@@ -86,9 +86,8 @@ def test_nothing_is_written_through_a_link_of_an_entry(entry):
     assert outside.read_text() == "without an end of the line"
 
 
-@pytest.mark.slow
 def test_processes_write_to_one_entry(entry):
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(2, multiprocessing.get_context("fork")) as pool:
         parts = [EntryPart("keydoor-5x5", k % 10, f"{k:064x}", LENGTHS) for k in range(80)]
         list(pool.map(entry.append, parts))
     lines = (entry.path / PARTS_FILE).read_text("utf-8").splitlines()
@@ -141,13 +140,8 @@ def test_a_wrong_part_is_told(entry, changes, message):
         ({"lengths": LENGTHS[1:]}, "its lengths are 199 numbers, expected 200"),
         ({"lengths": (True,) * TESTED}, "its lengths have true"),
         ({"lengths": np.array(LENGTHS)}, "ndarray is not JSON serializable"),
-        ({"scenario": "keydor-5x5"}, "plays no \"keydor-5x5\": did you mean 'keydoor-5x5'"),
-        ({"seed": True}, "its seed is true, expected a whole number from 0 to 9"),
-        ({"different": 500}, "its different is 500"),
-        ({"greedy": (1,) * 3}, "its greedy are 3 numbers"),
         ({"steps": -1}, "its steps is -1"),
-        ({"seconds": float("nan")}, "its seconds is NaN"),
-        ({"curve": ((1, 2.0),)}, "its curve is 2.0"),
+        ({"seed": True}, "its seed is true, expected a whole number from 0 to 9"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
@@ -173,32 +167,23 @@ def test_folders_that_are_none_are_told(entry, tmp_path):
         BenchmarkEntry(tmp_path, "Other").create()
 
 
+NAMED = '"format": 2, "name": "x"'
+
+
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("keys", "message"),
     [
-        ('{"format": 1}', r'found the format 1, expected \{"format": 2'),
-        (
-            '{"format": 2, "name": "x", "polcy": "ppo"}',
-            r'found \{"polcy": "ppo"}; allowed are texts',
-        ),
-        (
-            '{"format": 2, "name": "x", "scenarios": ["keydor-*"]}',
-            r'entry.json: the benchmark plays no "keydor-\*": did',
-        ),
-        ('{"format": 2, "name": "x", "scenarios": [7]}', "of a scenario is 7, expected one line"),
-        (r'{"format": 2, "name": "x", "scenarios": ["[\u001bk]*"]}', r"scenario is '\[\\x1bk\]\*'"),
-        ('{"format": 2}', "has no name: add"),
-        (
-            r'{"format": 2, "name": "a\u001b[2J"}',
-            r"entry.json: the name is 'a\\x1b\[2J', expected one",
-        ),
-        (
-            r'{"format": 2, "name": "x", "about": "\ud800"}',
-            "is no JSON: .* holds NUL or a lone",
-        ),
+        ('"format": 1', r'found the format 1, expected \{"format": 2'),
+        (f'{NAMED}, "polcy": "ppo"', r'found \{"polcy": "ppo"}; allowed are texts'),
+        (f'{NAMED}, "scenarios": ["keydor-*"]', r'json: the benchmark plays no "keydor-\*": did'),
+        (f'{NAMED}, "scenarios": [7]', "of a scenario is 7, expected one line"),
+        (rf'{NAMED}, "scenarios": ["[\u001bk]*"]', r"scenario is '\[\\x1bk\]\*'"),
+        ('"format": 2', "has no name: add"),
+        (r'"format": 2, "name": "a\u001b[2J"', r"json: the name is 'a\\x1b\[2J', expected one"),
+        (rf'{NAMED}, "about": "\ud800"', "is no JSON: .* holds NUL or a lone"),
     ],
 )
-def test_what_a_wrong_entry_says_of_itself_is_told(entry, text, message):
-    (entry.path / "entry.json").write_text(text)
-    with pytest.raises(BenchmarkError, match=message):
+def test_what_a_wrong_entry_says_of_itself_is_told(entry, keys, message):
+    (entry.path / "entry.json").write_text(f"{{{keys}}}")
+    with pytest.raises(BenchmarkError, match=f"entry.*{message}"):
         BenchmarkEntry.read(entry.path)

@@ -1,4 +1,4 @@
-"""The command line in another process, and a level to try it with."""
+"""Python in another process, and a level to try the command line with."""
 
 import os
 import subprocess
@@ -22,16 +22,11 @@ RULE = "@system(TRANSITION)\ndef rule(w, agent):\n"
 HIDDEN = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
 
 
-def command(*words: str | Path, here: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run the command in another process, without a screen."""
+def run_python(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with these words in another process, without a screen."""
     environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     return subprocess.run(
-        [sys.executable, "-m", "gv_engine", *map(str, words)],
-        cwd=here,
-        env=environment | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True
     )
 
 

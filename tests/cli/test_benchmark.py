@@ -61,41 +61,30 @@ def test_parts_of_a_scenario_that_has_changed_are_made_again(made, capsys):
     assert not capsys.readouterr().err
 
 
-def test_an_entry_runs_no_code_that_was_not_named(made, capsys):
-    Path("own.py").write_text("def act(observation, info, rngs): return 0\n")
+def test_an_entry_runs_the_code_that_was_named_alone(made, capsys):
+    own = Path("own.py")
+    own.write_text("def act(observation, info, rngs): return 0\n")
     words = ["benchmark", "mine", *WORDS[:2], "--seeds", "0:1"]
-    assert main([*words, "--policy", "./own.py:act"]) == 0
+    named = [*words, "--policy", "./own.py:act"]
+    assert main(named) == main(named) == 0
     made.clear()
     assert main(words) == 2
     assert "reading an entry runs no code: give --policy ./own.py:act" in capsys.readouterr().err
-    assert not made
-
-
-def test_parts_of_two_policies_are_in_no_entry(made, capsys):
-    Path("own.py").write_text("def act(observation, info, rngs): return 0\n")
-    words = ["benchmark", "mine", "--policy", "./own.py:act", *WORDS[:2], "--seeds"]
-    assert main([*words, "0:1"]) == main([*words, "0:1"]) == 0
-    Path("own.py").write_text("def act(observation, info, rngs): return 1\n")
-    made.clear()
-    assert main([*words, "1:2"]) == 2
+    own.write_text("def act(observation, info, rngs): return 1\n")
+    assert main([*named, "--seeds", "1:2"]) == 2
     assert "mine has parts of another version of ./own.py:act" in capsys.readouterr().err
     assert not made
 
 
-@pytest.mark.parametrize("policy", ["run", "run:greedy"])
-def test_a_run_is_a_policy_of_an_entry(policy, made):
+@pytest.mark.parametrize(
+    ("policy", "seeds"),
+    [("run", ["--seeds", "0:1"]), ("run:greedy", ["--seeds", "0:1"]), ("solver", [])],
+)
+def test_a_run_and_the_solver_are_policies_of_an_entry(policy, seeds, made):
+    """The solver has one seed."""
     drawn(Path("run"))
-    assert (
-        main(
-            ["benchmark", "mine", "--policy", policy, "--scenario", "keydoor-5x5", "--seeds", "0:1"]
-        )
-        == 0
-    )
-    assert made == [("keydoor-5x5", 0)]
-
-
-def test_the_solver_has_one_seed(made):
-    assert main(["benchmark", "mine", "--policy", "solver", "--scenario", "keydoor-5x5"]) == 0
+    words = ["--policy", policy, "--scenario", "keydoor-5x5", *seeds]
+    assert main(["benchmark", "mine", *words]) == 0
     assert made == [("keydoor-5x5", 0)]
 
 

@@ -3,51 +3,52 @@
 import re
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from gv_engine.cli import main
 from gv_engine.domains.grid import hooks
-from gv_engine.scenario.plugin import list_built_in_names
-from tests.cli.shell import RULE, SCENARIO, write
+from tests.games import write_counter
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.compiled
-def test_compile(here: Path, capsys: pytest.CaptureFixture[str]):
-    write(here / "odd", "./rules.py:rule", code=RULE + "    {i: [] for i in 'ab'}\n")
-    (here / "two.yaml").write_text(
-        "variants:\n  small: {}\n  large: {max_steps: 9}\n"
-        + SCENARIO.format(rule="turn_agent", more="")
-    )
+def test_compile(here: Path, capsys):
+    rules = write_counter(here / "odd") / "rules.py"
+    rules.write_text(rules.read_text().replace("    e = ", "    {i: [] for i in 'ab'}\n    e = "))
+    variants = "variants: {small: {}, large: {max_steps: 9}}"
+    (here / "two.yaml").write_text(f"extends: empty-4x4\n{variants}\n")
     assert main(["compile", "empty-4x4"]) == 0
     assert capsys.readouterr().out.startswith("scenario\toutcome\tseconds\nempty-4x4\t")
     assert main(["compile", "empty-4x4", "two.yaml", "odd"]) == 1
     out, said = capsys.readouterr()
     rows = [line.split("\t")[:2] for line in out.splitlines()[1:]]
-    assert rows[0] == ["empty-4x4", "kept already"]
-    assert [name for name, _ in rows[1:]] == ["two", "two-small", "two-large", "odd"]
-    assert rows[-1] == ["odd", "failed"]
+    kept = ["empty-4x4", "two", "two-small", "two-large"]
+    assert rows == [*([name, "kept already"] for name in kept), ["odd", "failed"]]
     assert re.search(r"gv-engine: odd: a rule cannot be compiled \(.*rules\.py, line", said)
 
 
 @pytest.mark.parametrize("words", [[], ["empty-4x4", "--all"]])
-def test_compile_wants_scenarios_or_all(words: list[str], capsys: pytest.CaptureFixture[str]):
+def test_compile_wants_scenarios_or_all(words: list[str], capsys):
     assert main(["compile", *words]) == 2
     assert capsys.readouterr().err == "gv-engine: name scenarios, or use --all\n"
 
 
-def test_compile_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_compile_all(capsys, monkeypatch):
     def compile(scenario: Any) -> str:
         if scenario.name == "empty-8x8":
             warnings.warn("compiled programs cannot be kept", RuntimeWarning, stacklevel=1)
         return "compiled"
 
+    names = ["empty-4x4", "empty-8x8", "mathy-poly-simplify-easy"]
+    domain = SimpleNamespace(built_in=lambda: names, missing_message="")
+    monkeypatch.setattr("gv_engine.cli.compile.DOMAINS", {"some": domain})
     monkeypatch.setattr(hooks, "compile_scenario", compile)
     assert main(["compile", "--all"]) == 1
     out, said = capsys.readouterr()
-    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == list_built_in_names()
+    assert [line.split("\t")[0] for line in out.splitlines()[1:]] == names
     assert out.count("\tfailed\t") == 1
     assert said == "gv-engine: empty-8x8: compiled programs cannot be kept\n"

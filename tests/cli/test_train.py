@@ -37,19 +37,6 @@ def test_a_scenario_is_named_as_it_was(words, here):
     assert found.document.ref == scenario.document.ref
 
 
-@pytest.mark.parametrize("share", ["0", "98", "most"])
-def test_a_share_is_one(share, capsys):
-    with pytest.raises(SystemExit):
-        main(["train", "keydoor-5x5", "--until", share])
-    assert f"found '{share}', expected a share, as 0.98" in capsys.readouterr().err
-
-
-def test_a_seed_fits_into_a_file(capsys):
-    with pytest.raises(SystemExit):
-        main(["train", "keydoor-5x5", "--seed", str(2**62 + 1)])
-    assert f"found {2**62 + 1}, allowed are at most {2**62}" in capsys.readouterr().err
-
-
 def test_torch_is_named_where_it_is_missing(monkeypatch, capsys):
     monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda name: None)
     assert main(["train", "keydoor-5x5"]) == 1

@@ -11,25 +11,29 @@ from gv_engine.envs.level_sets import level_set
 from gv_engine.rollout import episode_folder
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
+from tests.games import take
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.usefixtures("here")]
 
 LEVEL = "keydoor-5x5"
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def test_a_replay_and_a_rollout_of_the_same_episode_are_the_same_folder():
-    same = ["--policy", "valid", "--seed", "3"]
-    assert main(["record", LEVEL, "3.gvreplay", *same, "--steps", "1000"]) == 0
-    replay = Replay.load(Path("3.gvreplay"))
-    assert replay.outcome
-    words = ["--masks", "--representation", "cells", "--out"]
-    assert main(["rollout", LEVEL, *same, "--episodes", "1", *words, "played"]) == 0
-    assert main(["rollout", LEVEL, "--from-replays", "3.gvreplay", *words, "again"]) == 0
+@pytest.mark.sample("keydoor")
+@pytest.mark.parametrize(
+    ("level", "policy", "options"),
+    [
+        ("keydoor-5x5", "valid", ["--masks", "--representation", "cells"]),
+        ("hunt", "hunters=valid", []),
+        ("mathy-poly-simplify-easy", "valid", []),
+    ],
+)
+def test_a_replay_and_a_rollout_of_the_same_episode_are_the_same_folder(level, policy, options):
+    same = ["--policy", policy, "--seed", "3"]
+    assert main(["record", level, "3.gvreplay", *same, "--steps", "1000"]) == 0
+    assert Replay.load(Path("3.gvreplay")).outcome
+    rollout = ["rollout", level, *options]
+    assert main([*rollout, *same, "--episodes", "1", "--out", "played"]) == 0
+    assert main([*rollout, "--from-replays", "3.gvreplay", "--out", "again"]) == 0
     played, _ = episode_folder.read("played")
     again, about = episode_folder.read("again")
     assert about["replays"] == ["3.gvreplay"]
@@ -40,30 +44,24 @@ def test_a_replay_and_a_rollout_of_the_same_episode_are_the_same_folder():
 
 @pytest.mark.thorough
 def test_games_of_people_become_episodes_in_their_order(capsys):
-    scenario = Scenario.load(LEVEL)
-    seeds = [12, 7]
-    for seed in seeds:
-        words = ["--policy", "solver", "--seed", str(seed)]
+    for seed in ("12", "7"):
+        words = ["--policy", "solver", "--seed", seed]
         assert main(["record", LEVEL, f"{seed}.gvreplay", *words]) == 0
-    game = Session(scenario, 5)
-    game.step("TURN_LEFT")
+    game = take(Session(Scenario.load(LEVEL), 5), "TURN_LEFT")
     game.replay().save(Path("left.gvreplay"))
-    game.step(game.wait)
-    game.replay().save(Path("waits.gvreplay"))
-    files = ["12.gvreplay", "left.gvreplay", "7.gvreplay", "waits.gvreplay"]
+    take(game, game.wait).replay().save(Path("waits.gvreplay"))
+    files = [f"{name}.gvreplay" for name in ("12", "left", "7", "waits")]
     assert main(["rollout", LEVEL, "--from-replays", *files, "--out", "games"]) == 0
     told = capsys.readouterr().err
     assert "left.gvreplay is left out: the episode has no end" in told
     assert "waits.gvreplay is left out: an agent does not act in step 2" in told
     arrays, about = episode_folder.read("games")
     assert about["complete"]
-    assert arrays["episode_seed"].tolist() == seeds
+    assert arrays["episode_seed"].tolist() == [12, 7]
     assert arrays["episode_success"].all()
-    ends = [*arrays["episode_start"][1:].tolist(), about["steps"]]
-    for seed, end in zip(seeds, ends, strict=True):
-        steps = Replay.load(Path(f"{seed}.gvreplay")).steps
-        actions = arrays["action"][end - len(steps) : end]
-        assert [about["action_names"][k] for k in actions] == [step.action for step in steps]
+    steps = [step for seed in (12, 7) for step in Replay.load(Path(f"{seed}.gvreplay")).steps]
+    actions = [about["action_names"][k] for k in arrays["action"]]
+    assert actions == [step.action for step in steps]
 
 
 def test_the_solver_plays_the_levels_of_a_set():
@@ -111,21 +109,6 @@ def test_what_cannot_be_played_again_is_told(words, message, capsys):
     assert not Path("games").exists()
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("level", ["hunt", "mathy-poly-simplify-easy"])
-def test_games_of_several_agents_and_of_algebra_are_played_again(level):
-    if level != "hunt":
-        pytest.importorskip("mathy_core")
-    same = ["--policy", "valid" if level != "hunt" else "hunters=valid", "--seed", "3"]
-    assert main(["record", level, "3.gvreplay", *same, "--steps", "1000"]) == 0
-    assert main(["rollout", level, *same, "--episodes", "1", "--out", "played"]) == 0
-    assert main(["rollout", level, "--from-replays", "3.gvreplay", "--out", "again"]) == 0
-    played, again = (episode_folder.read(name)[0] for name in ("played", "again"))
-    assert played.keys() == again.keys()
-    for name, array in played.items():
-        assert np.array_equal(array, again[name]), name
-
-
 TWO = """
 map: |
   ######
@@ -147,9 +130,7 @@ def test_who_is_done_need_not_act_and_who_waits_cannot_be_played_again(capsys):
         "done": ["ann MOVE_FORWARD | bob MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"],
         "waits": ["ann MOVE_FORWARD"] * 2 + ["bob MOVE_FORWARD"] * 3,
     }.items():
-        game = Session(Scenario.load("two.yaml"), 0)
-        for step in steps:
-            game.step(step)
+        game = take(Session(Scenario.load("two.yaml"), 0), *steps)
         game.replay().save(Path(f"{name}.gvreplay"))
         assert game.replay().outcome
     files = ["done.gvreplay", "waits.gvreplay"]

@@ -1,25 +1,27 @@
-"""The gallery: each level can be won by a way that is kept, and is drawn in full."""
+"""Built-in levels with known ways to win: the gallery, those of several agents, and known worlds
+that `make parity` compares with the packages they are from."""
 
 from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
+import numpy as np
 import pytest
 
-from gv_engine import GridEnv
-from gv_engine.scenario.library import list_built_in_grids
+import gv_engine
+from gv_engine import AgentsVectorEnv, GridEnv, Scenario, ScenarioError
+from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.session.catalogue import built_in_entries
 from tests import DATA, ROOT
 from tests.levels import NOT_OF_GALLERY, OF_GALLERY
+from tests.parity import LEVELS, Level, find_difference
+
+# ---- the gallery -------------------------------------------------------------------------------
 
 WAYS = json.loads((DATA / "gallery.json").read_text("utf-8"))
 """Ways that win, by scenario and seed: numbers of actions, most of them of a shortest way."""
-
-
-def test_every_level_has_ways():
-    assert set(WAYS) == set(OF_GALLERY)
-    assert len(OF_GALLERY) >= 20
 
 
 @pytest.mark.parametrize("name", OF_GALLERY)
@@ -32,14 +34,144 @@ def test_it_is_won_by_the_way_that_is_kept(name):
         assert ends[-1][4]["success"]
 
 
-def test_the_catalogue_shows_it_as_a_group_of_its_own():
+def test_the_catalogue_and_the_page_show_all_levels_of_the_gallery():
+    assert set(WAYS) == set(OF_GALLERY)
+    assert len(OF_GALLERY) >= 20
     groups = {entry.title: entry.group for entry in built_in_entries()}
     assert {groups[name] for name in OF_GALLERY} == {"Gallery"}
     assert "Gallery" not in {groups[name] for name in NOT_OF_GALLERY}
-
-
-def test_the_page_tells_of_every_file():
     levels = list_built_in_grids()
     files = {name.removesuffix(f"-{levels[name].variant}") for name in OF_GALLERY}
     page = (ROOT / "docs" / "gallery.md").read_text("utf-8")
     assert set(re.findall(r"^\| `(.+?)` ", page, re.MULTILINE)) == files
+
+
+# ---- several agents ----------------------------------------------------------------------------
+
+KEYS = {
+    **{"f": "MOVE_FORWARD", "b": "MOVE_BACKWARD", "l": "MOVE_LEFT", "r": "MOVE_RIGHT"},
+    **{"L": "TURN_LEFT", "R": "TURN_RIGHT"},
+    **{"a": "ACTUATE", ".": "ACTUATE", "p": "PICK_N_DROP", "g": "LOAD"},
+}
+"""What agents do, a character a step; a dot where they wait, and there is nothing to actuate."""
+WINS = {
+    "hold-plates": ("fff....fffff", "ff.ffff...ff"),
+    "hand-over": ("fpfrp........", ".....fplLaffl"),
+    "hunt": (".....", "fffff", "....."),
+    "commons": ("fffrrrr...", "..rfffrrrr"),
+    "race": ("..........", "fffffflffr", ".........."),
+    "ball": ("rffffffff", ".........", ".........", "........."),
+    "foraging-8x8-2p-3f": ("rrgffflll...gbbbr......g", ".........frrg....bbbbbrg"),
+    "foraging-8x8-2p-2f-coop": ("ffr....gr...g", "...rrrrg.bbrg"),
+    "foraging-10x10-4p-3f-2s": (
+        "....................frrrr........g",
+        ".........bbbb......g.....fffrr...g",
+        "ffll....g....blllllg..............",
+        "....ffffg.....................fflg",
+    ),
+}
+"""By name, what each does until all have won."""
+WON, CUT_OFF = (0.99, True, True), (-0.01, False, False)
+
+
+def played(name: str, ways: tuple[str, ...], world: str) -> tuple[Any, list[tuple[Any, ...]]]:
+    """The environment after its agents have gone their ways, and of each its last reward, whether
+    its episode terminated, and whether it won."""
+    env = gv_engine.parallel_env(name, world=world)
+    env.reset(seed=0)
+    told: dict[str, tuple[Any, ...]] = {}
+    names = env.scenario.action_names
+    number = {key: names.index(named) for key, named in KEYS.items() if named in names}
+    number.setdefault(".", names.index("NOOP") if "NOOP" in names else 0)
+    for keys in zip(*ways, strict=True):
+        if not env.agents:
+            break
+        said = dict(zip(env.possible_agents, (number[key] for key in keys), strict=True))
+        _, rewards, ended, _, infos = env.step({name: said[name] for name in env.agents})
+        for agent in rewards:
+            told[agent] = round(rewards[agent], 9), ended[agent], infos[agent]["success"]
+    return env, [told[agent] for agent in env.possible_agents]
+
+
+def test_there_is_a_way_to_win_each():
+    assert set(WINS) == set(list_multi_agent_grids())
+    for name in WINS:
+        scenario = Scenario.load(name)
+        assert not scenario.warnings
+        assert scenario.layout.agents > 1
+
+
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", "compiled"])
+@pytest.mark.parametrize(
+    ("name", "ends"),
+    [
+        ("hold-plates", [WON, WON]),
+        ("hand-over", [WON, WON]),
+        ("hunt", [CUT_OFF, WON, (-0.99, True, False)]),  # a hunter is beside the runner
+        ("commons", [(1.0, True, True)] * 2),  # no more is taken than is wanted
+        ("race", [CUT_OFF, WON, CUT_OFF]),
+        ("ball", [(1.0, True, True)] * 2 + [(-1.0, True, False)] * 2),  # a goal is a team's
+    ],
+)
+def test_who_wins_and_who_is_cut_off(name: str, ends: list[tuple[Any, ...]], world: str):
+    env, told = played(name, WINS[name], world)
+    assert not env.agents
+    assert told == ends
+
+
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", "compiled"])
+@pytest.mark.parametrize("name", ["hold-plates", "hand-over"])
+def test_nobody_wins_alone(name: str, world: str):
+    ways = WINS[name]
+    for lazy in range(len(ways)):
+        waiting = tuple("." * len(way) if k == lazy else way for k, way in enumerate(ways))
+        env, told = played(name, waiting, world)
+        assert env.agents
+        assert not any(success for _, _, success in told)
+
+
+# ---- known worlds ------------------------------------------------------------------------------
+
+RECORDED = [level for level in LEVELS if (DATA / "parity" / f"{level.name}.npz").exists()]
+
+
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("level", RECORDED, ids=lambda level: level.name)
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_recorded_games_come_out_equal(level: Level, world: str):
+    with np.load(DATA / "parity" / f"{level.name}.npz") as recorded:
+        arrays = {name: array[:3] for name, array in recorded.items()}
+    assert arrays["done"].any()
+    assert (arrays["rewards"] > 0).any()
+    assert not find_difference(level, arrays, 0, world)
+    arrays["rewards"][2, 20] += 1
+    assert "rewards of seed 2 after 21 steps" in find_difference(level, arrays, 0, world)
+
+
+@pytest.mark.parametrize("name", [name for name in WINS if name.startswith("foraging")])
+def test_all_food_together_is_worth_1(name: str):
+    env = AgentsVectorEnv(name, 1, world="object", autoreset_mode="Disabled")
+    env.reset(seed=[0])
+    total, names = 0.0, list(env.scenario.action_names)
+    for keys in zip(*WINS[name], strict=True):
+        asked = [names.index("NOOP" if key == "." else KEYS[key]) for key in keys]
+        _, rewards, terminated, _, _ = env.step(np.array([asked]))
+        total += rewards.sum()
+    assert terminated.all()
+    assert total == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"size": 2}, "size=2: allowed are whole numbers from 3"),
+        ({"foods": 0}, "foods=0"),
+        ({"most": 4}, "most=4: allowed are whole numbers from 1 to 3"),
+        ({"size": 3, "players": 10}, "found 10 agents: shape \\[3, 3\\] has 9 cells"),
+    ],
+)
+def test_levels_that_cannot_be_are_refused(settings: dict[str, Any], says: str):
+    with pytest.raises(ScenarioError, match=says):
+        Scenario.load("foraging-8x8-2p-3f", **settings)

@@ -1,4 +1,5 @@
-"""The stage of gridworlds: what it draws, without a window, and what the player does on it."""
+"""The stage of gridworlds: what it draws, without a window, and what the player does on it; what
+lies on the ground is drawn beneath things, in a terminal too."""
 
 from dataclasses import replace
 from itertools import product
@@ -7,17 +8,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from components.core import HIDDEN
+from components.core import FLOOR, HIDDEN
+from components.objects import EXIT, KEY, MOVING_OBSTACLE
 from gv_engine import Scenario
 from gv_engine.domains.grid.board import MIN_AGENT_SIZE, GridRenderer, Minimap, find_motion
 from gv_engine.domains.grid.stage import GridStage, place_views
+from gv_engine.domains.grid.terminal import GridTerminalView
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.session import Session
-from gv_engine.ui.colors import DARK, LIGHT
-from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.drawing.stage import Camera, Stage, default_cell_size, make_stage, scroll_offset
+from gv_engine.ui.colors import DARK
+from gv_engine.ui.drawing.sprites import SpriteSheet, TileCache, encode_looks, pygame
+from gv_engine.ui.drawing.stage import Camera, default_cell_size, make_stage, scroll_offset
 
 SIZES = [(900, 500), (320, 240), (400, 900), (61, 47), (7, 3), (1, 1)]
 
@@ -40,7 +43,8 @@ CROWD = Scenario.load(
 
 
 def fresh_stage(game: Session, view: str = "both", line: int = 12) -> GridStage:
-    stage = GridStage(game, DARK)
+    stage = make_stage(game, DARK)
+    assert isinstance(stage, GridStage)
     stage.view, stage.line = view, line
     return stage
 
@@ -71,22 +75,16 @@ def walked(game: Session, stage: GridStage, steps: int) -> None:
         stage.begin(before, game.frame())
 
 
-def test_it_is_the_stage_of_grids():
-    game, _ = a_stage()
-    stage: Stage = make_stage(game, LIGHT)
-    assert isinstance(stage, GridStage)
-
-
 # Drawing what has changed, and all of it
 
 
-@pytest.mark.sample("320, 240", "(1, 1)")
+@pytest.mark.sample("320, 240")
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("view", DOMAINS["grid"].views)
 def test_what_is_drawn_bit_by_bit_is_what_is_drawn_at_once(size: tuple[int, int], view: str):
     game, stage = a_stage(CROWD, view)
-    for number in range(12):
+    for number in range(8):
         walked(game, stage, 1)
         drawn(stage, size, number % 4 / 4)
         assert np.array_equal(drawn(stage, size), drawn(fresh_stage(game, view), size))
@@ -94,6 +92,8 @@ def test_what_is_drawn_bit_by_bit_is_what_is_drawn_at_once(size: tuple[int, int]
 
 def test_zooming_and_resizing_leave_nothing_behind():
     game, stage = a_stage(CROWD)
+    assert stage.command("zoom_in") == stage.command("no such") == ""
+    assert stage.command("ACTUATE") == "ACTUATE"
     for command, size in zip(
         ["zoom_out", "zoom_out", "zoom_in", "minimap", "zoom_in", "zoom_in", "zoom_reset"] * 2,
         SIZES * 3,
@@ -107,12 +107,13 @@ def test_zooming_and_resizing_leave_nothing_behind():
     assert np.array_equal(drawn(stage, (500, 300)), drawn(fresh_stage(game), (500, 300)))
 
 
+@pytest.mark.sample("320, 240", "7, 3", "1, 1")
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
     for view in DOMAINS["grid"].views:
         _, stage = a_stage(CROWD, view)
         stage.side_panel = stage.side_panels[0]
-        surface = pygame.Surface((1000, 1000), 0, 32)
+        surface = pygame.Surface((size[0] + 90, size[1] + 90), 0, 32)
         surface.fill("#ff00ff")
         rect = pygame.Rect((41, 53), size)
         stage.draw(surface, rect, 0.5)
@@ -123,14 +124,14 @@ def test_nothing_is_drawn_outside_the_rectangle(size: tuple[int, int]):
         assert (pygame.surfarray.array3d(surface) == (255, 0, 255)).all()
 
 
-@pytest.mark.slow
+@pytest.mark.sample("both-20", "explored-8", "state-2", "observation-2")
 @pytest.mark.parametrize("cell", [2, 8, 20])
 @pytest.mark.parametrize("view", DOMAINS["grid"].views)
 def test_pictures_bit_by_bit_are_pictures_at_once(cell: int, view: str):
     game, stage = a_stage(CROWD)
     views = GridRenderer(SpriteSheet(), view, cell)
     pictures, kept = [], []
-    for _ in range(8):
+    for _ in range(5):
         walked(game, stage, 1)
         pictures.append(views.draw(game.frame()))
         kept.append(pictures[-1].copy())
@@ -154,10 +155,11 @@ def test_grids_of_any_shape_are_drawn(grid: tuple[int, int]):
 # The camera
 
 
+@pytest.mark.sample("320, 240")
 @pytest.mark.parametrize("size", [(900, 500), (400, 900), (320, 240)], ids=str)
 def test_the_camera_keeps_the_agent_in_sight_and_cells_readable(size: tuple[int, int]):
     game, stage = a_stage(CROWD, "state")
-    for _ in range(30):
+    for _ in range(12):
         walked(game, stage, 1)
         drawn(stage, size)
         cell = stage._state.cell_rect(*game.frame().agent[:2])
@@ -165,19 +167,11 @@ def test_the_camera_keeps_the_agent_in_sight_and_cells_readable(size: tuple[int,
         assert cell.w >= stage.line * 5 // 4
 
 
-@pytest.mark.parametrize(
-    ("grid", "room", "cell"),
-    [
-        ((9, 9), (500, 900), 55),
-        ((4, 4), (100, 100), 25),
-        ((64, 64), (1000, 1000), 41),
-        ((300, 2), (100, 100), 20),
-    ],
-)
-def test_grids_are_shown_whole_where_their_cells_can_be_made_out(
-    grid: tuple[int, int], room: tuple[int, int], cell: int
-):
-    assert default_cell_size(grid, room, readable=20) == cell
+def test_grids_are_shown_whole_where_their_cells_can_be_made_out():
+    assert default_cell_size((9, 9), (500, 900), readable=20) == 55
+    assert default_cell_size((4, 4), (100, 100), readable=20) == 25
+    assert default_cell_size((64, 64), (1000, 1000), readable=20) == 41
+    assert default_cell_size((300, 2), (100, 100), readable=20) == 20
 
 
 def test_the_camera_stops_at_the_edges_and_puts_small_grids_in_the_middle():
@@ -225,15 +219,13 @@ def test_the_minimap_never_hides_the_agent(monkeypatch: pytest.MonkeyPatch):
     game, stage = a_stage("maze-15x15", "state")
     places: list[pygame.Rect] = []
     monkeypatch.setattr(Minimap, "draw", lambda _, surface, room, *more: places.append(room))
-    for _ in range(12):
-        drawn(stage, (900, 700))
+    for _ in range(6):
+        drawn(stage, (600, 470))
         stage.command("zoom_in")
         for y, x in product((1, 7, 13), repeat=2):
             stage.begin(None, replace(game.frame(), agent=(y, x, 0)))
-            drawn(stage, (900, 700))
-            if places:
-                assert not places.pop().colliderect(stage._state.cell_rect(y, x))
-                places.clear()
+            drawn(stage, (600, 470))
+            assert not places.pop().colliderect(stage._state.cell_rect(y, x))
 
 
 # Where the views lie
@@ -265,15 +257,15 @@ def a_frame(cells: dict[tuple[int, int], tuple[int, int, int]], agent=(0, 0, 0))
     return Frame("", grid, agent, (0, 0, 0), grid[..., 0] > 0, grid, (0, 0, 0))
 
 
-KEY, GHOST, SHUT, OPEN = (6, 0, 4), (7, 0, 0), (5, 1, 4), (5, 0, 4)
+YELLOW_KEY, GHOST, SHUT, OPEN = (6, 0, 4), (7, 0, 0), (5, 1, 4), (5, 0, 4)
 
 
 @pytest.mark.parametrize(
     ("before", "after", "glides", "leaves", "comes"),
     [
         ({(1, 1): GHOST}, {(1, 2): GHOST}, [(GHOST, (1, 1), (1, 2))], [], []),
-        ({(1, 1): KEY}, {}, [], [(KEY, (1, 1))], []),
-        ({}, {(4, 5): KEY}, [], [], [(KEY, (4, 5))]),
+        ({(1, 1): YELLOW_KEY}, {}, [], [(YELLOW_KEY, (1, 1))], []),
+        ({}, {(4, 5): YELLOW_KEY}, [], [], [(YELLOW_KEY, (4, 5))]),
         ({(1, 1): GHOST}, {(3, 3): GHOST}, [], [(GHOST, (1, 1))], [(GHOST, (3, 3))]),
         ({(1, 1): SHUT}, {(1, 1): OPEN}, [], [(SHUT, (1, 1))], [(OPEN, (1, 1))]),
     ],
@@ -287,7 +279,7 @@ def test_what_moves(before, after, glides, leaves, comes):
 
 
 def test_nothing_moves_where_all_is_the_same_or_all_is_different():
-    still = a_frame({(1, 1): KEY})
+    still = a_frame({(1, 1): YELLOW_KEY})
     assert find_motion(still, still) is None
     assert find_motion(still, replace(still, grid=np.full((30, 30, 3), 3, np.uint8))) is None
     many = replace(still, grid=np.full((30, 30, 3), 2, np.uint8))
@@ -386,18 +378,12 @@ def test_pointing_marks_the_cell_and_says_what_it_is():
     assert "agent on floor" in str(stage._describe_cell(agent))
 
 
-def test_a_command_of_the_grid_is_an_action():
-    _, stage = a_stage()
-    assert stage.command("ACTUATE") == "ACTUATE"
-    assert stage.command("zoom_in") == stage.command("no such") == ""
-
-
 def test_the_held_object_is_drawn_and_named():
     game, stage = a_stage()
     well = pygame.Surface((40, 40), 0, 32)
     assert stage.draw_item(well, well.get_rect()) == ""
     assert not pygame.surfarray.array3d(well).any()
-    stage.begin(None, replace(game.frame(), item=KEY))
+    stage.begin(None, replace(game.frame(), item=YELLOW_KEY))
     assert stage.draw_item(well, well.get_rect()) == "yellow key"
     assert pygame.surfarray.array3d(well).any()
 
@@ -427,3 +413,71 @@ def test_the_agent_is_found_on_a_map_of_small_cells():
     ys, xs = np.nonzero((drawn(stage, (60, 60)) != shown).any(2))
     assert 4 <= np.ptp(ys) <= MIN_AGENT_SIZE
     assert 4 <= np.ptp(xs) <= MIN_AGENT_SIZE
+
+
+# The ground
+
+
+SHEET = SpriteSheet()
+FREE = (FLOOR, 0, 0)
+
+
+def a_row(things, ground) -> Frame:
+    """One row of cells; the exit stands in for what lies on the ground."""
+    beneath = np.zeros((1, 4, 3), np.uint8)
+    beneath[0, :, 0] = ground
+    grid = beneath.copy()
+    grid[0, :, 0] = np.where(np.array(things) == FLOOR, ground, things)
+    seen = np.ones(grid.shape[:2], np.bool_)
+    return Frame("", grid, (0, 3, 0), (0, 0, 0), seen, grid, (0, 3, 0), beneath)
+
+
+def tile(cell, below):
+    found = encode_looks(np.array([[cell]], np.uint8), None, np.array([[below]], np.uint8))
+    return TileCache(SHEET, 32, rgb=True)[found[0]][0].astype(int)
+
+
+def test_a_thing_is_drawn_over_what_lies_beneath():
+    over_exit = tile((KEY, 0, 4), (EXIT, 0, 0))
+    alone, exit_alone = tile((KEY, 0, 4), FREE), tile((EXIT, 0, 0), (EXIT, 0, 0))
+    changed = (over_exit != alone).any(-1)
+    assert changed.any()
+    assert (over_exit[changed] == exit_alone[changed]).all(-1).mean() > 0.5
+    assert (over_exit != exit_alone).any()
+    assert (tile((EXIT, 0, 0), (EXIT, 0, 0)) == tile((EXIT, 0, 0), FREE)).all()
+
+
+def test_where_a_thing_has_gone_the_ground_is_left_and_does_not_come_or_go():
+    before = a_row((KEY, FLOOR, FLOOR, FLOOR), (EXIT, FLOOR, EXIT, FLOOR))
+    after = a_row((FLOOR, KEY, FLOOR, FLOOR), (EXIT, FLOOR, EXIT, FLOOR))
+    found = find_motion(before, after)
+    assert found is not None
+    assert found[1:] == ((((KEY, 0, 0), (0, 0), (0, 1)),), (), ())
+
+
+def test_pictures_have_the_ground_in_the_state_and_in_what_is_seen():
+    with_ground = a_row((MOVING_OBSTACLE, FLOOR, FLOOR, FLOOR), (EXIT, FLOOR, EXIT, FLOOR))
+    bare = a_row((MOVING_OBSTACLE, FLOOR, FLOOR, FLOOR), (FLOOR, FLOOR, EXIT, FLOOR))
+    one, other = (GridRenderer(SHEET).draw(frame) for frame in (with_ground, bare))
+    differs = (one != other).any(-1).any(0)
+    for left in (0, 4 * 32 + 16):
+        assert differs[left : left + 32].any()
+        assert not differs[left + 32 : left + 4 * 32].any()
+
+
+def test_what_is_not_seen_shows_no_ground():
+    frame = a_row((KEY, FLOOR, FLOOR, FLOOR), (EXIT, FLOOR, EXIT, FLOOR))
+    hidden = replace(frame, seen=np.zeros((1, 4), np.bool_))
+    assert frame.visible_ground is not None
+    assert hidden.visible_ground is not None
+    assert frame.visible_ground[0, 0].tolist() == [EXIT, 0, 0]
+    assert not hidden.visible_ground.any()
+
+
+@pytest.mark.parametrize(("ground", "text"), [(EXIT, "Ke"), (FLOOR, "K ")])
+def test_a_terminal_underlines_what_lies_upon_something(ground, text):
+    frame = a_row((KEY, FLOOR, FLOOR, FLOOR), (ground, FLOOR, EXIT, FLOOR))
+    line = GridTerminalView(None, DARK).draw(frame, "state", 20, 5)[0]
+    assert line.plain.startswith(text)
+    is_underlined = any("underline" in str(span.style) for span in line.spans)
+    assert is_underlined == (ground == EXIT)

@@ -54,24 +54,20 @@ def without(level: Scenario, characters: str) -> Scenario:
     return Scenario.load({"extends": "shared/rules.yaml", "map": rows}, folder=PUZZLES)
 
 
-def test_there_are_forty_beside_the_tutorial():
-    assert len(OF_PUZZLES) >= 40
-    levels: list[Any] = [Scenario.load(source).document.pack_level for source in LEVELS]
-    assert all(level.title and level.author and level.par for level in levels)
-    assert len({level.title for level in levels}) == len({level.digest for level in levels})
-    assert len(levels) == len({level.digest for level in levels})
-
-
-def test_the_course_leads_from_the_first_level_to_levels_by_chance():
+def test_the_course_leads_through_all_levels_to_levels_by_chance():
     found = [load_playable(LEVELS[0])]
     while following := level_beside(found[-1], 1):
         found.append(following)
     names = [source.replace("#", "-") for source in LEVELS]
     assert [scenario.name for scenario in found] == [*names, COURSE[-1]]
     assert level_beside(found[0], -1) is None
-    before = level_beside(found[1], -1)
-    assert before
+    before: Any = level_beside(found[1], -1)
     assert before.name == found[0].name
+    assert len(OF_PUZZLES) >= 40
+    levels: list[Any] = [scenario.document.pack_level for scenario in found[:-1]]
+    assert all(level.title and level.author and level.par for level in levels)
+    assert len({level.title for level in levels}) == len(levels)
+    assert len({level.digest for level in levels}) == len(levels)
 
 
 @pytest.mark.parametrize("pack", PACKS)

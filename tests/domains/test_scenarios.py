@@ -55,13 +55,10 @@ def check_names(scenario: Any) -> None:
 
 
 def check_success(scenario: Any) -> None:
-    """It says what a success is, unless it has no aim."""
+    """It says what a success is, unless it has no aim; MiniGrid's by a function of its own."""
     assert scenario.tells_success is (scenario.name not in AIMLESS)
-
-
-def check_minigrid(scenario: Any) -> None:
-    """A level of MiniGrid has a success function of its own."""
-    assert scenario.success or scenario.name in AIMLESS
+    if scenario.name in list_minigrid_grids():
+        assert scenario.success or scenario.name in AIMLESS
 
 
 def check_contents(scenario: Scenario) -> None:
@@ -75,7 +72,7 @@ def check_contents(scenario: Scenario) -> None:
 def check_random_player(scenario: Scenario) -> None:
     """A random player meets nothing that the spaces do not list."""
     env = GridEnv(scenario, world="object", max_steps=40)
-    for shown in played(env, 3, 200):
+    for shown in played(env, 3, 60):
         assert shown[0] in env.observation_space
         assert not find_row_fault(env.scenario, env.snapshot())
 
@@ -148,7 +145,6 @@ OF_GRIDS = (
 
 @pytest.mark.sample(
     "dynamic-obstacles-5x5",
-    "empty-4x4",
     "keydoor-5x5",
     "medley",
     "fetch",
@@ -165,8 +161,7 @@ OF_GRIDS = (
 def test_a_built_in_scenario_has_all_properties(name: str):
     scenario: Any = load_scenario(name)
     assert scenario.name == name
-    of_minigrid = [check_minigrid] if name in list_minigrid_grids() else []
-    for check in (*OF_ALL, *of_minigrid, *(OF_GRIDS if name in GRIDS else ())):
+    for check in (*OF_ALL, *(OF_GRIDS if name in GRIDS else ())):
         try:
             check(scenario)
         except Exception as error:
@@ -182,7 +177,7 @@ def test_a_misspelt_option_is_told_whatever_the_scenario_is(name, make):
             make(scenario, max_stepz=3)
 
 
-@pytest.mark.sample("dynamic-obstacles-5x5", "keydoor-5x5")
+@pytest.mark.sample("keydoor-5x5")
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", DOMAINS)
 def test_objects_and_compiled_play_the_same(name):
@@ -205,7 +200,6 @@ for name in list_grid_names():
 
 
 @pytest.mark.thorough
-@pytest.mark.slow
 def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
     one, other = under_hash_seeds(TRACE)
     assert one == other

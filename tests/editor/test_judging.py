@@ -16,6 +16,14 @@ from gv_engine.editor.text_buffer import TextBuffer
 from tests.editor.test_sketch import paint
 from tests.screen import PATIENCE, until
 
+ROOM = new_document("room").buffer.text.replace("max_steps: 200", "max_steps: 20")
+
+
+@pytest.fixture
+def made() -> EditorDocument:
+    """A room with an exit."""
+    return EditorDocument(TextBuffer(ROOM))
+
 
 def last(made: EditorDocument) -> CheckState:
     assert made.scenario
@@ -23,8 +31,7 @@ def last(made: EditorDocument) -> CheckState:
 
 
 @pytest.mark.compiled
-def test_whether_and_in_how_many_steps_a_level_can_be_won():
-    made = new_document("room")
+def test_whether_and_in_how_many_steps_a_level_can_be_won(made: EditorDocument):
     assert last(made)[:3] == ((), 10, "")
     for cell in ((4, 7), (5, 6)):
         paint(made, cell, {"object": "Wall"})
@@ -37,8 +44,7 @@ def test_whether_and_in_how_many_steps_a_level_can_be_won():
 
 @pytest.mark.thorough
 @pytest.mark.compiled
-def test_of_drawn_levels_more_seeds_are_tried():
-    made = new_document("room")
+def test_of_drawn_levels_more_seeds_are_tried(made: EditorDocument):
     paint(made, (1, 2), {"agent": "any"})
     told = last(made)
     assert told.levels.startswith("20 of 20 levels, in ")
@@ -47,7 +53,7 @@ def test_of_drawn_levels_more_seeds_are_tried():
 
 def test_what_a_rule_breaks_is_at_its_place(tmp_path: Path):
     (tmp_path / "own.py").write_text(BREAKS)
-    text = new_document("room").buffer.text.replace("- turn_agent", "- ./own.py:drop")
+    text = ROOM.replace("- turn_agent", "- ./own.py:drop")
     made = EditorDocument(TextBuffer(text, tmp_path / "own.yaml"))
     assert made.scenario
     (fault,) = next(check_level(made.scenario)).faults
@@ -65,9 +71,11 @@ def drop(w: World) -> int:
 
 
 @pytest.mark.slow
-def test_another_process_says_so_and_what_is_no_longer_asked_is_not_said(monkeypatch):
+def test_another_process_says_so_and_what_is_no_longer_asked_is_not_said(
+    made: EditorDocument, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(document, "_TIMEOUT", PATIENCE)  # it may have much else to do
-    made, judge = new_document("room"), BackgroundChecker()
+    judge = BackgroundChecker()
     try:
         judge.ask(made.scenario)
         paint(made, (1, 2), {"agent": "RIGHT"})

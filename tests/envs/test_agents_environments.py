@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import gv_engine
 from components.core import HIDDEN
 from gv_engine import AgentsVectorEnv, EachAgentVectorEnv, GridEnv, GridVectorEnv
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.gridverse import GridWorld
-from gv_engine.rules.turns import DONE, ENDS, TURNS
+from gv_engine.rules.turns import DONE, ENDS
 from gv_engine.scenario.library import list_multi_agent_grids
+from gv_engine.vector import backend
 from tests.comparing import same
-from tests.processes import traces
 from tests.world.test_worlds import assert_same_rows
 
 pettingzoo_test = pytest.importorskip("pettingzoo.test")
-THOROUGH = pytest.mark.thorough
 
 RULES: dict[str, Any] = {
     "transition_functions": ["move_agent", "turn_agent"],
@@ -48,83 +44,8 @@ def world(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def check_by_pettingzoo(made: Callable[..., Any], cycles: int, seed_cycles: int) -> None:
-    """Run PettingZoo's own tests, of environments that step in parallel and in turns."""
-    from pettingzoo.utils import parallel_to_aec
-
-    pettingzoo_test.parallel_api_test(made(), num_cycles=cycles)
-    pettingzoo_test.parallel_seed_test(made, num_cycles=seed_cycles)
-    pettingzoo_test.api_test(parallel_to_aec(made()), num_cycles=cycles)
-
-
-@pytest.mark.sample("object")
-@pytest.mark.filterwarnings("ignore::UserWarning")  # dictionaries, and names like "ann"
-@pytest.mark.parametrize("done", DONE)
-def test_pettingzoos_own_tests(world: str, done: str):
-    check_by_pettingzoo(partial(gv_engine.parallel_env, level(done=done), world=world), 200, 60)
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # as above
-@pytest.mark.parametrize("name", list_multi_agent_grids())
-@pytest.mark.parametrize(
-    ("world", "cycles"),
-    [("object", 40), pytest.param("compiled", 500, marks=[pytest.mark.compiled, THOROUGH])],
-)
-def test_pettingzoos_tests_of_built_in_scenarios(name: str, world: str, cycles: int):
-    made = partial(gv_engine.parallel_env, name, world=world)
-    check_by_pettingzoo(made, cycles, cycles)
-    drawn = made(render_mode="rgb_array")
-    drawn.reset(seed=0)
-    assert drawn.render().shape[2] == 3
-
-
-@st.composite
-def levels(draw: st.DrawFn, agents: int) -> dict[str, Any]:
-    """A level of agents that may be anywhere; all of one number are played by one program."""
-    cells = draw(st.lists(st.sampled_from("...#KdDE"), min_size=36, max_size=36))
-    cells[: agents + 2] = ">" + "." * (agents + 1)
-    rows = ["".join(cells[y : y + 6]) for y in range(0, 36, 6)]
-    crew = {"turns": TURNS, "done": DONE, "ends": ENDS}
-    shared = {key: draw(st.sampled_from(values)) for key, values in crew.items()}
-    names = [f"a{k}" for k in range(agents)]
-    return {
-        **RULES,
-        "map": "\n".join(rows),
-        "max_steps": draw(st.integers(1, 25)),
-        "capacity": 60,
-        "agents": {"names": names, **shared} if agents > 1 else 1,
-        "transition_functions": ["move_agent", "turn_agent", "pickndrop", "actuate_door"],
-        "reward_functions": ["living_reward", "reach_exit", "bump_into_wall"],
-    }
-
-
-@pytest.mark.compiled
-@THOROUGH
-@pytest.mark.parametrize("agents", range(1, 9))
-@settings(max_examples=30, deadline=None)
-@given(data=st.data(), seed=st.integers(0, 2**32))
-def test_random_levels_of_any_number_of_agents(agents: int, data: st.DataObject, seed: int):
-    play_alike(gv_engine.Scenario.load(data.draw(levels(agents))), seed)
-
-
-@pytest.mark.thorough
-@pytest.mark.compiled
-@pytest.mark.parametrize("most", [2, 3, 8])
-@settings(max_examples=30, deadline=None)
-@given(data=st.data(), seed=st.integers(0, 2**32))
-def test_random_mixtures_of_different_numbers_of_agents(most: int, data: st.DataObject, seed: int):
-    counts = [most, *data.draw(st.lists(st.integers(1, most), min_size=1, max_size=3))]
-    members = [{"scenario": data.draw(levels(count))} for count in counts]
-    mixed = gv_engine.Scenario.load({"mixture": members})
-    played = play_alike(mixed, seed)
-    assert [len(member.sharing.names) for member in mixed.members] == counts
-    for member, agents in played:
-        assert agents == [f"a{k}" for k in range(counts[member])]
-
-
-def play_alike(played: gv_engine.Scenario, seed: int) -> list[tuple[int, list[str]]]:
-    """Worlds of a vector are parallel environments of objects, and so are their rows; of each, the
-    member of a mixture that it plays, and who is there."""
+def play_alike(played: gv_engine.Scenario, seed: int) -> None:
+    """Worlds of a vector are parallel environments of objects, and so are their rows."""
     agents = played.layout.agents
     many = AgentsVectorEnv(played, 2, world="compiled", autoreset_mode="Disabled", copy=True)
     alone = [gv_engine.parallel_env(played, world="object") for _ in range(2)]
@@ -134,7 +55,6 @@ def play_alike(played: gv_engine.Scenario, seed: int) -> list[tuple[int, list[st
             assert (seen["grid"][i, k] == start["grid"]).all()
         assert [name in env.agents for name in env.possible_agents] == begun["live"][i].tolist()
         assert not begun["action_mask"][i, len(env.agents) :].any()
-    who = [list(env.agents) for env in alone]
     chance = np.random.default_rng(seed)
     while any(env.agents for env in alone):
         actions = chance.integers(len(played.actions), size=(2, agents))
@@ -153,7 +73,6 @@ def play_alike(played: gv_engine.Scenario, seed: int) -> list[tuple[int, list[st
                 assert told == (paid[name], ended[name], cut[name], infos[name]["success"])
                 assert info["live"][i, k] == (name in env.agents or not env.agents)
             assert_same_rows(many.snapshot(i), env.snapshot())
-    return [(int(many.snapshot(i)["member"]), each) for i, each in enumerate(who)]
 
 
 CROWDS: dict[str, Any] = {
@@ -166,9 +85,28 @@ CROWDS: dict[str, Any] = {
 """One, two or three agents."""
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # as above
-def test_pettingzoos_tests_of_a_mixture():
-    check_by_pettingzoo(partial(gv_engine.parallel_env, CROWDS, world="object"), 200, 60)
+SOURCES: dict[str, Any] = {
+    **{done: level(done=done) for done in DONE},
+    "crowds": CROWDS,
+    **{name: name for name in list_multi_agent_grids()},
+}
+
+
+@pytest.mark.sample("object-stay", "object-leave", "object-crowds", "object-commons")
+@pytest.mark.filterwarnings("ignore::UserWarning")  # dictionaries, and names like "ann"
+@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
+def test_pettingzoos_own_tests(world: str, source: Any):
+    """Of environments that step in parallel and in turns."""
+    from pettingzoo.utils import parallel_to_aec
+
+    made: Any = partial(gv_engine.parallel_env, source, world=world)
+    cycles = 40 if world == "object" else 500
+    pettingzoo_test.parallel_api_test(made(), num_cycles=cycles)
+    pettingzoo_test.parallel_seed_test(made, num_cycles=cycles)
+    pettingzoo_test.api_test(parallel_to_aec(made()), num_cycles=cycles)
+    drawn = made(render_mode="rgb_array")
+    drawn.reset(seed=0)
+    assert drawn.render().shape[2] == 3
 
 
 def test_a_world_of_a_mixture_goes_on_as_its_member_alone():
@@ -257,6 +195,13 @@ def test_worlds_of_a_vector_are_parallel_environments(done: str, ends: str):
     play_alike(gv_engine.Scenario.load(level(done=done, ends=ends)), 5)
 
 
+@pytest.mark.thorough
+@pytest.mark.compiled
+@pytest.mark.parametrize("seed", range(6))
+def test_worlds_of_a_mixture_are_parallel_environments(seed: int):
+    play_alike(gv_engine.Scenario.load(CROWDS), seed)
+
+
 @pytest.mark.compiled
 def test_each_agent_is_a_line():
     envs = EachAgentVectorEnv(level(), 2, autoreset_mode="SameStep", episode_statistics=True)
@@ -281,8 +226,9 @@ def test_each_agent_is_a_line():
     assert told > 2
 
 
+@pytest.mark.sample("default", "flat", "text", "fully")
 @pytest.mark.parametrize(
-    "form", [*REPRESENTATION_NAMES, {"name": "minigrid", "fully_observable": True}]
+    "form", [*REPRESENTATION_NAMES, {"name": "minigrid", "fully_observable": True}], ids=str
 )
 def test_spaces_hold_what_arrays_by_world_and_agent_show(form: Any):
     asked = {"extends": "MiniGrid-PutNear-6x6-N2-v0", "agents": 2}
@@ -297,7 +243,8 @@ def test_spaces_hold_what_arrays_by_world_and_agent_show(form: Any):
     assert all(map(all, texts))
 
 
-def test_what_vectors_of_one_agent_have_those_of_several_have_too(world: str):
+def test_what_vectors_of_one_agent_have_those_of_several_have_too(world: str, monkeypatch):
+    monkeypatch.setattr(backend, "get_expansion_size", lambda _: 4)
     envs = AgentsVectorEnv(level(), 2, world=world, autoreset_mode="Disabled", render_mode="ansi")
     envs.reset(seed=3)
     twin, rows = envs.fork(), envs.snapshot()
@@ -307,7 +254,6 @@ def test_what_vectors_of_one_agent_have_those_of_several_have_too(world: str):
     assert (envs.render_mode, envs.num_worlds) == ("ansi", 2)
     joint = np.array([[0, 1, 2], [4, 5, 0]])
     grown = envs.expand(rows, joint)
-    assert envs.expand(rows[:1]).rewards.shape == (1, 8**3, 3)
     out = {"grid": np.zeros((2, 3, 4, 5, 3), np.uint8), "reward": np.zeros((2, 3))}
     for k, actions in enumerate(joint):
         shown, rewards, *_ = envs.step([actions] * 2, out=out)
@@ -326,9 +272,10 @@ def test_what_vectors_of_one_agent_have_those_of_several_have_too(world: str):
         envs.step(joint, out={"reward": np.zeros(6)})
 
 
-def test_a_copy_has_the_same_future(world: str):
-    env = gv_engine.parallel_env(level(), world=world)
+def test_a_copy_has_the_same_future_and_all_can_be_drawn(world: str):
+    env = gv_engine.parallel_env(level(), world=world, render_mode="ansi")
     env.reset(seed=0)
+    assert "####" in env.render()
     env.step(dict.fromkeys(env.agents, 0))
     others = [env.fork(), copy.deepcopy(env), gv_engine.parallel_env(level(), world="object")]
     others[-1].restore(env.snapshot())
@@ -338,12 +285,6 @@ def test_a_copy_has_the_same_future(world: str):
             found = other.step(dict.fromkeys(other.agents, 3))
             assert found[1:4] == expected[1:4]
             assert_same_rows(other.snapshot(), env.snapshot())
-
-
-def test_pictures(world: str):
-    env = gv_engine.parallel_env(level(), world=world, render_mode="ansi")
-    env.reset(seed=0)
-    assert "####" in env.render()
 
 
 @pytest.mark.parametrize(
@@ -385,39 +326,14 @@ def test_what_is_refused():
         GridWorld.from_scenario(gv_engine.Scenario.load(level()))
 
 
-_TRACE = """
-import hashlib, sys
-import gv_engine
-digest = hashlib.sha256()
-env = gv_engine.parallel_env("commons", world=sys.argv[1])
-for seed in (1, 2):
-    env.reset(seed=seed)
-    for step in range(60):
-        said = {agent: (step * 5 + k) % 6 for k, agent in enumerate(env.agents)}
-        seen, rewards, *_ = env.step(said)
-        digest.update(repr(sorted(rewards.items())).encode())
-        for agent in sorted(seen):
-            digest.update(seen[agent]["grid"].tobytes())
-        if not env.agents:
-            break
-    digest.update(env.snapshot()["rng"].tobytes())
-print(digest.hexdigest())
-"""
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_a_seed_is_the_same_episode_of_several_in_every_process():
-    assert len(traces(_TRACE)) == 1
-
-
-def test_every_combination_of_actions_is_tried_in_order():
+def test_every_combination_of_actions_is_tried_in_order(monkeypatch):
+    monkeypatch.setattr(backend, "get_expansion_size", lambda _: 4)
     env = AgentsVectorEnv("hold-plates", 2, world="object")
     env.reset(seed=0)
-    rows = env.snapshot()
+    rows = env.snapshot()[:1]
     every = [*product(range(env.num_actions), repeat=2)]
     found, expected = env.expand(rows), env.expand(rows, every)
-    assert found.rows.shape == (2, env.num_actions**2)
+    assert found.rows.shape == (1, env.num_actions**2)
     for name in ("rewards", "terminated", "masks"):
         assert same(getattr(found, name), getattr(expected, name))
     assert found.rows.tobytes() == expected.rows.tobytes()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -88,6 +87,7 @@ VECTORS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.sample("object", "GridVectorEnv")
+@pytest.mark.sample("SAME_STEP", "GridVectorEnv")
 @KINDS
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("name", VECTORS)
@@ -99,6 +99,7 @@ def test_many_worlds(name: str, mode: AutoresetMode, kind: str):
         play_vector(VECTORS[name](world=kind, **options, copy=False))
 
 
+@pytest.mark.sample("keydoor-5x5", "minigrid", "default")
 @pytest.mark.parametrize("level", [LEVEL, ASKED.removeprefix("GV-")])
 @pytest.mark.parametrize("form", REPRESENTATION_NAMES)
 def test_all_representations(form: str, level: str):
@@ -159,50 +160,3 @@ def test_arrays_of_gridverse():
         kept.keep((env.state, env.observation))
         env.step(env.action_space.actions[pilot.integers(8)])
     kept.assert_unchanged()
-
-
-def learn_as_in_cleanrl(own_copies: bool) -> tuple[float, list[Any]]:
-    """Return the greedy agent's share of solved levels, and the replay buffer it has learned from.
-
-    The loop of CleanRL's `dqn.py`, with a table of values in place of a network.
-    """
-    level = "GV-Empty-4x4-v0"
-    options: dict[str, Any] = {
-        "world": "object",
-        "max_steps": 12,
-        "observation_representation": "flat",
-    }
-    envs = gymnasium.make_vec(level, 8, **options)
-    chance, actions = np.random.default_rng(0), range(int(envs.single_action_space.n))  # type: ignore[attr-defined]  # a Discrete
-    values: dict[bytes, Any] = defaultdict(lambda: np.zeros(len(actions)))
-    buffer: list[Any] = []
-    over = np.zeros(8, bool)
-    obs = envs.reset(seed=1)[0]
-    obs = obs.copy() if own_copies else obs
-    for step in range(400):
-        greedy = [values[each.tobytes()].argmax() for each in obs]
-        explores = chance.random(8) < max(0.05, 1 - step / 200)
-        chosen = np.where(explores, chance.choice(actions, 8), greedy)
-        next_obs, rewards, terminated, truncated, _ = envs.step(chosen)
-        next_obs = next_obs.copy() if own_copies else next_obs
-        for i in np.flatnonzero(~over):  # the step after the end of an episode is a reset
-            pair = obs[i].tobytes(), next_obs[i].tobytes()
-            buffer.append((*pair, chosen[i], rewards[i], terminated[i]))
-        obs, over = next_obs, terminated | truncated
-        for k in chance.integers(len(buffer), size=32):
-            seen, then, action, reward, ended = buffer[k]
-            target = reward + 0.9 * (1 - ended) * values[then].max()
-            values[seen][action] += 0.3 * (target - values[seen][action])
-    tests = gymnasium.make_vec(level, 20, autoreset_mode="Disabled", **options)
-    obs, solved = tests.reset(seed=100)[0], np.zeros(20, bool)
-    for _ in range(12):
-        obs, _, terminated, _, _ = tests.step([values[each.tobytes()].argmax() for each in obs])
-        solved |= terminated
-    return float(solved.mean()), buffer
-
-
-@pytest.mark.thorough
-def test_a_loop_without_copies_of_its_own_learns_as_one_with_them():
-    solved, buffer = learn_as_in_cleanrl(own_copies=False)
-    assert solved == 1
-    assert (solved, buffer) == learn_as_in_cleanrl(own_copies=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
-import subprocess
-import sys
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -31,12 +30,10 @@ from gv_engine.domains.grid.hooks import check_scenario
 from gv_engine.envs.registration import make_env
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.plugin import CheckPlan
-from tests.boards import RULES, distances, scenario
-from tests.caches import own_cache
+from tests.boards import RULES, scenario
 from tests.comparing import same
 from tests.levels import NOT_OF_GALLERY
 from tests.processes import traces
-from tests.strategies import MEADOW
 
 # Gymnasium finds a space odd in which all states are 0, as those of walls, floors and exits are
 
@@ -53,7 +50,8 @@ def begun(level: Any = "keydoor-5x5", world: str = "object", seed: int = 0, **op
 # ---- Gymnasium ---------------------------------------------------------------------------------
 
 
-@pytest.mark.sample("object", "Keydoor-5x5", "Medley")
+@pytest.mark.sample("Keydoor-5x5", "Medley", "Memory-5x5", "DynamicObstacles-5x5", "Sokoban")
+@pytest.mark.sample("object", "Keydoor-5x5")
 @KINDS
 @pytest.mark.parametrize("env_id", IDS)
 def test_gymnasiums_own_check(env_id, kind):
@@ -103,9 +101,9 @@ def test_info(kind):
 
 
 @KINDS
-@pytest.mark.parametrize(("limit", "steps"), [(1, 1), (7, 7), (None, 500)])
+@pytest.mark.parametrize(("limit", "steps"), [(1, 1), (None, 500)])
 def test_max_steps_truncates(kind, limit, steps):
-    env = begun("keydoor-9x9", kind, max_steps=limit)
+    env = begun(world=kind, max_steps=limit)
     ends = [env.step(4)[2:4] for _ in range(steps)]
     assert ends == [(False, False)] * (steps - 1) + [(False, True)]
     env.reset()
@@ -185,12 +183,17 @@ def test_the_limit_of_gymnasium_names_that_of_ours(make, source):
         make(source, max_episode_steps=5)
 
 
-@pytest.mark.sample("object")
-@KINDS
-def test_a_rule_that_is_not_defined_here(kind):
-    env = begun(scenario("^", **distances(getting_closer={})), kind)
-    with pytest.raises(RuleError, match=r"^world 0: needs exactly one object of its object_type"):
-        env.step(0)
+@pytest.mark.parametrize("make", [GridEnv, partial(GridVectorEnv, num_envs=3)])
+def test_a_rule_that_is_not_defined_names_the_world(make):
+    """Where it is compiled: `tests/vector/test_bounds.py`."""
+    nearer = {"name": "getting_closer", "object_type": "Key"}
+    env = make(scenario("K<", reward_functions=[nearer]), world="object")
+    env.reset(seed=0)
+    actions, world = (7, 0) if make is GridEnv else ([0, 7, 0], 1)
+    with pytest.raises(
+        RuleError, match=rf"^world {world}: needs exactly one object of its object_"
+    ):
+        env.step(actions)
 
 
 # ---- the whole state ---------------------------------------------------------------------------
@@ -294,7 +297,7 @@ def tidy(w, agent):
 @pytest.mark.compiled
 def test_any_python_runs_and_is_named_once(tmp_path):
     (tmp_path / "rules.py").write_text(PYTHON)
-    rules = {"transition_functions": ["turn_agent", "./rules.py:tidy"]}
+    rules = {"transition_functions": ["./rules.py:tidy", "turn_agent"], "reward_functions": []}
     played = Scenario.load({**RULES, "map": "^_", **rules}, tmp_path)
     with pytest.warns(RuntimeWarning, match=r"rules\.py, line .*stepping object worlds") as caught:
         env = GridEnv(played)
@@ -323,8 +326,10 @@ def test_a_built_in_rule_that_does_not_compile_is_an_error(make, monkeypatch):
     monkeypatch.setattr(programs, "_PROGRAMS", {})
     monkeypatch.setattr(sight, "write_view", broken)
     said = r"uses 'nothing', which is not defined; .*fault of the engine"
+    own_cell = {"name": "fully_transparent", "area": [[0, 0], [0, 0]]}
+    few = {"transition_functions": [], "reward_functions": [], "observation_function": own_cell}
     with pytest.raises(DoesNotCompileError, match=said):
-        make(Scenario.load("empty-4x4"))
+        make(scenario("^E", **few))
 
 
 @pytest.mark.compiled
@@ -338,8 +343,8 @@ def test_nothing_compiles_where_numba_is_switched_off(monkeypatch):
 @pytest.mark.parametrize(
     ("env_id", "options", "world"),
     [
-        ("GV-Empty-8x8-v0", {}, "compiled"),
-        ("GV-Empty-8x8-v0", {"world": "object"}, "object"),
+        ("GV-Keydoor-5x5-v0", {}, "compiled"),
+        ("GV-Keydoor-5x5-v0", {"world": "object"}, "object"),
         ("GV-MathyPolySimplify-easy-v0", {}, "object"),
     ],
 )
@@ -355,89 +360,30 @@ def test_environments_say_which_world_they_step(env_id, options, world):
     assert re.fullmatch(rf"<\w+ {made.scenario.name}, 3 \w+, {world}>", repr(several))
 
 
-# ---- the cache of compiled programs ------------------------------------------------------------
-
-HELPED = '''
-from gv_engine import REWARD, system
-
-WORTH = {worth}
-
-
-def price(w):
-    return {price}
-
-
-@system(REWARD)
-def pay(w, agent, factor: float = 1.0):
-    """Each step is paid."""
-    return factor * price(w)
-'''
-PLAY = """
-import sys
-from gv_engine import GridEnv, Scenario
-played = Scenario.load({
-    "map": "^", "transition_functions": [], "terminating_function": "reach_exit",
-    "reward_functions": [{"name": "./rules.py:pay", "factor": float(sys.argv[2])}],
-    "observation_function": {"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
-}, sys.argv[1])
-for _ in range(2):
-    env = GridEnv(played, world="compiled")
-    env.reset(seed=0)
-    print(env.step(0)[1])
-"""
-
-
-COMPILING = """\
-gv-engine: compiling scenario with checks for this machine, once; later runs load it
-"""
-
-
-@pytest.fixture
-def paid(tmp_path):
-    """Plays one step in a fresh process under a rule file; its pay, and whether it compiled."""
-
-    def play(worth=2.0, price="WORTH", factor=1.0):
-        (tmp_path / "rules.py").write_text(HELPED.format(worth=worth, price=price))
-        command = [sys.executable, "-c", PLAY, str(tmp_path), str(factor)]
-        options: Any = {"capture_output": True, "text": True, "check": True}
-        done = subprocess.run(command, env=own_cache(tmp_path / "cache"), **options)
-        first, second = map(float, done.stdout.split())
-        assert first == second
-        assert done.stderr in ("", COMPILING)
-        return first, bool(done.stderr)
-
-    return play
-
-
-@pytest.mark.thorough
-@pytest.mark.compiled
-def test_what_was_compiled_is_loaded_and_never_stale(paid):
-    assert paid() == (2.0, True)
-    assert paid() == (2.0, False)
-    # a parameter is data
-    assert paid(factor=3.0) == (6.0, False)
-    # a constant of the module, the helper's own code, a number in it
-    assert paid(worth=5.0) == (5.0, True)
-    assert paid(price="WORTH + w.steps + 1.0") == (3.0, True)
-    assert paid(price="WORTH + w.steps + 4.0") == (6.0, True)
-    # and what was known stays known
-    assert paid() == (2.0, False)
-
-
 # ---- other processes ---------------------------------------------------------------------------
 
 TRACE = """
 import hashlib, sys
-from gv_engine import GridEnv
+from gv_engine import GridEnv, parallel_env
 from tests.strategies import meadow
 digest = hashlib.sha256()
 env = GridEnv(meadow(), world=sys.argv[1])
+crew = parallel_env("commons", world=sys.argv[1])
 for seed in (1, 2):
     env.reset(seed=seed)
+    crew.reset(seed=seed)
     for step in range(50):
         observation, reward, *_ = env.step(step * 5 % 8)
         digest.update(observation["grid"].tobytes() + repr(reward).encode())
         digest.update(env.snapshot()["rng"].tobytes())
+        said = {agent: (step * 5 + k) % 6 for k, agent in enumerate(crew.agents)}
+        seen, rewards, *_ = crew.step(said)
+        digest.update(repr(sorted(rewards.items())).encode())
+        for agent in sorted(seen):
+            digest.update(seen[agent]["grid"].tobytes())
+        if not crew.agents:
+            crew.reset()
+    digest.update(crew.snapshot()["rng"].tobytes())
 print(digest.hexdigest())
 """
 
@@ -445,7 +391,6 @@ print(digest.hexdigest())
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_a_seed_is_the_same_episode_in_every_process():
-    assert MEADOW.is_dir()
     assert len(traces(TRACE)) == 1
 
 

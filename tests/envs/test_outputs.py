@@ -58,6 +58,8 @@ def places(envs):
     }
 
 
+@pytest.mark.sample("True-AutoresetMode.SAME_STEP", "default-False-AutoresetMode.SAME_STEP")
+@pytest.mark.sample("object", "default", "pixels", "cells")
 @KINDS
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("copy", [False, True])

@@ -89,7 +89,7 @@ class CompiledWorlds:
 
 
 @pytest.mark.compiled
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(
     kinds=st.sets(st.integers(2, 10), min_size=1),
     colors=st.sets(st.integers(0, 12)),
@@ -198,11 +198,3 @@ def test_environments_show_the_codes_of_what_the_default_shows(name):
         found, *_, told = envs.step(np.full(3, action))
     for one, other in zip(info["final_obs"], told["final_obs"], strict=True):
         np.testing.assert_array_equal(own.codes(one["grid"]), other["grid"])
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_vectors_write_into_the_same_arrays(name):
-    envs = GridVectorEnv(LEVEL, 2, world="object", observation_representation=name, copy=False)
-    first, _ = envs.reset(seed=0)
-    later = envs.step(np.zeros(2, np.int64))[0]
-    assert all(np.shares_memory(first[key], later[key]) for key in first)

@@ -12,16 +12,12 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from gv_engine import GridEnv, GridVectorEnv, RuleError
+from gv_engine import GridEnv, GridVectorEnv
 from gv_engine.scenario.library import gym_id
 from gv_engine.vector import compiled_backend
-from tests.boards import distances, scenario
 from tests.comparing import same
 from tests.levels import NOT_OF_GALLERY
-from tests.strategies import meadow, meadows, seeds
 from tests.vector.test_programs import BASE
 
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
@@ -32,12 +28,6 @@ AREA = [[-2, 0], [-1, 1]]
 SPREAD = {**BASE, "transition_functions": ["move_agent", "turn_agent"]}
 
 
-def one_by_one(level, num, mode, max_steps):
-    """Gymnasium's own vector over worlds of objects."""
-    makes = [lambda: GridEnv(level, world="object", max_steps=max_steps)] * num
-    return SyncVectorEnv(makes, autoreset_mode=mode)
-
-
 def begun(num, level=LEVEL, **options):
     """Worlds at their beginning."""
     envs = GridVectorEnv(level, num, **options)
@@ -45,7 +35,7 @@ def begun(num, level=LEVEL, **options):
     return envs
 
 
-@pytest.mark.sample("Keydoor-5x5", "Medley", "DynamicObstacles-5x5")
+@pytest.mark.sample("Keydoor-5x5")
 @pytest.mark.compiled
 @pytest.mark.parametrize("env_id", [gym_id(name) for name in NOT_OF_GALLERY])
 def test_make_vec(env_id):
@@ -56,45 +46,26 @@ def test_make_vec(env_id):
     assert [len(result) for result in envs.step(envs.action_space.sample())[1:4]] == [3, 3, 3]
 
 
-@MODES
 @KINDS
+@pytest.mark.parametrize("mode", AutoresetMode)
 def test_it_equals_gymnasiums_own_over_single_environments(kind, mode):
     num = 5
     envs = GridVectorEnv(LEVEL, num, world=kind, autoreset_mode=mode, max_steps=SHORT)
-    others = one_by_one(LEVEL, num, mode, SHORT)
+    makes = [lambda: GridEnv(LEVEL, world="object", max_steps=SHORT)] * num
+    others = SyncVectorEnv(makes, autoreset_mode=mode)
     assert same(envs.reset(seed=4), others.reset(seed=4))
     pilot = np.random.default_rng(0)
     ended = 0
-    for _ in range(60):
+    for _ in range(30):
         actions = pilot.integers(8, size=num)
         found, expected = envs.step(actions), others.step(actions)
         assert same(found, expected)
-        ended += int((found[2] | found[3]).sum())
-    assert ended >= num * 4
-
-
-@pytest.mark.compiled
-@KINDS
-def test_row_i_lives_through_the_episodes_of_seed_s_plus_i(kind):
-    envs = GridVectorEnv(LEVEL, 4, world=kind, autoreset_mode="Disabled", max_steps=SHORT)
-    single = GridEnv(LEVEL, world="compiled", max_steps=SHORT)
-    observation, _ = envs.reset(seed=40)
-    expected, _ = single.reset(seed=42)
-    pilot = np.random.default_rng(1)
-    episodes = 0
-    for _ in range(60):
-        assert same({key: value[2] for key, value in observation.items()}, expected)
-        actions = pilot.integers(8, size=4)
-        observation, rewards, terminated, truncated, _ = envs.step(actions)
-        expected, *results, _ = single.step(actions[2])
-        assert [rewards[2], terminated[2], truncated[2]] == results
-        over = terminated | truncated
-        if over.any():
-            observation, _ = envs.reset(options={"reset_mask": over})
-        if over[2]:
-            expected, _ = single.reset()
-            episodes += 1
-    assert episodes >= 4
+        over = found[2] | found[3]
+        ended += int(over.sum())
+        if mode == AutoresetMode.DISABLED and over.any():
+            again = [env.reset(options={"reset_mask": over.copy()})[0] for env in (envs, others)]
+            assert same(*again)
+    assert ended >= num * 2
 
 
 @KINDS
@@ -183,31 +154,11 @@ def test_wrong_arguments(arguments, message):
         GridVectorEnv(**{"scenario": LEVEL, "num_envs": 2, "world": "object", **arguments})
 
 
-@KINDS
-def test_a_rule_that_is_not_defined_names_the_world(kind):
-    level = scenario("K<", **distances(object_type="Key", getting_closer={}))
-    envs = begun(3, level, world=kind)
-    with pytest.raises(RuleError, match=r"^world 1: needs exactly one object of its object_type"):
-        envs.step([0, 7, 0])
-
-
 # ---- the whole state, pictures -----------------------------------------------------------------
 
 
 @KINDS
 def test_worlds_can_be_taken_out_and_put_back(kind):
-    envs = begun(3, world=kind, copy=True)
-    envs.step([4, 5, 0])
-    row = envs.snapshot(1)
-    envs.restore(row, 2)
-    assert envs.snapshot(2) == row
-    second = envs.step([0, 6, 6])
-    for results in (second[0]["grid"], second[1], second[4]["action_mask"]):
-        assert same(results[1], results[2])
-
-
-@KINDS
-def test_all_worlds_can_be_taken_out_and_put_back(kind):
     envs = begun(4, "medley-7x7", world=kind, copy=True)
     envs.step([0, 1, 2, 3])
     rows = envs.snapshot()
@@ -222,6 +173,12 @@ def test_all_worlds_can_be_taken_out_and_put_back(kind):
     single = GridEnv("medley-7x7", world="object")
     single.restore(rows[2:3].reshape(()))
     assert single.step(0)[1] == expected[0][1][2]
+    row = envs.snapshot(1)
+    envs.restore(row, 2)
+    assert envs.snapshot(2) == row
+    second = envs.step([0, 4, 4, 0])
+    for results in (second[0]["grid"], second[1], second[4]["action_mask"]):
+        assert same(results[1], results[2])
     envs.restore(rows[[3, 1]], [1, 3])
     assert np.array_equal(envs.snapshot([1, 3]), rows[[3, 1]])
     assert np.array_equal(envs.snapshot(np.array([0, 1, 0, 1], bool)), rows[[3, 1]])
@@ -308,6 +265,7 @@ def ends_of(envs, actions):
     ]
 
 
+@pytest.mark.sample("object-default", "compiled-compact")
 @pytest.mark.parametrize("representation", ["default", "compact"])
 @KINDS
 def test_ends_of_episodes_share_their_arrays_unless_copies_are_wanted(kind, representation):
@@ -360,61 +318,12 @@ def test_any_number_of_threads_gives_the_same(level, monkeypatch):
     )
     shown: object = one.reset(seed=3)
     assert all(same(shown, envs.reset(seed=3)) for envs in others)
-    for actions in np.random.default_rng(0).integers(8, size=(40, 23)):
+    for actions in np.random.default_rng(0).integers(8, size=(20, 23)):
         shown = one.step(actions)
         assert all(same(shown, envs.step(actions)) for envs in others)
     assert all(np.array_equal(one.snapshot(), envs.snapshot()) for envs in others)
     twin = pickle.loads(pickle.dumps(others[0]))
     assert same(twin.step(actions), others[0].step(actions))
-
-
-@pytest.mark.compiled
-def test_threads_report_the_first_world_that_fails(monkeypatch):
-    level = scenario("K<", **distances(object_type="Key", getting_closer={}))
-    monkeypatch.setattr(compiled_backend, "_MIN_CHUNK", 1)
-    envs = begun(7, level, world="compiled", num_threads=3)
-    with pytest.raises(RuleError, match=r"^world 2: needs exactly one object of its object_type"):
-        envs.step([0, 0, 7, 0, 7, 7, 0])
-    assert [int(row["steps"]) for row in envs.snapshot()] == [1] * 7
-
-
-# ---- anything at all ---------------------------------------------------------------------------
-
-
-@pytest.mark.compiled
-@settings(max_examples=40)
-@given(
-    level=meadows(),
-    seed=seeds,
-    num=st.integers(1, 4),
-    mode=st.sampled_from([AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]),
-    threads=st.integers(1, 3),
-    steps=st.lists(st.integers(0, 8**4 - 1), min_size=1, max_size=20),
-)
-def test_any_scenario_in_many_worlds_equals_single_ones(level, seed, num, mode, threads, steps):
-    played = meadow(**{**level, "how": 0})
-    envs = GridVectorEnv(
-        played, num, world="compiled", autoreset_mode=mode, num_threads=threads, max_steps=5
-    )
-    others = one_by_one(played, num, mode, 5)
-    found, failed = outcome(envs.reset, seed=seed)
-    expected, also_failed = outcome(others.reset, seed=seed)
-    for step in steps:
-        assert failed == also_failed
-        if failed:
-            return
-        assert same(found, expected)
-        actions = np.array([step // 8**i % 8 for i in range(num)])
-        found, failed = outcome(envs.step, actions)
-        expected, also_failed = outcome(others.step, actions)
-
-
-def outcome(call, *arguments, **named):
-    """What a call returns, and whether a rule gave up in it."""
-    try:
-        return call(*arguments, **named), False
-    except RuleError:
-        return None, True
 
 
 @KINDS

@@ -6,18 +6,21 @@ policy, a rollout or a set of levels. It is opened by what users call, with a te
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import shutil
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from random import Random
 from typing import Any
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import yaml
@@ -31,7 +34,6 @@ from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.policy import load_policy
-from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.errors import GVEngineError, escape_unprintable
 from gv_engine.scenario.document import read_text
 from gv_engine.scenario.library import ScenarioRef
@@ -45,7 +47,7 @@ from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Settings, new_file, recording_folder
 from gv_engine.ui.window.app import App
-from tests.fuzz.kinds import Case, Kind, _npy
+from tests.fuzz.kinds import Case, Kind, _npy, as_npz, as_zip, rollout_files
 from tests.fuzz.mutations import places
 from tests.learning.drawn import drawn
 
@@ -64,72 +66,19 @@ def hostile_values(outside: Path) -> tuple[str, ...]:
     return (
         *(str(outside), str(outside / "victim"), str(outside / "victim" / "scenario.yaml")),
         *(f"{outside}/rules.py:rule", f"../../{outside.name}/victim", "../rules", "a/../../b"),
-        *(
-            "..",
-            ".",
-            "/",
-            "//",
-            "~",
-            "~/x",
-            "./x",
-            "C:\\x",
-            "\\\\host\\share\\x",
-            "x:y",
-            "file:///x",
-        ),
-        *("CON", "nul.yaml", "aux", "COM1", "LPT9.txt", "x.", "x ", " x", "-rf", "--policy"),
+        *("..", ".", "/", "//", "~", "~/x", "./x", "C:\\x", "\\\\host\\share\\x", "x:y"),
+        *("file:///x", "CON", "nul.yaml", "aux", "COM1", "LPT9.txt", "x.", "x ", " x", "-rf"),
         *("\0", "a\0b", f"{outside}\0", "\ud800", "a\udfffb", "\udc80", "\ud83d\ude00", "ü" * 300),
         *("x" * 300, "x" * 5000, "../" * 500, "9" * 5000, f"{_SMALL}#{'9' * 5000}", "sokoban#0"),
         *("{", "}", "{0}", "{}", "{x.__class__}", "{task.fields}", "{self.__init__.__globals__}"),
-        *(
-            "%s",
-            "%n%n",
-            "%(x)s",
-            "{0!r:>99999999}",
-            "$(id)",
-            "`id`",
-            "; id",
-            "| id",
-            "&& id",
-            "'\"",
-        ),
-        *(
-            "\x1b[2J",
-            "\x1b]0;x\x07",
-            "\x1b[31mred",
-            "\x9b2J",
-            "\x08\x08",
-            "\r",
-            "a\nb",
-            "\t",
-            "\x7f",
-        ),
-        *(
-            "\u202eabc",
-            "\u2066",
-            "\u2028",
-            "[/]",
-            "[bold]",
-            "[/nothing]",
-            "[link=file:///x]y[/link]",
-        ),
-        *("<script>x</script>", "<img src=x onerror=y>", "](javascript:x)", "|x|", "---", "```"),
-        *(
-            "os:system",
-            "os:_exit",
-            "builtins:exec",
-            "builtins:eval",
-            "subprocess:run",
-            "posix:system",
-        ),
-        *(
-            "tests.canary:canary",
-            "this:s",
-            "./rules.py:rule",
-            "../outside.py:rule",
-            "antigravity:x",
-        ),
-        *("cos\nsystem\n(S'id'\ntR.", "!!python/object/apply:os.system [id]", "__import__('os')"),
+        *("%s", "%n%n", "%(x)s", "{0!r:>99999999}", "$(id)", "`id`", "; id", "| id", "&& id"),
+        *("'\"", "\x1b[2J", "\x1b]0;x\x07", "\x1b[31mred", "\x9b2J", "\x08\x08", "\r", "a\nb"),
+        *("\t", "\x7f", "\u202eabc", "\u2066", "\u2028", "[/]", "[bold]", "[/nothing]"),
+        *("[link=file:///x]y[/link]", "<script>x</script>", "<img src=x onerror=y>", "--policy"),
+        *("](javascript:x)", "|x|", "---", "```", "os:system", "os:_exit", "builtins:exec"),
+        *("builtins:eval", "subprocess:run", "posix:system", "tests.canary:canary", "this:s"),
+        *("./rules.py:rule", "../outside.py:rule", "antigravity:x", "__import__('os')"),
+        *("cos\nsystem\n(S'id'\ntR.", "!!python/object/apply:os.system [id]"),
         *("", "None", "nan", "1e999", "0x1", "2026-01-01", "*", "**/*", "[!a]"),
     )
 
@@ -143,9 +92,9 @@ class Values:
     def text(self, rng: Random) -> str:
         """Return one of them, sometimes within other text."""
         found = rng.choice(self.texts)
-        return (
-            found if rng.random() < 0.8 else rng.choice((f"a{found}", f"{found}.npz", f"x-{found}"))
-        )
+        if rng.random() < 0.8:
+            return found
+        return rng.choice((f"a{found}", f"{found}.npz", f"x-{found}"))
 
     def into(self, rng: Random, tree: Any, *fields: str) -> Any:
         """Return a copy of a tree with such texts in one to three places.
@@ -171,17 +120,16 @@ class Values:
             del found["map"]
             found["levels"] = [{"map": ">.E", "title": "One", "author": "A"}, {"map": ">..E"}]
         say = self.text
+        texts = "name", "description", "extends", "domain", "view"
+
+        def levels() -> Any:
+            return rng.choice((say(rng), [say(rng)], [{"map": ">E", "title": say(rng)}]))
+
         for _ in range(rng.choice((1, 1, 2, 3))):
             changes: dict[str, Callable[[], Any]] = {
-                "name": lambda: say(rng),
-                "description": lambda: say(rng),
-                "extends": lambda: say(rng),
-                "levels": lambda: rng.choice(
-                    (say(rng), [say(rng)], [{"map": ">E", "title": say(rng)}])
-                ),
+                **dict.fromkeys(texts, lambda: say(rng)),
+                "levels": levels,
                 "mixture": lambda: [say(rng), {"scenario": say(rng)}],
-                "domain": lambda: say(rng),
-                "view": lambda: say(rng),
                 "objects": lambda: {rng.choice(("Gate", say(rng))): {"sprite": say(rng)}},
                 "mission": lambda: {"text": say(rng), "object": rng.choice(("Key", say(rng)))},
                 "reward_functions": lambda: [say(rng), {"name": say(rng), "object": say(rng)}],
@@ -216,11 +164,8 @@ def _heard(here: Path) -> Iterator[_Terminal]:
     before, os.environ["TERM"] = dict(os.environ), "dumb"
     os.environ |= folders
     try:
-        with (
-            redirect_stdout(out),
-            redirect_stderr(out),
-            warnings.catch_warnings(record=True) as told,
-        ):
+        warned = warnings.catch_warnings(record=True)
+        with redirect_stdout(out), redirect_stderr(out), warned as told:
             warnings.simplefilter("always")
             try:
                 yield out
@@ -228,9 +173,8 @@ def _heard(here: Path) -> Iterator[_Terminal]:
                 complain(error)
         said = "\n".join((out.getvalue(), *(str(warning.message) for warning in told)))
         said = _COLORED.sub("", said)
-        assert escape_unprintable(said) == said, (
-            f"printed as it is: {escape_unprintable(said)[:500]}"
-        )
+        escaped = escape_unprintable(said)
+        assert escaped == said, f"printed as it is: {escaped[:500]}"
     finally:
         os.environ.clear()
         os.environ.update(before)
@@ -256,6 +200,9 @@ class _NoWindow(App):
         say(f"{game.title} {game.scenario.description} {frame_to_text(frame)}")
 
 
+_IDENTITY = "digest", "name", "text", "domain", "variant", "settings", "engine"
+
+
 class Replays:
     """Replays of built-in levels, and of what nobody knows, whose digests may be right."""
 
@@ -269,9 +216,7 @@ class Replays:
     def bytes_of(self, rng: Random) -> bytes:
         tree = {key: value for key, value in self._known.items() if key != "checksum"}
         if rng.random() < 0.5:
-            tree = self._values.into(
-                rng, tree, "digest", "name", "text", "domain", "variant", "settings", "engine"
-            )
+            tree = self._values.into(rng, tree, *_IDENTITY)
         else:
             tree = tree | {"steps": []}
             tree["scenario"] = self._unknown(rng)
@@ -311,9 +256,6 @@ class Replays:
 
 
 def _packed(data: bytes) -> str:
-    import base64
-    import zlib
-
     return base64.urlsafe_b64encode(zlib.compress(data)).decode()
 
 
@@ -341,9 +283,7 @@ class Snapshots:
 
     def make(self, rng: Random) -> Case:
         about = np.array(json.dumps(self.reference(rng), ensure_ascii=rng.random() < 0.5))
-        found = BytesIO()
-        np.savez(found, rows=self._rows, scenario=about)
-        return {"a.npz": found.getvalue()}
+        return {"a.npz": as_npz(rows=self._rows, scenario=about)}
 
     @staticmethod
     def run(here: Path) -> None:
@@ -367,15 +307,7 @@ class Rollouts:
 
     def __init__(self, values: Values, folder: Path, snapshots: Snapshots) -> None:
         self._values, self._snapshots = values, snapshots
-        made = folder / "demos"
-        env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
-        written = EpisodeFolder(made, env, {"seed": 0, "policy": "random"})
-        for episode in rollout(
-            env, load_policy("random", 1, len(env.scenario.actions)), 1, 0, True
-        ):
-            written.append(episode)
-        written.close(complete=True)
-        self.files = {file.name: file.read_bytes() for file in sorted(made.iterdir())}
+        self.files = rollout_files(folder / "demos", 1)
         self._about = json.loads(self.files["rollout.json"])
 
     def make(self, rng: Random) -> Case:
@@ -411,24 +343,13 @@ class Policies:
         if rng.random() < 0.3:
             name = rng.choice([*arrays])
             arrays[self._values.text(rng).replace("\0", "") or "x"] = arrays.pop(name)
-        members = {name: _npy(array) for name, array in arrays.items()}
-        return {POLICY_FILE: _zipped(members)}
+        members = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
+        return {POLICY_FILE: as_zip(members)}
 
     @staticmethod
     def run(here: Path) -> None:
         with _heard(here):
             load_policy(str(here), 1, 7, scenario=load_scenario(_SMALL))
-
-
-def _zipped(members: dict[str, bytes]) -> bytes:
-    import zipfile
-
-    packed = BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, data in members.items():
-            with suppress(UnicodeEncodeError, ValueError):
-                archive.writestr(f"{name}.npy", data)
-    return packed.getvalue()
 
 
 # ---- packs ---------------------------------------------------------------------------------------
@@ -449,8 +370,6 @@ class Packs:
         self._values = values
 
     def make(self, rng: Random) -> Case:
-        from xml.sax.saxutils import quoteattr
-
         said = self._values.scenario(rng)
         if rng.random() < 0.5:
             said = {"extends": "lava", "levels": rng.choice((["a.xsb"], ["a.tmx"], "a.xsb"))}
@@ -561,9 +480,8 @@ class Datasets:
         about = self._values.into(rng, self._about, *self._about)
         spec = self._about["env_spec"]
         if rng.random() < 0.7:
-            known = self._values.into(
-                rng, json.loads(spec), "entry_point", "kwargs", "id", "scenario"
-            )
+            fields = "entry_point", "kwargs", "id", "scenario"
+            known = self._values.into(rng, json.loads(spec), *fields)
             about = dict(self._about) | {"env_spec": json.dumps(known)}
             told = about.get("gv_engine_rollout")
             if told and rng.random() < 0.5:
@@ -592,11 +510,8 @@ def hostile_kinds(folder: Path) -> dict[str, Kind]:
         folder: for what cases are made of; beside it lies what nobody may touch.
     """
     outside = folder / "outside"
-    for made in (
-        outside,
-        *(folder / name for name in ("demos", "rollout", "datasets", "learned", "entry")),
-    ):
-        shutil.rmtree(made, ignore_errors=True)  # by a worker before
+    for name in ("outside", "demos", "rollout", "datasets", "learned", "entry"):
+        shutil.rmtree(folder / name, ignore_errors=True)  # by a worker before
     (outside / "victim").mkdir(parents=True)
     (outside / "victim" / "scenario.yaml").write_text("map: '>.E'\n", "utf-8")
     (outside / "victim" / "empty").mkdir()

@@ -18,8 +18,8 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ from gv_engine.rules.errors import CapacityError, GVEngineError, RuleError, Scen
 from gv_engine.scenario.loading import load_scenario, make_reference
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.resources import SCENARIOS
-from gv_engine.session.catalogue import load_playable as load_playable
+from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay, ReplayError, _with_checksum
 from gv_engine.session.session import Session
 from gv_engine.ui.input.bindings import Bindings
@@ -276,12 +276,8 @@ class Snapshots:
         if rng.random() < 0.1:
             about_array = np.array([about, 1.5, 7][rng.randrange(3) :][:1])
         members = {"rows.npy": _npy(rows), "scenario.npy": _npy(about_array), **members}
-        packed = io.BytesIO()
-        kind = rng.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2))
-        with zipfile.ZipFile(packed, "w", kind) as archive:
-            for name, data in members.items():
-                archive.writestr(name, data)
-        return {"a.npz": packed.getvalue()}
+        method = rng.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2))
+        return {"a.npz": as_zip(members, method)}
 
     @staticmethod
     def run(folder: Path) -> None:
@@ -299,6 +295,23 @@ class Snapshots:
 def _npy(array: Any) -> bytes:
     found = io.BytesIO()
     np.lib.format.write_array(found, array, allow_pickle=False)
+    return found.getvalue()
+
+
+def as_npz(**arrays: Any) -> bytes:
+    """The archive of arrays that NumPy writes."""
+    found = io.BytesIO()
+    np.savez(found, **arrays)
+    return found.getvalue()
+
+
+def as_zip(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+    """An archive of files, without those whose names archives cannot hold."""
+    found = io.BytesIO()
+    with zipfile.ZipFile(found, "w", method) as archive:
+        for name, data in members.items():
+            with suppress(UnicodeEncodeError, ValueError):
+                archive.writestr(name, data)
     return found.getvalue()
 
 
@@ -352,9 +365,7 @@ class Rows:
                 while row.tobytes() == before:
                     _change_row(rng, row)
         about = np.array(json.dumps(make_reference(worlds.scenario)))
-        packed = io.BytesIO()
-        np.savez(packed, rows=row, scenario=about)
-        return {"a.npz": packed.getvalue()}
+        return {"a.npz": as_npz(rows=row, scenario=about)}
 
     def run(self, folder: Path) -> None:
         scenario, rows = snapshots.load(folder / "a.npz")
@@ -449,9 +460,7 @@ class Caches:
             data[name] = data[rng.choice(_CACHED)]
         modes = {}
         for place in (".", "compiled", "compiled/k", "units", *_CACHED):
-            modes[place] = (
-                rng.choice((0o700, 0o755, 0o600 | 0o100)) if rng.random() < 0.9 else 0o777
-            )
+            modes[place] = rng.choice((0o700, 0o755)) if rng.random() < 0.9 else 0o777
         program, unit = data.values()
         return {"program": program, "unit": unit, "modes.json": json.dumps(modes).encode()}
 
@@ -465,7 +474,7 @@ class Caches:
             (self._folder / name).chmod(mode)
         with self._in_place():
             program, unit = program_cache.read_program("k"), program_cache.read_unit("k")
-        for name, found in (("compiled/k/program", program), ("units/k.unit", unit)):
+        for name, found in zip(_CACHED, (program, unit), strict=True):
             way = (".", name, *(str(parent) for parent in Path(name).parents))
             whole = data[name].read_bytes() == self._files[name]
             sound = whole and all(modes[place] != 0o777 for place in way)
@@ -493,23 +502,23 @@ class Planted:
 # ---- rollouts ------------------------------------------------------------------------------------
 
 
+def rollout_files(out: Path, episodes: int) -> Case:
+    """Make a rollout in a folder; return its files."""
+    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    written = EpisodeFolder(out, env, {"seed": 0, "policy": "random"})
+    policy = load_policy("random", 1, len(env.scenario.actions))
+    for episode in rollout(env, policy, episodes, 0, keep=True):
+        written.append(episode)
+    written.close(complete=True)
+    return {file.name: file.read_bytes() for file in sorted(out.iterdir())}
+
+
 class Rollouts:
     """Folders of rollouts in which one file is damaged, or missing."""
 
     def __init__(self, folder: Path) -> None:
-        env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
-        out = folder / "made"
-        written = EpisodeFolder(out, env, {"seed": 0})
-        policy = load_policy("random", 1, len(env.scenario.actions))
-        for episode in rollout(env, policy, 3, 0, keep=True):
-            written.append(episode)
-        written.close(complete=True)
-        self._files: Mapping[str, bytes] = {
-            file.name: file.read_bytes() for file in sorted(out.iterdir())
-        }
-        for file in sorted(out.iterdir()):
-            file.unlink()
-        out.rmdir()
+        self._files = rollout_files(folder / "made", 3)
+        shutil.rmtree(folder / "made")
         self._trees = Trees([json.loads(self._files["rollout.json"])])
 
     def make(self, rng: Random) -> Case:
@@ -600,10 +609,8 @@ class Actions:
         self._many.reset(seed=0)
 
     def make(self, rng: Random) -> Case:
-        return {"action.txt": self._expression(rng).encode("utf-8", "replace")}
-
-    def _expression(self, rng: Random) -> str:
-        return f"({rng.choice(('one', 'many'))!r}, {_value(rng)})"
+        text = f"({rng.choice(('one', 'many'))!r}, {_value(rng)})"
+        return {"action.txt": text.encode("utf-8", "replace")}
 
     def run(self, folder: Path) -> str | None:
         text = (folder / "action.txt").read_text("utf-8")

@@ -1,7 +1,6 @@
 """The benchmark's own parts; no figure is judged here."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,6 +61,7 @@ def become(world: Any, row: Any) -> None:
     world["held"], world["steps"] = 0, 0
 
 
+@pytest.mark.thorough
 def test_floor_begins_anew():
     arrays = floor.make(8)
     floor.reset(*arrays)
@@ -77,7 +77,7 @@ def test_floor_begins_anew():
 
 
 @pytest.mark.thorough
-def test_workers_answer():
+def test_workers_answer_and_say_why_they_fail():
     worker = Worker(SMALL, SMALL.settings, cores=1)
     assert all(seconds > 0 for seconds in worker.started)
     about = worker.ask("about", ["numpy", "nothing-like-it==1.2"])
@@ -86,9 +86,6 @@ def test_workers_answer():
     assert all(rate > 0 for rate in worker.ask("step", 0.001))
     assert all(rate > 0 for rate in worker.ask("reset", 0.001))
     worker.close()
-
-
-def test_workers_that_fail_say_why():
     with pytest.raises(PeerError, match="nowhere"):
         Worker(SMALL, {"view": "nowhere"})
 
@@ -128,12 +125,9 @@ def test_a_goal_is_reached_by_the_median(capsys: pytest.CaptureFixture[str]):
 
 def test_who_cannot_learn_says_why(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(learners, "python_for", lambda packages: sys.executable)
+    nobody = learners.Contender("Nobody", learners.EngineLearner)
     with pytest.raises(PeerError, match="invalid choice: 'nobody'"):
-        next(
-            learners.run_contender(
-                "nobody", learners.Contender("Nobody", learners.EngineLearner), 0, 1.0
-            )
-        )
+        next(learners.run_contender("nobody", nobody, 0, 1.0))
 
 
 @pytest.mark.parametrize(
@@ -145,12 +139,7 @@ def test_who_cannot_learn_says_why(monkeypatch: pytest.MonkeyPatch):
         ("--package minigrid", "expected the name of a package"),
     ],
 )
-def test_wrong_arguments(
-    arguments: str,
-    message: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-):
+def test_wrong_arguments(arguments, message, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["benchmarks", *arguments.split()])
     with pytest.raises(SystemExit):
         command.main()
@@ -161,14 +150,10 @@ def test_wrong_arguments(
 def results() -> dict[str, Any]:
     engine = {"task": "key-door", "worlds": 4096, "versions": {"numba": "0.60"}}
     peer = {"task": "DoorKey", "worlds": 1, "versions": {"minigrid": "3.2"}}
+    steps = {"step": [[2e6, 2e6], [3e6, 3e6], [9e6, 9e6]]}
     return {
-        "gv-engine": engine
-        | {
-            "step": [[2e6, 2e6], [3e6, 3e6], [9e6, 9e6]],
-            "reset": [[900, 900]],
-            "growth": [3 * 2**20],
-        },
-        "gv-16384": engine | {"step": [[2e6, 2e6], [3e6, 3e6], [9e6, 9e6]]},
+        "gv-engine": engine | steps | {"reset": [[900, 900]], "growth": [3 * 2**20]},
+        "gv-16384": engine | steps,
         "gv-2-threads": engine | {"step": [[2e6, 4e6], [3e6, 6e6], [9e6, 9e6]]},
         "minigrid": peer | {"reset": [[10, 10]], "step": [[1e4, 1e4], [1e4, 1e4], [1e4, 1e4]]},
         "griddly": {"failed": "no wheel"},
@@ -199,7 +184,9 @@ def test_claims_are_decided_by_intervals():
     assert claims.bootstrap_interval(rounds * 20) > (low, 0)
 
 
-def test_page_is_renewed_between_its_markers(results: dict[str, Any], tmp_path: Path):
+def test_tables_are_shown_and_a_page_is_renewed_between_its_markers(results, tmp_path, capsys):
+    report.print_tables(results)
+    assert "MiniGrid" in capsys.readouterr().out
     page = tmp_path / "page.md"
     page.write_text(f"before\n{report.BEGIN}outdated\n{report.END}after\n", "utf-8")
     for _ in range(2):
@@ -215,8 +202,3 @@ def test_page_is_renewed_between_its_markers(results: dict[str, Any], tmp_path: 
     page.write_text("no markers\n", "utf-8")
     with pytest.raises(ValueError, match="measured"):
         report.write_tables(results, page)
-
-
-def test_tables_are_shown(results: dict[str, Any], capsys: pytest.CaptureFixture[str]):
-    report.print_tables(results)
-    assert "MiniGrid" in capsys.readouterr().out

@@ -85,7 +85,7 @@ def pages_with_code() -> list[Path]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the snippets are for a POSIX shell")
-@pytest.mark.sample("README", "agents", "gridverse", "security")
+@pytest.mark.sample("agents", "gridverse", "security")
 @pytest.mark.parametrize("page", pages_with_code(), ids=lambda page: page.stem)
 def test_snippets(page: Path, shell: Path):
     names: dict[str, Any] = {"__name__": "snippet"}

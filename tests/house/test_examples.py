@@ -1,5 +1,6 @@
 """Every example runs and prints what it should."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,7 +8,6 @@ import sys
 import pytest
 
 from tests import ROOT
-from tests.screen import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -27,34 +27,33 @@ LAST_LINES = {
     "thin_ice": "MOVE_BACKWARD (0, 3) Ice(Ice.Status.BROKEN) Ice(Ice.Status.CRACKED)",
     "unchanged_reward": "MOVE_FORWARD 0.0 1.0",
 }
+RUN = """
+import contextlib, io, json, runpy, sys
+last_lines = {}
+for name in sys.argv[1:]:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        runpy.run_path(f"examples/{name}.py", run_name="__main__")
+    last_lines[name] = out.getvalue().splitlines()[-1]
+print(json.dumps(last_lines))
+"""
 
 
-@pytest.fixture(scope="module")
-def running():
-    """All of them at once, each in a process of its own."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    started = {
-        path.stem: subprocess.Popen(
-            [sys.executable, "-W", "error", path],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        for path in EXAMPLES
-    }
-    yield started
-    for process in started.values():  # those that another worker has asked for
-        process.kill()
-        process.communicate()
-
-
-@pytest.mark.parametrize("example", LAST_LINES)
-def test_example(running, example):
-    out, errors = running[example].communicate(timeout=10 * PATIENCE)
+@pytest.mark.sample("small")
+@pytest.mark.parametrize(
+    "names", [sorted(LAST_LINES.keys() - {"imitation"}), ["imitation"]], ids=["small", "imitation"]
+)
+def test_examples_print_their_results(names: list[str]):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", RUN, *names],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     told = "gv-engine: compiling"
-    assert [line for line in errors.splitlines() if not line.startswith(told)] == []
-    assert out.splitlines()[-1] == LAST_LINES[example]
+    assert [line for line in done.stderr.splitlines() if not line.startswith(told)] == []
+    assert json.loads(done.stdout) == {name: LAST_LINES[name] for name in names}
 
 
 def test_no_example_is_forgotten():

@@ -25,13 +25,15 @@ def here(tmp_path: Path) -> Path:
 
 
 @pytest.mark.compiled
-def test_some_cases(tmp_path: Path):
+@pytest.mark.sample("10")
+@pytest.mark.parametrize("turns", [10, 50])
+def test_some_cases(tmp_path: Path, turns: int):
     fuzz = Run(7, tmp_path, levels=1)
-    fuzz.go(seconds=300, count=650)
+    fuzz.go(seconds=300, count=13 * turns)
     assert not fuzz.failures, fuzz.report()
-    assert fuzz.ran["scenarios"] == 200
-    assert min(fuzz.ran.values()) == 50
-    assert "200 cases" in fuzz.report()
+    assert fuzz.ran["scenarios"] == 4 * turns
+    assert min(fuzz.ran.values()) == turns
+    assert f"{4 * turns} cases" in fuzz.report()
 
 
 @pytest.mark.thorough

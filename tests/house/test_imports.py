@@ -19,17 +19,47 @@ env = gv_engine.GridEnv(gv_engine.Scenario.load("keydoor-5x5"), world="object")
 env.reset(seed=0)
 env.step(0)
 """
-NUMBERS = """
-import gv_engine
+OBJECTS = """
 for name in ("compact", "cells", "onehot", "text"):
     options = {"world": "object", "observation_representation": name}
-    env = gv_engine.GridEnv("keydoor-5x5", **options)
-    env.reset(seed=0)
-    env.step(0)
-    envs = gv_engine.GridVectorEnv("keydoor-5x5", 2, **options)
-    envs.reset(seed=0)
-    envs.step([0, 1])
+    one = gv_engine.GridEnv("keydoor-5x5", **options)
+    for env in one, gv_engine.GridVectorEnv("keydoor-5x5", 2, **options):
+        env.reset(seed=0)
+        env.step(env.action_space.sample())
+env = gv_engine.GridEnv("keydoor-5x5", world="object", render_mode="ansi")
+env.reset(seed=0)
+assert env.render()
+
+from gv_engine.session.session import Session
+from gv_engine.session.replay import Replay
+game = Session(gv_engine.Scenario.load("keydoor-5x5"), 0)
+game.step("TURN_LEFT")
+game.undo()
+replay = Replay.from_bytes(game.replay().to_bytes())
+assert not Session.from_replay(replay, replay.find()).difference
+assert not game.has_file_changes()
+
+from gv_engine.scenario.library import list_grid_names
+for name in list_grid_names():
+    gv_engine.Scenario.load(name)
 """
+TERMINAL = """
+import gv_engine.ui.terminal.play
+from gv_engine.cli import main
+assert main(["play", "--terminal"]) == 1
+"""
+PICTURE = """
+import gymnasium, gv_engine
+env = gymnasium.make({}, render_mode="rgb_array")
+env.reset(seed=0)
+assert env.render().shape[2] == 3
+env.close()
+import pygame
+assert not pygame.display.get_init()
+"""
+GRID = PICTURE.format("'GV-Keydoor-5x5-v0', world='object'")
+PIXELS = PICTURE.format("'GV-Keydoor-5x5-v0', world='object', observation_representation='pixels'")
+ALGEBRA = PICTURE.format("'GV-MathyPolySimplify-easy-v0'")
 COMPILED = """
 import gymnasium, gv_engine
 env = gymnasium.make("GV-Keydoor-5x5-v0")
@@ -39,117 +69,71 @@ vector = gymnasium.make_vec("GV-Keydoor-5x5-v0", num_envs=2)
 vector.reset(seed=0)
 vector.step([0, 1])
 """
-TEXT = """
-import gv_engine
-env = gv_engine.GridEnv("keydoor-5x5", world="object", render_mode="ansi")
-env.reset(seed=0)
-assert env.render()
-"""
-PICTURE = """
-import gymnasium, gv_engine
-env = gymnasium.make("{name}", render_mode="rgb_array", **{options})
-env.reset(seed=0)
-assert env.render().shape[2] == 3
-env.close()
-import pygame
-assert not pygame.display.get_init()
-"""
-GAME = """
-import gv_engine
-from gv_engine.session.session import Session
-from gv_engine.session.replay import Replay
-game = Session(gv_engine.Scenario.load("keydoor-5x5"), 0)
-game.step("TURN_LEFT")
-game.undo()
-replay = Replay.from_bytes(game.replay().to_bytes())
-assert not Session.from_replay(replay, replay.find()).difference
-assert not game.has_file_changes()
-"""
-TERMINAL = """
-import gv_engine.ui.terminal.play
-from gv_engine.cli import main
-assert main(["play", "--terminal"]) == 1
-"""
 ROLLOUT = """
 from gv_engine.cli import main
 assert main(["rollout", "empty-4x4", "--episodes", "2", "--max-steps", "9"]) == 0
 assert main(["train"]) in (1, 2)  # neither does what is wrong with the asking
 """
-LOADING = """
-import gv_engine
-from gv_engine.scenario.library import list_grid_names
-for name in list_grid_names():
-    gv_engine.Scenario.load(name)
+FIRST = """
+import importlib, sys
+for name in ("components", "systems", "gv_engine", "components.objects", "systems.reset"):
+    importlib.import_module(name)
+    packages = "gv_engine", "components", "systems"
+    own = [each for each in sys.modules if each.partition(".")[0] in packages]
+    assert "gv_engine" in own, name
+    for each in own:
+        del sys.modules[each]
 """
+"""Import of each of these as the first one of the engine."""
 
 
-def modules_after(program):
-    """Top-level modules that a fresh process has imported after a program."""
+def modules_after(*programs):
+    """Top-level modules that a fresh process has imported after each of several programs."""
     # neither a screen nor a word to SDL about having none
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(hidden)}
-    listing = "\nimport sys\nprint(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    listing = "\nimport sys\nprint('modules', *{name.partition('.')[0] for name in sys.modules})\n"
     done = subprocess.run(
-        [sys.executable, "-c", program + listing],
+        [sys.executable, "-c", "".join(program + listing for program in programs)],
         capture_output=True,
         text=True,
         env=environment,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return set(done.stdout.split("\n")[-2].split())
-
-
-@pytest.mark.parametrize(
-    "program",
-    [OBJECT, NUMBERS, TEXT, LOADING, GAME],
-    ids=["object", "numbers", "ansi", "load", "game"],
-)
-def test_objects_need_neither_a_compiler_nor_a_window(program):
-    assert not modules_after(program) & {"numba", "llvmlite", "pygame", "imageio", "rich", "torch"}
-
-
-def test_a_terminal_needs_neither_a_compiler_nor_a_window():
-    assert not modules_after(TERMINAL) & {"numba", "llvmlite", "pygame", "imageio", "torch"}
-
-
-def test_compiled_worlds_need_no_window():
-    assert not modules_after(COMPILED) & {"pygame", "imageio", "rich", "torch"}
-
-
-def test_only_learning_needs_torch():
-    assert "torch" not in modules_after(ROLLOUT)
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("GV-Keydoor-5x5-v0", {"world": "object"}),
-        ("GV-Keydoor-5x5-v0", {"world": "object", "observation_representation": "pixels"}),
-        ("GV-MathyPolySimplify-easy-v0", {}),
-    ],
-    ids=["grid", "pixels", "algebra"],
-)
-def test_pictures_open_no_display_and_need_no_compiler(name, options):
-    modules = modules_after(PICTURE.format(name=name, options=options))
-    assert "pygame" in modules
-    assert "numba" not in modules
+    listed = [line.split() for line in done.stdout.splitlines() if line.startswith("modules ")]
+    return [set(names) for _, *names in listed]
 
 
 ALLOWED = {"esper", "gymnasium", "lazy_loader", "numpy", "yaml"}
 """What the package itself imports beyond Python's own library, and what that brings along."""
+COMPILER = {"numba", "llvmlite"}
+WINDOW = {"pygame", "imageio"}
 
 
-def test_the_package_imports_what_is_on_the_list():
+def test_neither_objects_nor_terminals_nor_pictures_need_a_compiler():
+    programs = OBJECT, OBJECTS, TERMINAL, GRID, PIXELS, ALGEBRA
+    brought, step, objects, terminal, *pictures = modules_after(
+        "import gymnasium, numpy, esper, yaml", *programs
+    )
     own = {"gv_engine", "components", "systems", "__main__"}
-    brought = modules_after("import gymnasium, numpy, esper, yaml")
-    found = modules_after(OBJECT) - brought - own - set(sys.stdlib_module_names)
+    found = step - brought - own - set(sys.stdlib_module_names)
     assert {name for name in found if not name.startswith("_")} <= ALLOWED
+    assert not objects & (COMPILER | WINDOW | {"rich", "torch"})
+    assert not terminal & (COMPILER | WINDOW | {"torch"})
+    for modules in pictures:
+        assert "pygame" in modules
+        assert not modules & COMPILER
+
+
+def test_compiled_worlds_need_no_window_and_only_learning_needs_torch():
+    compiled, rollout = modules_after(COMPILED, ROLLOUT)
+    assert not compiled & (WINDOW | {"rich", "torch"})
+    assert "torch" not in rollout
 
 
 def test_either_package_can_be_imported_first():
-    for name in ("components", "systems", "gv_engine", "components.objects", "systems.reset"):
-        assert "gv_engine" in modules_after(f"import {name}")
+    modules_after(FIRST)
 
 
 PATH = re.compile(r"(gv_engine(?:\.\w+)+)(?::[\w.]+)?")
@@ -167,12 +151,14 @@ def strings_upwards(file, layers):
     """Texts in a file of the engine that name a module of a higher layer."""
     module = ".".join(file.relative_to(ROOT).with_suffix("").parts)
     here = layer_of(module, layers)
-    tree = ast.parse(file.read_text("utf-8"))
-    for node in ast.walk(tree):
+    text = file.read_text("utf-8")
+    if here is None or not re.search(rf"[\"']{PATH.pattern}[\"']", text):
+        return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             match = PATH.fullmatch(node.value)
             there = layer_of(match[1], layers) if match else None
-            if here is not None and there is not None and there < here:
+            if there is not None and there < here:
                 yield f"{file.name}:{node.lineno}: {node.value}"
 
 
@@ -223,12 +209,10 @@ import gv_engine.ui.window.app, gv_engine.ui.window.viewer
 """
 
 
-@pytest.mark.parametrize("program", [COMMANDS_WITHOUT_EXTRAS, OBJECT, TERMINAL])
-def test_playing_needs_no_extra(program):
-    modules_after(WITHOUT.format(names=EXTRAS) + program)
+def test_playing_needs_no_extra():
+    modules_after(WITHOUT.format(names=EXTRAS) + COMMANDS_WITHOUT_EXTRAS, OBJECT, TERMINAL)
 
 
 def test_playing_algebra_needs_mathy_core_alone():
     extras = [name for name in EXTRAS if name != "mathy_core"]
-    options = {"name": "GV-MathyPolySimplify-easy-v0", "options": {}}
-    modules_after(WITHOUT.format(names=extras) + PICTURE.format(**options))
+    modules_after(WITHOUT.format(names=extras) + ALGEBRA)

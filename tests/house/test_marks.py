@@ -3,45 +3,61 @@ it."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
 from pathlib import Path
 
 import pytest
 
-from tests import ROOT
+from tests.conftest import _DURATIONS
 
+pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.slow
 
+TESTS = """
+import pytest
 
-@pytest.mark.sample("1")
+def test_plain():
+    pass
+
+@pytest.mark.compiled
+def test_compiled():
+    pass
+
+@pytest.mark.thorough
+@pytest.mark.compiled
+def test_thorough():
+    pass
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Folder with three tests and what all tests share."""
+    pytester.makeconftest("from tests.conftest import *")
+    pytester.makeini("[pytest]\nmarkers =\n compiled\n thorough\n window\n slow\n")
+    pytester.makepyfile(TESTS)
+    return pytester
+
+
+@pytest.mark.sample("0")
 @pytest.mark.parametrize("processes", ["0", "1"])
-def test_what_is_left_out_is_told(processes: str):
-    wanted = ["-m", "not compiled", "tests/vector/test_enclose.py"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n", processes, "-p", "no:cacheprovider", *wanted],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    *_, large, small, last = done.stdout.splitlines()
+def test_what_is_left_out_is_told(suite: pytest.Pytester, processes: str):
+    done = suite.runpytest_inprocess("-n", processes, "-m", "not compiled")
+    *_, large, small, last = done.outlines
     assert {large, small} == {"left to `make thorough`: 1 tests", "left to `make test`: 1 tests"}
     assert last.startswith("=")
 
 
-@pytest.mark.thorough
-def test_tests_that_took_long_are_left_out(tmp_path: Path):
-    (tmp_path / "test_some.py").write_text(
-        "import time\ndef test_slow(): time.sleep(0.3)\ndef test_fast(): pass\n"
-    )
-    (tmp_path / "conftest.py").write_text("from tests.conftest import *\n")
-
-    def run(*more: str) -> str:
-        plain = "-p", "no:xdist", "-c", "/dev/null", f"--rootdir={tmp_path}"
-        command = [sys.executable, "-m", "pytest", *plain, *more, str(tmp_path)]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-    assert "2 passed" in run("--at-most", "0.1")  # nothing is known of them
-    assert "1 passed, 1 deselected" in run("--at-most", "0.1")
-    assert "2 passed" in run()
+def test_tests_that_took_long_are_left_out(suite: pytest.Pytester):
+    suite.runpytest_inprocess("--at-most", "0.1").assert_outcomes(passed=3)  # none has run before
+    file = Path(suite.path, ".pytest_cache", "v", _DURATIONS)
+    seconds = json.loads(file.read_text())
+    assert sorted(name.partition("::")[2] for name in seconds) == [
+        "test_compiled",
+        "test_plain",
+        "test_thorough",
+    ]
+    assert min(seconds.values()) >= 0
+    file.write_text(json.dumps({name: 0.3 * ("plain" in name) for name in seconds}))
+    suite.runpytest_inprocess("--at-most", "0.1").assert_outcomes(passed=2, deselected=1)
+    suite.runpytest_inprocess().assert_outcomes(passed=3)

@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import gv_engine
 from gv_engine.scenario.plugin import DomainPlugin
 
@@ -14,9 +16,18 @@ ROLES = {*vars(DomainPlugin), "DOMAIN", "FORMAT", "add", "run", "main"}
 """What every domain or command has under the same name."""
 
 
-def public_names(file: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def modules() -> dict[str, ast.Module]:
+    """Syntax trees of the engine's modules by path."""
+    return {
+        file.relative_to(ENGINE).as_posix(): ast.parse(file.read_bytes())
+        for file in ENGINE.rglob("*.py")
+    }
+
+
+def public_names(module: ast.Module) -> Iterator[str]:
     """The classes, functions and constants that a module defines."""
-    for node in ast.parse(file.read_bytes()).body:
+    for node in module.body:
         targets = [node, *getattr(node, "targets", ()), getattr(node, "target", None)]
         for target in targets:
             name = getattr(target, "name", getattr(target, "id", "_"))
@@ -24,12 +35,11 @@ def public_names(file: Path) -> Iterator[str]:
                 yield name
 
 
-def test_no_name_is_defined_in_two_modules():
+def test_no_name_is_defined_in_two_modules(modules: dict[str, ast.Module]):
     homes = defaultdict(set)
-    for file in ENGINE.rglob("*.py"):
-        place = file.relative_to(ENGINE).as_posix()
+    for place, module in modules.items():
         if not place.startswith(NAMED_ELSEWHERE):
-            for name in public_names(file):
+            for name in public_names(module):
                 homes[name].add(place)
     assert len(homes) > 500
     twice = {name: sorted(where) for name, where in homes.items() if len(where) > 1}
@@ -48,11 +58,14 @@ MAY_PRINT = {
 """Modules that print by themselves, and what; all others call `say` or `complain`."""
 
 
-def test_what_is_printed_is_printable():
-    found = set()
-    for file in ENGINE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_bytes())):
-            called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            if called == "print" or called.endswith((".print", "stdout.write", "stderr.write")):
-                found.add(file.relative_to(ENGINE).as_posix())
+def prints(node: ast.AST) -> bool:
+    """True for a call of `print`, of a method `print`, or of `write` of stdout or stderr."""
+    called = node.func if isinstance(node, ast.Call) else None
+    if isinstance(called, ast.Attribute) and called.attr == "write":
+        return ast.unparse(called.value).endswith(("stdout", "stderr"))
+    return "print" in (getattr(called, "id", ""), getattr(called, "attr", ""))
+
+
+def test_what_is_printed_is_printable(modules: dict[str, ast.Module]):
+    found = {place for place, module in modules.items() if any(map(prints, ast.walk(module)))}
     assert found == MAY_PRINT.keys()

@@ -1,4 +1,5 @@
-"""Policies as runs keep them, whose weights are drawn: so that acting is tried without torch."""
+"""Policies as runs keep them, whose weights are drawn, so that acting is tried without torch; and
+learners, which need it."""
 
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,16 @@ import numpy as np
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
 from gv_engine.learning.policy_file import NUM_HEADS, NetworkSpec, PolicyFile, ScenarioSpec
+from gv_engine.learning.training import Hyperparameters
+
+
+def make_learner(level: Any, world: str = "auto", device: str = "cpu", **settings: Any) -> Any:
+    """Make a learner of a level with these hyperparameters."""
+    from gv_engine.learning import ppo
+
+    hyperparameters = Hyperparameters(**settings)
+    env = ppo.make_training_env(level, hyperparameters, world=world)
+    return ppo.Learner(env, hyperparameters, device)
 
 
 def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:

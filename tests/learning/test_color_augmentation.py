@@ -8,11 +8,10 @@ import pytest
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.envs.representations import Representation
-from gv_engine.learning.training import Hyperparameters
+from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning import ppo  # noqa: E402
 from gv_engine.learning.color_augmentation import (  # noqa: E402
     ColorAugmentation,
     interchangeable_colors,
@@ -89,9 +88,8 @@ def test_a_world_in_other_colors_is_one_of_the_same_game():
 
 
 def test_an_episode_keeps_its_colors_and_the_next_has_others():
-    settings = Hyperparameters(num_envs=64, num_steps=16, recurrent=True)
     level = {"extends": MEMORY, "max_steps": 10}
-    learner = ppo.Learner(ppo.make_training_env(level, settings), settings)
+    learner = make_learner(level, num_envs=64, num_steps=16, recurrent=True)
     orders = [learner._colors.permutation.clone()]
     learner.on_step = lambda: orders.append(learner._colors.permutation.clone())
     learner.update()
@@ -101,6 +99,5 @@ def test_an_episode_keeps_its_colors_and_the_next_has_others():
 
 
 def test_who_does_not_want_it_sees_what_is_there():
-    settings = Hyperparameters(num_envs=8, augment_colors=False)
-    learner = ppo.Learner(ppo.make_training_env(MEMORY, settings), settings)
+    learner = make_learner(MEMORY, num_envs=8, augment_colors=False)
     assert learner._colors.apply(learner._buffer.arrays) is learner._buffer.arrays

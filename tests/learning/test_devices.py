@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.learning.training import Hyperparameters
+from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
 
@@ -18,12 +18,11 @@ LEVELS = "keydoor-5x5", "BabyAI-GoToLocal-v0", "hunt"
 """One agent, a mission, several agents."""
 
 
-def make_learner(name: str, device: str = "cpu", memory: bool = False) -> ppo.Learner:
-    settings = Hyperparameters(num_envs=16, num_steps=8, recurrent=memory)
-    return ppo.Learner(ppo.make_training_env(name, settings), settings, device)
+def small_learner(name: str, device: str = "cpu", memory: bool = False) -> Any:
+    return make_learner(name, device=device, num_envs=16, num_steps=8, recurrent=memory)
 
 
-def weights_of(learner: ppo.Learner) -> Any:
+def weights_of(learner: Any) -> Any:
     return torch.cat([each.flatten().cpu() for each in learner.net.parameters()])
 
 
@@ -31,7 +30,7 @@ def weights_of(learner: ppo.Learner) -> Any:
 @pytest.mark.parametrize("name", LEVELS)
 def test_gradients_are_computed_on_one_device(name, memory):
     """Tensors of the device "meta" have shapes only, and do not mix with those of the CPU."""
-    learner = make_learner(name, memory=memory)
+    learner = small_learner(name, memory=memory)
     batch, size = learner._collect(), len(weights_of(learner))
     learner.net.to("meta")
     on_meta = ppo.TrainingBatch._make(each.to("meta") for each in batch)
@@ -42,7 +41,7 @@ def test_gradients_are_computed_on_one_device(name, memory):
 
 def test_each_step_is_sent_once():
     """Copies on the CPU in place of those on a GPU: the same learning, and no step sent twice."""
-    plain, copied = make_learner("keydoor-5x5"), make_learner("keydoor-5x5")
+    plain, copied = small_learner("keydoor-5x5"), small_learner("keydoor-5x5")
     sent = []
     buffer = copied._buffer
     buffer._on_device = [torch.zeros_like(each) for each in buffer._on_host]
@@ -52,7 +51,7 @@ def test_each_step_is_sent_once():
         sent.append(t)
         send(t)
 
-    buffer.send = count  # type: ignore[method-assign]
+    buffer.send = count
     for _ in range(3):
         assert copied.update() == pytest.approx(plain.update(), nan_ok=True)
     assert torch.equal(weights_of(copied), weights_of(plain))
@@ -86,7 +85,7 @@ def test_any_device_will_do(tmp_path):
 @pytest.mark.parametrize("name", LEVELS)
 def test_a_gpu_learns_as_the_cpu_does(name, memory):
     """The same worlds and actions, and weights that differ by rounding."""
-    on_cpu, on_gpu = make_learner(name, memory=memory), make_learner(name, "cuda", memory)
+    on_cpu, on_gpu = small_learner(name, memory=memory), small_learner(name, "cuda", memory)
     before = weights_of(on_cpu)
     on_cpu.update()
     on_gpu.update()
@@ -98,13 +97,13 @@ def test_a_gpu_learns_as_the_cpu_does(name, memory):
 @pytest.mark.parametrize("memory", [False, True])
 def test_a_recorded_step_is_the_step(memory, monkeypatch):
     """CUDA graphs change nothing, and a GPU gives the same run for the same seed."""
-    graphed = [make_learner("keydoor-5x5", "cuda", memory) for _ in range(2)]
+    graphed = [small_learner("keydoor-5x5", "cuda", memory) for _ in range(2)]
     for _ in range(4):
         for learner in graphed:
             learner.update()
     assert graphed[0]._graphed
     monkeypatch.setattr(ppo, "GraphedStep", lambda *arguments: None)
-    plain = make_learner("keydoor-5x5", "cuda", memory)
+    plain = small_learner("keydoor-5x5", "cuda", memory)
     for _ in range(4):
         plain.update()
     assert torch.equal(weights_of(graphed[0]), weights_of(graphed[1]))

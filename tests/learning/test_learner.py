@@ -7,16 +7,14 @@ import pytest
 
 from gv_engine import load_scenario
 from gv_engine.learning.policy_file import NumpyNet
-from gv_engine.learning.training import Hyperparameters
 from gv_engine.scenario.library import (
     list_babyai_grids,
     list_built_in_grids,
     list_multi_agent_grids,
 )
+from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
-
-from gv_engine.learning import ppo  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 
@@ -24,8 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 @pytest.mark.parametrize("memory", [False, True])
 def test_what_was_likely_then_is_as_likely_when_it_is_learned(memory):
     """Masks, codes, and where memories end are the same in acting and in learning."""
-    settings = Hyperparameters(num_envs=16, recurrent=memory, learning_rate=0.0)
-    learner = ppo.Learner(ppo.make_training_env("keydoor-5x5", settings), settings)
+    learner = make_learner("keydoor-5x5", num_envs=16, recurrent=memory, learning_rate=0.0)
     learner.net.actor.weight.data *= 100  # chances that differ
     for _ in range(20):
         figures = learner.update()
@@ -34,14 +31,14 @@ def test_what_was_likely_then_is_as_likely_when_it_is_learned(memory):
 
 
 def test_advantages_are_those_of_their_definition():
-    settings = Hyperparameters(num_envs=3, num_steps=6)
-    learner = ppo.Learner(ppo.make_training_env("keydoor-5x5", settings), settings)
+    learner = make_learner("keydoor-5x5", num_envs=3, num_steps=6)
+    settings = learner.settings
     rng = np.random.default_rng(0)
     arrays = learner._buffer.arrays
     arrays["reward"][:] = rng.random((6, 3))
     arrays["terminated"][:] = [[t == 2, False, False] for t in range(6)]
     arrays["truncated"][:] = [[False, t == 3, False] for t in range(6)]
-    learner._reward_scaler.scale = lambda rewards, done, live: rewards  # type: ignore[method-assign]
+    learner._reward_scaler.scale = lambda rewards, done, live: rewards
     expected = torch.rand(6, 3, dtype=torch.float32)
     after, missed = torch.rand(3), torch.zeros(6, 3)
     missed[3, 1] = 0.7
@@ -62,11 +59,8 @@ def test_nothing_is_learned_of_agents_that_are_done_or_not_there():
     """What they see and do changes no weight; agents are told apart by their numbers."""
     alone = {"extends": "commons", "agents": 1, "map": "###\n#>#\n###"}
     mixed = {"mixture": [{"scenario": alone}, "commons"], "max_steps": 9}
-    settings = Hyperparameters(num_envs=8, num_steps=16, update_epochs=1)
-    one, other = (
-        ppo.Learner(ppo.make_training_env(mixed, settings, world="object"), settings)
-        for _ in range(2)
-    )
+    settings: Any = {"num_envs": 8, "num_steps": 16, "update_epochs": 1}
+    one, other = (make_learner(mixed, "object", **settings) for _ in range(2))
     collected = one._collect()
     live = collected.live
     assert live[0].tolist() == one.env.reset(seed=0)[1]["live"].tolist()
@@ -86,8 +80,7 @@ def test_nothing_is_learned_of_agents_that_are_done_or_not_there():
 def test_what_others_end_is_over_and_what_the_limit_ends_is_not():
     """A line that is truncated is worth what was still to be expected, only at the limit."""
     level = {"extends": "race", "max_steps": 5}
-    settings = Hyperparameters(num_envs=2, num_steps=4)
-    learner = ppo.Learner(ppo.make_training_env(level, settings, world="object"), settings)
+    learner = make_learner(level, "object", num_envs=2, num_steps=4)
     final = {name: array[0] for name, array in learner.env.reset(seed=0)[0].items()}
     told = np.array([5] * 3 + [4] * 3)
     info = {
@@ -113,13 +106,12 @@ def test_what_others_end_is_over_and_what_the_limit_ends_is_not():
 )
 def test_what_is_learned_acts_by_numpy_as_by_torch(level, memory):
     """In views, missions and numbers of agents as they come in episodes."""
-    settings = Hyperparameters(num_envs=48, num_steps=40, recurrent=memory)
-    learner = ppo.Learner(ppo.make_training_env(level, settings, world="object"), settings)
+    learner = make_learner(level, "object", num_envs=48, num_steps=40, recurrent=memory)
     net, shape = learner.net, learner.spec
     net.actor.weight.data *= 100  # chances that differ
     acting = NumpyNet(shape, {name: part.numpy() for name, part in net.state_dict().items()})
     kept = net.first_layer_table().detach()
-    memories = np.zeros((48 * shape.agents, settings.hidden_size))
+    memories = np.zeros((48 * shape.agents, learner.settings.hidden_size))
     known = torch.zeros(memories.shape)
     collected = learner._collect()
     for rows, masks in zip(collected.rows, collected.masks, strict=True):
@@ -141,20 +133,17 @@ LEARNED = [
 
 @pytest.mark.parametrize("name", LEARNED)
 def test_every_level_can_be_learned(name):
-    settings = Hyperparameters(num_envs=2, num_steps=4)
-    env = ppo.make_training_env(load_scenario(name), settings, world="object")
-    figures = ppo.Learner(env, settings).update()
-    assert figures.steps == 8 * env.scenario.layout.agents
+    learner = make_learner(load_scenario(name), "object", num_envs=2, num_steps=4)
+    figures = learner.update()
+    assert figures.steps == 8 * learner.env.scenario.layout.agents
     assert np.isfinite(figures.entropy)
     assert np.isfinite(figures.value_loss)
 
 
 def test_missions_are_seen():
-    settings = Hyperparameters(num_envs=8)
-    env = ppo.make_training_env("doors", settings)
-    learner = ppo.Learner(env, settings)
+    learner = make_learner("doors", num_envs=8)
     rows = learner._collect().rows
-    mission = env.scenario.missions
+    mission = learner.env.scenario.missions
     assert mission
     assert rows.shape[2] == 7 * 7 + 1 + len(mission.names)
     firsts = torch.from_numpy(learner.spec.first_rows)

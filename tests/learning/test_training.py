@@ -54,6 +54,11 @@ def trained(out: str, *words: str, updates: int = 4, code: int = 0) -> Path:
     return Path(out)
 
 
+def resume(run: str, *words: str, steps: int = 4 * UPDATE) -> int:
+    """Go on with a run up to so many steps; return the exit code."""
+    return main(["train", "--resume", run, "--steps", str(steps), *words])
+
+
 def curve(run: Path) -> list[dict[str, str]]:
     """The lines of a run, without what the clock says."""
     with (run / "progress.csv").open() as file:
@@ -82,16 +87,16 @@ def test_a_seed_repeats_a_run_and_another_does_not(words):
 def test_a_run_that_is_resumed_goes_on_exactly(words):
     whole, part = trained("whole", *words), trained("part", *words, updates=2)
     assert len(curve(part)) == 2
-    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert resume("part") == 0
     assert_same(whole, part)
 
 
 def test_what_was_learned_after_the_last_checkpoint_is_learned_again():
     whole, part = trained("whole"), trained("part", updates=2)
     shutil.copytree(part, "killed")
-    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 3)]) == 0
+    assert resume("part", steps=3 * UPDATE) == 0
     shutil.copy(part / "progress.csv", "killed")  # written before the checkpoint
-    assert main(["train", "--resume", "killed", "--steps", str(UPDATE * 4)]) == 0
+    assert resume("killed") == 0
     assert_same(whole, Path("killed"))
 
 
@@ -114,7 +119,7 @@ def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch)
         part = trained("part", code=128 + number)
     assert signal.getsignal(signal.SIGTERM) is before
     assert len(curve(part)) == 2
-    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert resume("part") == 0
     assert_same(whole, part)
 
 
@@ -154,8 +159,8 @@ def test_nothing_is_told_of_episodes_while_only_short_ones_can_have_ended(capsys
     limit = str(3 * Hyperparameters.num_steps)
     known = trained("a", "--max-steps", limit, "--until", "0.001", updates=3)
     lines = curve(known)
-    assert [line["success_rate"] == "nan" for line in lines] == [True, True, False]
-    assert [line["episode_return"] == "nan" for line in lines] == [True, True, False]
+    for name in ("success_rate", "episode_return"):
+        assert [line[name] == "nan" for line in lines] == [True, True, False]
     assert int(lines[1]["episodes"]) > 0
     assert 0 < float(lines[2]["success_rate"]) < 1
     capsys.readouterr()
@@ -186,73 +191,69 @@ def test_runs_with_other_aims_do_not_go_on_together(capsys):
     trained("both/0"), trained("both/1", "--until", "0.5")
     assert main(["train", "--resume", "both"]) == 2
     assert "have other --steps or --until: give both" in capsys.readouterr().err
-    words = "--steps", str(UPDATE * 5), "--until", "0.5"
+    words = "--until", "0.5"
     with Run(Path("both/1")).lock():
-        assert main(["train", "--resume", "both", *words]) == 1
+        assert resume("both", *words, steps=5 * UPDATE) == 1
     assert "both/1 is being learned by another process" in capsys.readouterr().err
-    assert main(["train", "--resume", "both", *words]) == 0
-    assert [Run(Path("both", seed)).stop_condition for seed in "01"] == [
-        StopCondition(UPDATE * 5, 0.5)
-    ] * 2
+    assert resume("both", *words, steps=5 * UPDATE) == 0
+    for seed in "01":
+        assert Run(Path("both", seed)).stop_condition == StopCondition(UPDATE * 5, 0.5)
     assert main(["train", "--resume", "both"]) == 0
 
 
 @pytest.mark.parametrize(
-    ("aim", "says"),
+    ("aim", "seed", "says"),
     [
-        (StopCondition(5000, 1), "until is 1; expected None, or a float above 0 and at most 1"),
-        (StopCondition(5000, math.nan), "until is nan"),
-        (StopCondition(5000.0), "steps is 5000.0; expected an integer from 0"),  # type: ignore[arg-type]
-        (StopCondition(-3), "steps is -3"),
+        (StopCondition(5000, 1), 0, "until is 1; expected None, or a float above 0 and at most 1"),
+        (StopCondition(5000, math.nan), 0, "until is nan"),
+        (StopCondition(5000.0), 0, "steps is 5000.0; expected an integer from 0"),  # type: ignore[arg-type]
+        (StopCondition(-3), 0, "steps is -3"),
+        (None, 2**62 + 1, "seed is 4611686018427387905, expected int from 0 to 2"),
     ],
 )
-def test_an_aim_that_could_not_be_read_back_is_refused(aim, says):
+def test_no_run_begins_that_could_not_be_read_back(aim, seed, says):
+    scenario, largest = Scenario.load("keydoor-5x5"), Hyperparameters(seed=2**62)
+    assert Run.create(Path("a"), scenario, largest).settings == largest
     with pytest.raises(RunError, match=f"run cannot begin: {says}"):
-        Run.create(Path("run"), Scenario.load("keydoor-5x5"), Hyperparameters(), stop_condition=aim)
+        Run.create(Path("run"), scenario, Hyperparameters(seed=seed), stop_condition=aim)
     assert not Path("run").exists()
 
 
-def test_agents_learn_together_and_what_they_learned_is_a_policy_of_all(capsys):
-    given = ["train", "hold-plates", "--until", "0.97", "--out", "plates"]
-    assert main([*given, "--steps", "400000"]) == 0
-    assert main([*given[:2], "--steps", "16384", "--num-envs", "16", "--out", "whole"]) == 0
-    assert main([*given[:2], "--steps", "8192", "--num-envs", "16", "--out", "part"]) == 0
-    assert main(["train", "--resume", "part", "--steps", "16384"]) == 0
-    assert curve(Path("part")) == curve(Path("whole"))
+def assert_policy_plays(level: str, policy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Play a policy that succeeds: the same episodes in any number of worlds, in the window and in
+    recordings."""
     for number in ("7", "100"):
-        words = "rollout", "hold-plates", "--episodes", "100", "--num-envs", number
-        assert main([*words, "--policy", "plates", "--out", number]) == 0
-    (one, _), (other, _) = map(episode_folder.read, ("7", "100"))
+        words = "rollout", level, "--episodes", "100", "--num-envs", number
+        assert main([*words, "--policy", policy, "--out", number]) == 0
+    (one, about), (other, _) = map(episode_folder.read, ("7", "100"))
+    assert about["policy"] == policy
     assert one["episode_success"].mean() >= 0.9
     for name, array in one.items():
         assert np.array_equal(array, other[name]), name
-    game = begin_session(
-        create_parser()[0].parse_args(["play", "hold-plates", "--policy", "plates", "--seed=0"])
-    )
-    assert game.length == int(one["episode_start"][1])
+    acting = "--policy", policy, "--seed", "0"
+    game = begin_session(create_parser()[0].parse_args(["play", level, *acting]))
+    assert (game.position, game.length) == (0, int(one["episode_start"][1]))
     capsys.readouterr()
-    assert main(["record", "hold-plates", "a.png", "--policy", "plates", "--steps", "500"]) == 0
+    assert main(["record", level, "a.png", *acting, "--steps", "500"]) == 0
     assert f"{game.length} steps" in capsys.readouterr().out
+
+
+def test_agents_learn_together_and_what_they_learned_is_a_policy_of_all(capsys):
+    command = ["train", "hold-plates", "--steps"]
+    assert main([*command, "400000", "--until", "0.97", "--out", "plates"]) == 0
+    assert main([*command, "16384", "--num-envs", "16", "--out", "whole"]) == 0
+    assert main([*command, "8192", "--num-envs", "16", "--out", "part"]) == 0
+    assert resume("part", steps=16384) == 0
+    assert curve(Path("part")) == curve(Path("whole"))
+    assert_policy_plays("hold-plates", "plates", capsys)
 
 
 def test_it_learns_key_door_and_what_it_learned_is_a_policy(capsys):
     """Deterministic on one machine, and with a margin on others."""
     assert main(["train", "keydoor-5x5", "--steps", "120000", "--until", "0.99"]) == 0
-    for number in ("7", "100"):
-        words = "rollout", "keydoor-5x5", "--episodes", "100", "--num-envs", number
-        assert main([*words, "--policy", "keydoor-5x5-run", "--out", number]) == 0
-    (one, about), (other, _) = map(episode_folder.read, ("7", "100"))
-    assert one["episode_success"].mean() >= 0.95
-    assert about["policy"] == "keydoor-5x5-run"
-    for name, array in one.items():
-        assert np.array_equal(array, other[name]), name
-    level, *acting = "keydoor-5x5", "--policy", "keydoor-5x5-run", "--seed", "0"
-    game = begin_session(create_parser()[0].parse_args(["play", level, *acting]))
-    length = int(one["episode_start"][1])
-    assert (game.position, game.length) == (0, length)
-    capsys.readouterr()
-    assert main(["record", level, "a.png", *acting, "--steps", "500"]) == 0
-    assert f"{length} steps" in capsys.readouterr().out
+    assert_policy_plays("keydoor-5x5", "keydoor-5x5-run", capsys)
+    successes = episode_folder.read("7")[0]["episode_success"]
+    assert successes.mean() >= 0.95
 
 
 @pytest.mark.parametrize(
@@ -294,14 +295,13 @@ def test_tensorboard_shows_each_update_once():
     reading = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     run = trained("a", updates=2)
     kept = (run / "checkpoint.pt").read_bytes()
-    assert main(["train", "--resume", "a", "--steps", str(UPDATE * 4)]) == 0
+    assert resume("a") == 0
     (run / "checkpoint.pt").write_bytes(kept)  # two updates are made again
-    assert main(["train", "--resume", "a", "--steps", str(UPDATE * 4)]) == 0
+    assert resume("a") == 0
     shown = reading.EventAccumulator(str(run)).Reload()
     lines = curve(run)
-    assert [each.step for each in shown.Scalars("episode_return")] == [
-        UPDATE * (k + 1) for k in range(4)
-    ]
+    steps = [each.step for each in shown.Scalars("episode_return")]
+    assert steps == [UPDATE * k for k in (1, 2, 3, 4)]
     for each, line in zip(shown.Scalars("length"), lines, strict=True):
         assert each.value == pytest.approx(float(line["length"]))
 
@@ -316,37 +316,35 @@ def test_a_disk_that_is_full_is_told(capsys):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(kept) // 2, before[1]))
     try:
-        assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 1
+        assert resume("part") == 1
         told = capsys.readouterr().err
         assert f"gv-engine: {part / 'checkpoint.pt'} cannot be written: File too large" in told
         assert (part / "checkpoint.pt").read_bytes() == kept
         Run(part).set_stop_condition(StopCondition(UPDATE * 5))
-        resource.setrlimit(
-            resource.RLIMIT_FSIZE, ((part / "progress.csv").stat().st_size + 9, before[1])
-        )
+        size = (part / "progress.csv").stat().st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 9, before[1]))
         assert main(["train", "--resume", "part"]) == 1
         told = capsys.readouterr().err
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert f"gv-engine: {part} cannot be written: File too large" in told
-    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert resume("part") == 0
     assert_same(whole, part)
 
 
 def test_a_run_is_learned_by_one_process_at_a_time_and_once(capsys):
     run = Run(trained("a", updates=1))
-    go_on = ["train", "--resume", "a", "--steps", str(UPDATE * 2)]
     capsys.readouterr()
     with run.lock():
-        assert main(go_on) == 1
+        assert resume("a", steps=2 * UPDATE) == 1
         write_run_files(run.path, run.read_files())  # as they come from a cluster
-        assert main(go_on) == 1
+        assert resume("a", steps=2 * UPDATE) == 1
     assert capsys.readouterr().err.count("gv-engine: a is being learned by another process") == 2
     assert len(curve(run.path)) == 1
-    assert main(go_on) == 0
+    assert resume("a", steps=2 * UPDATE) == 0
     assert len(curve(run.path)) == 2
     assert "steps per second" in capsys.readouterr().out
-    assert main(go_on) == 0
+    assert resume("a", steps=2 * UPDATE) == 0
     said = capsys.readouterr()
     assert "nothing to learn: 1,024 steps are made, and --steps 1,024 is reached" in said.err
     assert "per second" not in said.out
@@ -371,20 +369,12 @@ def test_a_run_with_links_or_pipes_does_not_go_on(tmp_path, name, put):
         write_run_files(run.path, {name: b"new"})
 
 
-def test_no_run_begins_that_could_not_be_read_back():
-    scenario, largest = Scenario.load("keydoor-5x5"), Hyperparameters(seed=2**62)
-    assert Run.create(Path("a"), scenario, largest).settings == largest
-    with pytest.raises(RunError, match=r"seed is 4611686018427387905, expected int from 0 to 2"):
-        Run.create(Path("b"), scenario, replace(largest, seed=2**62 + 1))
-    assert not Path("b").exists()
-
-
 def test_a_run_whose_checkpoint_is_gone_does_not_begin_again(capsys):
     run = trained("a", updates=1)
     (run / "checkpoint.pt").unlink()
     left = {file.name: file.read_bytes() for file in run.iterdir()}
     capsys.readouterr()
-    assert main(["train", "--resume", "a", "--steps", str(UPDATE * 2)]) == 1
+    assert resume("a", steps=2 * UPDATE) == 1
     assert "a has a policy.npz, and no checkpoint.pt any more" in capsys.readouterr().err
     assert {file.name: file.read_bytes() for file in run.iterdir()} == left
     with pytest.raises(RunError, match="checkpoint"):  # as it goes to a cluster
@@ -399,7 +389,7 @@ def test_a_run_learns_on_its_levels_and_remembers_them():
     LevelSet(Scenario.load("keydoor-5x5"), (0, 1, 2)).save(Path("three.json"))
     part = trained("part", "--levels", "three.json", updates=2)
     Path("three.json").unlink()
-    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert resume("part") == 0
     assert_same(run.path, part)
 
 
@@ -420,10 +410,8 @@ def test_commands_that_are_named_name_all_that_they_need(monkeypatch, capsys):
     file = Path("my cave/scenario.yaml").resolve()
     assert first.rollout_command == f"gv-engine rollout '{file}' --max-steps 9 --policy 'a b'"
     assert first.resume_command == "gv-engine train --resume 'a b' --trust"
-    assert (second.rollout_command, second.resume_command) == (
-        first.rollout_command,
-        first.resume_command,
-    )
+    assert second.rollout_command == first.rollout_command
+    assert second.resume_command == first.resume_command
     assert main(["train", "--resume", "a b", "--trust", "--steps", "200", "--until", "0.5"]) == 0
     conditions = [plan.stop_condition for plan in plans]
     assert conditions == [StopCondition(100), StopCondition(100), StopCondition(200, 0.5)]
@@ -450,17 +438,16 @@ def test_a_part_of_the_benchmark_is_a_run_that_stops_when_it_is_sure(monkeypatch
 
 def test_seeds_are_runs_of_their_own_that_go_on_together(capsys):
     assert main([*WORDS, "--seeds", "1:3", "--steps", str(UPDATE * 4), "--out", "many"]) == 0
-    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert [line[:2] for line in lines[-2:]] == [
-        [f"many/{seed}", f"{UPDATE * 4:,}"] for seed in (1, 2)
-    ]
+    lines = capsys.readouterr().out.splitlines()[-2:]
+    for number, line in zip((1, 2), lines, strict=True):
+        assert line.split("\t")[:2] == [f"many/{number}", f"{UPDATE * 4:,}"]
     assert main(["rollout", "keydoor-5x5", "--policy", "many"]) == 1
     assert "many holds several runs: name one, as many/1" in capsys.readouterr().err
     assert_same(Path("many/2"), trained("alone", "--seed", "2"))
     assert main([*WORDS, "--seeds", "1:3", "--steps", str(UPDATE * 2), "--out", "part"]) == 0
     for name in ("checkpoint.pt", "policy.npz"):  # killed before anything was kept
         (Path("part/2") / name).unlink()
-    assert main(["train", "--resume", "part", "--steps", str(UPDATE * 4)]) == 0
+    assert resume("part") == 0
     assert "part/2 was killed before anything was kept: it begins again" in capsys.readouterr().err
     for seed in ("1", "2"):
         assert_same(Path("part", seed), Path("many", seed))

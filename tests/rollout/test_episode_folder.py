@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Discrete
 
-from gv_engine import GridVectorEnv, Scenario
+from gv_engine import Scenario
 from gv_engine.rollout import episode_folder
-from gv_engine.rollout import episode_folder as tallies
 from gv_engine.rollout.episode_folder import (
     EpisodeFolder,
     EpisodeStats,
@@ -30,7 +29,6 @@ from gv_engine.rollout.policy import (
     ActionSequence,
     PolicyError,
     load_policies,
-    load_policy,
 )
 from gv_engine.rollout.rollout import rollout, rows_of_steps
 from gv_engine.rollout.shards import Job, ShardPlayer
@@ -42,49 +40,83 @@ from tests.rollout.test_rollout import CASES, made
 OBJECTS = {"world": "object"}
 
 
+def played(document: Any, text: str, episodes: int, first: int = 0) -> tuple[Any, list[Any]]:
+    """Return an environment and the episodes of a rollout in it."""
+    scenario = Scenario.load(document)
+    env = made(scenario, 2)
+    policy = load_policies(text, scenario, 2, env.num_actions)
+    return env, [*rollout(env, policy, episodes, 5, True, first, True)]
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def empty() -> tuple[Any, list[Any]]:
+    """An environment, and nine episodes of it."""
+    return played({"extends": "empty-4x4", "max_steps": 40}, "random", 9)
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
-    written = EpisodeFolder(tmp_path / "out", env, {})
-    for episode in rollout(env, load_policy("random", 1, len(env.scenario.actions)), 3, 0, True):
-        written.append(episode)
-    written.close(complete=True)
+def env(empty: Any) -> Any:
+    return empty[0]
+
+
+@pytest.fixture
+def episodes(empty: Any) -> list[Any]:
+    found: list[Any] = empty[1]
+    return found
+
+
+def written(path: Path, env: Any, episodes: list[Any], **options: Any) -> EpisodeFolder:
+    """Return a folder, still open, to which episodes were added."""
+    folder = EpisodeFolder(path, env, {}, **options)
+    for episode in episodes:
+        folder.append(episode)
+    return folder
+
+
+@pytest.fixture
+def folder(env: Any, episodes: list[Any], tmp_path: Path) -> Path:
+    """Three episodes."""
+    written(tmp_path / "out", env, episodes[:3]).close(complete=True)
     return tmp_path / "out"
 
 
+def listing(folder: Path) -> Any:
+    return json.loads((folder / "rollout.json").read_text())
+
+
 def damage(folder: Path, **changes: Any) -> None:
-    about = json.loads((folder / "rollout.json").read_text())
-    (folder / "rollout.json").write_text(json.dumps(about | changes))
+    (folder / "rollout.json").write_text(json.dumps(listing(folder) | changes))
 
 
-def test_what_it_holds_is_declared(folder: Path):
+def assert_refused(folder: Path, match: str, **options: Any) -> None:
+    with pytest.raises(RolloutError, match=match):
+        episode_folder.read(folder, **options)
+
+
+def test_what_it_holds_is_declared(env: Any, folder: Path):
     arrays, about = episode_folder.read(folder)
     grid = {"dtype": "|u1", "shape": [7, 7, 3], "crc32": zlib.crc32(arrays["grid"].data)}
-    shown: Any = GridVectorEnv("empty-4x4", 1, world="object").single_observation_space
-    space = shown["grid"]
+    space = env.single_observation_space["grid"]
     bounds = {"low": space.low[0, 0].tolist(), "high": space.high[0, 0].tolist()}
     assert about["arrays"]["grid"] == grid | bounds
     assert np.array_equal(episode_folder.read_bounds(about["arrays"]["grid"])[1], space.high)
     assert set(arrays) == set(about["arrays"]) == {file.stem for file in folder.glob("*.npy")}
 
 
-def test_an_older_one_without_bounds_goes_on(folder: Path):
-    whole = (folder / "rollout.json").read_bytes()
-    about = json.loads(whole)
-    for kind in about["arrays"].values():
+def test_an_older_one_goes_on_without_bounds_but_not_without_checksums(env: Any, folder: Path):
+    whole, arrays = bytes_of(folder), listing(folder)["arrays"]
+    for kind in arrays.values():
         kind.pop("low", None), kind.pop("high", None)
-    damage(folder, **about)
+    damage(folder, arrays=arrays)
     assert b"low" not in (folder / "rollout.json").read_bytes()
-    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
     EpisodeFolder(folder, env, {}, go_on=True).close(complete=True)
-    assert (folder / "rollout.json").read_bytes() == whole
-
-
-def test_arrays_without_checksums_are_told(folder: Path):
-    about = json.loads((folder / "rollout.json").read_bytes())
-    del about["arrays"]["reward"]["crc32"]
-    damage(folder, **about)
-    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+    assert bytes_of(folder) == whole
+    del arrays["reward"]["crc32"]
+    damage(folder, arrays=arrays)
     with pytest.raises(RolloutError, match="the crc32 of reward is None"):
         EpisodeFolder(folder, env, {}, go_on=True)
 
@@ -93,16 +125,14 @@ def test_a_flipped_bit_is_told(folder: Path):
     for file in folder.glob("*.npy"):
         whole = file.read_bytes()
         file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-        with pytest.raises(RolloutError, match=f"{file} is damaged: its checksum"):
-            episode_folder.read(folder)
+        assert_refused(folder, f"{file} is damaged: its checksum")
         if file.stem != "episode_start":  # whose order is always looked at
             assert len(episode_folder.read(folder, check=False)[0]["episode_seed"]) == 3
         file.write_bytes(whole)
     episode_folder.read(folder)
 
 
-def test_an_interrupted_write_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
+def test_an_interrupted_write_is_done_again(env: Any, episodes: list[Any], tmp_path, monkeypatch):
     written = EpisodeFolder(tmp_path / "out", env, {})
     count, calls = GrowingArray.set_count, iter(range(9))
 
@@ -111,90 +141,66 @@ def test_an_interrupted_write_is_done_again(tmp_path: Path, monkeypatch: pytest.
         if next(calls, 0) == 3:
             raise OSError("full")
 
-    for number, episode in enumerate(
-        rollout(env, load_policy("random", 1, len(env.scenario.actions)), 3, 0, True)
-    ):
+    written.append(episodes[0])
+    with monkeypatch.context() as patched:
+        patched.setattr(GrowingArray, "set_count", full)
+        with pytest.raises(OSError, match="full"):
+            written.flush()
+    for episode in episodes[1:]:
         written.append(episode)
-        with monkeypatch.context() as patched:
-            patched.setattr(GrowingArray, "set_count", full)
-            with pytest.raises(OSError, match="full") if not number else nullcontext():
-                written.flush()
+        written.flush()
     written.close(complete=True)
-    assert len(episode_folder.read(tmp_path / "out")[0]["episode_seed"]) == 3
+    assert len(episode_folder.read(tmp_path / "out")[0]["episode_seed"]) == 9
 
 
-def written_in_chunks(path: Path, chunk: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    monkeypatch.setattr(episode_folder, "_CHUNK", chunk)
-    env = GridVectorEnv("empty-4x4", 3, world="object", autoreset_mode="Disabled", max_steps=40)
-    folder = EpisodeFolder(path, env, {})
-    for episode in rollout(env, load_policy("random", 3, len(env.scenario.actions)), 9, 0, True):
-        folder.append(episode)
-    folder.close(complete=True)
-    return {file.name: file.read_bytes() for file in path.iterdir()}
-
-
-def test_files_do_not_tell_in_which_chunks_they_were_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_chunks_do_not_show_in_files_and_a_failed_one_is_told_and_written_again(
+    env: Any, episodes: list[Any], tmp_path: Path, monkeypatch
 ):
-    one, many = (written_in_chunks(tmp_path / str(k), k, monkeypatch) for k in (2**14, 20))
-    assert one == many
-    assert json.loads(one["rollout.json"])["episodes"] == 9
-
-
-def test_what_cannot_be_written_beside_the_next_steps_is_told_and_written_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    write, fails = GrowingArray.write, iter([True])
-    playing = threading.get_ident()
+    write, playing, fails = GrowingArray.write, threading.get_ident(), list[str]()
 
     def full(array: GrowingArray, start: int, rows: Any) -> None:
-        if threading.get_ident() != playing and next(fails, False):
-            raise OSError("full")
+        if threading.get_ident() != playing and fails:
+            raise OSError(fails.pop())
         write(array, start, rows)
 
-    monkeypatch.setattr(GrowingArray, "write", full)
-    monkeypatch.setattr(episode_folder, "_CHUNK", 20)
-    env = GridVectorEnv("empty-4x4", 2, world="object", autoreset_mode="Disabled", max_steps=40)
-    folder, told = EpisodeFolder(tmp_path / "out", env, {}), []
-    for episode in rollout(env, load_policy("random", 2, len(env.scenario.actions)), 9, 0, True):
-        try:
-            folder.append(episode)
-        except OSError as error:
-            told.append(str(error))
-    folder.close(complete=True)
-    assert told == [f"{tmp_path / 'out'} cannot be written: full"]
-    assert episode_folder.read(tmp_path / "out")[0]["episode_seed"].tolist() == list(range(9))
+    monkeypatch.setattr(GrowingArray, "write", full)  # called beside the next steps
+    told, files = [], []
+    for name, chunk in (("one", 2**14), ("many", 20), ("full", 20)):
+        monkeypatch.setattr(episode_folder, "_CHUNK", chunk)
+        fails += ["full"] * (name == "full")
+        folder = EpisodeFolder(tmp_path / name, env, {})
+        for episode in episodes:
+            try:
+                folder.append(episode)
+            except OSError as error:
+                told.append(str(error))
+        folder.close(complete=True)
+        files.append(bytes_of(tmp_path / name))
+    assert told == [f"{tmp_path / 'full'} cannot be written: full"]
+    assert files[0] == files[1] == files[2]
+    assert json.loads(files[0]["rollout.json"])["episodes"] == 9
 
 
 def test_a_cut_array_is_named(folder: Path):
     file = folder / "reward.npy"
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(RolloutError, match=rf"{file} is cut: rollout.json counts \d+ rows"):
-        episode_folder.read(folder)
+    assert_refused(folder, rf"{file} is cut: rollout.json counts \d+ rows")
     file.write_bytes(b"\x93NUMPY\x01\x00\xff")
-    with pytest.raises(RolloutError, match=f"{file} is damaged"):
-        episode_folder.read(folder)
+    assert_refused(folder, f"{file} is damaged")
     file.unlink()
-    with pytest.raises(RolloutError, match=f"{file} cannot be read: No such file"):
-        episode_folder.read(folder)
+    assert_refused(folder, f"{file} cannot be read: No such file")
     np.save(file, np.zeros((999, 2)))
-    with pytest.raises(RolloutError, match=f"{file} is no array of float64, as rollout.json says"):
-        episode_folder.read(folder)
+    assert_refused(folder, f"{file} is no array of float64, as rollout.json says")
     np.save(file, np.array([{}] * 999), allow_pickle=True)
-    with pytest.raises(RolloutError, match=f"{file} is damaged: it holds Python objects"):
-        episode_folder.read(folder)
+    assert_refused(folder, f"{file} is damaged: it holds Python objects")
+    damage(folder, steps=10**12)  # which takes no memory
+    assert_refused(folder, "is cut")
 
 
 @pytest.mark.parametrize("starts", [[0, 0, 5], [0, 5, 4], [1, 2, 3], [-1, 1, 2], [0, 1, 10**6]])
 def test_episodes_that_do_not_follow_each_other_are_told(folder: Path, starts: list[int]):
     np.save(folder / "episode_start.npy", np.array(starts))
-    with pytest.raises(RolloutError, match="out is damaged: its episodes do not begin one behind"):
-        episode_folder.read(folder, check=False)
-    about = json.loads((folder / "rollout.json").read_text())
-    del about["arrays"]["episode_start"]
-    damage(folder, arrays=about["arrays"])
-    with pytest.raises(RolloutError, match="episode_start is missing among its arrays"):
-        episode_folder.read(folder)
+    assert_refused(folder, "out is damaged: its episodes do not begin one behind", check=False)
 
 
 def test_bounds_are_not_compared_as_a_huge_table(folder: Path):
@@ -208,24 +214,13 @@ def test_bounds_are_not_compared_as_a_huge_table(folder: Path):
     "changes",
     [
         *({"steps": number} for number in ("a", -1, 1.5, None, True, 2**62, [1])),
-        *({"arrays": 7}, {"arrays": []}, {"arrays": {"a": 7}}, {"arrays": {"a": {}}}),
-        *({"arrays": {name: {}}} for name in ("../a", "y" * 5000)),
-        *({"arrays": {"a": {"dtype": kind, "shape": [1]}}} for kind in ("what", 7, [["a"]])),
         *({"scenario": known} for known in (None, 5, "x")),
-        {"arrays": {"a": {"dtype": "u1", "shape": [-1]}}},
-        {"arrays": {"a": {"dtype": "u1", "shape": [1] * 64, "crc32": 0}}},
-        {"arrays": {"a": {"dtype": "u1", "shape": [10**30]}}},
-        *(
-            {"arrays": {"a": {"dtype": "u1", "shape": [2], "low": low, "high": high}}}
-            for low, high in ((5, 4), (0, 300), ("a", 4), ([0, 0, 0], 4), (None, 4), ({}, 4))
-        ),
+        *({"arrays": 7}, {"arrays": []}),
     ],
 )
 def test_a_description_that_is_none_is_told(folder: Path, changes: dict[str, Any]):
     damage(folder, **changes)
-    with pytest.raises(RolloutError, match=re.escape(str(folder / "rollout.json"))) as error:
-        episode_folder.read(folder)
-    assert "damaged" in str(error.value)
+    assert_refused(folder, f"{re.escape(str(folder / 'rollout.json'))} is damaged")
 
 
 KIND: dict[str, Any] = {"dtype": "|u1", "shape": [2], "crc32": 0}
@@ -234,35 +229,33 @@ KIND: dict[str, Any] = {"dtype": "|u1", "shape": [2], "crc32": 0}
 @pytest.mark.parametrize(
     ("name", "kind", "told"),
     [
+        *((name, None, f"{name} is missing among its arrays") for name in ("action", "reward")),
+        *((f"episode_{name}", None, f"{name} is missing among") for name in ("start", "seed")),
         ("y" * 82, KIND, "y' is no name of an array"),
-        ("../a", KIND, "'../a' is no name of an array"),
-        ("", KIND, "'' is no name of an array"),
-        ("a/b", KIND, "'a/b' is no name of an array"),
-        ("a", {**KIND, "crc32": "0"}, "the crc32 of a is '0'"),
-        ("a", {**KIND, "crc32": True}, "the crc32 of a is True"),
+        *((name, KIND, f"'{name}' is no name of an array") for name in ("../a", "", "a/b")),
+        ("a", 7, ""),
+        ("a", {}, ""),
+        *(("a", {**KIND, "dtype": dtype}, "") for dtype in ("what", 7, [["a"]])),
+        *(("a", {**KIND, "shape": shape}, "") for shape in ([-1], [1] * 64, [10**30])),
         ("a", {**KIND, "shape": [1] * 17}, "a row of a has 17 axes"),
+        *(("a", {**KIND, "crc32": crc}, f"the crc32 of a is {crc!r}") for crc in ("0", True)),
         ("a", {**KIND, "low": 3, "high": 2}, "no bounds: 3 to 2"),
+        *(("a", {**KIND, "low": low, "high": 4}, "") for low in (5, "a", [0, 0, 0], None)),
+        ("a", {**KIND, "low": {}, "high": 4}, ""),
+        ("a", {**KIND, "low": 0, "high": 300}, ""),
     ],
 )
 def test_an_array_that_is_none_is_told(folder: Path, name: str, kind: Any, told: str):
-    arrays = json.loads((folder / "rollout.json").read_text())["arrays"]
-    damage(folder, arrays={**arrays, name: kind})
-    with pytest.raises(RolloutError, match=f"rollout.json is damaged, .*{re.escape(told)}"):
-        episode_folder.read(folder)
-
-
-@pytest.mark.parametrize("name", ["action", "reward", "episode_start", "episode_seed"])
-def test_an_array_that_is_missing_is_told(folder: Path, name: str):
-    arrays = json.loads((folder / "rollout.json").read_text())["arrays"]
-    del arrays[name]
+    arrays = {**listing(folder)["arrays"], name: kind}
+    if kind is None:
+        del arrays[name]
     damage(folder, arrays=arrays)
-    with pytest.raises(RolloutError, match=f"{name} is missing among its arrays"):
-        episode_folder.read(folder)
+    assert_refused(folder, f"rollout.json is damaged, .*{re.escape(told)}")
 
 
 def test_other_arrays_are_read_too(folder: Path):
     """With as long a name, and as many axes, as there may be."""
-    about = json.loads((folder / "rollout.json").read_text())
+    about = listing(folder)
     name, rows = "y" * 81, np.ones((about["steps"], *[1] * 15, 2), np.uint8)
     kind = {**KIND, "shape": [*[1] * 15, 2], "crc32": zlib.crc32(rows.data), "low": 1, "high": 1}
     np.save(folder / f"{name}.npy", rows)
@@ -289,87 +282,60 @@ def test_bounds_are_those_of_rows(kind: dict[str, Any], low: Any, high: Any):
 def test_a_scenario_that_cannot_be_found_again_is_told(folder: Path, change: dict[str, Any]):
     known = episode_folder.read(folder)[1]["scenario"] | change
     damage(folder, scenario=known)
-    with pytest.raises(RolloutError, match="is damaged"):
-        episode_folder.read(folder)
+    assert_refused(folder, "is damaged")
     with pytest.raises(ScenarioError, match="refers to no scenario"):
         load_reference(known)
 
 
-def test_more_rows_than_there_are_take_no_memory(folder: Path):
-    damage(folder, steps=10**12)
-    with pytest.raises(RolloutError, match="is cut"):
-        episode_folder.read(folder)
-
-
-def test_an_unfinished_one_is_told_to_who_would_write_there(folder: Path):
-    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
-    with pytest.raises(FileExistsError, match=r"there already; give the name of a new folder"):
-        EpisodeFolder(folder, env, {})
+def test_a_folder_is_new_or_empty(env: Any, folder: Path):
+    there, file = folder.parent / "there", folder.parent / "file"
+    there.mkdir()
+    file.touch()
+    assert_refused(there, "holds no rollout")
+    EpisodeFolder(there, env, {}).close(complete=True)
+    assert len(episode_folder.read(there)[0]["episode_seed"]) == 0
+    for path in (there, file, folder.parent, folder):
+        with pytest.raises(
+            FileExistsError, match="is there already; give the name of a new folder"
+        ):
+            EpisodeFolder(path, env, {})
     damage(folder, complete=False)
     with pytest.raises(FileExistsError, match=r"unfinished rollout of which 3 episodes are whole;"):
         EpisodeFolder(folder, env, {})
 
 
-def test_an_empty_folder_is_as_good_as_a_new_one(tmp_path: Path):
-    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
-    there, file = tmp_path / "there", tmp_path / "file"
-    there.mkdir()
-    file.touch()
-    EpisodeFolder(there, env, {}).close(complete=True)
-    assert len(episode_folder.read(there)[0]["episode_seed"]) == 0
-    for path in (there, file, tmp_path):
-        with pytest.raises(FileExistsError, match="is there already; give the name of a new"):
-            EpisodeFolder(path, env, {})
-
-
 # ---- what is in it -----------------------------------------------------------------------------
-
-
-def played(document: Any, text: str, episodes: int, first: int = 0) -> tuple[Any, list[Any]]:
-    """Return an environment and the episodes of a rollout in it."""
-    scenario = Scenario.load(document)
-    env = made(scenario, 2)
-    policy = load_policies(text, scenario, 2, env.num_actions)
-    return env, [*rollout(env, policy, episodes, 5, True, first, True)]
-
-
-def bytes_of(folder: Path) -> dict[str, bytes]:
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
 @pytest.mark.parametrize("name", ["mixture", "mission", "fewer"])
 def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: str):
     document, text, _, _ = CASES[name]
     env, episodes = played(document, text, 7)
-    whole = EpisodeFolder(tmp_path / "whole", env, {"more": [1]}, masks=True)
-    for episode in episodes:
-        whole.append(episode)
+    lengths = [episode.length for episode in episodes]
+    whole = written(tmp_path / "whole", env, episodes, masks=True)
     assert (whole.episodes, whole.steps) == (0, 0)
     whole.close(complete=True)
-    lengths = [episode.length for episode in episodes]
     assert (whole.episodes, whole.steps) == (7, sum(lengths))
 
-    first = EpisodeFolder(tmp_path / "parts", env, {"more": [1]}, masks=True)
-    for episode in episodes[:2]:
-        first.append(episode)
+    parts = tmp_path / "parts"
+    first = written(parts, env, episodes[:2], masks=True)
     first.flush()
-    assert not episode_folder.read(tmp_path / "parts")[1]["complete"]
+    assert not episode_folder.read(parts)[1]["complete"]
     first.extend(episode_rows(episodes[2:4]))
-    assert not episode_folder.read(tmp_path / "parts")[1]["complete"]
+    assert not episode_folder.read(parts)[1]["complete"]
     first.close(complete=False)
-    _, about = episode_folder.read(tmp_path / "parts")
+    _, about = episode_folder.read(parts)
     assert (about["complete"], about["episodes"], about["steps"]) == (False, 4, sum(lengths[:4]))
     for name_, kind in about["arrays"].items():  # what was not counted when the process was killed
         rows = np.zeros((9, *kind["shape"]), kind["dtype"])
-        with (tmp_path / "parts" / f"{name_}.npy").open("ab") as file:
+        with (parts / f"{name_}.npy").open("ab") as file:
             file.write(rows.tobytes())
     again, rest = played(document, text, 3, first=4)
-    second = EpisodeFolder(tmp_path / "parts", again, {"more": [1]}, go_on=True, masks=True)
+    second = EpisodeFolder(parts, again, {}, go_on=True, masks=True)
     assert (second.episodes, second.steps) == (4, sum(lengths[:4]))
-    for episode in rest:
-        second.append(episode)
+    second.extend(episode_rows(rest))
     second.close(complete=True)
-    assert bytes_of(tmp_path / "parts") == bytes_of(tmp_path / "whole")
+    assert bytes_of(parts) == bytes_of(tmp_path / "whole")
 
     arrays, about = episode_folder.read(tmp_path / "whole")
     kinds = rows_of_steps(env, masks=True)
@@ -387,7 +353,6 @@ def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: s
     assert ("episode_success" in arrays) == (name != "mixture")
     assert about["format"] == 1
     assert about["reward_names"] == list(env.scenario.reward_names)
-    assert about["more"] == [1]
     assert env.labels.items() <= about.items()
     for name_ in env.recorded:
         space, kind = env.single_observation_space[name_], about["arrays"][name_]
@@ -400,18 +365,15 @@ def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: s
 @pytest.mark.sample("-7")
 @pytest.mark.parametrize("chunk", [1, 2, 7, 100])
 @pytest.mark.parametrize("name", ["draws", "mixture", "mission", "all", "any", "fewer"])
-def test_a_tally_of_a_folder_is_that_of_its_episodes(
-    tmp_path: Path, name: str, chunk: int, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_tally_of_a_folder_is_that_of_its_episodes(tmp_path, name, chunk, monkeypatch):
     """However many are read at once."""
-    monkeypatch.setattr(tallies, "_CHUNK_EPISODES", chunk)
+    monkeypatch.setattr(episode_folder, "_CHUNK_EPISODES", chunk)
     document, text, _, _ = CASES[name]
     env, episodes = played(document, text, 7)
-    folder, one, kept = EpisodeFolder(tmp_path / "out", env, {}), EpisodeStats(), EpisodeStats()
+    one, kept = EpisodeStats(), EpisodeStats()
     for episode in episodes:
         one.add(episode)
-        folder.append(episode)
-    folder.close(complete=True)
+    written(tmp_path / "out", env, episodes).close(complete=True)
     arrays, _ = episode_folder.read(tmp_path / "out")
     kept.add_folder(env.scenario, arrays)
     names = env.scenario.reward_names
@@ -436,13 +398,11 @@ def test_a_tally_of_members_that_are_not_there_is_damaged():
         EpisodeStats().add_folder(env.scenario, rows)
 
 
-def test_a_folder_that_is_given_up_is_gone(tmp_path: Path):
-    env, episodes = played("empty-4x4", "random", 1)
+def test_a_folder_that_is_given_up_is_gone(env: Any, episodes: list[Any], tmp_path: Path):
     for others in ((), ("notes",)):
-        folder = EpisodeFolder(tmp_path / "out", env, {})
+        folder = written(tmp_path / "out", env, episodes[:1])
         for name in others:
             (tmp_path / "out" / name).touch()
-        folder.append(episodes[0])
         folder.flush()
         folder.remove()
         left = [path.name for path in tmp_path.rglob("*")]
@@ -450,7 +410,7 @@ def test_a_folder_that_is_given_up_is_gone(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", [os.symlink, os.link, None])
-def test_nothing_is_written_before_all_files_are_known_to_be_its_own(folder: Path, kind: Any):
+def test_nothing_is_written_before_all_files_are_known_to_be_its_own(env, folder: Path, kind: Any):
     """The folder may be from somebody else."""
     outside = folder.parent / "outside"
     member = folder / "last_item.npy"  # written last
@@ -460,18 +420,14 @@ def test_nothing_is_written_before_all_files_are_known_to_be_its_own(folder: Pat
         member.rename(outside)
         kind(outside, member)
     before = {file: file.read_bytes() for file in folder.parent.rglob("*.*")}
-    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
     with pytest.raises((OSError, RolloutError), match=r"last_item\.npy"):
         EpisodeFolder(folder, env, {}, go_on=True)
     assert {file: file.read_bytes() for file in folder.parent.rglob("*.*")} == before
 
 
-def test_a_link_in_place_of_the_listing_is_not_followed(tmp_path: Path):
-    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
-    folder, outside = EpisodeFolder(tmp_path / "out", env, {}), tmp_path / "outside"
+def test_a_link_in_place_of_the_listing_is_not_followed(env, episodes, tmp_path: Path):
+    folder, outside = written(tmp_path / "out", env, episodes[:1]), tmp_path / "outside"
     outside.touch()
-    for episode in rollout(env, load_policy("random", 1, len(env.scenario.actions)), 1, 0, True):
-        folder.append(episode)
     folder.flush()
     (tmp_path / "out" / "rollout.json").unlink()
     (tmp_path / "out" / "rollout.json").symlink_to(outside)
@@ -480,11 +436,9 @@ def test_a_link_in_place_of_the_listing_is_not_followed(tmp_path: Path):
     assert outside.read_text() == ""
 
 
-def test_a_failed_write_leaves_arrays_of_equal_lengths(tmp_path: Path, monkeypatch: Any):
-    env = GridVectorEnv("empty-4x4", 1, world="object", autoreset_mode="Disabled")
-    folder, policy = EpisodeFolder(tmp_path / "out", env, {}), load_policy("random", 1, 3)
-    first, second = rollout(env, policy, 2, 0, True)
-    folder.extend(episode_rows([first]))
+def test_a_failed_write_leaves_arrays_of_equal_lengths(env, episodes, tmp_path: Path, monkeypatch):
+    folder = EpisodeFolder(tmp_path / "out", env, {})
+    folder.extend(episode_rows(episodes[:1]))
     write, left = GrowingArray.write, [None] * 3
 
     def fail(array: GrowingArray, *arguments: Any) -> None:
@@ -495,10 +449,10 @@ def test_a_failed_write_leaves_arrays_of_equal_lengths(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(GrowingArray, "write", fail)
     with pytest.raises(OSError, match="full"):
-        folder.extend(episode_rows([second]))
+        folder.extend(episode_rows(episodes[1:2]))
     steps = {len(np.load(tmp_path / "out" / f"{name}.npy")) for name in ("grid", "item", "action")}
     folder.remove()
-    assert steps == {first.length}
+    assert steps == {episodes[0].length}
 
 
 def test_bounds_of_a_number_are_its_least_and_greatest_values():
@@ -509,36 +463,24 @@ MADE_WITH = {"policy": "./a.py:act", "policy_digest": "1", "levels": "a.json", "
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("more", "options", "told"),
     [
-        ({"levels": "elsewhere/a.json", "policy": "/there/a.py:act"}, ""),
-        ({"policy": "./a.py:other"}, r'its policy is "./a.py:act", not "./a.py:other";'),
-        ({"policy_digest": "2"}, 'its policy_digest is "1", not "2"; go on with the options'),
-        ({"level_seeds": [4]}, "its levels is "),
-        ({"more": 7}, "its more is null, not 7"),
+        ({"levels": "elsewhere/a.json", "policy": "/there/a.py:act"}, {}, ""),
+        ({"policy": "./a.py:other"}, {}, r'its policy is "./a.py:act", not "./a.py:other";'),
+        ({"policy_digest": "2"}, {}, 'its policy_digest is "1", not "2"; go on with the options'),
+        ({"level_seeds": [4]}, {}, "its levels is "),
+        ({"more": 7}, {}, "its more is null, not 7"),
+        ({"policy": None}, {}, "its policy is .*, not null"),
+        ({}, {"masks": True}, "its action_mask.npy is null, not "),
+        ({}, {"env": "empty-8x8"}, "its scenario is "),
     ],
 )
-def test_only_the_same_rollout_goes_on(tmp_path: Path, change: dict[str, Any], told: str):
-    env, _ = played("empty-4x4", "random", 1)
+def test_only_the_same_rollout_goes_on(env: Any, tmp_path: Path, more, options, told: str):
     EpisodeFolder(tmp_path / "out", env, MADE_WITH).close(complete=False)
+    other = made(Scenario.load(options.pop("env")), 2) if "env" in options else env
     with pytest.raises(RolloutError, match=told) if told else nullcontext():
-        EpisodeFolder(tmp_path / "out", env, MADE_WITH | change, go_on=True).close(complete=True)
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        ({"masks": True}, "its action_mask.npy is null, not "),
-        ({"document": "empty-8x8"}, "its scenario is "),
-        ({"more": {}}, "its policy is .*, not null"),
-    ],
-)
-def test_other_files_do_not_go_on(tmp_path: Path, options: dict[str, Any], told: str):
-    env, _ = played("empty-4x4", "random", 1)
-    EpisodeFolder(tmp_path / "out", env, MADE_WITH).close(complete=False)
-    other, _ = played(options.pop("document", "empty-4x4"), "random", 1)
-    with pytest.raises(RolloutError, match=told):
-        EpisodeFolder(tmp_path / "out", other, **{"more": MADE_WITH, "go_on": True, **options})
+        again = EpisodeFolder(tmp_path / "out", other, MADE_WITH | more, go_on=True, **options)
+        again.close(complete=True)
 
 
 @pytest.mark.compiled

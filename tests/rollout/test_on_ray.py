@@ -28,6 +28,18 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),  # Ray's own
 ]
 
+OWN = """
+import time
+def first(observation, info, rngs):
+    return info["action_mask"].argmax(1)
+def slow(observation, info, rngs):
+    time.sleep(0.02)
+    return first(observation, info, rngs)
+def fails(observation, info, rngs):
+    return info["oops"]
+def wrong(observation, info, rngs):
+    return [99] * len(rngs)
+"""
 WORDS = ("rollout", "keydoor-5x5", "--max-steps", "30", "--episodes", "200", "--seed", "7")
 
 
@@ -51,6 +63,7 @@ def cluster() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(OWN)
     monkeypatch.setattr(on_ray, "_SHARD", 9)
     return tmp_path
 
@@ -59,6 +72,12 @@ def whole(*words: str) -> Path:
     """The rollout, as one process plays it."""
     assert main([*WORDS, *words, "--out", "one"]) == 0
     return Path("one")
+
+
+def lose_a_machine(cluster: Any) -> None:
+    """Let a machine die, and another one come."""
+    cluster.remove_node(cluster.nodes_to_play.pop(), allow_graceful=False)
+    cluster.nodes_to_play.append(cluster.add_node(wait=False, num_cpus=1))
 
 
 def assert_same_bytes(one: Path, other: Path) -> None:
@@ -75,18 +94,12 @@ def assert_same_bytes(one: Path, other: Path) -> None:
     ids=" ".join,
 )
 def test_the_bytes_are_those_of_one_process(cluster, here, words):
-    (here / "own.py").write_text(
-        "def first(observation, info, rngs):\n    return info['action_mask'].argmax(1)\n"
-    )
     one = whole(*words)
     assert main([*WORDS, *words, "--out", "many", "--ray", cluster.address]) == 0
     assert_same_bytes(one, Path("many"))
 
 
 def test_policies_of_agents_act_there_too(cluster, here):
-    (here / "own.py").write_text(
-        "def first(observation, info, rngs):\n    return info['action_mask'].argmax(1)\n"
-    )
     words = ["rollout", "hunt", "--max-steps", "20", "--episodes", "20"]
     words += ["--policy", "hunters=./own.py:first"]
     assert main([*words, "--out", "one"]) == 0
@@ -95,11 +108,6 @@ def test_policies_of_agents_act_there_too(cluster, here):
 
 
 def test_sigterm_is_told_while_others_play(cluster, here, monkeypatch, capsys):
-    (here / "own.py").write_text(
-        "import time\n"
-        "def slow(observation, info, rngs):\n"
-        "    time.sleep(0.02)\n    return info['action_mask'].argmax(1)\n"
-    )
     extend = episode_folder.EpisodeFolder.extend
 
     def watched(folder: Any, rows: Any) -> None:
@@ -115,21 +123,9 @@ def test_sigterm_is_told_while_others_play(cluster, here, monkeypatch, capsys):
 
 
 def test_what_fails_there_says_where_in_its_file(cluster, here, capsys):
-    (here / "own.py").write_text("def first(observation, info, rngs):\n    return info['oops']\n")
-    words = [*WORDS, "--policy", "./own.py:first", "--out", "many", "--ray", cluster.address]
+    words = [*WORDS, "--policy", "./own.py:fails", "--out", "many", "--ray", cluster.address]
     assert main(words) == 1
-    assert capsys.readouterr().err.endswith("own.py:2: KeyError: 'oops'\n")
-
-
-def test_nothing_is_written_before_a_cluster_is_reached(here, monkeypatch, capsys):
-    def refused(*_: Any, **__: Any) -> None:
-        raise ConnectionError("nobody there")
-
-    monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    monkeypatch.setattr(ray, "init", refused)
-    assert main([*WORDS, "--out", "many", "--ray", "auto"]) == 1
-    assert "nobody there" in capsys.readouterr().err
-    assert not Path("many").exists()
+    assert capsys.readouterr().err.endswith("own.py:9: KeyError: 'oops'\n")
 
 
 @pytest.mark.parametrize(
@@ -148,12 +144,15 @@ def test_an_address_where_nobody_listens_is_told_at_once(monkeypatch, capsys, ad
     assert f"gv-engine: {says}" in capsys.readouterr().err
 
 
-def test_who_may_want_a_token_says_so(monkeypatch, capsys):
+def test_a_cluster_that_is_not_reached_is_told_before_anything_is_written(monkeypatch, capsys):
     def refused(*_: Any, **__: Any) -> None:
         raise ConnectionError("Failed to connect to Ray cluster")
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", refused)
+    assert main([*WORDS, "--out", "many", "--ray", "auto"]) == 1
+    assert "Failed to connect to Ray cluster" in capsys.readouterr().err
+    assert not Path("many").exists()
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = f"127.0.0.1:{listening.getsockname()[1]}"
         assert main([*WORDS, "--ray", address]) == 1
@@ -171,8 +170,7 @@ def test_a_machine_that_dies_is_replaced(cluster, monkeypatch):
         extend(folder, rows)
         number += 1
         if number == 5:
-            cluster.remove_node(cluster.nodes_to_play.pop(), allow_graceful=False)
-            cluster.nodes_to_play.append(cluster.add_node(wait=False, num_cpus=1))
+            lose_a_machine(cluster)
 
     monkeypatch.setattr(episode_folder.EpisodeFolder, "extend", watched)
     assert main([*WORDS, "--out", "many", "--ray", cluster.address]) == 0
@@ -200,9 +198,6 @@ def test_what_was_interrupted_goes_on(cluster, monkeypatch, capsys):
 
 
 def test_parts_of_the_protocol_are_the_same_wherever_they_are_made(cluster, here):
-    (here / "own.py").write_text(
-        "def first(observation, info, rngs):\n    return info['action_mask'].argmax(1)\n"
-    )
     words = ["--policy", "./own.py:first", "--scenario", "keydoor-5x5", "--seeds", "0:4"]
     assert main(["benchmark", "one", *words]) == 0
     assert main(["benchmark", "many", *words, "--ray", cluster.address]) == 0
@@ -225,8 +220,7 @@ def test_runs_that_learn_on_several_machines_are_those_of_one(cluster, here, mon
         write_run_files(*given)
         number += 1
         if number == 4:
-            cluster.remove_node(cluster.nodes_to_play.pop(), allow_graceful=False)
-            cluster.nodes_to_play.append(cluster.add_node(wait=False, num_cpus=1))
+            lose_a_machine(cluster)
         if number == 10:
             raise KeyboardInterrupt
 
@@ -260,9 +254,6 @@ def test_results_come_in_order_or_as_soon_as_they_are_there(cluster):
 
 
 def test_an_error_on_another_machine_is_told_as_here(cluster, here, capsys):
-    (here / "own.py").write_text(
-        "def wrong(observation, info, rngs):\n    return [99] * len(rngs)\n"
-    )
     words = [*WORDS, "--policy", "./own.py:wrong", "--ray", cluster.address]
     assert main(words) == 2
     assert "returned the action 99: allowed are 0 to 7" in capsys.readouterr().err
@@ -273,6 +264,5 @@ def test_episodes_are_counted_without_a_folder(cluster, capsys):
     one = capsys.readouterr().out
     assert main([*WORDS, "--ray", cluster.address]) == 0
     many = capsys.readouterr().out
-    assert [line for line in one.splitlines() if "second" not in line] == [
-        line for line in many.splitlines() if "second" not in line
-    ]
+    texts = [[line for line in text.splitlines() if "second" not in line] for text in (one, many)]
+    assert texts[0] == texts[1]

@@ -26,8 +26,7 @@ WORLDS = 40
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("seed", [3, 2**40])
-@pytest.mark.parametrize("name", ["random", "valid"])
+@pytest.mark.parametrize(("name", "seed"), [("random", 3), ("valid", 2**40)])
 def test_compiled_draws_are_those_of_the_episodes_generators(name, seed):
     policies = [load_policy(name, WORLDS, 8, compiled=compiled) for compiled in (False, True)]
     pilot = np.random.default_rng(0)
@@ -65,14 +64,6 @@ def test_the_compiled_sampler_takes_allowed_actions_in_their_order():
         for actions, action in zip(seen, chosen.tolist(), strict=True):
             actions.add(action)
     assert seen == [{2}, {0, 3}, {0, 1, 2, 3}]
-
-
-def test_policies_of_agents_are_found_from_another_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    several = TurnPolicy(names=("ann", "bob"))
-    found = with_absolute_paths("ann=./own.py:act,bob=valid", several)
-    assert found == f"ann={tmp_path / 'own.py'}:act,bob=valid"
-    assert with_absolute_paths("runs=1", TurnPolicy()) == str(tmp_path / "runs=1")
 
 
 def test_behind_a_run_stands_greedy_alone(tmp_path):
@@ -249,8 +240,10 @@ def test_policies_are_found_from_another_folder(own):
     (own / "run").mkdir()
     for text, expected in (
         ("random", "random"),
-        ("run", f"{own / 'run'}"),
-        ("run:greedy", f"{own / 'run'}:greedy"),
-        ("./own.py:fine", f"{own / 'own.py'}:fine"),
+        ("runs=1", f"{own}/runs=1"),
+        ("run:greedy", f"{own}/run:greedy"),
+        ("./own.py:fine", f"{own}/own.py:fine"),
     ):
-        assert with_absolute_paths(text) == expected
+        assert with_absolute_paths(text, TurnPolicy()) == expected
+    several = with_absolute_paths("ann=./own.py:act,bob=valid", TurnPolicy(names=("ann", "bob")))
+    assert several == f"ann={own}/own.py:act,bob=valid"

@@ -19,36 +19,15 @@ from tests.comparing import same
 from tests.envs.test_agents_environments import level
 from tests.scenario.test_mixture import CARRY, TWO
 
-
-def episodes_of(num_envs):
-    env = GridVectorEnv(
-        "teleport-5x5", num_envs, world="object", autoreset_mode="Disabled", max_steps=40
-    )
-    policy = load_policy("valid", num_envs, env.num_actions)
-    return list(rollouts.rollout(env, policy, 12, 0, keep=True))
-
-
-@pytest.mark.parametrize("room", [1, 2, 3])
-def test_steps_are_kept_while_the_room_for_them_grows(room, monkeypatch):
-    expected = episodes_of(1)
-    monkeypatch.setattr(rollouts, "_BLOCK_STEPS", room)
-    for one, other in zip(episodes_of(5), expected, strict=True):
-        assert len(one.steps["grid"]) == one.length
-        assert same(one.steps, other.steps)
-    assert len({one.length for one in expected}) > 3
-    assert max(one.length for one in expected) > 4 * room
-    assert all(np.isclose(one.steps["reward"].sum(), one.total) for one in expected)
-
-
 ALL, ANY = ({**level(ends=ends), "max_steps": 20} for ends in ("all", "any"))
 FEWER = {**level(ends="any", names=["ann", "bob"]), "name": "fewer", "max_steps": 9}
 CASES = {
     "draws": ({"extends": "teleport-5x5", "max_steps": 40}, "valid", 7, 2),
     "mixture": (TWO, "random", 9, 4),
     "mission": ({"extends": "MiniGrid-GoToDoor-5x5-v0", "max_steps": 4}, "valid", 7, 1),
-    "all": (ALL, "ann=valid,cat=valid", 12, 2),
-    "any": (ANY, "random", 12, 2),
-    "fewer": ({"mixture": [{"scenario": ALL}, {"scenario": FEWER}]}, "random", 12, 4),
+    "all": (ALL, "ann=valid,cat=valid", 6, 2),
+    "any": (ANY, "random", 6, 2),
+    "fewer": ({"mixture": [{"scenario": ALL}, {"scenario": FEWER}]}, "random", 6, 4),
 }
 """Levels, policies, numbers of episodes, and of ends by members that come about in them."""
 
@@ -120,7 +99,7 @@ def alone(scenario, text, seed, number):
 def test_an_episode_is_that_of_a_world_alone(
     document, text, episodes, kinds_of_end, num_envs, monkeypatch
 ):
-    monkeypatch.setattr(rollouts, "_BLOCK_STEPS", 5)
+    monkeypatch.setattr(rollouts, "_BLOCK_STEPS", 1)  # room for steps grows
     scenario = Scenario.load(document)
     env = made(scenario, num_envs)
     policy = load_policies(text, scenario, num_envs, env.num_actions)
@@ -147,18 +126,19 @@ def test_an_episode_is_that_of_a_world_alone(
 
 def test_episodes_are_told_apart_by_which_they_are():
     """Not by what is in them, which are arrays."""
-    found = [*episodes_of(2), *episodes_of(2)]
-    assert len({*found}) == 24
-    assert found[0] == found[0] != found[12]
+    env = made(Scenario.load(CASES["draws"][0]), 2)
+    policy = load_policy("valid", 2, env.num_actions)
+    found = [episode for _ in range(2) for episode in rollouts.rollout(env, policy, 2, 0, True)]
+    assert len({*found}) == 4
+    assert found[0] == found[0] != found[2]
 
 
 def test_seeds_that_are_given_are_those_of_the_worlds():
     scenario = Scenario.load(CASES["draws"][0])
     env = made(scenario, 6)  # two of which are idle
     seeds = [50, 7, 50, 9]
-    found = [
-        *rollouts.rollout(env, load_policy("valid", 6, env.num_actions), 4, 3, True, seeds=seeds)
-    ]
+    policy = load_policy("valid", 6, env.num_actions)
+    found = [*rollouts.rollout(env, policy, 4, 3, True, seeds=seeds)]
     assert [episode.seed for episode in found] == seeds
     for episode in found:
         assert episode.steps is not None
@@ -201,11 +181,8 @@ def test_tallies_of_parts_are_those_of_the_whole():
     means = np.sum([each.terms for each in found], axis=0) / 7
     for name, mean in zip(names, means, strict=True):
         assert rows[f"{name}, mean sum"] == f"{mean:.6g}"
-    assert dict(EpisodeStats().rows((), 1.0, EpisodeStats())) == {
-        "episodes": "0",
-        "steps": "0",
-        "steps per second": "0",
-    }
+    none = dict.fromkeys(("episodes", "steps", "steps per second"), "0")
+    assert dict(EpisodeStats().rows((), 1.0, EpisodeStats())) == none
 
 
 @pytest.mark.parametrize(("shown", "told"), [("flat", "a Box alone"), ("text", "a Text alone")])

@@ -9,8 +9,8 @@ import shutil
 import struct
 import warnings
 import zipfile
+from functools import cache
 from pathlib import Path
-from random import Random
 
 import numpy as np
 import pytest
@@ -35,10 +35,12 @@ STARTER = Path(gv_engine.__file__).parent / "cli" / "starter"
 
 
 def rows_of(level, num=3):
-    envs = GridVectorEnv(level, num, world="object")
-    envs.reset(seed=0)
-    envs.step([0] * num)
-    return envs.scenario, envs.snapshot()
+    """The scenario of a level, and rows of it after a step."""
+    scenario = level if isinstance(level, Scenario) else Scenario.load(level)
+    worlds = make_batch(scenario, num, "object")
+    worlds.restart(np.ones(num, np.bool_), dict.fromkeys(range(num), 0))
+    worlds.step(np.zeros(num * scenario.layout.agents, np.int64), NEXT_STEP)
+    return scenario, worlds.snapshot(np.arange(num))
 
 
 @pytest.mark.parametrize("level", ["keydoor-5x5", "medley-7x7", meadow(), TWO])
@@ -101,23 +103,22 @@ def begun(*words):
     return play.begin_session(create_parser()[0].parse_args(["play", *map(str, words)]))
 
 
-@pytest.mark.parametrize("level", ["keydoor-5x5", "medley-7x7"])
-def test_any_row_opens_as_a_game(tmp_path, level):
-    envs = GridVectorEnv(level, 4, world="object", copy=True)
+def test_any_row_opens_as_a_game(tmp_path):
+    envs = GridVectorEnv("keydoor-5x5", 2, world="object", copy=True)
     envs.reset(seed=0)
-    envs.step([0, 4, 5, 0])
+    envs.step([4, 5])
     file = tmp_path / "worlds.npz"
     snapshots.save(file, envs.scenario, envs.snapshot())
-    for row in range(4):
+    for row in range(2):
         game = begun("--from", file, "--row", row)
-        shown, rewards, *_ = envs.step([4] * 4)
+        shown, rewards, *_ = envs.step([4, 4])
         game.step("TURN_LEFT")
         frame = game.frame()
         assert np.array_equal(frame.observation, shown["grid"][row])
         assert (frame.reward, frame.steps) == (rewards[row], 2)
         envs.restore(snapshots.load(file)[1])
-    with pytest.raises(UsageError, match=r"--row 4: .* has 4 worlds"):
-        begun("--from", file, "--row", 4)
+    with pytest.raises(UsageError, match=r"--row 2: .* has 2 worlds"):
+        begun("--from", file, "--row", 2)
     with pytest.raises(SnapshotError, match="holds worlds of"):
         begun("nine-rooms-13x13", "--from", file)
     with pytest.raises(UsageError, match="--seed 3: the world of --from has its seed already"):
@@ -156,7 +157,7 @@ def test_damaged_rows_are_refused(name, value):
     ],
 )
 def test_columns_that_follow_from_others_are_not_read(tmp_path, level, column, at):
-    scenario, rows = agents_rows(level)
+    scenario, rows = rows_of(level)
     wrong = rows.copy()
     wrong[column][(slice(None), *np.atleast_1d(at).astype(int))] += 1
     assert not np.array_equal(wrong, rows)
@@ -187,18 +188,14 @@ def test_objects_that_are_said_to_be_there_do_no_harm(world):
     assert env.snapshot() == other.snapshot()
 
 
-def agents_rows(level):
-    """Three rows of a level, for any number of agents."""
-    scenario = Scenario.load(level)
-    worlds = make_batch(scenario, 3, "object")
-    worlds.restart(np.ones(3, np.bool_), dict.fromkeys(range(3), 0))
-    worlds.step(np.zeros(3 * scenario.layout.agents, np.int64), NEXT_STEP)
-    return scenario, worlds.snapshot(np.arange(3))
-
-
 def of(rows, name):
     """The entities of a type in the first row."""
     return np.flatnonzero(rows["kind"]["value"][0] == OBJECT_TYPES[name].index)
+
+
+def put(rows, column, field, e, value):
+    """Change a field of entities in the first row."""
+    rows[column][field][0, e] = value
 
 
 def in_two_cells(r):
@@ -208,6 +205,9 @@ def in_two_cells(r):
 
 def let_go_of_first(r):
     r["who"][0][r["who"][0] > 0] = 0
+
+
+kept_rows = cache(rows_of)
 
 
 @pytest.mark.parametrize(
@@ -220,15 +220,21 @@ def let_go_of_first(r):
         ("keydoor-5x5", lambda r: put(r, "door", "has", of(r, "Door"), 2), "door.has is 2"),
         ("keydoor-5x5", lambda r: put(r, "door", "has", of(r, "Door"), 0), "has not the component"),
         ("keydoor-5x5", lambda r: put(r, "door", "status", of(r, "Key"), 2), "has not the compon"),
+        ("keydoor-5x5", lambda r: put(r, "door", "has", 0, 1), "door.has of no entity is 1"),
+        ("keydoor-5x5", lambda r: put(r, "door", "status", 0, 2), "door.status of no entity is 2"),
         ("keydoor-5x5", lambda r: put(r, "position", "y", of(r, "Key"), -1), "which is no cell"),
         ("keydoor-5x5", lambda r: put(r, "position", "y", of(r, "Wall")[0], 1), "has it not"),
+        ("keydoor-5x5", lambda r: put(r, "position", "y", of(r, "Wall")[0], 100), "y is 100"),
         ("keydoor-5x5", in_two_cells, "in two cells"),
         ("keydoor-5x5", lambda r: put(r, "agent", "holding", 1, 1), "which is no object"),
         ("keydoor-5x5", lambda r: put(r, "agent", "holding", 1, of(r, "Key")[0]), "on the g"),
         ("keydoor-5x5", lambda r: put(r, "agent", "facing", 1, 4), "the agent's facing is 4"),
         ("keydoor-5x5", lambda r: put(r, "position", "y", 1, -1), "the agent's y is -1"),
+        ("keydoor-5x5", lambda r: put(r, "position", "y", 1, 100), "the agent's y is 100"),
         ("keydoor-5x5", lambda r: put(r, "agent", "has", 1, 0), "agent.has of the agent is 0"),
         ("keydoor-5x5", lambda r: put(r, "solid", "has", -1, 1), "is not in use and has"),
+        ("keydoor-5x5", lambda r: r["rng"]["inc_low"].__setitem__(0, 2), "rng.inc_low is 0"),
+        ("keydoor-5x5", lambda r: r["rng"]["half"].__setitem__(0, 2**40), "rng.half is 10995"),
         ("keydoor-5x5", lambda r: r["alive"].__setitem__((0, 1), 0), "alive of the agent is 0"),
         ("keydoor-5x5", lambda r: r["alive"].__setitem__((0, 5), 3), "alive is 3"),
         ("keydoor-5x5", lambda r: r["free"].__setitem__(0, 60), "w.free is beyond it"),
@@ -237,8 +243,6 @@ def let_go_of_first(r):
         ("keydoor-5x5", lambda r: r["steps"].__setitem__(0, 2**31 - 1), "steps is 2147483647"),
         ("keydoor-5x5", lambda r: r["reward"].__setitem__((0, 0), 2), "reward of no agent is 2"),
         ("keydoor-5x5", lambda r: r["width"].__setitem__(0, 0), "width is 0"),
-        ("keydoor-5x5", lambda r: r["rng"]["inc_low"].__setitem__(0, 2), "rng.inc_low is 0"),
-        ("keydoor-5x5", lambda r: r["rng"]["half"].__setitem__(0, 7), "rng.half is 7"),
         ("fetch", lambda r: put(r, "mission", "wording", 1, 9), "mission.wording is 9"),
         ("fetch", lambda r: put(r, "mission", "kind", 1, 99), "mission.kind is 99"),
         ("boxes", lambda r: put(r, "box", "content", of(r, "Box"), 99), "which has been removed"),
@@ -247,16 +251,12 @@ def let_go_of_first(r):
         ("boxes", lambda r: put(r, "box", "content", of(r, "Box"), of(r, "Key")[0]), "held twice"),
         ("boxes", lambda r: put(r, "agent", "holding", 1, of(r, "Key")[0]), "held twice"),
         ("hold-plates", let_go_of_first, "disagree with the agents' positions"),
-        (
-            "hold-plates",
-            lambda r: r["next"].__setitem__((0, 1), 1),
-            "disagree with the agents' positions",
-        ),
+        ("hold-plates", lambda r: r["next"].__setitem__((0, 1), 1), "disagree with the agents'"),
         ("hold-plates", lambda r: put(r, "position", "y", 2, -1), "agent 2's y is -1"),
     ],
 )
 def test_what_no_world_holds_is_refused(level, change, says):
-    scenario, rows = agents_rows(level)
+    scenario, rows = kept_rows(level)
     wrong = rows.copy()
     change(wrong)
     for some in (wrong, wrong[0:1].reshape(())):
@@ -266,7 +266,7 @@ def test_what_no_world_holds_is_refused(level, change, says):
 
 
 def test_a_row_that_is_checked_stays_as_it_was():
-    scenario, rows = agents_rows("boxes")
+    scenario, rows = rows_of("boxes")
     rows["placed"] = 7
     kept = rows.copy()
     for writeable in (True, False):
@@ -275,31 +275,6 @@ def test_a_row_that_is_checked_stays_as_it_was():
         assert np.array_equal(rows, kept)
     with pytest.raises(ValueError, match=r"shape \(1, 3\): expected \(\) or \(n,\)"):
         scenario.check_rows(rows[None])
-
-
-def put(rows, column, field, e, value):
-    rows[column][field][0, e] = value
-
-
-@pytest.mark.parametrize(("field", "value"), [("has", 1), ("status", 2)])
-def test_what_no_entity_has_is_refused(field, value):
-    env = GridEnv("keydoor-5x5", world="object")
-    env.reset(seed=0)
-    row = env.snapshot()
-    row["door"][field][0] = value
-    with pytest.raises(ValueError, match=f"is damaged: door.{field} of no entity is {value}"):
-        env.restore(row)
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(("e", "called"), [(1, "the agent's y"), (2, "position.y")])
-def test_what_stands_beyond_the_grid_is_refused(e, called):
-    env = GridEnv("keydoor-5x5")
-    env.reset(seed=0)
-    row = env.snapshot()
-    row["position"]["y"][e] = 100
-    with pytest.raises(ValueError, match=f"{called} is 100"):
-        env.restore(row)
 
 
 def test_worlds_that_go_on_by_other_rules_are_told_of(tmp_path):
@@ -314,7 +289,7 @@ def test_worlds_that_go_on_by_other_rules_are_told_of(tmp_path):
 
 @pytest.fixture(scope="module")
 def parts():
-    """A file, and what it is made of: rows, and what tells the scenario."""
+    """What a file is made of: rows, and what tells the scenario."""
     scenario, rows = rows_of("keydoor-5x5", 2)
     return rows, make_reference(scenario)
 
@@ -326,30 +301,11 @@ def npy(array, **options):
 
 
 def written(file, kind=zipfile.ZIP_DEFLATED, **members):
+    """Write arrays, or the bytes of an array, into an archive."""
     with zipfile.ZipFile(file, "w", kind) as archive:
         for name, data in members.items():
-            archive.writestr(f"{name}.npy", data)
+            archive.writestr(f"{name}.npy", data if isinstance(data, bytes) else npy(data))
     return file
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_flipped_bytes_are_told(tmp_path, parts):
-    rows, known = parts
-    file = tmp_path / "worlds.npz"
-    whole = written(file, rows=npy(rows), scenario=npy(json.dumps(known))).read_bytes()
-    rng = Random(0)
-    refused = 0
-    for _ in range(300):
-        damaged = bytearray(whole)
-        damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
-        file.write_bytes(damaged)
-        try:
-            snapshots.load(file)
-        except SnapshotError as error:
-            assert str(file) in str(error)  # noqa: PT017  # some flips change nothing
-            refused += 1
-    assert refused > 200
 
 
 def test_a_text_beyond_all_characters_is_damaged(tmp_path, parts):
@@ -357,7 +313,7 @@ def test_a_text_beyond_all_characters_is_damaged(tmp_path, parts):
     text = bytearray(npy(json.dumps(known)))
     text[-1] = 0xFF
     with pytest.raises(SnapshotError, match="damaged: it has characters beyond"):
-        snapshots.load(written(tmp_path / "worlds.npz", rows=npy(rows), scenario=bytes(text)))
+        snapshots.load(written(tmp_path / "worlds.npz", rows=rows, scenario=bytes(text)))
 
 
 @pytest.mark.parametrize(
@@ -373,8 +329,8 @@ def test_a_text_beyond_all_characters_is_damaged(tmp_path, parts):
 )
 def test_a_scenario_that_is_none_is_told(tmp_path, parts, change, part):
     rows, known = parts
-    about = npy(json.dumps(known | change))
-    file = written(tmp_path / "worlds.npz", rows=npy(rows), scenario=about)
+    about = json.dumps(known | change)
+    file = written(tmp_path / "worlds.npz", rows=rows, scenario=about)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the scenario is another one than it was
         with pytest.raises(SnapshotError, match=part) as error:
@@ -384,7 +340,7 @@ def test_a_scenario_that_is_none_is_told(tmp_path, parts, change, part):
 
 def test_the_end_of_a_zip64_archive_is_not_believed(tmp_path, parts):
     rows, known = parts
-    file = written(tmp_path / "a.npz", rows=npy(rows), scenario=npy(json.dumps(known)))
+    file = written(tmp_path / "a.npz", rows=rows, scenario=json.dumps(known))
     snapshots.load(file)
     data = file.read_bytes()
     file.write_bytes(data[:-22] + struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1) + data[-22:])
@@ -399,44 +355,37 @@ def test_the_end_of_a_zip64_archive_is_not_believed(tmp_path, parts):
 def test_what_tells_the_scenario_has_room_for_a_million_characters(
     tmp_path, parts, characters, told
 ):
-    about = npy("a" * characters)  # behind a head of 128 bytes
+    about = "a" * characters  # behind a head of 128 bytes
     with pytest.raises(SnapshotError, match=told):
-        snapshots.load(written(tmp_path / "long.npz", rows=npy(parts[0]), scenario=about))
+        snapshots.load(written(tmp_path / "long.npz", rows=parts[0], scenario=about))
 
 
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_what_would_fill_the_memory_is_not_unpacked(tmp_path, parts):
     rows, known = parts
-    about = npy(json.dumps(known))
+    about = json.dumps(known)
     many = np.zeros(2**27 // rows.itemsize + 1, rows.dtype)
-    packed = written(tmp_path / "many.npz", rows=npy(many), scenario=about)
+    packed = written(tmp_path / "many.npz", rows=many, scenario=about)
     assert packed.stat().st_size < 600_000
     with pytest.raises(SnapshotError, match=r"rows is 128 MiB, in snapshots at most 128 MiB"):
         snapshots.load(packed)
     many[:] = rows[0]
     with pytest.raises(ValueError, match="a snapshot holds at most 128 MiB; write several"):
         snapshots.save(tmp_path / "many.npz", Scenario.load("keydoor-5x5"), many)
-    long = written(tmp_path / "long.npz", rows=npy(rows), scenario=npy("a" * 2**21))
+    long = written(tmp_path / "long.npz", rows=rows, scenario="a" * 2**21)
     with pytest.raises(SnapshotError, match="scenario is 8 MiB"):
         snapshots.load(long)
     objects = npy([{}], allow_pickle=True)
+    plain = {"rows": rows, "scenario": about}
     for kind, members in (
-        (zipfile.ZIP_BZIP2, {"rows": npy(rows), "scenario": about}),
-        (zipfile.ZIP_DEFLATED, {"rows": objects, "scenario": about}),
-        (zipfile.ZIP_DEFLATED, {"rows": npy(rows)[:-1], "scenario": about}),
-        (zipfile.ZIP_DEFLATED, {"rows": npy(rows[:, None]), "scenario": about}),
-        (zipfile.ZIP_DEFLATED, {"rows": npy(rows), "scenario": npy(7)}),
-        (zipfile.ZIP_DEFLATED, {"rows": npy(rows), "scenario": npy("[" * 9999)}),
+        (zipfile.ZIP_BZIP2, plain),
+        (zipfile.ZIP_DEFLATED, plain | {"rows": objects}),
+        (zipfile.ZIP_DEFLATED, plain | {"rows": npy(rows)[:-1]}),
+        (zipfile.ZIP_DEFLATED, plain | {"rows": rows[:, None]}),
+        (zipfile.ZIP_DEFLATED, plain | {"scenario": 7}),
+        (zipfile.ZIP_DEFLATED, plain | {"scenario": "[" * 9999}),
         (zipfile.ZIP_DEFLATED, {f"a{number}": b"" for number in range(200)}),
     ):
         with pytest.raises(SnapshotError, match="is no snapshot of GV Engine, or a damaged one"):
             snapshots.load(written(tmp_path / "odd.npz", kind, **members))
-
-
-def test_generators_that_are_none_are_refused(parts):
-    rows, _ = parts
-    row = rows[0:1].reshape(()).copy()
-    row["rng"]["half"] = 2**40
-    with pytest.raises(ValueError, match=r"damaged: rng\.half is 1099511627776"):
-        GridEnv("keydoor-5x5", world="object").restore(row)

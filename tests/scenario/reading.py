@@ -9,10 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
+from gv_engine.rollout import episode_folder
+from gv_engine.rollout.policy import load_policy
+from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.simulation import Simulation
+from tests import DATA
 
 RULES: dict[str, Any] = {
     "transition_functions": ["move_agent", "turn_agent"],
@@ -21,6 +26,15 @@ RULES: dict[str, Any] = {
     "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
 }
 """Of a walk to the exit: with a map they are a scenario."""
+
+CAMP: dict[str, Any] = yaml.safe_load((DATA / "camp" / "scenario.yaml").read_text("utf-8"))
+"""Two agents, objects and a world with components and rules of their own. Other parameters compile
+nothing anew; another state or other components do."""
+
+
+def camp(**changes: Any) -> Scenario:
+    """The scenario of the camp with other keys."""
+    return Scenario.load({**CAMP, **changes}, DATA / "camp")
 
 
 def begin(scenario: Scenario, seed: int = 0) -> Simulation:
@@ -55,3 +69,13 @@ def run_python(
     """A program that another process has run; its `stdout` and `stderr` are texts."""
     command = [sys.executable, "-c", program, *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=check, **more)
+
+
+def keep_rollout(env: Any, folder: Path) -> tuple[Any, dict[str, Any]]:
+    """Arrays and description of a folder with three random episodes."""
+    written = episode_folder.EpisodeFolder(folder, env, {})
+    policy = load_policy("random", env.num_envs, env.single_action_space.n)
+    for episode in rollout(env, policy, 3, 0, keep=True):
+        written.append(episode)
+    written.close(complete=True)
+    return episode_folder.read(folder)

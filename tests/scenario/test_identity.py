@@ -75,6 +75,7 @@ def told(door: Callable[[Path], Open]) -> AbstractContextManager[Any]:
     return pytest.warns(UserWarning, match="level is no longer what it was")
 
 
+@pytest.mark.sample("replay", "late.py")
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("door", [replay, snapshot, rollout])
 def test_every_file_counts_at_every_door(folder: Path, door: Callable[[Path], Open], name: str):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -12,19 +11,12 @@ import numpy as np
 import pygame
 import pytest
 from gymnasium.spaces.utils import flatdim
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from components.core import BLUE, GREEN, RED
 from components.objects import BEACON, KEY
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.domains.grid.terminal import GridTerminalView
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.gridverse import Action
-from gv_engine.rollout import episode_folder
-from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.rollout.policy import load_policy
-from gv_engine.rollout.rollout import rollout, rows_of_steps
 from gv_engine.rules.component import AGENT
 from gv_engine.session.inspection import Inspection
 from gv_engine.session.replay import Replay
@@ -34,8 +26,7 @@ from gv_engine.ui.drawing.recording import FrameRenderer
 from gv_engine.validation.differential import run_differential_test
 from tests import DATA
 from tests.scenario import reading
-from tests.scenario.reading import assert_refused, begin
-from tests.world.test_worlds import assert_same_run
+from tests.scenario.reading import assert_refused, begin, keep_rollout
 
 FOLDER = DATA / "missions"
 KINDS = pytest.mark.parametrize("kind", ["object", "compiled"])
@@ -89,7 +80,7 @@ def asked(scenario: Scenario, seed: int = 0) -> str:
 def test_a_mission_names_what_the_level_has_drawn():
     scenario = Scenario.load(FETCH)
     found = set()
-    for seed in range(40):
+    for seed in range(30):
         world = begin(scenario, seed).world
         color, kind = world.drawn[:2]
         assert (world.mission.kind[AGENT], world.mission.color[AGENT]) == (kind, color)
@@ -126,15 +117,12 @@ def test_what_there_is_none_of_is_an_error_of_the_reset():
         begin(scenario)
 
 
-@pytest.mark.parametrize(
-    ("wording", "expected"),
-    [("any", {0, 1}), (1, {1}), ("$n", {0, 1}), ("by_rule", {0})],
-)
-def test_one_of_several_texts(wording, expected):
-    scenario = asking({"text": ["a {color}", "b {color}"], "wording": wording, "color": "RED"})
-    worlds = [begin(scenario, seed).world for seed in range(20)]
-    assert {world.mission.wording[AGENT] for world in worlds} == expected
-    assert {scenario.mission(world) for world in worlds} == {f"{'ab'[k]} red" for k in expected}
+def test_one_of_several_texts():
+    for wording, expected in (("any", {0, 1}), (1, {1}), ("$n", {0, 1}), ("by_rule", {0})):
+        scenario = asking({"text": ["a {color}", "b {color}"], "wording": wording, "color": "RED"})
+        worlds = [begin(scenario, seed).world for seed in range(9)]
+        assert {world.mission.wording[AGENT] for world in worlds} == expected
+        assert {scenario.mission(world) for world in worlds} == {f"{'ab'[k]} red" for k in expected}
 
 
 def test_own_fields_stand_in_files_and_texts():
@@ -175,29 +163,24 @@ def test_rules_say_what_is_asked(kind):
         ("fetch", "mission: word 1: found 'fetch', expected 'go to', 'open', 'pick up' or 'put'"),
         ({"object": "Key"}, "mission: the text is missing"),
         ({"text": "a {colour}"}, "mission.text: a mission has no {colour}; did you mean 'color'?"),
-        ({"text": "a {object.name}"}, "mission.text: a mission has no {object.name}"),
         ({"text": "a {} {0}"}, "mission.text: a mission has no {}"),
         ({"text": "a {color"}, "mission.text: expected '}' before end of string; write {{"),
         ({"text": "a {color:>9}"}, "mission.text: write {color} alone"),
-        ({"text": "a {wording}"}, "mission.text: a mission has no {wording}"),
         ({"text": "a" * 1001}, "mission.text: found 1001 characters, expected at most 1000"),
         ({"text": []}, "mission.text: found 0 texts, expected 1 to 100"),
         ({"text": ["a", "b {nobody}"], "wording": 0}, "mission.text[1]: a mission has no {nobody}"),
         ({"text": ["a", "b"]}, "mission: several texts; say which of them it is: `wording: any`"),
         ({"text": "a", "wording": 1}, "mission.wording: found 1, allowed are 0 to 0"),
         ({"text": "a", "wording": "$n"}, "mission.wording: $n may be 1, texts are 0 to 0"),
-        ({"text": "a", "wording": "$color"}, "mission.wording: $color is a colour"),
         ({"text": "a", "object": "Kye"}, "mission.object: no object type 'Kye'; did you mean 'Ke"),
         ({"text": "a", "object": "$color"}, "mission.object: $color is a colour, expected an"),
         ({"text": "a", "object": "Floor"}, "mission.object: Floor is nothing that the scenario"),
-        ({"text": "a", "object": "$other"}, "mission.object: no drawn value 'other'"),
         ({"text": "a", "color": "PINK"}, "mission.color: no colour 'PINK'"),
         ({"text": "a", "color": "PURPLE"}, "mission.color: PURPLE is not in the scenario, which"),
         ({"text": "a", "near": "Key"}, "mission.near: unknown key 'near'"),
         ({"text": "a", "among": []}, "mission.among: found an empty list"),
         ({"text": "a", "among": "Nobody"}, "mission.among: no object type 'Nobody'"),
         ({"text": "a", "among": "Key", "color": "RED"}, "mission.color: a mission has either"),
-        ({"text": "a", "component": "./rules.py:Stranger"}, "./rules.py:Stranger is no mission"),
         ({"text": "a", "component": "./rules.py:asked_by_rule"}, "asked_by_rule is no mission"),
         ({"text": "a", "component": "./rules.py:Errand"}, "call the class Mission, as rules read"),
         ({"text": "a", "component": "./rules.py:None_"}, "./rules.py has no 'None_'"),
@@ -242,6 +225,7 @@ def test_without_a_mission_nothing_is_different():
 
 
 @pytest.mark.sample("object")
+@pytest.mark.sample("default", "flat", "text", "layers", "minigrid", "no-overlap", "onehot")
 @KINDS
 @pytest.mark.parametrize("form", REPRESENTATION_NAMES)
 def test_every_representation_tells_it(kind, form):
@@ -285,14 +269,14 @@ def test_the_end_of_an_episode_shows_its_own_mission(kind, copy):
     before, _ = envs.reset(seed=0)
     pilot, ends = np.random.default_rng(0), 0
     shown = before["mission"].copy()
-    for _ in range(100):
+    for _ in range(60):
         observation, _, over, cut, info = envs.step(pilot.integers(0, 8, 4))
         for i in np.flatnonzero(over | cut):
             assert info["final_obs"][i]["mission"].tolist() == shown[i].tolist()
             ends += shown[i].tolist() != observation["mission"][i].tolist()
         shown[over | cut] = observation["mission"][over | cut]
         assert shown.tolist() == observation["mission"].tolist()
-    assert ends > 5
+    assert ends > 3
 
 
 def test_results_go_where_they_are_wanted():
@@ -304,38 +288,6 @@ def test_results_go_where_they_are_wanted():
 
 
 # ---- both worlds -------------------------------------------------------------------------------
-
-
-@st.composite
-def missions(draw: st.DrawFn) -> Scenario:
-    """Any mission of one program: what is asked is data."""
-    mission = deepcopy(PUT["mission"])
-    things = st.sampled_from(["Key", "Beacon", "Exit", "$what"])
-    shades = st.sampled_from(["RED", "GREEN", "BLUE", "$color", "NONE"])
-    mission |= {"object": draw(things), "target_object": draw(things), "color": draw(shades)}
-    mission |= {"target_color": draw(shades), "count": draw(st.integers(0, 127))}
-    mission["text"] = [f"{k} {{object}}" for k in range(draw(st.integers(1, 5)))]
-    return Scenario.load({**PUT, "mission": mission}, folder=FOLDER)
-
-
-@pytest.mark.thorough
-@pytest.mark.compiled
-@settings(max_examples=60)
-@given(missions(), st.integers(0, 2**40), st.lists(st.integers(0, 7), max_size=25))
-def test_both_worlds_ask_alike(scenario, seed, actions):
-    assert_same_run(scenario, seed, actions)
-
-
-@pytest.mark.thorough
-@pytest.mark.compiled
-@settings(max_examples=40)
-@given(
-    st.lists(st.sampled_from(["Key", "Beacon"]), min_size=1, unique=True),
-    st.integers(0, 2**40),
-    st.lists(st.integers(0, 7), max_size=25),
-)
-def test_both_worlds_draw_alike_among_objects(among, seed, actions):
-    assert_same_run(asking({**SEVERAL, "among": among}), seed, actions)
 
 
 @pytest.mark.sample("object")
@@ -375,9 +327,19 @@ def test_a_mixture_counts_the_texts_of_all_and_shows_nothing_where_nothing_is_as
 
 @pytest.mark.thorough
 @pytest.mark.compiled
-def test_a_mixture_is_the_same_in_both_worlds():
-    report = run_differential_test(Scenario.load(MIXED).with_(max_steps=15), episodes=30)
-    assert report.fault == ""
+@pytest.mark.parametrize(
+    "level",
+    [
+        PUT,
+        {**PUT, "mission": {**PUT["mission"], "target_object": "$what", "target_color": "$color"}},
+        {**FETCH, "mission": {**SEVERAL, "among": ["Key", "Beacon"]}},
+        MIXED,
+    ],
+    ids=["own", "drawn", "among", "mixture"],
+)
+def test_both_worlds_ask_alike(level):
+    played = Scenario.load(level, FOLDER).with_(max_steps=15)
+    assert not run_differential_test(played, episodes=30).fault
 
 
 def test_members_have_the_same_kind_of_mission():
@@ -391,7 +353,7 @@ def test_members_have_the_same_kind_of_mission():
 def test_texts_pictures_and_inspection_say_it():
     scenario = Scenario.load(PUT, FOLDER)
     env: Any = GridEnv(scenario, world="object", render_mode="ansi")
-    env.reset(seed=0)
+    observation, _ = env.reset(seed=0)
     assert env.render().endswith(f"\nmission: {env.mission}")
     game = Session(scenario, 0)
     assert game.frame().mission == env.mission
@@ -402,17 +364,15 @@ def test_texts_pictures_and_inspection_say_it():
     assert kind in ("Key", "Beacon")
     assert color == "BLUE"
     arrays = inspection.observation("compact", game.frame().observation, (0, 0, 0))
-    assert arrays["mission"].tolist() == env.reset(seed=0)[0]["mission"].tolist()
+    assert arrays["mission"].tolist() == observation["mission"].tolist()
 
 
 def test_states_keep_the_mission():
     inner = Scenario.load(FETCH).inner_env()
     inner.set_seed(4)
     inner.reset()
-    mission = inner.state.world.mission
-    before = mission.kind[AGENT], mission.color[AGENT]
+    before = inner.state.world.mission.kind[AGENT], inner.state.world.mission.color[AGENT]
     assert before[0] in (KEY, BEACON)
-    assert before[1] in (RED, GREEN, BLUE)
     inner.step(Action.TURN_LEFT)
     mission = inner.state.world.mission
     assert (mission.kind[AGENT], mission.color[AGENT]) == before
@@ -424,7 +384,7 @@ def test_terminal_and_panel_show_it():
     picture = GridTerminalView(game, DARK)
     assert picture.facts(frame) == [f"mission: {frame.mission}", "holding nothing"]
     assert picture.facts(replace(frame, mission="")) == ["holding nothing"]
-    for size in ((1000, 640), (640, 1000), (400, 400), (120, 90)):
+    for size in ((1000, 640), (120, 90)):
         drawn = []
         for mission in ("", frame.mission, "go and " * 40):
             surface = pygame.Surface(size, 0, 32)
@@ -438,24 +398,12 @@ def test_terminal_and_panel_show_it():
 
 def test_rollouts_keep_it(tmp_path):
     env = GridVectorEnv(Scenario.load(FETCH), 2, world="object", autoreset_mode="Disabled")
-    written = EpisodeFolder(tmp_path / "out", env, {})
-    for episode in rollout(env, load_policy("random", 2, 8), 3, 0, keep=True):
-        written.append(episode)
-    written.close(complete=True)
-    arrays, about = episode_folder.read(tmp_path / "out")
+    arrays, about = keep_rollout(env, tmp_path / "out")
     assert about["arrays"]["mission"]["shape"] == [3]
     alone = GridEnv(Scenario.load(FETCH), world="object")
     for k, start in enumerate(arrays["episode_start"].tolist()):
         mission = alone.reset(seed=int(arrays["episode_seed"][k]))[0]["mission"].tolist()
         assert arrays["mission"][start].tolist() == mission == arrays["last_mission"][k].tolist()
-
-
-def test_rollouts_of_pictures_are_refused():
-    how: Any = {"autoreset_mode": "Disabled", "observation_representation": "pixels"}
-    env = GridVectorEnv(Scenario.load(FETCH), world="object", **how)
-    said = "rollouts keep grid, item, mission, and here observations are mission and pixels alone"
-    with pytest.raises(ValueError, match=said):
-        rows_of_steps(env)
 
 
 def test_replays_play_it_again():

@@ -25,7 +25,7 @@ from gv_engine.session.catalogue import (
     source_of,
     with_pack_levels,
 )
-from gv_engine.validation.solver import Solver, Verdict, check_solution
+from gv_engine.validation.solver import Solver, check_solution
 from tests.scenario.reading import RULES, assert_refused, begin, measure
 
 IN_PLACE = [
@@ -60,27 +60,21 @@ def pack(tmp_path: Path) -> Path:
     return tmp_path / "walks.yaml"
 
 
-def shapes_of(scenario: Scenario, seeds: int = 30) -> set[tuple[int, int]]:
-    return {measure(scenario, seed) for seed in range(seeds)}
-
-
-@pytest.mark.thorough
-@pytest.mark.compiled
-def test_the_whole_draws_a_level_at_each_reset(pack: Path):
-    assert shapes_of(Scenario.load(pack)) == {(1, 4), (2, 2), (3, 5)}
-    envs = GridVectorEnv(pack, 30)
-    assert envs.world == "compiled"
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_the_whole_draws_a_level_at_each_reset(pack: Path, world: str):
+    envs = GridVectorEnv(pack, 20, world=world)
     envs.reset(seed=0)
-    rows = [envs.snapshot(i) for i in range(30)]
-    assert {(int(row["height"]), int(row["width"])) for row in rows} == {(1, 4), (2, 2), (3, 5)}
+    shapes = zip(envs.snapshot()["height"].tolist(), envs.snapshot()["width"].tolist())
+    assert {*shapes} == {(1, 4), (2, 2), (3, 5)}
 
 
 def test_a_level_is_a_scenario_of_its_own(pack: Path):
     hall = Scenario.load(f"{pack}#1")
     assert (hall.name, hall.description) == ("walks-1", "Hall, by Ada.\nWalk.")
-    assert shapes_of(hall) == {(1, 4)}
+    assert measure(hall, 1) == measure(hall, 2) == (1, 4)
     assert hall.layout.drawn == 0
-    assert shapes_of(Scenario.load(f"{pack}#3")) == {(3, 5)}
+    assert measure(Scenario.load(f"{pack}#3")) == (3, 5)
 
 
 def test_a_level_that_there_is_not_is_told_with_those_that_there_are(pack: Path):
@@ -107,8 +101,6 @@ def test_sokoban_files_are_read():
     assert [level.title for level in above] == ["one", "two"]
 
 
-@pytest.mark.thorough
-@pytest.mark.compiled
 def test_a_file_of_levels_is_a_scenario(tmp_path: Path):
     file = tmp_path / "mine.xsb"
     file.write_text(XSB.split("\n3#")[0])
@@ -116,7 +108,6 @@ def test_a_file_of_levels_is_a_scenario(tmp_path: Path):
     assert (level.name, level.source) == ("mine-1", file)
     assert check_solution(level)[0]
     assert file in level.watched_files()
-    assert Solver(level).solve(0).verdict is Verdict.WON
     assert Scenario.load("sokoban#1").identity.digest != level.identity.digest
 
 
@@ -166,12 +157,12 @@ def test_commands_take_all_levels(pack: Path, capsys: pytest.CaptureFixture[str]
 BOXOBAN = "; 0\n#####\n#@$.#\n#####\n\n; 1\n######\n#@ $.#\n######\n"
 
 
-@pytest.mark.parametrize("text", [BOXOBAN, "\n" * 9 + BOXOBAN[4:], BOXOBAN.replace("\n", "\r\n")])
-def test_a_text_file_of_boards_is_a_scenario_by_itself(text: str, tmp_path: Path):
+def test_a_text_file_of_boards_is_a_scenario_by_itself(tmp_path: Path):
     file = tmp_path / "three.txt"
-    file.write_bytes(text.encode())
-    assert len(Scenario.load(file).document.levels) == 2
-    assert Scenario.load(f"{file}#2").name == "three-2"
+    for text in (BOXOBAN, "\n" * 9 + BOXOBAN[4:], BOXOBAN.replace("\n", "\r\n")):
+        file.write_bytes(text.encode())
+        assert len(Scenario.load(file).document.levels) == 2
+        assert Scenario.load(f"{file}#2").name == "three-2"
     (tmp_path / "notes.txt").write_text("# a comment\nmap: ^E\n")
     assert_refused("transition_functions: missing", tmp_path / "notes.txt")
 
@@ -204,11 +195,8 @@ def assert_levels_refused(says: str, levels: Any, folder: Path) -> None:
         ([], "found 0 levels, expected 1 to 1000"),
         ([{"title": "x"}], "levels[0]: the map is missing"),
         ([{"map": "^E", "titel": "x"}], "levels[0].titel: unknown key 'titel'; did you mean 'tit"),
-        ([{"map": "^Q"}], "row 1, column 2: no 'Q' in the legend"),
         ("there-is-none.xsb", "levels: "),
         ("notes.md", "expected a file of levels, named .xsb, .sok, .txt, .tmx; found another one"),
-        ([{"map": "^E"}, 3], "levels[1]: "),
-        ([[{"map": "#>E"}]], "levels[0]: found a list of 1, expected a text"),
         ({"map": "#>E"}, "levels: found a mapping"),
         ([{"map": "#>E", "par": 0}], "levels[0].par: found 0, allowed are 1 to"),
     ],
@@ -274,8 +262,6 @@ def test_maps_of_tiled_are_read(tiled: Path):
         ("2,0,0,1", "4,0,0,1", "layer 'floor', row 1, column 1: this tile says nothing"),
         ('type="Wall"', 'type="Wal"', "no object type 'Wal'; did you mean 'Wall'?"),
         ("</map>", "", "no map of Tiled that can be read"),
-        (TMX[TMX.index("<layer") :], "</map>", "no agent; put one of"),
-        (SIZE, 'width="100000" height="100000" tile', "expected 1 to 512"),
         (SIZE, 'width="4" height="2000000000" tile', "expected 1 to 512"),
         (SIZE, f"{WIDE} tile", "tiles, expected one for each of 262144 cells"),
         ('encoding="csv">2,0,0,1,1,1,1,1', "BOMB", "tiles, expected one for each of 8 cells"),
@@ -286,10 +272,8 @@ def test_maps_of_tiled_are_read(tiled: Path):
         ("<map v", '<!DOCTYPE map [<!ENTITY a "ha">]><map v', "its DOCTYPE declares entities"),
         ("<properties>", "<x>" * 60 + "</x>" * 60 + "<properties>", "deeper than 50 levels"),
         (TMX, f"<map {WIDE}>{'<layer/>' * 5}</map>", "more than 1,048,576 cells together"),
-        (OWN, 'firstgid="1" source="../a.tsx"', "outside of the map's folder"),
         (OWN, 'firstgid="1" source="/dev/zero"', "outside of the map's folder"),
         (OWN, 'firstgid="1" source="pipe.tsx"', "pipe.tsx is a FIFO, not a file"),
-        (OWN, 'firstgid="1" source="gone.tsx"', "No such file"),
     ],
 )
 def test_maps_of_tiled_are_read_within_bounds(old: str, new: str, says: str, tiled: Path):
@@ -336,11 +320,10 @@ def test_layers_are_unpacked_and_tilesets_lie_beside(packing: str | None, tiled:
     assert shown[1:3] == ".."
 
 
-@pytest.mark.sample("row", "blanks", "digits", "zeros", "levels", "cells")
+@pytest.mark.sample("blanks", "digits", "zeros", "rows", "levels", "cells")
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("#" * 2**20, "line 1 is longer than 512 cells"),
         (" " * 500_000 + "#" + " " * 500_000 + "x:", "expected 1 to 1000"),
         ("#" + "9" * 2**19, "line 1 is longer than 512 cells"),
         ("#00000000009999999999#", "line 1 is longer than any level"),
@@ -349,7 +332,7 @@ def test_layers_are_unpacked_and_tilesets_lie_beside(packing: str | None, tiled:
         (("512#|" * 511 + "512#\n\n") * 300, "more than 4,194,304 cells"),
         ("#\nSolution: u\n" + "u\n" * 500_000, "no agent"),
     ],
-    ids=["row", "blanks", "digits", "zeros", "rows", "levels", "cells", "solution"],
+    ids=["blanks", "digits", "zeros", "rows", "levels", "cells", "solution"],
 )
 def test_files_of_levels_are_read_within_bounds(text: str, says: str, tmp_path: Path):
     (tmp_path / "a.xsb").write_text(text)

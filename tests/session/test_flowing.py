@@ -1,7 +1,10 @@
-"""Time flows back: what a saved file changes in the steps so far."""
+"""Hot reload: a scenario is edited while it is played, and its steps are taken again."""
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,11 +12,12 @@ from typing import Any
 import pytest
 
 from gv_engine import Scenario
+from gv_engine.cli.new import write_starter
 from gv_engine.rollout.policy import load_policy
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Difference
 from gv_engine.session.session import Session
-from gv_engine.session.timeline import _scene_differences
+from gv_engine.session.timeline import Watch, _scene_differences
 from tests.games import FORWARD, LEFT, RIGHT, take
 
 LEVEL = """\
@@ -61,8 +65,11 @@ END = "terminating_function: reach_exit"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """A scenario with two Python files."""
     (tmp_path / "scenario.yaml").write_text(LEVEL)
-    (tmp_path / "rules.py").write_text(RULES)
+    rules = RULES.replace("1.0", "COIN").replace("\n\n\n", "\nfrom .money import COIN\n\n\n", 1)
+    (tmp_path / "rules.py").write_text(rules)
+    (tmp_path / "money.py").write_text("COIN = 1.0\n")
     return tmp_path
 
 
@@ -73,10 +80,13 @@ def game(folder: Path) -> Session:
 
 
 def edit(file: Path, old: str, new: str) -> None:
-    """Save a file with another text."""
+    """Save a file with another text; neither its time nor, if the texts are as long, its size
+    tells."""
+    stat = file.stat()
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
 def saved(game: Session, file: Path, old: str, new: str) -> str:
@@ -86,6 +96,14 @@ def saved(game: Session, file: Path, old: str, new: str) -> str:
     said = game.reload()
     assert not game.has_file_changes()
     return said
+
+
+def test_nothing_has_changed(game: Session, folder: Path):
+    assert not game.has_file_changes()
+    (folder / "rules.py").touch()
+    assert not game.has_file_changes()
+    assert game.reload() == "Reloaded"
+    assert (game.position, game.length, game.frame().total) == (5, 5, -1.5)
 
 
 def test_the_first_step_that_differs_is_told_and_can_be_undone(game: Session, folder: Path):
@@ -114,7 +132,8 @@ def test_it_is_compared_with_the_game_as_it_was_played_last(game: Session, folde
     assert saved(game, rules, "== 4", "== 5") == f"Reloaded: {TOLD}"
     game.step(LEFT)
     assert game.difference == Difference(2, TOLD)
-    assert saved(game, rules, "1.0", "2.0") == "Reloaded: from step 4 on: reward +2, was +1 (pay)"
+    said = saved(game, folder / "money.py", "1.0", "2.0")
+    assert said == "Reloaded: from step 4 on: reward +2, was +1 (pay)"
 
 
 def test_another_way_is_compared_as_far_as_it_is_the_same(game: Session, folder: Path):
@@ -212,6 +231,86 @@ def test_a_rule_that_fails_on_the_way_leaves_the_old_game(game: Session, folder:
     assert game.difference is None
 
 
+def test_an_error_is_told_and_play_goes_on(game: Session, folder: Path):
+    money, level = folder / "money.py", folder / "scenario.yaml"
+    assert f"{money}:1: SyntaxError" in saved(game, money, "1.0", "???")
+    game.step(LEFT)
+    assert game.frame().total == -2
+    assert f"{level}:" in saved(game, level, "terminating", "termnating")
+    money.unlink()
+    assert game.has_file_changes()
+    assert "money" in game.reload()
+    money.write_text("COIN = 5.0\n")
+    said = saved(game, level, "termnating", "terminating")
+    assert said == "Reloaded: from step 2 on: reward +5, was +1 (pay)"
+    assert game.frame().total == 2
+
+
+def test_a_rule_that_fails_at_once_is_an_error(game: Session, folder: Path):
+    (folder / "rules.py").write_text(
+        "from gv_engine import RESET, system\n@system(RESET)\ndef pay(w, agent):\n    1 / 0\n"
+    )
+    (folder / "scenario.yaml").write_text(
+        "extends: empty-4x4\nmax_shape: [3, 3]\nreset_function: ./rules.py:pay\n"
+    )
+    assert game.reload() == f"{folder / 'rules.py'}:4: ZeroDivisionError: division by zero"
+    game.step(LEFT)
+    assert (game.title, game.frame().total) == ("flowing", -2)
+
+
+def test_types_in_play_stay_as_they_are(tmp_path: Path):
+    write_starter(tmp_path / "cave")
+    rules = tmp_path / "cave" / "rules.py"
+    game = Session(Scenario.load(tmp_path / "cave"), 0)
+    rubble = game.scenario.types["Rubble"]  # type: ignore[attr-defined]
+    assert len(rubble.states) == 2
+    edit(rules, '"CRACKED"', '"CRACKED", "GONE"')
+    rules.write_text(rules.read_text() + "\nraise OSError('not yet')\n")
+    said = game.reload()
+    assert "not yet" in said
+    assert "no object type" not in said
+    assert game.scenario.types["Rubble"] == rubble  # type: ignore[attr-defined]
+    assert saved(game, rules, "raise", "# raise") == "Reloaded"
+    now = game.scenario.types["Rubble"]  # type: ignore[attr-defined]
+    assert (len(now.states), now.index) == (3, rubble.index)
+
+
+def test_modules_of_the_path_are_loaded_again(tmp_path: Path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    module, file = tmp_path / "wages_of_test.py", tmp_path / "level.yaml"
+    module.write_text(RULES)
+    file.write_text(LEVEL.replace("./rules.py", "wages_of_test"))
+    game = Session(Scenario.load(file, allow_modules=["wages_of_test"]), 0)
+    take(game, FORWARD, FORWARD)
+    assert game.frame().total == 0
+    assert saved(game, module, "1.0", "2.0").startswith("Reloaded")
+    assert game.frame().total == 1
+    assert "SyntaxError" in saved(game, module, "2.0", "???")
+    game.step(LEFT)
+    assert game.frame().total == 2.5
+    del sys.modules["wages_of_test"]
+
+
+def test_old_files_are_not_opened(tmp_path: Path, monkeypatch):
+    old, young = tmp_path / "old.py", tmp_path / "young.py"
+    for file in (old, young):
+        file.write_text("1")
+    os.utime(old, (1_000_000, 1_000_000))
+    os.utime(young, (later := time.time() + 3600, later))  # young for as long as the test runs
+    watch = Watch([old, young])
+    opened: list[Path] = []
+
+    def read_file(path: Path, *_: object) -> bytes:
+        opened.append(path)
+        return b"1"
+
+    monkeypatch.setattr("gv_engine.scenario.rule_modules.read_bytes", read_file)
+    assert not watch.differs([old, young])
+    assert opened == [young]
+    assert watch.differs([old])
+    assert watch.differs([old, young, tmp_path / "new.py"])
+
+
 def test_play_goes_on_while_steps_are_taken_again(game: Session, folder: Path):
     take(game, *[LEFT] * 40)
     edit(folder / "rules.py", "== 3", "== 4")
@@ -230,9 +329,7 @@ def test_play_goes_on_while_steps_are_taken_again(game: Session, folder: Path):
     assert (game.position, game.length) == (46, 46)
 
 
-def test_who_goes_on_to_another_level_meanwhile_comes_back_to_the_new_rules(
-    game: Session, folder: Path
-):
+def test_who_goes_on_to_another_level_meanwhile_comes_back_to_the_new_rules(game, folder):
     edit(folder / "rules.py", "== 3", "== 4")
     flow = game.reload_incrementally()
     next(flow)

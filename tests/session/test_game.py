@@ -29,30 +29,21 @@ def test_it_is_called_and_drawn_like_its_scenario():
 
 
 def test_it_plays_the_episodes_of_an_environment():
+    """Which is not looked at, so looking changes nothing."""
     env, played = GridEnv("keydoor-5x5", world="object"), game(seed=3)
     rng = np.random.default_rng(0)
     for seed in (3, 4):
         observation, _ = env.reset(seed=seed)
         assert played.seed == seed
         for _ in range(50):
-            frame = played.frame()
-            assert np.array_equal(frame.observation, observation["grid"])
+            for _ in range(2):
+                assert np.array_equal(played.frame().observation, observation["grid"])
             action = int(rng.integers(8))
             observation, reward, *_ = env.step(action)
             played.step(ACTIONS[action])
             assert played.frame().reward == reward
         assert played.frame().steps == 50
         played.reset()
-
-
-def test_looking_again_changes_nothing():
-    looked, ignored = game(), game()
-    for action in (LEFT, "MOVE_LEFT"):
-        looked.frame()
-        looked.frame()
-        looked.step(action)
-        ignored.step(action)
-    assert np.array_equal(looked.frame().grid, ignored.frame().grid)
 
 
 def test_the_goal_is_said_until_the_first_step():
@@ -131,6 +122,7 @@ def shown(played: Session) -> tuple[object, ...]:
     return tuple(value.tolist() if isinstance(value, np.ndarray) else value for value in values)
 
 
+@pytest.mark.sample("teleport")
 @pytest.mark.parametrize("name", ["dynamic-obstacles-7x7", "teleport-7x7", "keydoor-9x9"])
 def test_every_earlier_step_is_found_again(name: str):
     played, chance = game(name, seed=1), np.random.default_rng(1)
@@ -181,17 +173,6 @@ def test_snapshots_of_long_ago_are_fewer(monkeypatch: pytest.MonkeyPatch):
         assert played._episode.state() == states[position - 1]
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_long_episodes_keep_few_snapshots():
-    played = take(game("empty-4x4", 0, max_steps=None), *[LEFT] * 3_000)
-    states = [taken.state for taken in played.replay().steps]
-    assert len(played._timeline._snapshots) < 130 < 3_000 / 16
-    for position in (2_999, 1_500, 17):
-        played.seek(position)
-        assert played.state() == states[position - 1]
-
-
 def test_a_rule_that_remembers_is_found_out(tmp_path: Path):
     code = (
         "from gv_engine import TRANSITION, system\n"
@@ -237,7 +218,7 @@ def test_the_mask_says_what_would_do_something():
     assert not all(played.mask().values())
 
 
-@pytest.mark.parametrize("name", ["keydoor-5x5", "medley-7x7"])
+@pytest.mark.parametrize("name", ["hold-plates", "medley-7x7"])
 def test_a_game_can_begin_with_a_row(name: str):
     source, played = take(game(name, seed=4), LEFT, LEFT, RIGHT), game(name, seed=9)
     played.restore(source.row())

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from components.objects import KEY
-from gv_engine import Scenario
+from gv_engine import AGENT, Scenario
 from gv_engine.rules.geometry import named_action
 from gv_engine.session.inspection import ActionPreview, Outcome, world_differences
 from gv_engine.world.simulation import Simulation
@@ -116,82 +116,64 @@ def test_effects_are_told_whoever_they_are_of(tmp_path, line):
 # ---- worlds that differ ------------------------------------------------------------------------
 
 
-def a_world(**changes):
+def a_world(**changes: Any) -> Any:
     return begun(**changes).world
 
 
-def put(w, e, y, x):
-    w.lift(e)
-    w.place(e, y, x)
-
-
-def face(w, way):
-    w.agent.facing[1] = way
-
-
-def hold(w, e):
-    w.lift(e)
-    w.agent.holding[1] = e
-
-
-AT, DRAWS = "row 1, column 2", "random draws: more or fewer of them"
-DIFFERENCES: dict[str, tuple[Any, list[str], list[str]]] = {
-    "nothing": (lambda w, key, door: None, [], []),
-    "facing": (
-        lambda w, key, door: face(w, 1),
+AT, THERE = "row 1, column 2", "row 2, column 1"
+DRAWS = "random draws: more or fewer of them"
+DIFFERENCES = [
+    ("pass", [], []),
+    (
+        "w.agent.facing[agent] = 1",
         ["agent looks backward, looked right"],
         ["agent looks right, looked backward"],
     ),
-    "place": (
-        lambda w, key, door: put(w, key, 2, 1),
-        [f"yellow key at row 2, column 1, was at {AT}"],
-        [f"yellow key at {AT}, was at row 2, column 1"],
+    (
+        "w.lift(key); w.place(key, 2, 1)",
+        [f"yellow key at {THERE}, was at {AT}"],
+        [f"yellow key at {AT}, was at {THERE}"],
     ),
-    "nowhere": (
-        lambda w, key, door: w.lift(key),
+    (
+        "w.lift(key)",
         [f"yellow key at nowhere, was at {AT}"],
         [f"yellow key at {AT}, was at nowhere"],
     ),
-    "agent": (
-        lambda w, key, door: put(w, 1, 2, 1),
-        ["agent at row 2, column 1, was at row 1, column 1"],
-        ["agent at row 1, column 1, was at row 2, column 1"],
+    (
+        "w.lift(agent); w.place(agent, 2, 1)",
+        [f"agent at {THERE}, was at row 1, column 1"],
+        [f"agent at row 1, column 1, was at {THERE}"],
     ),
-    "held": (
-        lambda w, key, door: hold(w, key),
+    (
+        "w.lift(key); w.agent.holding[agent] = key",
         ["agent holds yellow key, held nothing"],
         ["agent holds nothing, held yellow key"],
     ),
-    "look": (
-        lambda w, key, door: w.set_state(door, 0),
+    (
+        "w.set_state(door, 0)",
         ["open yellow door at row 1, column 3, was locked yellow door"],
         ["locked yellow door at row 1, column 3, was open yellow door"],
     ),
-    "component": (
-        lambda w, key, door: w.add(key, "door"),
+    (
+        "w.add(key, 'door')",
         [f"yellow key at {AT} has Door, lacked it"],
         [f"yellow key at {AT} lacks Door, had it"],
     ),
-    "of the agent": (
-        lambda w, key, door: w.add(1, "door"),
-        ["agent has Door, lacked it"],
-        ["agent lacks Door, had it"],
-    ),
-    "draws": (lambda w, key, door: w.rng.random(), [DRAWS], [DRAWS]),
-    "two, of which one is gone": (
-        lambda w, key, door: (w.remove(key), face(w, 0), w.rng.random()),
+    ("w.add(agent, 'door')", ["agent has Door, lacked it"], ["agent lacks Door, had it"]),
+    ("w.rng.random()", [DRAWS], [DRAWS]),
+    (
+        "w.remove(key); w.agent.facing[agent] = 0; w.rng.random()",
         ["agent looks forward, looked right", "no yellow key, was there"],
         ["agent looks right, looked forward", f"yellow key at {AT}, was not there"],
     ),
-}
+]
 
 
-@pytest.mark.parametrize("what", DIFFERENCES)
-def test_what_differs_is_told_in_sentences(what):
+@pytest.mark.parametrize(("line", "there", "back"), DIFFERENCES)
+def test_what_differs_is_told_in_sentences(line: str, there: list[str], back: list[str]):
     was, now = a_world(), a_world()
-    change, there, back = DIFFERENCES[what]
     with now.context:
-        change(now, now.at[1, 2], now.at[1, 3])
+        exec(line, {"w": now, "agent": AGENT, "key": now.at[1, 2], "door": now.at[1, 3]})
     assert world_differences(was, now) == there
     assert world_differences(now, was) == back
 
@@ -227,7 +209,8 @@ def test_what_differs_of_several_is_told_by_their_names():
         a_world(map="####\n#>>#\n#..#\n####", agents={"names": ["ann", "bob"]}) for _ in range(2)
     )
     with now.context:
-        put(now, 1, 2, 1)
+        now.lift(1)
+        now.place(1, 2, 1)
         now.agent.facing[2] = 0
     assert world_differences(was, now, ("ann", "bob")) == [
         "ann at row 2, column 1, was at row 1, column 1",

@@ -1,6 +1,7 @@
 """Rules that never come to an end: named, stopped, and the game goes on."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -10,7 +11,6 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from gv_engine.cli import main
@@ -20,22 +20,25 @@ from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import _ALARM, StuckRule, Watchdog, _handle_signals
 from tests import ROOT
-from tests.games import take
+from tests.games import take, write_counter
 from tests.player import Player, playing, started
 from tests.screen import PATIENCE, Screen, until
 from tests.ui.test_terminal import playing as in_terminal
 from tests.ui.test_terminal import until as shown
 
-LEVEL = """
+MAP = """\
 map: |
   ######
   #>...#
   #...E#
   ######
-transition_functions: [{name: move_agent}, {name: turn_agent}, {name: "./rules.py:crawl"}]
-reward_functions: [{name: reach_exit}, {name: living_reward, reward: -0.05}]
-observation_function: {name: fully_transparent, area: [[-2, 0], [-1, 1]]}
-terminating_function: {name: reach_exit}
+"""
+LEVEL = f"""\
+{MAP}
+transition_functions: [move_agent, turn_agent, "./rules.py:crawl"]
+reward_functions: [reach_exit, {{name: living_reward, reward: -0.05}}]
+observation_function: {{name: fully_transparent, area: [[-2, 0], [-1, 1]]}}
+terminating_function: reach_exit
 """
 
 RULES = """
@@ -47,14 +50,14 @@ from systems.visibility import fully_transparent
 
 def for_ever(w, agent):
     while w.action[agent] == TURN_LEFT:
-        pass
+        time.sleep(0.01)
 
 @system(TRANSITION)
 def crawl(w, agent):
     "Ends unless the agent turns left."
     for_ever(w, agent)
 """
-RUNS = "while w.action[agent] == TURN_LEFT:\n        pass"
+RUNS = "while w.action[agent] == TURN_LEFT:\n        time.sleep(0.01)"
 ON_A_TURN = "    if w.action[agent] == TURN_LEFT: for_ever(w, agent)\n"
 ENDS = RULES.replace("    for_ever(w, agent)\n", "    pass\n")
 
@@ -100,11 +103,11 @@ LOOPS = {
 }
 
 
+@pytest.mark.sample("plain", "end", "asleep", "engine", "worlds")
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
     code = RULES.replace("    for_ever(w, agent)\n", ON_A_TURN)
-    code = code.replace(RUNS, LOOPS[loop])
-    game = begin(tmp_path, code)
+    game = begin(tmp_path, code.replace(RUNS, LOOPS[loop]))
     game.step("MOVE_FORWARD")
     before, threads = game.row(), threading.active_count()
     with stop_at(), pytest.raises(StoppedError, match=r"crawl \(.*rules.py:\d+\) ran for"):
@@ -121,8 +124,7 @@ def test_a_rule_is_stopped_whatever_it_does(tmp_path: Path, loop: str):
 
 
 def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
-    code = RULES.replace(RUNS, "time.sleep(0.7)")
-    game = begin(tmp_path, code)
+    game = begin(tmp_path, RULES.replace(RUNS, "time.sleep(0.7)"))
     asked: list[StuckRule] = []
 
     def asks(runaway: StuckRule) -> bool:
@@ -138,20 +140,13 @@ def test_it_is_asked_while_the_rule_goes_on(tmp_path: Path):
     assert 0.1 <= asked[0].seconds < asked[-1].seconds < 1
 
 
-@pytest.mark.slow
-def test_many_short_calls_are_no_long_one(tmp_path: Path):
+def test_many_short_calls_are_no_long_one_and_what_is_no_rule_takes_its_time(tmp_path: Path):
     game = begin(tmp_path, ENDS)
-    with Watchdog(0.3, lambda runaway: pytest.fail(f"{runaway} is quick")):
-        end = time.monotonic() + 1.5
+    with Watchdog(0.3, lambda runaway: pytest.fail(f"{runaway} is quick"), ends=True):
+        end = time.monotonic() + 0.7
         while time.monotonic() < end:
             game.restart()
             game.step("TURN_LEFT")
-
-
-def test_what_is_no_rule_takes_its_time(tmp_path: Path):
-    game = begin(tmp_path, ENDS)
-    with Watchdog(0.2, lambda runaway: pytest.fail("there is none"), ends=True):
-        game.step("TURN_LEFT")
         time.sleep(0.7)
 
 
@@ -202,9 +197,7 @@ INT, TERM, OTHER = (bytes([number]) for number in (signal.SIGINT, signal.SIGTERM
         (INT + INT, [5.0, 6.1], 60, 130),  # another one, a second later, is not waited for
     ],
 )
-def test_signals_that_are_not_heeded_end_the_process(
-    monkeypatch: pytest.MonkeyPatch, came: bytes, times: list[float], wait: float, code: int | None
-):
+def test_signals_that_are_not_heeded_end_the_process(monkeypatch, came, times, wait, code):
     clock = iter(times)
     monkeypatch.setattr(runaway, "_exit", burn)
     monkeypatch.setattr(runaway, "time", SimpleNamespace(monotonic=lambda: next(clock)))
@@ -226,31 +219,23 @@ def test_signals_that_are_not_heeded_end_the_process(
 
 ELSEWHERE = {
     "reset_function": (
-        "@system(RESET)\ndef build(w, agent):\n    while True: pass\n",
-        "max_shape: [4, 6]\nreset_function: {name: './rules.py:build'}\n",
+        "@system(RESET)\ndef build(w, agent):\n    while True: time.sleep(0.01)\n",
+        LEVEL.replace(MAP, "max_shape: [4, 6]\nreset_function: ./rules.py:build"),
     ),
     "visibility": (
-        "@system(VISIBILITY)\ndef look(w, agent, view):\n    while True: pass\n",
-        "observation_function: {name: './rules.py:look', area: [[-2, 0], [-1, 1]]}\n",
+        "@system(VISIBILITY)\ndef look(w, agent, view):\n    while True: time.sleep(0.01)\n",
+        LEVEL.replace("fully_transparent", "./rules.py:look"),
     ),
-    "the file": ("while True: pass\n", ""),
+    "the file": ("while True: time.sleep(0.01)\n", LEVEL),
 }
 
 
-def changed(level: str, line: str) -> str:
-    """The level with one of its keys written in another way."""
-    key = line.partition(":")[0]
-    if key == "max_shape":
-        return line + level[level.index("transition_functions") :]
-    kept = [old for old in level.splitlines() if not (key and old.startswith(key))]
-    return "\n".join([*kept, line])
-
-
+@pytest.mark.sample("reset_function", "the file")
 @pytest.mark.parametrize("where", ELSEWHERE)
 def test_a_level_that_does_not_begin(tmp_path: Path, where: str):
-    code, line = ELSEWHERE[where]
+    code, level = ELSEWHERE[where]
     with stop_at(), pytest.raises(GVEngineError, match=r"\(.*rules.py:\d+\) ran for .* stopped"):
-        begin(tmp_path, ENDS + code, changed(LEVEL, line))
+        begin(tmp_path, ENDS + code, level)
 
 
 def test_a_new_version_that_loops_is_left(tmp_path: Path):
@@ -271,35 +256,32 @@ def test_a_new_version_that_loops_is_left(tmp_path: Path):
     assert game.position == 4
 
 
-ALGEBRA = {
-    "problem": """
+CRAWLING_PROBLEM = """
+import time
 def crawl(params, rng):
-    while True: pass
-""",
-    "rule": """
+    while True: time.sleep(0.01)
+"""
+CRAWLING_RULE = """
+import time
 from mathy_core.rule import BaseRule
 class Crawl(BaseRule):
     name, code = "Crawl", "CR"
     def can_apply_to(self, node):
-        while True: pass
-""",
-}
+        while len(node.get_root().to_list()) < 9: time.sleep(0.01)
+"""
+ALGEBRA = "domain: algebra\nenvironment: PolySimplify\n"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ALGEBRA)
-def test_algebra(tmp_path: Path, what: str):
-    uses = {"problem": "problem_function: ./rules.py:crawl", "rule": "rules: [./rules.py:Crawl]"}
-    level = f"domain: algebra\nenvironment: PolySimplify\n{uses[what]}\n"
+def test_algebra(tmp_path: Path):
+    level = f"{ALGEBRA}problem_function: ./rules.py:crawl\n"
     with stop_at(), pytest.raises(StoppedError, match=r"rules.py:\d+\) ran for"):
-        begin(tmp_path, ALGEBRA[what], level).frame()
+        begin(tmp_path, CRAWLING_PROBLEM, level)
     assert main(["check", str(tmp_path / "cave"), "--limit", "0.3"]) == 1
 
 
 def test_a_move_that_cannot_be_shown_is_none(tmp_path: Path):
-    code = ALGEBRA["rule"].replace("while True", "while len(node.get_root().to_list()) < 9")
     rules = "rules: [distributive_factoring, ./rules.py:Crawl]\nproblem: 4x + 2x + y\n"
-    game = begin(tmp_path, code, f"domain: algebra\nenvironment: PolySimplify\n{rules}")
+    game = begin(tmp_path, CRAWLING_RULE, ALGEBRA + rules)
     before = game.frame().text
     with stop_at(), pytest.raises(StoppedError, match="the step was taken back"):
         game.step("distributive_factoring 3")
@@ -308,107 +290,92 @@ def test_a_move_that_cannot_be_shown_is_none(tmp_path: Path):
 
 # ---- check -----------------------------------------------------------------------------------
 
+HEARS_SIGNALS = "import re; re.match(r'(a+)+$', 'a' * 60 + 'b')"
 
-def test_check_names_the_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["check", str(write(tmp_path)), "--limit", "0.3"]) == 1
+
+@pytest.mark.parametrize(
+    ("loop", "place"), [(RUNS, "rules.py:10"), (HEARS_SIGNALS, "")], ids=["Python", "C"]
+)
+def test_check_names_the_rule(tmp_path, capsys, loop, place):
+    cave = write(tmp_path, RULES.replace(RUNS, loop))
+    assert main(["check", str(cave), "--limit", "0.3"]) == 1
     said = capsys.readouterr().err
-    assert "crawl (" in said
-    assert "rules.py:9) ran for" in said
+    assert re.search(rf"crawl \(.*{place}\) ran for", said)
     assert "compiling" not in said, "it is found before"
 
 
 IN_C = {
-    "that hears of signals": "import re; re.match(r'(a+)+$', 'a' * 60 + 'b')",
     "that keeps all to itself": "sum(iter(int, 1))",
     "that lets others run": "import hashlib; hashlib.pbkdf2_hmac('md5', b'', b'', 2**31 - 1)",
 }
+CHECK = """
+import sys
+from gv_engine.cli import main
+from gv_engine.session import watchdog
+watchdog._GRACE_SECONDS = 0.3
+sys.exit(main(["check", sys.argv[1], "--limit", "LIMIT"]))
+"""
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-
-
-def check_in_a_process(folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gv_engine", "check", str(folder), "--limit", "1"]
+def check_in_a_process(folder: Path, limit: float) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, env=ENVIRONMENT, capture_output=True, text=True, timeout=10 * PATIENCE
+        [sys.executable, "-c", CHECK.replace("LIMIT", str(limit)), str(folder)],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=10 * PATIENCE,
     )
 
 
-@pytest.mark.sample("hears")
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="no such functions")
 @pytest.mark.parametrize("what", IN_C)
 def test_check_ends_what_is_stuck_in_c(tmp_path: Path, what: str):
-    code = RULES.replace(RUNS, IN_C[what])
-    done = check_in_a_process(write(tmp_path, code))
+    done = check_in_a_process(write(tmp_path, RULES.replace(RUNS, IN_C[what])), limit=0.3)
     assert done.returncode == 1
     assert "rules.py" in done.stderr
     assert "crawl" in done.stderr
     assert "Error" not in done.stderr
 
 
-COUNTS = """
-from gv_engine import *
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
+    done = check_in_a_process(write_counter(tmp_path, until=200), limit=1)
+    assert done.returncode == 1
+    assert "TRANSITION\tcount" in done.stdout
+    assert "the compiled world ran for 1 s and was stopped" in done.stderr
+    assert "move_agent, count, reach_exit" in done.stderr
 
-@component
-class Count:
-    value: Int8 = 5
 
-COUNTER = object_type("Counter", Count)
-
-@system(TRANSITION)
-def crawl(w, agent):
-    "Where a number wraps, it ends never."
-    e = w.at[1, 2]
-    while w.count.value[e] < 200:
-        w.count.value[e] += 1
-    w.count.value[e] = 5
-"""
-
-COUNTING = LEVEL.replace("#>...#", "#>C..#") + "legend: {C: './rules.py:Counter'}\n"
-
-STUCK = """
+ROLLOUT = """
+import signal
 import sys
+from gv_engine import GridVectorEnv
 from gv_engine.cli import main, rollout
-from gv_engine.envs.vector_environment import GridVectorEnv
 init, step = GridVectorEnv.__init__, GridVectorEnv.step
 def compiled(self, *args, **options):
     init(self, *args, **{**options, "world": "compiled"})
 def told(self, actions):
-    print("stepping", file=sys.stderr)
+    signal.signal(signal.SIGINT, lambda *_: None)  # which may come before the compiled code
+    print("stepping", file=sys.stderr, flush=True)
     return step(self, actions)
 GridVectorEnv.__init__, GridVectorEnv.step = compiled, told
-LIMIT
-sys.exit(main())
+rollout._MAX_WAIT = 0.2
+sys.exit(main(["rollout", sys.argv[1], "--max-steps", "9"]))
 """
 
 
-@pytest.mark.thorough
-@pytest.mark.slow
-def test_check_ends_what_runs_for_ever_where_it_is_compiled(tmp_path: Path):
-    done = check_in_a_process(write(tmp_path, COUNTS, COUNTING))
-    assert done.returncode == 1
-    assert "TRANSITION\tcrawl" in done.stdout
-    assert "the compiled world ran for 1 s and was stopped" in done.stderr
-    assert "move_agent, turn_agent, crawl, reach_exit" in done.stderr
-
-
-@pytest.mark.sample("1")
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-@pytest.mark.parametrize("presses", [1, 2])
-def test_ctrl_c_ends_a_rollout_that_is_stuck_where_it_is_compiled(tmp_path: Path, presses: int):
-    command = ["rollout", str(write(tmp_path, COUNTS, COUNTING)), "--max-steps", "9"]
-    limit = {1: "", 2: f"rollout._MAX_WAIT = {100 * PATIENCE}\n"}[presses]
-    words = [sys.executable, "-c", STUCK.replace("LIMIT\n", limit), *command]
+def test_ctrl_c_ends_a_rollout_that_is_stuck_where_it_is_compiled(tmp_path: Path):
+    words = [sys.executable, "-c", ROLLOUT, str(write_counter(tmp_path, until=200))]
     with subprocess.Popen(words, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) as rollout:
-        assert rollout.stderr is not None  # after two presses it does not wait for the limit
+        assert rollout.stderr is not None
         while "stepping" not in rollout.stderr.readline():
-            pass
-        time.sleep(0.5)
-        for press in range(presses):
-            time.sleep(1.2 * press)
-            rollout.send_signal(signal.SIGINT)
+            assert rollout.poll() is None
+        rollout.send_signal(signal.SIGINT)
         _, said = rollout.communicate(timeout=10 * PATIENCE)
     assert rollout.returncode == 130
     assert "does not come to an end" in said
@@ -417,22 +384,17 @@ def test_ctrl_c_ends_a_rollout_that_is_stuck_where_it_is_compiled(tmp_path: Path
 # ---- the window ------------------------------------------------------------------------------
 
 
-def stops(player: Player, picture: np.ndarray, key: str) -> None:
-    """Wait until the question stands over this picture, and answer it by a key."""
-    until(lambda: player.picture().mean() < 0.75 * picture.mean(), "the question")
-    player.screen.xdotool("key", key)
-    until(lambda: player.picture().mean() > 0.9 * picture.mean(), "the game again")
-
-
 @pytest.mark.sample("Escape")
 @pytest.mark.parametrize("key", ["Escape", "Return"])
 def test_a_rule_is_stopped_in_the_window(screen: Screen, folder: Path, key: str):
     with playing(screen, folder, write(folder), 0) as player:
         player.does("MOVE_FORWARD")
         until(player.sees_the_same, "the step")
-        before = player.picture().copy()
+        before = player.picture().mean()
         player.screen.xdotool("key", "Left")
-        stops(player, before, key)
+        until(lambda: player.picture().mean() < 0.75 * before, "the question")
+        player.screen.xdotool("key", key)
+        until(lambda: player.picture().mean() > 0.9 * before, "the game again")
         player.does("MOVE_FORWARD", "TURN_RIGHT", "MOVE_FORWARD")
         assert "seed 0, left, return -0.2 in 4 steps" in player.leaves()
 
@@ -456,21 +418,9 @@ def test_the_window_closes_while_a_rule_runs(screen: Screen, folder: Path, way: 
 
 
 @pytest.mark.thorough
-def test_a_rule_that_is_changed_to_run_for_ever(screen: Screen, folder: Path):
-    with playing(screen, folder, write(folder, ENDS), 0) as player:
-        player.does("MOVE_FORWARD", "TURN_LEFT")
-        until(player.sees_the_same, "the steps")
-        before = player.picture().copy()
-        write(folder, RULES)
-        stops(player, before, "Escape")
-        player.does("TURN_LEFT")
-        assert "left, return -0.15 in 3 steps" in player.leaves()
-
-
-@pytest.mark.thorough
 def test_the_window_asks_about_a_level_that_does_not_begin(screen: Screen, folder: Path):
-    code, line = ELSEWHERE["reset_function"]
-    cave = write(folder, ENDS + code, changed(LEVEL, line))
+    code, level = ELSEWHERE["reset_function"]
+    cave = write(folder, ENDS + code, level)
 
     def black(player: Player) -> float:
         return float((player.picture() == 0).all(axis=-1).mean())
@@ -489,9 +439,9 @@ def test_the_window_asks_about_a_level_that_does_not_begin(screen: Screen, folde
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["ctrl-c", "SIGTERM"])
 def test_a_rule_is_stopped_in_the_terminal(tmp_path: Path, way: str):
-    code = RULES.replace(RUNS, LOOPS["catching"])
-    code = code.replace("    for_ever(w, agent)\n", ON_A_TURN)
-    with in_terminal(tmp_path, str(write(tmp_path, code))) as (process, keyboard):
+    code = RULES.replace("    for_ever(w, agent)\n", ON_A_TURN)
+    cave = write(tmp_path, code.replace(RUNS, LOOPS["catching"]))
+    with in_terminal(tmp_path, str(cave)) as (process, keyboard):
         shown(keyboard, b"leave")
         os.write(keyboard, b"\x1b[D")
         shown(keyboard, b"s, crawl (")

@@ -11,11 +11,8 @@ import pytest
 from components.core import BLUE, RED
 from gv_engine import AgentsVectorEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.rollout import episode_folder, snapshots
-from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.rollout.policy import PolicyError, load_policies, load_policy
+from gv_engine.rollout.policy import load_policies, load_policy
 from gv_engine.rollout.rollout import rollout
-from gv_engine.rollout.snapshots import SnapshotError
 from gv_engine.rules.errors import SeveralAgentsError
 from gv_engine.scenario.library import list_multi_agent_grids
 from gv_engine.session.autoplay import make_autoplayer
@@ -59,6 +56,7 @@ def test_a_step_is_what_all_do_and_who_is_not_named_waits(plates: Scenario):
     assert game.row()["agent"]["facing"][1:3].tolist() == [3, 3]
 
 
+@pytest.mark.sample("hunt", "hold-plates")
 @pytest.mark.parametrize("name", list_multi_agent_grids())
 def test_their_games_play_again(name: str):
     scenario, chance = Scenario.load(name), np.random.default_rng(0)
@@ -112,33 +110,6 @@ def test_a_policy_acts_for_a_partner(plates: Scenario):
     assert one == other
     assert all(step.startswith("ann TURN_LEFT | bob ") for step in one)
     assert len({*one}) > 1
-
-
-def test_policies_by_agent_and_team(tmp_path: Path):
-    scenario = Scenario.load("hunt").with_(max_steps=12)
-    env = AgentsVectorEnv(scenario, 4, world="object", autoreset_mode="Disabled")
-    policy = load_policies("hunters=valid", scenario, 4, env.num_actions)
-    folder = EpisodeFolder(tmp_path / "kept", env, {})
-    episodes = list(rollout(env, policy, 6, 5, keep=True))
-    for episode in episodes:
-        folder.append(episode)
-    folder.close(complete=True)
-    arrays, about = episode_folder.read(tmp_path / "kept")
-    steps = sum(episode.length for episode in episodes)
-    assert about["agents"] == ["ann", "bob", "cat"]
-    assert arrays["action"].shape == arrays["reward"].shape == (steps, 3)
-    assert arrays["terminated"].shape == (steps, 3)
-    assert arrays["grid"].shape == (steps, 3, 7, 7, 3)
-    assert arrays["last_grid"].shape == (6, 3, 7, 7, 3)
-    one = AgentsVectorEnv(scenario, 1, world="object", autoreset_mode="Disabled")
-    alone = load_policies("hunters=valid", scenario, 1, env.num_actions)
-    for expected, found in zip(episodes, rollout(one, alone, 6, 5, keep=True), strict=True):
-        assert found.total == expected.total
-        assert found.steps
-        assert expected.steps
-        np.testing.assert_array_equal(found.steps["action"], expected.steps["action"])
-    with pytest.raises(PolicyError, match="no agent or team 'dan'"):
-        load_policies("dan=valid", scenario, 1, env.num_actions)
 
 
 def test_an_episode_is_drawn(tmp_path: Path):
@@ -210,18 +181,6 @@ def test_too_many_for_a_search():
     scenario = Scenario.load({"extends": "hold-plates", "agents": {"names": [*"abcdef"]}})
     with pytest.raises(SeveralAgentsError, match="262,144 ways to act at once"):
         Solver(scenario)
-
-
-def test_a_snapshot_holds_all_of_them(tmp_path: Path, plates: Scenario):
-    game = Session(plates, 0)
-    game.step("ann MOVE_FORWARD | bob TURN_LEFT")
-    snapshots.save(tmp_path / "two.npz", plates, game.row())
-    scenario, rows = snapshots.load(tmp_path / "two.npz")
-    other = Session(scenario)
-    other.restore(rows[0:1].reshape(()))
-    assert other.state() == game.state()
-    with pytest.raises(SnapshotError, match="cannot go on with"):
-        snapshots.load(tmp_path / "two.npz", Scenario.load("hunt"))
 
 
 def test_a_game_of_a_mixture_has_those_who_are_there():

@@ -72,9 +72,7 @@ def test_a_world_goes_back_to_where_its_episode_began(scenario: Scenario):
 
 
 @pytest.mark.compiled
-def test_a_world_goes_back_no_further_than_its_steps_are_known(
-    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_world_goes_back_no_further_than_its_steps_are_known(scenario, monkeypatch):
     monkeypatch.setattr(batch_viewer, "_MAX_PAST_STEPS", 6)
     worlds = BatchViewer(scenario, N, seed=3)
     for steps, known in ((0, 0), (5, 5), (1, 6), (1, 0)):
@@ -120,9 +118,7 @@ def test_codes_are_what_a_frame_shows(scenario: Scenario):
 
 
 @pytest.mark.compiled
-def test_trouble_in_the_thread_is_told_and_what_is_asked_for_fails_where_it_is_asked(
-    scenario: Scenario,
-):
+def test_trouble_in_the_thread_is_told_and_what_is_asked_for_fails_where_it_is_asked(scenario):
     worlds, acts, done = BatchViewer(scenario, N, seed=3), Event(), list[int]()
 
     class Failing:
@@ -145,50 +141,37 @@ def test_trouble_in_the_thread_is_told_and_what_is_asked_for_fails_where_it_is_a
     BatchViewer(scenario, N).close()  # whose thread has not begun
 
 
-def tell_time(worlds: BatchViewer, times: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the clock go on whenever somebody looks, and close the worlds after these times."""
-    left = iter(times)
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("pace", "looks", "steps", "pictures"),
+    [(1.0, 4, 10, 10), (2.0, 4, 20, 20), (math.inf, 4, 40, 40), (math.inf, 240, 240, 61)],
+)
+def test_worlds_keep_their_pace_and_show_sixty_pictures_a_second_at_most(
+    scenario, pace, looks, steps, pictures, monkeypatch
+):
+    """The clock goes on by 1 / looks whenever somebody looks, for ten seconds or 240 looks."""
+    times = iter([look / looks for look in range(min(10 * looks, 240))])
+    worlds, made = BatchViewer(scenario, 1), list[int]()
+    make_snapshot = worlds._make_snapshot
 
     def monotonic() -> float:
-        now = next(left, None)
+        now = next(times, None)
         worlds._is_closed = now is None
         return 1000.0 if now is None else now
 
+    def make_and_count() -> batch_viewer.BatchSnapshot:
+        made.append(worlds.steps)
+        return make_snapshot()
+
     monkeypatch.setattr(worlds._recorder, "add_point", lambda steps: None)
     monkeypatch.setattr(batch_viewer, "time", SimpleNamespace(monotonic=monotonic))
-
-
-@pytest.mark.compiled
-@pytest.mark.parametrize(("pace", "steps"), [(1.0, 10), (2.0, 20), (math.inf, 40)])
-def test_worlds_keep_their_pace(
-    scenario: Scenario, pace: float, steps: int, monkeypatch: pytest.MonkeyPatch
-):
-    worlds = BatchViewer(scenario, N)
-    tell_time(worlds, [look / 4 for look in range(40)], monkeypatch)
+    monkeypatch.setattr(worlds, "_make_snapshot", make_and_count)
     worlds.pace = pace
     worlds._run()
-    assert worlds.latest_snapshot().steps == worlds.steps
+    assert worlds.latest_snapshot().steps == worlds.steps == made[-1]
     assert abs(worlds.steps - steps) <= 1
+    assert 0.75 * pictures <= len(made) <= pictures + 1
     worlds.close()
-
-
-@pytest.mark.compiled
-def test_pictures_are_made_sixty_times_a_second_at_most(
-    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
-):
-    worlds, made = BatchViewer(scenario, 1), list[int]()
-    tell_time(worlds, [7 + look / 240 for look in range(240)], monkeypatch)
-    look_at = worlds._make_snapshot
-
-    def look_and_count() -> batch_viewer.BatchSnapshot:
-        made.append(worlds.steps)
-        return look_at()
-
-    monkeypatch.setattr(worlds, "_make_snapshot", look_and_count)
-    worlds._run()
-    assert worlds.steps >= 239
-    assert 48 <= len(made) <= 61
-    assert worlds.latest_snapshot().steps == made[-1]
 
 
 class Looks(NamedTuple):

@@ -63,6 +63,8 @@ def test_a_full_hand_picks_nothing_up_and_an_empty_one_drops_nothing(room):
     assert "PICK_UP" not in game.mask
     assert game.act(PICK_UP).board == "K<."
     assert room(">.", DROP).board == ">."
+    game = room(">#", PICK_UP)  # what is not portable stays
+    assert (game.board, game.item) == (">#", "nothing")
 
 
 @pytest.mark.parametrize("ahead", ["#", "E", "d", "_"])
@@ -72,11 +74,6 @@ def test_nothing_is_dropped_where_something_is(room, ahead):
     assert "DROP" not in game.mask
     assert game.act(DROP).board == before
     assert game.item == "YELLOW Key"
-
-
-def test_what_is_not_portable_stays(room):
-    game = room(">#", PICK_UP)
-    assert (game.board, game.item) == (">#", "nothing")
 
 
 def test_a_door_is_opened_and_closed(room):
@@ -115,8 +112,7 @@ def test_done_and_noop_do_nothing(room):
 
 def test_a_built_in_rule_acts_on_an_action_of_ones_own(room):
     game = room(">l")
-    assert "PULL" in game.mask
-    assert not {"KICK", "SPELL"} & game.mask
+    assert {"PULL", "KICK", "SPELL"} & game.mask == {"PULL"}
     assert game.row["condition"]["value"].sum() == 0
     assert game.act(PULL).row["condition"]["value"].sum() == 1
 
@@ -132,16 +128,9 @@ def test_rules_of_ones_own_know_it_by_name_or_as_a_parameter(room):
 
 @pytest.mark.thorough
 @pytest.mark.compiled
-def test_both_worlds_agree_on_all_of_it():
-    report = run_differential_test(scenario("K.d.l\n.>K..\n..BL.\nE...K", **RULES), episodes=6)
-    assert report.fault == ""
-
-
-@pytest.mark.thorough
-@pytest.mark.compiled
 @settings(max_examples=6, deadline=None)
 @given(order=st.permutations(RULES["action_space"][1:]), seed=st.integers(0, 999))
-def test_in_any_order_the_actions_do_the_same(order, seed):
+def test_in_any_order_the_actions_do_the_same_in_both_worlds(order, seed):
     shuffled = {**RULES, "action_space": ["MOVE_FORWARD", *order]}
-    report = run_differential_test(scenario("K.d.l\n.>K..\n..BL.\nE...K", **shuffled), 1, seed)
+    report = run_differential_test(scenario("K.d.l\n.>K..\n..BL.\nE...K", **shuffled), 2, seed)
     assert report.fault == ""

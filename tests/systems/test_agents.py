@@ -81,7 +81,6 @@ def several(world: str) -> Any:
     return start
 
 
-@pytest.mark.sample("object")
 def test_what_happens_by_itself_happens_once_a_step_whoever_acts(several):
     picture = "r.....#\nG#..p.#\n.*~~~~~\nko...c.\n=.....g\n#######\n"
     one = several(picture + "#.#.#.#", agents=1)
@@ -109,18 +108,15 @@ def states(game: Session) -> dict[str, list[tuple[int, ...]]]:
     return found
 
 
-@pytest.mark.sample("object")
 def test_a_ghost_runs_to_the_nearest_who_is_not_done(several):
     game = several("#######\nE<.G..v\n#######").act((MOVE_FORWARD, TURN_LEFT))
     assert game.board.split("\n")[1] == "<.G...>"
     assert game.row["done"].tolist() == [0, 1, 0]
     assert game.act((TURN_LEFT, TURN_LEFT)).board.split("\n")[1] == "<..G..^"
-    assert several("v.G...v").act((TURN_LEFT, TURN_LEFT)).board == ">G....>"
-    assert several("v..G..v").act((TURN_LEFT, TURN_LEFT)).board == ">.G...>"
-    assert several("v#.G..v").act((TURN_LEFT, TURN_LEFT)).board == ">#..G.>"
+    for before, after in (("v.G...v", ">G....>"), ("v..G..v", ">.G...>"), ("v#.G..v", ">#..G.>")):
+        assert several(before).act((TURN_LEFT, TURN_LEFT)).board == after
 
 
-@pytest.mark.sample("object", "movement")
 @BLOCKS
 def test_belts_move_each_who_stands_on_them_once(several, blocks):
     game = several("))..\n....", blocks=blocks).act((TURN_LEFT, TURN_LEFT))
@@ -134,7 +130,6 @@ def test_a_door_does_not_close_on_somebody(several):
     assert "TOGGLE" in several(">_.\n..^").mask
 
 
-@pytest.mark.sample("object", "movement")
 @BLOCKS
 def test_nothing_is_dropped_on_somebody(several, blocks):
     game = several("h<.\n...", blocks=blocks)
@@ -143,7 +138,6 @@ def test_nothing_is_dropped_on_somebody(several, blocks):
     assert held == game.act((PICK_N_DROP, TURN_LEFT)).row["agent"]["holding"][1] != 0
 
 
-@pytest.mark.sample("object", "movement")
 @BLOCKS
 def test_telepods_that_are_taken_lead_nowhere(several, blocks):
     game = several("t..\n..t", blocks=blocks).act((TURN_LEFT, TURN_LEFT))
@@ -194,7 +188,6 @@ ROLES: dict[str, Any] = {
 }
 
 
-@pytest.mark.sample("object")
 def test_a_function_for_some_agents_runs_in_their_turns(world: str):
     game = Session(scenario("EK>#\nEK>#\nEK>#", **{**RULES, **ROLES, "legend": {}}), world)
     masks = game.batch.outputs.reshape_by_world("mask", 2)[1]
@@ -211,17 +204,22 @@ def test_a_function_for_some_agents_runs_in_their_turns(world: str):
     assert game.row["ended_by"].tolist() == [0, 0, 3, 2]
 
 
+def reds(*members: str) -> dict[str, Any]:
+    return {"agents": {"number": 2, "teams": {"reds": [*members]}}}
+
+
+def turns(*names: str) -> dict[str, Any]:
+    return {"transition_functions": [{"name": "turn_agent", "for": [*names]}]}
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"agents": {"number": 2, "teams": {"reds": []}}}, "teams.reds: found an empty list"),
-        ({"agents": {"number": 2, "teams": {"reds": ["ann"]}}}, "no agent 'ann'"),
+        (reds(), "teams.reds: found an empty list"),
+        (reds("ann"), "no agent 'ann'"),
         ({"agents": {"names": ["ann", "bob"], "teams": {"bob": ["ann"]}}}, "'bob' is an agent"),
-        (
-            {"transition_functions": [{"name": "turn_agent", "for": "dan"}]},
-            "no agent or team 'dan'",
-        ),
-        ({"transition_functions": [{"name": "turn_agent", "for": []}]}, "found an empty list"),
+        (turns("dan"), "no agent or team 'dan'"),
+        (turns(), "found an empty list"),
         (
             {"transition_functions": [{"name": "move_obstacles", "for": "ann"}]},
             "runs once a step, not for an agent",

@@ -11,7 +11,6 @@ from gv_engine import AGENT, Scenario
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.library import list_babyai_grids
-from gv_engine.world.simulation import Simulation
 from systems.minigrid.grammar import (
     BEHIND,
     CLAUSE_LENGTH,
@@ -30,6 +29,7 @@ from systems.minigrid.grammar import (
 )
 from systems.minigrid.instructions import FAILED, SUCCEEDED
 from tests import DATA, minigrid
+from tests.scenario.reading import begin
 
 FILES = sorted((DATA / "babyai").glob("*.npz"))
 BOSS = "BabyAI-MiniBossLevel-v0"
@@ -41,8 +41,8 @@ def test_recordings_come_out_equal(file):
     assert minigrid.replay_file(file, "object") > 300
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
-@pytest.mark.sample("PickupLoc")
 @pytest.mark.parametrize("name", [BOSS, "BabyAI-PickupLoc-v0"])
 def test_a_recording_comes_out_equal_where_it_is_compiled(name):
     assert minigrid.replay_file(DATA / "babyai" / f"{name}.npz", "batch") > 300
@@ -75,28 +75,19 @@ def random_clauses(rng, wording):
     return clauses
 
 
-def test_what_is_rendered_is_parsed_again():
-    rng = np.random.default_rng(0)
-    for wording in range(len(WORDINGS)):
-        for _ in range(40):
-            clauses = random_clauses(rng, wording)
-            text = render_instruction(wording, clauses)
-            parsed = parse_instruction(text)
-            assert parsed[0] == wording
-            assert np.array_equal(parsed[1], clauses), text
-
-
 @pytest.mark.parametrize("wording", range(len(WORDINGS)))
 def test_a_text_becomes_the_mission_of_a_level_and_comes_back(wording):
-    clauses = random_clauses(np.random.default_rng(wording), wording)
-    text = render_instruction(wording, clauses)
-    scenario = Scenario.load({"extends": "BabyAI-GoToLocal-v0", "mission": text})
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(0))
-    assert scenario.mission(simulation.world) == text
-    assert scenario.missions
-    numbers = scenario.missions.encode(simulation.world)
-    values = dict(zip(scenario.missions.names, numbers, strict=True))
+    rng = np.random.default_rng(wording)
+    for _ in range(40):
+        clauses = random_clauses(rng, wording)
+        text = render_instruction(wording, clauses)
+        parsed_wording, parsed = parse_instruction(text)
+        assert parsed_wording == wording
+        assert np.array_equal(parsed, clauses), text
+    simulation = begin(Scenario.load({"extends": "BabyAI-GoToLocal-v0", "mission": text}))
+    missions: Any = simulation.scenario.missions
+    assert simulation.scenario.mission(simulation.world) == text
+    values = dict(zip(missions.names, missions.encode(simulation.world), strict=True))
     fields = [values[f"{ordinal}{name}"] for ordinal in ORDINALS for name in FIELDS]
     assert fields == clauses.ravel().tolist()
 
@@ -148,33 +139,29 @@ def test_missions_are_numbers_in_batches_and_text_alone():
         assert clause == parsed[0].tolist()
 
 
-def played(name, seed, **options):
-    simulation = Simulation(Scenario.load(name, **options))
-    simulation.reset(np.random.default_rng(seed))
-    return simulation
+def played(name, **options):
+    return begin(Scenario.load(name, **options))
 
 
 def test_the_step_limit_depends_on_the_mission():
-    limits = {played(BOSS, seed).world.mission.max_steps[AGENT] for seed in range(20)}
+    scenario = Scenario.load(BOSS)
+    limits = {begin(scenario, seed).world.mission.max_steps[AGENT] for seed in range(20)}
     assert limits <= {100 * walks for walks in range(1, 9)}
     assert len(limits) > 2
-    simulation = played(BOSS, 0)
+    simulation = begin(scenario)
     limit = simulation.world.mission.max_steps[AGENT]
-    done = simulation.scenario.actions[-1]
+    done = scenario.actions[-1]
     for step in range(1, limit + 1):
         simulation.step(done)
         assert simulation.world.truncated == (step == limit)
-
-
-def test_an_environment_has_the_step_limit_of_its_mission():
     env: Any = gymnasium.make(f"GV-{BOSS}", world="object").unwrapped
     assert env.max_steps == env.scenario.max_steps == 800
     env.reset(seed=0)
-    assert env.max_steps == played(BOSS, 0).world.mission.max_steps[AGENT] < 800
+    assert env.max_steps == limit < 800
 
 
 def test_a_step_limit_that_is_asked_for_is_the_limit():
-    simulation = played(BOSS, 0, max_steps=7)
+    simulation = played(BOSS, max_steps=7)
     assert simulation.world.mission.max_steps[AGENT] == simulation.scenario.max_steps == 7
 
 
@@ -212,7 +199,7 @@ def target_of(simulation):
 
 
 def test_places_of_objects_are_those_of_the_last_drop():
-    simulation = played("BabyAI-GoToLocalS8N7-v0", 0)
+    simulation = played("BabyAI-GoToLocalS8N7-v0")
     w, target = simulation.world, target_of(simulation)
     stand_before(simulation, target)
     y, x = w.position.y[target], w.position.x[target]
@@ -225,7 +212,7 @@ def test_places_of_objects_are_those_of_the_last_drop():
 
 
 def test_a_strict_instruction_fails_with_another_door():
-    simulation = played("BabyAI-OpenDoorDebug-v0", 0)
+    simulation = played("BabyAI-OpenDoorDebug-v0")
     w = simulation.world
     others = [e for e in w.having(w.door) if not w.target.descriptions[e] & 1]
     stand_before(simulation, others[0])
@@ -237,7 +224,7 @@ def test_a_strict_instruction_fails_with_another_door():
 
 
 def test_the_object_is_in_the_hand_from_the_first_step():
-    simulation = played("BabyAI-PutNextS5N2Carrying-v0", 0)
+    simulation = played("BabyAI-PutNextS5N2Carrying-v0")
     w, target = simulation.world, target_of(simulation)
     assert w.position.y[target] > 0
     step(simulation, "DONE")

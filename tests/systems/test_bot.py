@@ -14,8 +14,6 @@ from gv_engine.session.autoplay import play_steps
 from gv_engine.session.session import Session
 from tests.minigrid_bot import MEAN_STEPS
 
-SEEDS = 20
-
 
 def play(
     name: str, num_envs: int, episodes: int, world: str, seed: int = 0
@@ -27,9 +25,10 @@ def play(
     return [*rollout(env, policy, episodes, seed, keep=True)]
 
 
+@pytest.mark.sample("GoToSeq", "OpenDoorsOrder", "KeyCorridor")
 @pytest.mark.parametrize("name", MEAN_STEPS)
 def test_bot_needs_at_most_the_steps_of_minigrids_bot(name):
-    episodes = play(name, SEEDS, SEEDS, "object")
+    episodes = play(name, 20, 20, "object")
     assert all(episode.success for episode in episodes)
     assert np.mean([episode.length for episode in episodes]) <= MEAN_STEPS[name]
 
@@ -47,8 +46,8 @@ def test_bot_ends_where_objects_that_others_go_next_to_are_unknown(name, seed):
     assert play(name, 1, 1, "object", seed)[0].success
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
-@pytest.mark.sample("PickupLoc")
 @pytest.mark.parametrize("name", ["BabyAI-MiniBossLevel-v0", "BabyAI-PickupLoc-v0"])
 def test_bot_acts_the_same_compiled_and_in_any_number_of_worlds(name):
     no_steps: dict[str, Any] = {}
@@ -65,6 +64,7 @@ def test_bot_plays_in_a_session_as_in_a_rollout():
     assert session.length == play(name, 1, 1, "object")[0].length
 
 
+@pytest.mark.thorough
 @pytest.mark.compiled
 def test_demonstrations_are_saved_by_one_command(tmp_path):
     out = tmp_path / "demos"

@@ -121,19 +121,18 @@ def level(tmp_path_factory):
     return Scenario.load(LEVEL, folder=folder)
 
 
-def every_field(level):
-    (cls,) = (cls for cls in level.layout.components if column_name(cls) == "every")
-    return fields_of(cls)
-
-
 def test_all_types_that_the_docs_name_are_tried_here():
-    (said,) = re.findall(r"\*\*Columns of a component\*\* are (.+?)\. Each", PAGE, re.DOTALL)
+    page = (ROOT / "docs" / "rules.md").read_text("utf-8")
+    (said,) = re.findall(r"\*\*Columns of a component\*\* are (.+?)\. Each", page, re.DOTALL)
     named = set(re.findall(r"`(\w+)`", said))
     assert named == {"int", "float", "bool", "Int8", "Int16", "EntityId", "Coordinate"}
     assert named < set(re.findall(r"\w+: (\w+) =", RULES))
 
 
-PAGE = (ROOT / "docs" / "rules.md").read_text("utf-8")
+WORLDS = pytest.mark.parametrize("world", ["object", "compiled"])
+FIRST = [False, True, 70_000, 2.0, -1, 300, -70_000, 1e-9, 0, -1]
+SECOND = [True, True, 70_001, 3.0, 1, 299, -69_701, 2e-9, 0, -1]
+"""The columns of the agent at the beginning, and after a step."""
 
 
 @pytest.mark.thorough
@@ -145,25 +144,18 @@ def test_both_worlds_agree_on_columns_of_all_types_and_on_what_is_remembered_and
 
 
 @pytest.mark.sample("object")
-@pytest.mark.compiled
-@pytest.mark.parametrize("world", ["object", "compiled"])
+@WORLDS
 def test_columns_hold_values_of_their_types(level, world):
     envs = GridVectorEnv(level, 2, world=world, copy=True)
     _, info = envs.reset(seed=0)
     assert info["action_mask"][:, ACTUATE].all()
     assert level.layout.dtype["every"]["a_bool"].base == np.bool_
-    for turn in range(2):
+    (every,) = (cls for cls in level.layout.components if column_name(cls) == "every")
+    for expected in (FIRST, SECOND):
         row = envs.snapshot(0)["every"]
-        found = [row[field.name][AGENT].item() for field in every_field(level)]
-        assert (
-            found
-            == [
-                [False, True, 70_000, 2.0, -1, 300, -70_000, 1e-9, 0, -1],
-                [True, True, 70_001, 3.0, 1, 299, -69_701, 2e-9, 0, -1],
-            ][turn]
-        )
+        assert [row[field.name][AGENT].item() for field in fields_of(every)] == expected
         _, rewards, _, _, info = envs.step([ACTUATE, ACTUATE])
-        assert rewards.tolist() == [[0.0, 0.0], [0.0, 0.0]][turn]
+        assert rewards.tolist() == [0.0, 0.0]
     assert not info["action_mask"][0, ACTUATE]  # it has switched itself off
     restored = GridVectorEnv(level, 1, world=world)
     restored.reset(seed=9)
@@ -183,8 +175,7 @@ def test_the_inspector_tells_truth_values(level):
 
 
 @pytest.mark.sample("object")
-@pytest.mark.compiled
-@pytest.mark.parametrize("world", ["object", "compiled"])
+@WORLDS
 def test_an_observation_function_writes_what_is_seen(level, world):
     envs = GridVectorEnv(level, 64, world=world, copy=True)
     seen, _ = envs.reset(seed=0)

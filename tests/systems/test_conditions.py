@@ -17,14 +17,11 @@ def rules(play):
 
     def start(picture, *actions, allowed=False, most=0, size=100):
         on_exits = ["turn_agent", {**GROW, "most": most}]
+        leave = {"transition_functions": ["move_agent"], "allowed": allowed}
         changes = {
             "transition_functions": [
                 {"name": "./conditions.py:on_exits", "transition_functions": on_exits},
-                {
-                    "name": "./conditions.py:on_leave",
-                    "transition_functions": ["move_agent"],
-                    "allowed": allowed,
-                },
+                {"name": "./conditions.py:on_leave", **leave},
                 {"name": "chain", "transition_functions": ["move_agent"]},
             ],
             "reward_functions": [

@@ -26,7 +26,9 @@ from gv_engine.rules.geometry import (
     PICK_N_DROP,
     TURN_LEFT,
 )
-from tests.boards import MEASURES, Session, cells_of, distances, drawn, scenario
+from tests.boards import MEASURES, Session, cells_of, distances, scenario
+from tests.scenario.reading import RULES as WALK
+from tests.scenario.reading import begin
 from tests.systems import test_things as things
 
 pytestmark = pytest.mark.compiled_elsewhere
@@ -52,13 +54,6 @@ def test_a_single_cell_is_a_world(play, facing):
     assert game.mask == {"TURN_LEFT", "TURN_RIGHT"}
 
 
-def test_nothing_is_dropped_beyond_the_edge(play):
-    game = play(">K", PICK_N_DROP, MOVE_FORWARD, **ALL)
-    before = state(game)
-    assert state(game.act(PICK_N_DROP, ACTUATE, MOVE_FORWARD)) == before
-    assert game.item == "YELLOW Key"
-
-
 # ---- telepods, boxes, obstacles ----------------------------------------------------------------
 
 PODS = {"R": {"object": "Telepod", "color": "RED"}, "B": {"object": "Telepod", "color": "BLUE"}}
@@ -70,12 +65,6 @@ def test_a_lone_telepod_leads_nowhere_and_draws_nothing(play):
     game.act(MOVE_FORWARD, TURN_LEFT)
     assert game.row["position"]["x"][AGENT] == 1
     assert game.row["rng"].tobytes() == drawn
-
-
-def test_two_telepods_lead_to_each_other_at_every_step(play):
-    game = play(">R\n.R", MOVE_FORWARD, **{**ALL, "legend": PODS})
-    assert game.row["position"]["y"][AGENT] == 1
-    assert game.act(TURN_LEFT).row["position"]["y"][AGENT] == 0
 
 
 def test_a_box_in_a_box(play):
@@ -90,10 +79,6 @@ def test_a_box_in_a_box(play):
         assert game.act(ACTUATE).board == picture
         assert game.row["at"][0, 1] == thing
     assert not game.row["alive"][inner]
-
-
-def test_an_empty_box_leaves_floor(play):
-    assert play(">B", ACTUATE, **ALL).board == ">."
 
 
 def test_obstacles_with_nowhere_to_go_stay_and_draw_nothing(play):
@@ -112,16 +97,17 @@ def test_the_agent_is_in_no_obstacles_way(play):
 @pytest.mark.parametrize("picture", ["^EE", "^.."])
 def test_they_need_exactly_one(play, picture):
     game = play(picture, **distances())
-    with pytest.raises(RuleError, match="needs exactly one object of its object_type"):
+    with pytest.raises(RuleError, match="world 1: needs exactly one object of its object_type"):
         game.act(TURN_LEFT)
 
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_each_of_them_does(name):
     rewards = {"reward_functions": [{"name": name, "object_type": "Exit"}]}
-    game = Session(scenario("^EE", **rewards), "object")
-    with pytest.raises(RuleError, match="needs exactly one object of its object_type"):
-        game.act(TURN_LEFT)
+    for picture in ("^EE", "^.."):
+        game = Session(scenario(picture, **rewards), "object")
+        with pytest.raises(RuleError, match="needs exactly one object of its object_type"):
+            game.act(TURN_LEFT)
 
 
 def path_reward(game):
@@ -133,10 +119,6 @@ def test_a_way_that_is_cut_off_is_infinite_and_stays_so(play):
     assert game.board == ">dE"
     assert path_reward(game) == -1.0
     assert path_reward(game.act(TURN_LEFT)) == 0.0
-
-
-def test_a_way_that_opens_is_shorter_than_none(play):
-    assert path_reward(play(">dE", ACTUATE, **distances())) == 1.0
 
 
 def test_to_a_blocking_cell_there_is_a_way_only_for_what_is_in_it(play):
@@ -208,12 +190,7 @@ def test_views_of_more_columns_than_a_number_has_bits():
 
 def test_rays_in_an_even_view(play):
     game = play(PILLARS, **seen(AREAS["even"], "raytracing"))
-    assert game.view == drawn("""
-        ??????
-        ??..o?
-        ?.#.#?
-        ?....?
-    """)
+    assert game.view == "??????\n??..o?\n?.#.#?\n?....?"
 
 
 def test_an_agent_outside_of_its_view_sees_nothing_by_rays():
@@ -227,16 +204,9 @@ def test_an_agent_outside_of_its_view_sees_nothing_by_rays():
 
 
 def level(**reset):
-    return {
-        "transition_functions": ["move_agent", "turn_agent"],
-        "reward_functions": ["reach_exit"],
-        "terminating_function": "reach_exit",
-        "observation_function": {"name": "partially_occluded", "area": [[-6, 0], [-3, 3]]},
-        "reset_function": reset,
-    }
+    return {**WALK, "reset_function": reset}
 
 
-@pytest.mark.sample("object", "4")
 @pytest.mark.parametrize("size", [4, 200])
 def test_the_smallest_room_and_a_large_one(world, size):
     game = Session(Scenario.load(level(name="empty", shape=[size, size])), world)
@@ -256,6 +226,10 @@ def test_the_smallest_room_and_a_large_one(world, size):
 COLORS = ["RED", "GREEN"]
 
 
+def crossing(shape, num_rivers=1, object_type="Wall"):
+    return level(name="crossing", shape=shape, num_rivers=num_rivers, object_type=object_type)
+
+
 def memory_rooms(shape, layout=(2, 2), num_beacons=1, num_exits=2, colors=COLORS):
     rooms = {"shape": list(shape), "layout": list(layout), "colors": colors}
     return level(name="memory_rooms", **rooms, num_beacons=num_beacons, num_exits=num_exits)
@@ -270,22 +244,10 @@ def memory_rooms(shape, layout=(2, 2), num_beacons=1, num_exits=2, colors=COLORS
         (level(name="dynamic_obstacles", shape=[3, 3], num_obstacles=0), "needs at least [4, 4]"),
         (level(name="dynamic_obstacles", shape=[4, 4], num_obstacles=3), "has room for 0 to 2"),
         (level(name="dynamic_obstacles", shape=[4, 4], num_obstacles=-1), "found num_obstacles -1"),
-        (
-            level(name="crossing", shape=[5, 6], num_rivers=1, object_type="Wall"),
-            "found shape [5, 6]: both sides must be odd",
-        ),
-        (
-            level(name="crossing", shape=[6, 5], num_rivers=1, object_type="Wall"),
-            "found shape [6, 5]: both sides must be odd",
-        ),
-        (
-            level(name="crossing", shape=[3, 5], num_rivers=1, object_type="Wall"),
-            "found shape [3, 5], it needs at least [5, 5]",
-        ),
-        (
-            level(name="crossing", shape=[5, 5], num_rivers=0, object_type="Wall"),
-            "found num_rivers 0: at least one",
-        ),
+        (crossing([5, 6]), "found shape [5, 6]: both sides must be odd"),
+        (crossing([6, 5]), "found shape [6, 5]: both sides must be odd"),
+        (crossing([3, 5]), "found shape [3, 5], it needs at least [5, 5]"),
+        (crossing([5, 5], 0), "found num_rivers 0: at least one"),
         (level(name="rooms", shape=[4, 9], layout=[2, 2]), "too small for 2 rows of rooms"),
         (level(name="rooms", shape=[9, 6], layout=[2, 3]), "too small for 3 columns of rooms"),
         (level(name="rooms", shape=[9, 3], layout=[1, 3]), "too small for 3 columns of rooms"),
@@ -312,10 +274,9 @@ def test_resets_that_do_not_fit_are_refused_with_their_place(wrong, message):
 
 def grids_of(accepted, seeds=4):
     """The grids that a reset draws."""
-    simulation = Simulation(Scenario.load(accepted))
+    scenario = Scenario.load(accepted)
     for seed in range(seeds):
-        simulation.reset(np.random.default_rng(seed))
-        yield simulation.world.cells()[..., 0]
+        yield begin(scenario, seed).world.cells()[..., 0]
 
 
 @pytest.mark.parametrize(
@@ -346,10 +307,9 @@ def fits(shape, layout):
     return apart and free + (rows - 1) * columns + rows * (columns - 1) >= 2
 
 
-@pytest.mark.slow
 def test_rooms_are_refused_exactly_where_they_cannot_be_drawn():
     outcomes = set()
-    for shape in itertools.product(range(1, 9), repeat=2):
+    for shape in itertools.product((1, 3, 4, 5, 7, 8), repeat=2):
         for layout in itertools.product(range(1, 4), repeat=2):
             config = level(name="rooms", shape=list(shape), layout=list(layout))
             if fits(shape, layout):
@@ -362,21 +322,16 @@ def test_rooms_are_refused_exactly_where_they_cannot_be_drawn():
 
 
 def test_more_rivers_than_there_are_candidates_are_all_of_them():
-    config = level(name="crossing", shape=[5, 7], num_rivers=50, object_type="Wall")
-    for grid in grids_of(config):
+    for grid in grids_of(crossing([5, 7], 50)):
         inner = grid[1:-1, 1:-1] == WALL
         # a row and two columns cross, and one cell of each way through is open
         assert inner.sum() == 5 + 3 + 3 - 2 - 3
 
 
 def test_rivers_of_floor_are_floor():
-    config = level(name="crossing", shape=[5, 5], num_rivers=2, object_type="Floor")
-    simulation = Simulation(Scenario.load(config))
-    simulation.reset(np.random.default_rng(0))
-    assert (simulation.world.at[1:4, 1:4] != NOTHING).sum() == 1  # the exit
+    world = begin(Scenario.load(crossing([5, 5], 2, "Floor"))).world
+    assert (world.at[1:4, 1:4] != NOTHING).sum() == 1  # the exit
 
 
 def test_steps_to_where_no_way_leads_are_below_0():
-    simulation = Simulation(scenario("^.#."))
-    simulation.reset(np.random.default_rng(0))
-    assert simulation.world.steps_from(0, 0).tolist() == [[0, 1, -1, -1]]
+    assert begin(scenario("^.#.")).world.steps_from(0, 0).tolist() == [[0, 1, -1, -1]]

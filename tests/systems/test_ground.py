@@ -19,6 +19,7 @@ from gv_engine.rules.geometry import (
     MOVE_BACKWARD,
     MOVE_FORWARD,
     MOVE_RIGHT,
+    ORIENTATIONS,
     PICK_N_DROP,
     TURN_LEFT,
 )
@@ -26,21 +27,18 @@ from gv_engine.validation.differential import find_row_fault
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import NEXT_STEP, RESTART, Simulation
 from tests.boards import scenario
+from tests.scenario.reading import begin
 from tests.world.test_worlds import assert_same_run
 
 pytestmark = pytest.mark.compiled_elsewhere
 
-WAYS = ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]
+WAYS = [*ORIENTATIONS]
 RULES: dict[str, Any] = {
     "objects": {
         "Ice": {"layer": "ground"},
         "Target": {"layer": "ground", "components": ["Exit"]},
         "Plate": {"layer": "ground", "states": ["UP", "DOWN"], "colored": True},
-        "Water": {
-            "layer": "ground",
-            "states": {"DEEP": ["Solid"], "FULL": []},
-            "color": "BLUE",
-        },
+        "Water": {"layer": "ground", "states": {"DEEP": ["Solid"], "FULL": []}, "color": "BLUE"},
         "Mist": {"layer": "ground", "components": ["Opaque"]},
         "Belt": {"layer": "ground", "states": WAYS},
         "Lava": {"layer": "ground"},
@@ -104,7 +102,11 @@ def names(game, layer: str) -> list[list[str]]:
     ]
 
 
-@pytest.mark.sample("object")
+def is_shut(game, y: int, x: int) -> bool:
+    """Whether the gate in a cell of the row keeps the agent out."""
+    return bool(game.row["solid"]["has"][game.row["at"][y, x]])
+
+
 def test_a_cell_holds_a_thing_and_what_lies_beneath(yard):
     game = yard("X>i")
     assert names(game, "at") == [["Crate", "", ""]]
@@ -112,7 +114,6 @@ def test_a_cell_holds_a_thing_and_what_lies_beneath(yard):
     assert game.board == "C>I"
 
 
-@pytest.mark.sample("object")
 def test_who_moves_onto_ice_goes_on_until_something_stops_it(yard):
     assert yard(">ii..", MOVE_FORWARD).board == ".II>."
     assert yard(">iiC", MOVE_FORWARD).board == ".I>C"
@@ -122,23 +123,18 @@ def test_who_moves_onto_ice_goes_on_until_something_stops_it(yard):
 
 
 def test_what_is_pushed_onto_ice_goes_on_too(yard):
-    game = yard(">Cii..", MOVE_FORWARD)
-    assert game.board == ".>IIC."
+    assert yard(">Cii..", MOVE_FORWARD).board == ".>IIC."
     assert yard(">CiiC.", MOVE_FORWARD).board == ".>ICC."
-    game = yard(">Iii.", MOVE_FORWARD)
-    assert game.board == ".II>C"
+    assert yard(">Iii.", MOVE_FORWARD).board == ".II>C"
 
 
 def test_a_crate_fills_water_and_what_is_full_lets_pass(yard):
-    game = yard(">w.")
-    assert "MOVE_FORWARD" not in game.mask
+    assert "MOVE_FORWARD" not in yard(">w.").mask
     game = yard(">Ciw.", MOVE_FORWARD)
     assert names(game, "at") == [["", "", "", "", ""]]
     assert names(game, "ground")[0][3] == "Water"
     assert game.act(MOVE_FORWARD, MOVE_FORWARD, MOVE_FORWARD).board == "..IW>"
-
-
-def test_a_second_crate_goes_over_water_that_is_full(yard):
+    # so does a second crate
     game = yard(">Cw..\n.C...", MOVE_FORWARD, MOVE_BACKWARD, MOVE_RIGHT)
     assert game.board == "..W..\n>C..."
     game = yard("....\n>Cw.\n.C..", MOVE_FORWARD, MOVE_RIGHT, MOVE_BACKWARD)
@@ -156,25 +152,24 @@ def test_targets_end_and_pay_when_each_has_a_crate(yard):
     assert yard("^X..", MOVE_RIGHT).reward == -1.0
 
 
-@pytest.mark.parametrize(("picture", "held"), [(">Cp", True), (">Pi", False), (">p.", True)])
-def test_a_plate_is_held_down_by_a_thing_or_the_agent(yard, picture, held):
-    game = yard(picture + "\n..G", MOVE_FORWARD)
+@pytest.mark.parametrize("picture", [">Cp", ">Pi", ">p."])
+def test_a_plate_is_held_down_by_a_thing_or_the_agent(yard, picture):
+    game = yard(f"{picture}\n..G", MOVE_FORWARD)
     row = game.row
-    plate = next(e for e in row["ground"].ravel().tolist() if row["condition"]["has"][e])
+    (plate,) = (e for e in row["ground"].ravel().tolist() if row["condition"]["has"][e])
     # the crate of the second has slid off, and the agent stands there
     assert row["condition"]["value"][plate] == 1
-    gate = row["at"][1, 2]
-    assert not row["solid"]["has"][gate]
-    assert held or names(game, "at")[0][2] == "Crate"
+    assert not is_shut(game, 1, 2)
+    assert names(game, "at")[0][2] == ("" if picture == ">p." else "Crate")
 
 
 def test_what_is_on_a_plate_can_be_picked_up_and_comes_off(yard):
-    game = yard(">P.\n..G")
-    assert game.act(ACTUATE).row["solid"]["has"][game.row["at"][1, 2]] == 0
+    game = yard(">P.\n..G", ACTUATE)
+    assert not is_shut(game, 1, 2)
     game.act(PICK_N_DROP)
     assert names(game, "at")[0] == ["", "", ""]
     assert names(game, "ground")[0] == ["", "Plate", ""]
-    assert game.row["solid"]["has"][game.row["at"][1, 2]] == 1
+    assert is_shut(game, 1, 2)
 
 
 def test_lava_ends_under_the_agent(yard):
@@ -182,27 +177,20 @@ def test_lava_ends_under_the_agent(yard):
     assert not yard(">l", TURN_LEFT).terminated
 
 
-def test_a_belt_moves_what_stands_on_it_by_one(yard):
+def test_a_belt_moves_what_stands_on_it_by_one_and_not_onto_the_agent(yard):
     assert yard("11.3\n....", ACTUATE).board == "BB.B\n...<"
     game = yard("^....\n2211.")
-    assert game.act(ACTUATE).board == "^....\nBCCB."
-    assert game.act(ACTUATE).board == "^....\nBBCC."
-    assert game.act(ACTUATE).board == "^....\nBBBCC"
-    assert game.act(ACTUATE).board == "^....\nBBBCC"
-
-
-def test_a_belt_does_not_put_a_crate_on_the_agent(yard):
+    for crates in ("BCCB.", "BBCC.", "BBBCC", "BBBCC"):
+        assert game.act(ACTUATE).board == f"^....\n{crates}"
     assert yard("2^.", ACTUATE).board == "C^."
 
 
-@pytest.mark.sample("object")
 def test_an_exit_may_lie_on_the_ground(yard):
     ends = {"terminating_function": "reach_exit", "reward_functions": ["reach_exit"]}
     game = yard(">t", MOVE_FORWARD, **ends)
     assert (game.terminated, game.reward) == (True, 1.0)
 
 
-@pytest.mark.sample("object")
 def test_opaque_ground_hides_what_is_behind(yard):
     sees = {"observation_function": {"name": "raytracing", "area": [[-3, 0], [0, 0]]}}
     assert yard("C\n.\n^", **sees).view == "?\nC\n.\n."
@@ -241,33 +229,24 @@ def test_both_worlds_agree_on_all_of_it(side):
         assert_same_run(played, seed, actions)
 
 
-GROUND = ". itpwm14l"
-THINGS = ". CGK"
+BELTS: list[Any] = [{"object": "Belt", "state": way} for way in ("FORWARD", "RIGHT")]
+GROUNDS = [*("Ice", "Target", "Plate", "Water", "Mist", "Lava"), *BELTS]
 
 
 @st.composite
 def levels(draw: st.DrawFn) -> dict[str, Any]:
     """Maps of any two layers, the agent on top."""
     height, width = draw(st.integers(1, 6)), draw(st.integers(2, 6))
-    cells, legend = [], dict(RULES["legend"])
+    grounds = st.sampled_from([{}, *({"ground": ground} for ground in GROUNDS)])
+    things = st.sampled_from([{}, *({"object": name} for name in ("Crate", "Gate", "Key"))])
+    agents = st.sampled_from([{"agent": way} for way in WAYS])
     start = draw(st.integers(0, height * width - 1))
+    legend = {}
     for number in range(height * width):
-        below = draw(st.sampled_from(GROUND.replace(" ", "")))
-        thing = draw(st.sampled_from(THINGS.replace(" ", "")))
-        entry: dict[str, Any] = {}
-        if below != ".":
-            entry["ground"] = (
-                legend[below].get("ground", legend[below])
-                if isinstance(legend[below], dict)
-                else legend[below]
-            )
-        if number == start:
-            entry["agent"] = draw(st.sampled_from(WAYS))
-        elif thing != ".":
-            entry["object"] = {"C": "Crate", "G": "Gate", "K": "Key"}[thing]
-        cells.append(chr(0x4E00 + number))
-        legend[cells[-1]] = entry or {"object": "Floor"}
-    rows = ["".join(cells[y * width : (y + 1) * width]) for y in range(height)]
+        cell = draw(grounds) | draw(agents if number == start else things)
+        legend[chr(0x4E00 + number)] = cell or {"object": "Floor"}
+    cells = "".join(legend)
+    rows = [cells[y * width : (y + 1) * width] for y in range(height)]
     return {**RULES, "map": "\n".join(rows), "legend": legend}
 
 
@@ -293,49 +272,42 @@ def test_any_level_of_two_layers_is_played_alike(level, seed, actions):
 # ---- without ground, with Python, and as objects ----------------------------------------------
 
 
-@pytest.mark.sample("object")
-def test_who_has_no_ground_has_none_in_its_row(play):
+def test_a_world_without_ground_has_none_in_its_row_and_takes_nothing(play):
     played = play(">.").scenario
     assert "ground" not in (played.layout.dtype.names or ())
     assert "beneath" not in (played.layout.looks_dtype.names or ())
-
-
-def test_a_world_without_ground_has_nothing_there_and_takes_nothing(play):
-    world = Simulation(play(">.").scenario).world
+    world = begin(played).world
     assert world.ground[0, 0] == NOTHING
     assert not world.on_ground(2)
     with pytest.raises(ValueError, match="read-only"):
         world.ground[0, 0] = 1
 
 
-def test_objects_reach_both_layers(yard):
-    simulation = Simulation(yard("X>i").scenario)
-    simulation.reset(np.random.default_rng(0))
-    state = state_of(simulation.world)
-    grid = state.grid
-    assert [type(grid[0, x]).__name__ for x in range(3)] == ["Crate", "Floor", "Ice"]
-    assert type(grid.ground[0, 0]).__name__ == "Target"
-    target, ice = type(grid.ground[0, 0]), type(grid.ground[0, 2])
+def names_of(cells: Any) -> list[str]:
+    """The types in the first row of a grid of objects."""
+    return [type(cells[0, x]).__name__ for x in range(3)]
+
+
+def test_objects_reach_both_layers():
+    played = scenario("X>i", **RULES)
+    world = begin(played).world
+    grid = state_of(world).grid
+    assert names_of(grid) == ["Crate", "Floor", "Ice"]
+    crate, target, ice = (type(each) for each in (grid[0, 0], grid.ground[0, 0], grid.ground[0, 2]))
+    assert target.__name__ == "Target"
     grid[0, 0] = Floor()
     assert type(grid[0, 0]) is target
     grid[0, 0] = ice()
     assert type(grid.ground[0, 0]) is ice
     with pytest.raises(ValueError, match="its layer is 'above'"):
-        grid.ground[0, 1] = type(simulation_crate(yard))()
+        grid.ground[0, 1] = crate()
     grid.ground[0, 2] = Floor()
     assert isinstance(grid[0, 2], Floor)
-    assert find_row_fault(yard("X>i").scenario, simulation.world.snapshot()) == ""
+    assert find_row_fault(played, world.snapshot()) == ""
 
 
-def simulation_crate(yard: Any) -> Any:
-    simulation = Simulation(yard("X>i").scenario)
-    simulation.reset(np.random.default_rng(0))
-    return state_of(simulation.world).grid[0, 0]
-
-
-def test_states_copy_both_layers(yard):
-    simulation = Simulation(yard("X>i").scenario)
-    simulation.reset(np.random.default_rng(0))
+def test_states_copy_both_layers():
+    simulation = begin(scenario("X>i", **RULES))
     state = state_of(simulation.world)
     arrays: Any = state.to_arrays()
     assert arrays["ground"][0, 0].tolist() != arrays["grid"][0, 0].tolist()
@@ -347,7 +319,7 @@ def test_states_copy_both_layers(yard):
         assert other == state
         assert type(other.grid.ground[0, 0]).__name__ == "Target"
     part = state.grid.subgrid([[0, 0], [-1, 1]])
-    assert [type(part[0, x]).__name__ for x in range(3)] == ["Hidden", "Crate", "Floor"]
+    assert names_of(part) == ["Hidden", "Crate", "Floor"]
     assert type(part.ground[0, 1]).__name__ == "Target"
     other = state.copy()
     other.grid.ground[0, 0] = Floor()
@@ -364,40 +336,32 @@ def test_a_rule_that_puts_things_on_the_wrong_layer_is_told(yard):
 # ---- in text ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("legend", "message"),
-    [
-        (
-            {"x": {"ground": "Crate"}},
-            "Crate has the layer `above`; only a type",
-        ),
-        ({"x": {"ground": "Ice", "object": "Plate"}}, "Plate has the layer `ground`"),
-        ({"x": {"ground": {"agent": "LEFT"}}}, "the agent stands on the ground"),
-        ({"x": {"ground": "Ise"}}, "no object type 'Ise'"),
-    ],
-)
-def test_a_wrong_layer_is_told_where_it_stands(legend, message):
+LEGENDS = {
+    "Crate has the layer `above`; only a type": {"ground": "Crate"},
+    "Plate has the layer `ground`": {"ground": "Ice", "object": "Plate"},
+    "the agent stands on the ground": {"ground": {"agent": "LEFT"}},
+    "no object type 'Ise'": {"ground": "Ise"},
+}
+KEYS: dict[str, dict[str, Any]] = {
+    **{message: {"legend": {**RULES["legend"], "x": x}} for message, x in LEGENDS.items()},
+    "no layer 'floor'": {"objects": {**RULES["objects"], "Slab": {"layer": "floor"}}},
+    "Crate and Key have the same layer, above": {
+        "terminating_function": {
+            "name": "all_covered",
+            "object_type": "Crate",
+            "other_type": "Key",
+        }
+    },
+    "Plate has no orientations; its states must be FORWARD": {
+        "transition_functions": [{"name": "convey", "object_type": "Plate"}]
+    },
+}
+
+
+@pytest.mark.parametrize("message", KEYS)
+def test_a_wrong_layer_is_told_where_it_stands(message):
     with pytest.raises(ScenarioError, match=message):
-        scenario(">.", **{**RULES, "legend": {**RULES["legend"], **legend}})
-
-
-def test_a_layer_that_there_is_not_is_told():
-    with pytest.raises(ScenarioError, match="no layer 'floor'"):
-        scenario(">.", **{**RULES, "objects": {**RULES["objects"], "Slab": {"layer": "floor"}}})
-
-
-def test_covering_takes_types_of_two_layers():
-    ends = {"name": "all_covered", "object_type": "Crate", "other_type": "Key"}
-    with pytest.raises(ScenarioError, match="Crate and Key have the same layer, above"):
-        scenario(">.", **{**RULES, "terminating_function": ends})
-
-
-def test_a_belt_needs_directions():
-    rule = {"name": "convey", "object_type": "Plate"}
-    with pytest.raises(
-        ScenarioError, match="Plate has no orientations; its states must be FORWARD"
-    ):
-        scenario(">.", **{**RULES, "transition_functions": [rule]})
+        scenario(">.", **{**RULES, **KEYS[message]})
 
 
 CHANCE: dict[str, Any] = {
@@ -416,33 +380,26 @@ CHANCE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_chance_knows_both_layers(seed):
-    simulation = Simulation(Scenario.load(CHANCE))
-    simulation.reset(np.random.default_rng(seed))
-    row = simulation.world.snapshot()
-    assert find_row_fault(simulation.scenario, row) == ""
-    world = simulation.world
-    lava = next(k.index for k in simulation.scenario.layout.types if k.name == "Lava")
-    assert world.placed[lava] == 2
-    y, x = world.position.y[1], world.position.x[1]
-    assert world.at[y, x] == world.ground[y, x] == NOTHING
+def test_chance_knows_both_layers():
+    played = Scenario.load(CHANCE)
+    lava = played.types["Lava"].index
+    for seed in range(10):
+        world = begin(played, seed).world
+        assert find_row_fault(played, world.snapshot()) == ""
+        assert world.placed[lava] == 2
+        y, x = world.position.y[1], world.position.x[1]
+        assert world.at[y, x] == world.ground[y, x] == NOTHING
 
 
 def test_a_belt_lies_as_its_map_is_turned():
+    played = Scenario.load({**CHANCE, "maps": CHANCE["maps"][:1]})
     ways = set()
-    for seed in range(40):
-        simulation = Simulation(Scenario.load({**CHANCE, "maps": CHANCE["maps"][:1]}))
-        simulation.reset(np.random.default_rng(seed))
-        belt = simulation.world.ground[tuple(np.argwhere(_belts(simulation))[0])]
-        ways.add(simulation.world.state_of(belt))
+    for seed in range(20):
+        world = begin(played, seed).world
+        beneath: Any = world.beneath()
+        ((y, x),) = np.argwhere(beneath[..., 0] == played.types["Belt"].index)
+        ways.add(world.state_of(world.ground[y, x]))
     assert ways == {0, 1, 2, 3}
-
-
-def _belts(simulation: Simulation) -> Any:
-    belt = next(k.index for k in simulation.scenario.layout.types if k.name == "Belt")
-    beneath: Any = simulation.world.beneath()
-    return beneath[..., 0] == belt
 
 
 @pytest.mark.thorough

@@ -44,6 +44,7 @@ RED_BALL, BLUE_BALL = {"type": "Ball", "color": "RED"}, {"type": "Ball", "color"
 TO_BLUE = [TURN_LEFT, TURN_LEFT, MOVE_FORWARD]
 TO_DOOR = [TURN_RIGHT, MOVE_FORWARD, TURN_LEFT, MOVE_FORWARD]
 AND_BACK = [TURN_LEFT, TURN_LEFT, MOVE_FORWARD]
+TO_KEY = [PICK_N_DROP, *TO_BLUE, TURN_LEFT, PICK_N_DROP]
 KINDS = pytest.mark.parametrize(
     "world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)]
 )
@@ -53,8 +54,7 @@ def level(mission: Any, **more: Any) -> Scenario:
     return Scenario.load({**LEVEL, "mission": mission, **more})
 
 
-def mission_of(mission: Any, seed: int = 0, **more: Any) -> str:
-    scenario = level(mission, **more)
+def mission_of(scenario: Scenario, seed: int = 0) -> str:
     return scenario.mission(begin(scenario, seed).world)
 
 
@@ -88,23 +88,17 @@ def missions_of(scenario: Scenario) -> Missions:
     ],
 )
 def test_clauses_have_a_text_which_says_the_same(mission, text):
-    assert mission_of(mission) == mission_of(text) == text
+    assert mission_of(level(mission)) == mission_of(level(text)) == text
 
 
-def test_random_values_are_in_missions():
+def test_random_values_and_parameters_are_in_missions():
     draw = {"color": ["RED", "BLUE"], "what": [BALL, "Key"]}
-    texts = {
-        mission_of({"go_to": {"color": "$color", "type": "$what"}}, seed, draw=draw)
-        for seed in range(20)
-    }
+    drawn = level({"go_to": {"color": "$color", "type": "$what"}}, draw=draw)
+    texts = {mission_of(drawn, seed) for seed in range(20)}
     assert texts == {f"go to the {c} {what}" for c in ("red", "blue") for what in ("ball", "key")}
-
-
-def test_a_parameter_may_be_the_mission():
     source = {**LEVEL, "parameters": {"task": {"default": "open the door"}}, "mission": "$task"}
-    for settings, text in (({}, "open the door"), ({"task": "go to a key"}, "go to a key")):
-        scenario = Scenario.load(source, **settings)
-        assert scenario.mission(begin(scenario).world) == text
+    assert mission_of(Scenario.load(source)) == "open the door"
+    assert mission_of(Scenario.load(source, task="go to a key")) == "go to a key"
 
 
 def test_a_mission_of_a_reset_function_is_replaced():
@@ -168,10 +162,7 @@ CASES = {
     "go to": ({"go_to": BLUE_BALL}, TO_BLUE),
     "pick up": ({"pick_up": RED_BALL}, [PICK_N_DROP]),
     "open": ({"open": {"color": "RED"}}, [*TO_DOOR, ACTUATE]),
-    "put": (
-        {"put": RED_BALL, "next_to": {"type": "Key"}},
-        [PICK_N_DROP, *TO_BLUE, TURN_LEFT, PICK_N_DROP],
-    ),
+    "put": ({"put": RED_BALL, "next_to": {"type": "Key"}}, TO_KEY),
     "and": ({"go_to": BLUE_BALL, "and": {"go_to": RED_BALL}}, [ACTUATE, *TO_BLUE]),
     "then": ({"go_to": BLUE_BALL, "then": {"go_to": RED_BALL}}, [*TO_BLUE, *AND_BACK]),
     "after": ({"go_to": RED_BALL, "after": {"go_to": BLUE_BALL}}, [*TO_BLUE, *AND_BACK]),
@@ -179,6 +170,14 @@ CASES = {
     "swap": ({"pick_up": BLUE_BALL}, [PICK_N_DROP, *TO_BLUE, PICK_N_DROP]),
 }
 """Missions, each with actions of which the last one ends it."""
+OTHERS = {
+    "go to": ({"go_to": {"type": "Key"}}, TO_BLUE),
+    "pick up": ({"pick_up": BLUE_BALL}, [PICK_N_DROP]),
+    "open": ({"open": {"place": "left"}}, [*TO_DOOR, ACTUATE]),
+    "put": ({"put": RED_BALL, "next_to": {"type": "Door"}}, TO_KEY),
+    "then": ({"go_to": RED_BALL, "then": {"pick_up": BLUE_BALL}}, [TURN_LEFT, PICK_N_DROP]),
+}
+"""Missions, each with actions that do something else."""
 
 
 def play_in_vain(mission, actions, world) -> GridEnv:
@@ -191,7 +190,7 @@ def play_in_vain(mission, actions, world) -> GridEnv:
     return env
 
 
-@pytest.mark.sample("object")
+@pytest.mark.sample("object", "then-compiled")
 @KINDS
 @pytest.mark.parametrize("name", CASES)
 def test_the_last_action_follows_the_mission(name, world):
@@ -201,25 +200,11 @@ def test_the_last_action_follows_the_mission(name, world):
     assert (reward, terminated, info["success"]) == (1, True, True)
 
 
-OTHERS = {
-    "go to": ({"go_to": {"type": "Key"}}, TO_BLUE),
-    "pick up": ({"pick_up": BLUE_BALL}, [PICK_N_DROP]),
-    "open": ({"open": {"place": "left"}}, [*TO_DOOR, ACTUATE]),
-    "put": (
-        {"put": RED_BALL, "next_to": {"type": "Door"}},
-        [PICK_N_DROP, *TO_BLUE, TURN_LEFT, PICK_N_DROP],
-    ),
-    "then": ({"go_to": RED_BALL, "then": {"pick_up": BLUE_BALL}}, [TURN_LEFT, PICK_N_DROP]),
-}
-"""Missions, each with actions that do something else."""
-
-
 @pytest.mark.sample("object")
 @KINDS
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_objects_do_not_follow_the_mission(name, world):
-    mission, actions = OTHERS[name]
-    play_in_vain(mission, actions, world)
+    play_in_vain(*OTHERS[name], world)
 
 
 @pytest.mark.compiled
@@ -269,18 +254,14 @@ def test_missions_are_observed_as_token_ids(world):
 
 
 def test_token_ids_of_minigrid_stand_for_its_texts():
-    seen = {"name": "minigrid", "mission": "tokens"}
-    envs: Any = gymnasium.make_vec(
-        "GV-BabyAI-BossLevel-v0", 8, world="object", observation_representation=seen
-    )
+    name, seen = "GV-BabyAI-BossLevel-v0", {"name": "minigrid", "mission": "tokens"}
+    options: Any = {"world": "object", "observation_representation": seen}
+    envs: Any = gymnasium.make_vec(name, 8, **options)
     observations = envs.reset(seed=0)[0]
     assert observations in envs.observation_space
     tokens = envs.scenario.missions.tokens
     assert tuple(map(tokens.to_text, observations["mission"])) == envs.missions()
-    env: Any = gymnasium.make(
-        "GV-BabyAI-BossLevel-v0", world="object", observation_representation=seen
-    )
-    one, info = env.reset(seed=0)
+    one, info = gymnasium.make(name, **options).reset(seed=0)
     assert one["mission"].tolist() == observations["mission"][0].tolist()
     assert tokens.to_text(one["mission"]) == info["mission"] == envs.missions()[0]
 

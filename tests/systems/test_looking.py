@@ -42,8 +42,6 @@ def test_relative_undoes_a_turn():
         assert [to_relative(rotate(way, to), to) for way in range(4)] == [0, 1, 2, 3]
 
 
-@pytest.mark.sample("object")
-@pytest.mark.compiled
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_they_look_as_the_agent_sees_them(world: str):
     scenario = Scenario.load(LEVEL)

@@ -10,6 +10,7 @@ from gv_engine.rules.geometry import DONE, MOVE_FORWARD, PICK_UP, TOGGLE, Action
 from gv_engine.rules.system import REWARD, TRANSITION, system
 from gv_engine.validation.differential import find_mask_faults
 from tests.boards import scenario
+from tests.scenario.reading import RULES as WALK
 
 BOTH_WORLDS = pytest.mark.parametrize(
     "world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)]
@@ -37,12 +38,9 @@ def pays_unsaid(w, agent):
     return 1.0 if w.action[agent] == PICK_UP else 0.0
 '''
 LEVEL: dict[str, Any] = {
+    **WALK,
     "map": "#>.E#",
     "action_space": ["MOVE_FORWARD", "TURN_LEFT", "PICK_UP", "TOGGLE"],
-    "transition_functions": ["move_agent", "turn_agent"],
-    "reward_functions": ["reach_exit"],
-    "terminating_function": "reach_exit",
-    "observation_function": {"name": "fully_transparent", "area": [[-1, 0], [-1, 1]]},
 }
 
 
@@ -117,22 +115,20 @@ def test_rules_say_what_they_answer(tmp_path, world):
 
 
 def test_a_mask_that_misleads_is_told(tmp_path):
-    ends = find_mask_faults(played(tmp_path, terminating_function=rule("rings_unsaid")))
     told = "the action mask leaves TOGGLE out (level 0, step 0), and yet it ends the episode; "
-    assert ends == [f"{told}give the terminating function answers="]
-    (pays,) = find_mask_faults(
-        played(tmp_path, reward_functions=["reach_exit", rule("pays_unsaid")])
-    )
-    assert "leaves PICK_UP out (level 0, step 0), and yet it changes a reward" in pays
+    ends = played(tmp_path, terminating_function=rule("rings_unsaid"))
+    assert find_mask_faults(ends) == [f"{told}give the terminating function answers="]
+    pays = played(tmp_path, reward_functions=["reach_exit", rule("pays_unsaid")])
+    (fault,) = find_mask_faults(pays)
+    assert "leaves PICK_UP out (level 0, step 0), and yet it changes a reward" in fault
     gate = {"states": {"SHUT": ["Solid"], "OPEN": []}}
     opens = {"name": "elapse", "object_type": "Gate"}
     board = {"map": "#>GE#", "objects": {"Gate": gate}, "legend": {"G": "Gate"}}
-    order = [opens, "move_agent", "turn_agent"]
-    (does,) = find_mask_faults(played(tmp_path, **board, transition_functions=order))
-    assert "leaves MOVE_FORWARD out" in does
-    assert "put rules that happen by themselves behind it" in does
-    order = ["move_agent", "turn_agent", opens]
-    assert find_mask_faults(played(tmp_path, **board, transition_functions=order)) == []
+    moves = "move_agent", "turn_agent"
+    (fault,) = find_mask_faults(played(tmp_path, **board, transition_functions=[opens, *moves]))
+    assert "leaves MOVE_FORWARD out" in fault
+    assert "put rules that happen by themselves behind it" in fault
+    assert find_mask_faults(played(tmp_path, **board, transition_functions=[*moves, opens])) == []
 
 
 def test_what_answers_is_of_rewards_and_ends():

@@ -47,7 +47,6 @@ def errand(play):
     return start
 
 
-@pytest.mark.sample("object")
 @pytest.mark.parametrize(
     ("what", "color", "fetched"),
     [("Key", "RED", 2.0), ("Key", "NONE", 2.0), ("Key", "GREEN", -3.0), ("Beacon", "RED", -3.0)],

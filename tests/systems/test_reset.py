@@ -20,6 +20,7 @@ from gv_engine import AGENT, Scenario, ScenarioError, Simulation
 from gv_engine.rules.geometry import BACKWARD, FORWARD, RIGHT
 from gv_engine.rules.objects import COLORS
 from systems.reward import shortest_path_length
+from tests.scenario.reading import RULES
 
 
 class SampledLevel:
@@ -46,18 +47,8 @@ class SampledLevel:
 
 def levels(count=300, objects=None, **reset):
     """Levels that a reset draws, from the seeds 0, 1, 2 …"""
-    simulation = Simulation(
-        Scenario.load(
-            {
-                "objects": objects or {},
-                "transition_functions": ["move_agent", "turn_agent"],
-                "reward_functions": ["living_reward"],
-                "terminating_function": "reach_exit",
-                "observation_function": {"name": "fully_transparent", "area": [[0, 0], [0, 0]]},
-                "reset_function": reset,
-            }
-        )
-    )
+    played = Scenario.load({**RULES, "objects": objects or {}, "reset_function": reset})
+    simulation = Simulation(played)
     for seed in range(count):
         simulation.reset(np.random.default_rng(seed))
         yield SampledLevel(simulation.world)
@@ -122,22 +113,20 @@ def test_a_key_and_a_door():
 
 @pytest.mark.parametrize("random_agent", [False, True])
 def test_obstacles_anywhere_but_on_the_exit_and_the_agent(random_agent):
-    seen: set[tuple[int, int]] = set()
-    agents = set()
-    for level in levels(
-        name="dynamic_obstacles", shape=[5, 5], num_obstacles=2, random_agent=random_agent
-    ):
+    obstacles, agents = set(), set()
+    room = {"name": "dynamic_obstacles", "shape": [5, 5], "random_agent": random_agent}
+    for level in levels(num_obstacles=2, **room):
         assert level.count(MOVING_OBSTACLE) == 2
         assert level.where(EXIT) == {(3, 3)}
         assert level.agent not in level.where(MOVING_OBSTACLE)
-        seen |= level.where(MOVING_OBSTACLE)
+        obstacles |= level.where(MOVING_OBSTACLE)
         agents.add((level.agent, level.facing))
     inner = box(1, 1, 3, 3) - {(3, 3)}
     if random_agent:
-        assert seen == inner
+        assert obstacles == inner
         assert agents == {(cell, facing) for cell in inner for facing in range(4)}
     else:
-        assert seen == inner - {(1, 1)}
+        assert obstacles == inner - {(1, 1)}
         assert agents == {((1, 1), RIGHT)}
 
 
@@ -153,7 +142,7 @@ def test_as_many_obstacles_as_there_is_room_for(shape):
 # ---- rooms -------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.sample("shape1", "shape2")
 @pytest.mark.parametrize(
     ("shape", "layout", "rows", "columns"),
     [
@@ -179,7 +168,7 @@ def test_rooms_and_the_openings_between_them(shape, layout, rows, columns):
         ),
     ]
     openings, agents, exits, facings = (set() for _ in range(4))
-    for level in levels(500, name="rooms", shape=list(shape), layout=list(layout)):
+    for level in levels(name="rooms", shape=list(shape), layout=list(layout)):
         walls = level.where(WALL)
         assert walls < lines
         opened = lines - walls
@@ -201,16 +190,9 @@ def test_rooms_and_the_openings_between_them(shape, layout, rows, columns):
 
 
 def test_rooms_to_remember():
-    colors, goods, beacons = set(), set(), set()
-    agents, facings, exits = set(), set(), set()
-    for level in levels(
-        name="memory_rooms",
-        shape=[5, 7],
-        layout=[1, 2],
-        colors=["RED", "GREEN", "BLUE"],
-        num_beacons=2,
-        num_exits=2,
-    ):
+    colors, goods, beacons, agents, facings, exits = (set() for _ in range(6))
+    rooms = {"name": "memory_rooms", "shape": [5, 7], "layout": [1, 2]}
+    for level in levels(**rooms, colors=["RED", "GREEN", "BLUE"], num_beacons=2, num_exits=2):
         (good,) = {*level.colors(BEACON)}
         assert level.count(BEACON) == level.count(EXIT) == 2
         assert level.colors(EXIT).count(good) == 1
@@ -224,9 +206,7 @@ def test_rooms_to_remember():
         facings.add(level.facing)
     assert colors == goods == {"RED", "GREEN", "BLUE"}
     inner = box(1, 1, 3, 2) | box(1, 4, 3, 5)
-    assert inner <= beacons
-    assert inner <= exits
-    assert inner <= agents
+    assert all(inner <= cells for cells in (beacons, exits, agents))
     assert facings == {*range(4)}
 
 
@@ -272,7 +252,7 @@ def test_two_telepods():
 # ---- crossing ----------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.sample("1", "4")
 @pytest.mark.parametrize("rivers", [1, 2, 3, 4])
 def test_rivers_and_the_way_across(rivers):
     rows, columns = {2, 4}, {2, 4}

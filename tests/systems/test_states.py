@@ -48,13 +48,9 @@ def parts(game) -> list[tuple[int, ...]]:
     return [tuple(int(c[e]) for c in (*columns, row["alarm"]["volume"])) for e in gate]
 
 
-@pytest.mark.sample("object")
-def test_a_gate_that_is_drawn_open_lets_pass(gates):
+def test_a_gate_is_in_the_state_that_is_drawn_or_in_its_first(gates):
     assert parts(gates(">/.")) == [(OPEN, 0, 0, 1)]
     assert gates(">/.", MOVE_FORWARD, MOVE_FORWARD).board == ".G>"
-
-
-def test_a_gate_that_is_drawn_without_a_state_is_in_its_first(gates):
     assert parts(gates(">g.")) == [(CLOSED, 1, 1, 1)]
     assert gates(">g.", MOVE_FORWARD).board == ">G."
 
@@ -111,7 +107,6 @@ def test_objects_of_the_object_api_have_the_components_of_their_state(gates):
 
 def test_a_class_of_a_type_with_such_states_keeps_them():
     base: Any = class_of(object_type("Hatch", Color, states={"SHUT": [Solid], "UP": []}))
-
     thing = type("Trapdoor", (base,), {"__module__": __name__})()
     assert thing.blocks_movement
     thing.state_index = 1
@@ -139,15 +134,9 @@ def test_a_scenario_without_such_states_has_nothing_of_them_in_its_rows():
 
 def test_the_mark_of_a_row_says_what_states_bring():
     played = scenario(">g.", **RULES).layout
-    types = tuple(kind for kind in played.types if kind.name != "Gate")
     gate = next(kind for kind in played.types if kind.name == "Gate")
-    other = dataclasses.replace(
-        gate,
-        state_components=(
-            gate.state_components[0],
-            gate.state_components[0],
-            gate.state_components[2],
-        ),
-    )
-    changed = dataclasses.replace(played, types=(*types, other))
+    closed, _, broken = gate.state_components
+    other = dataclasses.replace(gate, state_components=(closed, closed, broken))
+    types = (*(kind for kind in played.types if kind != gate), other)
+    changed = dataclasses.replace(played, types=types)
     assert changed.signature_field != played.signature_field

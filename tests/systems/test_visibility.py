@@ -6,143 +6,46 @@ import pytest
 from components.core import HIDDEN
 from gv_engine import ScenarioError
 from gv_engine.rules.geometry import MOVE_BACKWARD, MOVE_FORWARD, PICK_N_DROP, TURN_RIGHT
-from tests.boards import Session, drawn, scenario
+from tests.boards import Session, scenario
 
 # ---- partially_occluded, in a view of 4 rows and 5 columns -------------------------------------
 
 
-def test_nothing_in_the_way(play):
-    game = play(
-        """
-        .......
-        E.....K
-        .K.....
-        ...b...
-        ...^...
-        """
-    )
-    assert game.view == drawn(
-        """
-        .....
-        K....
-        ..b..
-        .....
-        """
-    )
+VIEWS = {
+    "nothing in the way": (
+        "......./E.....K/.K...../...b.../...^...",
+        "...../K..../..b../.....",
+    ),
+    "a wall, which hides what is behind": (
+        "......./......./#######/...^...",
+        "?????/?????/#####/.....",
+    ),
+    # left and right of a corridor sight opens up diagonally, never back towards the middle
+    "round a corner": ("..K../.#.../.#.#./.#^#.", "..K../?#.../?#.#?/?#.#?"),
+    "a diagonal step without a free side": ("...../...../.#.#./.#^#.", "...../...../?#.#?/?#.#?"),
+    "closed in": ("...../.###./.#^#./.###.", "?????/?????/?###?/?#.#?"),
+    "beyond the edge": ("^", "?????/?????/?????/??.??"),
+    "from a wall": (".../.W./...", "?????/?????/?????/??#??"),
+    "from a closed door": (".../.C./...", "?????/?????/?????/??d??"),
+}
+"""Boards, and what the agent on them sees; row by row."""
 
 
-def test_a_wall_is_seen_and_hides_what_is_behind(play):
-    game = play(
-        """
-        .......
-        .......
-        #######
-        ...^...
-        """
-    )
-    assert game.view == drawn(
-        """
-        ?????
-        ?????
-        #####
-        .....
-        """
-    )
+@pytest.mark.parametrize(("board", "view"), VIEWS.values(), ids=VIEWS)
+def test_what_is_seen_of_a_board(play, board, view):
+    within = {
+        "W": {"object": "Wall", "agent": "FORWARD"},
+        "C": {"object": "Door", "state": "CLOSED", "agent": "FORWARD"},
+    }
+    game = play(board.replace("/", "\n"), legend=within)
+    assert game.view.replace("\n", "/") == view
 
 
-@pytest.mark.parametrize("thing", "#Dd")
-def test_what_blocks_vision_casts_a_shadow_straight_ahead(play, thing):
-    game = play(f".....\n.....\n..{thing}..\n..^..")
-    assert game.view == f"..?..\n..?..\n..{thing}..\n....."
-
-
-@pytest.mark.parametrize("thing", "_KEBTbo")
-def test_one_sees_past_all_else(play, thing):
-    game = play(f".....\n.....\n..{thing}..\n..^..")
-    assert game.view == f".....\n.....\n..{thing}..\n....."
-
-
-def test_sight_goes_round_to_its_own_side_only(play):
-    game = play(
-        """
-        ..K..
-        .#...
-        .#.#.
-        .#^#.
-        """
-    )
-    # left and right of a corridor open up diagonally, never back towards the middle
-    assert game.view == drawn(
-        """
-        ..K..
-        ?#...
-        ?#.#?
-        ?#.#?
-        """
-    )
-
-
-def test_a_diagonal_step_needs_no_free_side(play):
-    game = play(
-        """
-        .....
-        .....
-        .#.#.
-        .#^#.
-        """
-    )
-    assert game.view == drawn(
-        """
-        .....
-        .....
-        ?#.#?
-        ?#.#?
-        """
-    )
-
-
-def test_closed_in(play):
-    game = play(
-        """
-        .....
-        .###.
-        .#^#.
-        .###.
-        """
-    )
-    assert game.view == drawn(
-        """
-        ?????
-        ?????
-        ?###?
-        ?#.#?
-        """
-    )
-
-
-@pytest.mark.parametrize("thing", [{"object": "Wall"}, {"object": "Door", "state": "CLOSED"}])
-def test_from_a_cell_that_blocks_vision_one_sees_only_that(play, thing):
-    game = play("...\n.a.\n...", legend={"a": {**thing, "agent": "FORWARD"}})
-    character = "#" if thing["object"] == "Wall" else "d"
-    assert game.view == drawn(
-        f"""
-        ?????
-        ?????
-        ?????
-        ??{character}??
-        """
-    )
-
-
-def test_the_edge_of_the_grid_is_hidden_and_blocks(play):
-    assert play("^").view == drawn(
-        """
-        ?????
-        ?????
-        ?????
-        ??.??
-        """
-    )
+@pytest.mark.parametrize(("things", "behind"), [("#Dd", "?"), ("_KEBTbo", ".")])
+def test_what_blocks_vision_casts_a_shadow_straight_ahead(play, things, behind):
+    for thing in things:
+        game = play(f".....\n.....\n..{thing}..\n..^..")
+        assert game.view == f"..{behind}..\n..{behind}..\n..{thing}..\n....."
 
 
 def test_the_agent_must_be_in_the_bottom_row():
@@ -152,12 +55,6 @@ def test_the_agent_must_be_in_the_bottom_row():
 
 
 # ---- orientations, edges, what the agent stands on ---------------------------------------------
-
-ROOM = """
-..K.
-E.a.
-...d
-"""
 
 
 @pytest.mark.parametrize(
@@ -170,21 +67,20 @@ E.a.
     ],
 )
 def test_the_view_turns_with_the_agent(play, facing, view):
-    game = play(ROOM, legend={"a": {"agent": facing}})
+    game = play("..K.\nE.a.\n...d", legend={"a": {"agent": facing}})
     assert game.view.replace("\n", "/") == view
 
 
 @pytest.mark.parametrize("agent", "^v<>")
-@pytest.mark.parametrize("corner", [(0, 0), (0, 2), (2, 0), (2, 2)])
-def test_at_the_edges_as_much_is_seen_as_there_is(play, agent, corner):
-    rows = [["K"] * 3 for _ in range(3)]
-    rows[corner[0]][corner[1]] = agent
-    seen = play("\n".join("".join(row) for row in rows)).view
-    # two cells to either side, three ahead, all of a 3x3 grid that lies there
-    y, x = corner
-    ahead = {"^": y, "v": 2 - y, "<": x, ">": 2 - x}[agent]
-    assert seen.count("K") == 3 * (ahead + 1) - 1
-    assert seen[-3] == "."
+def test_at_the_edges_as_much_is_seen_as_there_is(play, agent):
+    for y, x in [(0, 0), (0, 2), (2, 0), (2, 2)]:
+        rows = [["K"] * 3 for _ in range(3)]
+        rows[y][x] = agent
+        seen = play("\n".join("".join(row) for row in rows)).view
+        # two cells to either side, three ahead, all of a 3x3 grid that lies there
+        ahead = {"^": y, "v": 2 - y, "<": x, ">": 2 - x}[agent]
+        assert seen.count("K") == 3 * (ahead + 1) - 1
+        assert seen[-3] == "."
 
 
 def test_the_object_under_the_agent_is_seen(play):
@@ -194,38 +90,26 @@ def test_the_object_under_the_agent_is_seen(play):
     assert game.view.split("\n")[-1] == "??E??"
 
 
-def test_colours_and_states_are_shown(play):
-    game = play(
-        "R.\n^D",
-        legend={
-            "R": {"object": "Key", "color": "RED"},
-            "D": {"object": "Door", "state": "LOCKED", "color": "BLUE"},
-        },
-    )
+def test_colours_states_and_the_held_object_are_shown(play):
+    red, blue = {"color": "RED"}, {"color": "BLUE"}
+    legend = {"R": {"object": "Key", **red}, "D": {"object": "Door", "state": "LOCKED", **blue}}
+    game = play("R.\n^D", legend=legend)
     grid = game.batch.outputs.grid[1]
     assert grid[2, 2].tolist() == [6, 0, 1]
     assert grid[3, 3].tolist() == [5, 2, 3]
     assert grid[3, 2].tolist() == [2, 0, 0]
     assert grid[0, 0].tolist() == [HIDDEN, 0, 0]
-
-
-def test_the_held_object_is_shown(play):
-    game = play(">K", legend={"K": {"object": "Key", "color": "GREEN"}})
     assert game.batch.outputs.item[1].tolist() == [0, 0, 0]
     game.act(PICK_N_DROP)
-    assert game.batch.outputs.item[1].tolist() == [6, 0, 2]
-    assert game.view.split("\n")[2] == "??.??"
+    assert game.batch.outputs.item[1].tolist() == [6, 0, 1]
+    assert game.view.split("\n")[2] == "??..?"
     game.act(PICK_N_DROP)
     assert game.batch.outputs.item[1].tolist() == [0, 0, 0]
 
 
 # ---- fully_transparent and areas ---------------------------------------------------------------
 
-MAZE = """
-K#.b
-.#dE
-##a.
-"""
+MAZE = "K#.b\n.#dE\n##a."
 
 
 def transparent(area):

@@ -19,14 +19,14 @@ from gv_engine.ui.screens.settings import KeysScreen, PauseMenu, SettingsScreen
 from gv_engine.ui.settings import settings_file
 from gv_engine.ui.window.app import App
 from gv_engine.ui.window.viewer import _window_size
-from tests.desk import Desk, _event, playing, watching
+from tests.desk import Desk, key_event, letter_event, playing, watching
 
 pytestmark = pytest.mark.window
 
 SIZES = [(800, 600), (1920, 1080), (320, 240), (600, 900), (160, 90)]
 
 
-@pytest.mark.sample("size0", "size5")
+@pytest.mark.sample("size2-1.0", "size5-2.0")
 @pytest.mark.parametrize(
     ("size", "scale"), [*((size, 1.0) for size in SIZES), ((800, 600), 2.0), ((320, 240), 2.0)]
 )
@@ -44,12 +44,12 @@ def test_every_screen_draws_at_every_size(desk: Desk, size: tuple[int, int], sca
 
 def test_themes_and_palettes_change_at_once(desk: Desk):
     playing(desk, "keydoor-5x5")
-    dark = desk.look().copy()
+    dark = desk.look()
     desk.press("F2", "Right")
-    assert isinstance(desk.app.top, SettingsScreen)
+    desk.top(SettingsScreen)
     assert desk.app.settings.theme == "light"
     desk.press("Escape")
-    light = desk.look().copy()
+    light = desk.look()
     assert (light != dark).any()
     desk.press("F2", "Down", "Right", "Escape")
     assert (desk.look() != light).any()
@@ -65,27 +65,24 @@ def test_help_is_about_the_screen_and_makes_the_file_of_keys(desk: Desk):
     help_screen._write_keys_file()
     assert "cannot be made" in desk.app._note
     desk.press("Escape")
-    assert isinstance(desk.app.top, PlayScreen)
+    desk.top(PlayScreen)
 
 
 def test_keys_are_changed_in_the_window(desk: Desk):
     screen = playing(desk)
     desk.press("F2", "Up", "Up", "Up", "Return")
     keys = desk.top(KeysScreen)
-    row = [row.label for row in keys.rows()].index("Play: undo a step")
-    keys.chosen = row
-    desk.press("Return", "Escape")
+    desk.choose("Play: undo a step", "Return", "Escape")
     assert "undo" in desk.app.bindings.command_name("Z", ("play",))
     desk.press("Return", "Return")  # a key as any other
     assert desk.app._note == "Enter no longer: go on when the level is over"
     desk.press("Return", "J")
-    assert keys.rows()[row].key == "Pad B, J"
+    assert keys.rows()[keys.chosen].key == "Pad B, J"
     desk.press("Escape", "Escape", "Left", "J")
     assert (screen.game.position, screen.game.length) == (0, 1)
     assert Bindings.load(keys_file())[0].keys("play", "undo") == ("Pad B", "J")
     desk.press("F2", "Up", "Up", "Up", "Return")
-    desk.top(KeysScreen).chosen = row
-    desk.press("Backspace", "Escape", "Escape")
+    desk.choose("Play: undo a step", "Backspace", "Escape", "Escape")
     assert desk.app.bindings.command_name("Z", ("play",)) == "undo"
 
 
@@ -105,7 +102,7 @@ def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
         desk.press("Left", "Escape")
         before = _standing(desk, screen)
         key = {"Enter": "Return", "Esc": "Escape"}.get(row.key, row.key)
-        desk.press(key)
+        desk.hold(key, times=0)  # without a picture
         happened = before != _standing(desk, screen)
         closed = row.key == "Esc" and desk.app.top is screen
         opened = isinstance(
@@ -122,50 +119,36 @@ def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
     assert not {"erase a letter", "do nothing"} & {*shown.values()}
 
 
-def moved(at: tuple[int, int]) -> pygame.event.Event:
-    """What is sent when the mouse comes to a place."""
-    return pygame.event.Event(pygame.MOUSEMOTION, pos=at, rel=(0, 0), buttons=(0, 0, 0))
-
-
 def test_one_row_of_a_menu_is_marked_and_a_resting_mouse_chooses_none(desk: Desk):
     playing(desk)
-    desk.app.handle_events([moved((400, 300))])
+    desk.point((400, 300))
     desk.press("Escape", "Down")
     menu = desk.top(Menu)
     assert menu.chosen == 1
     rects = [hot.rect for hot in desk.app._painter._hit_areas]  # type: ignore[union-attr]
-    move = moved(rects[3].center)
-    desk.app.handle_events([move])
-    desk.look()
+    desk.point(rects[3].center)
+    desk.draw()
     assert menu.chosen == 3
-    mouse = desk.look().copy()
+    mouse = desk.look()
     desk.app._mouse = None
     menu._mouse = None
     assert np.array_equal(desk.look(), mouse)  # no second mark
-    desk.app.handle_events([move])
-    desk.look()
+    desk.point(rects[3].center)
+    desk.draw()
     desk.press("Down")
     assert menu.chosen == 4  # it rests, and the keys choose
     desk.press("Escape", "Escape", "Up")  # they go round
     menu = desk.top(Menu)
     assert menu.chosen == len(menu.rows()) - 1
     desk.press("Down", "Down", "Return")
-    assert isinstance(desk.app.top, PlayScreen)
+    desk.top(PlayScreen)
 
 
 def test_a_seed_is_chosen_without_a_keyboard(desk: Desk):
     screen = playing(desk, seed=1)
     desk.press("Pad Back")
-    menu = desk.top(Menu)
-    menu.chosen = [row.label for row in menu.rows()].index("Enter a seed")
-    desk.press("Pad A", "Pad Up", "Pad Up", "Pad Down", "Pad A")
+    desk.choose("Enter a seed", "Pad A", "Pad Up", "Pad Up", "Pad Down", "Pad A")
     assert screen.game.seed == 2
-
-
-def test_the_letter_that_opens_a_screen_is_not_typed_into_it(desk: Desk):
-    playing(desk)
-    desk.app.handle_events([_event("G", True), pygame.event.Event(pygame.TEXTINPUT, text="7")])
-    assert desk.top(Prompt)._text == "0"
 
 
 SEED_BY_7 = Bindings({"play": {"enter_seed": ["7"]}})
@@ -175,8 +158,8 @@ def typed(*keys: str) -> list[pygame.event.Event]:
     """What a keyboard sends for letters and digits, pressed one after the other."""
     events = []
     for key in keys:
-        letter = pygame.event.Event(pygame.TEXTINPUT, text=key.lower())
-        events += [_event(key, True), *[letter] * (len(key) == 1), _event(key, False)]
+        letters = [letter_event(key.lower())] * (len(key) == 1)
+        events += [key_event(key, True), *letters, key_event(key, False)]
     return events
 
 
@@ -193,9 +176,12 @@ def test_no_key_is_lost_however_many_come_at_once(desk: Desk, portion: int):
     assert [timeline.seed for timeline in screen.game._history.before] == [0, 42]
 
 
-def test_a_held_key_types_nothing_into_what_it_has_opened(desk: Desk):
-    desk.app._bindings = SEED_BY_7
+def test_a_key_types_nothing_into_what_it_has_opened_even_held(desk: Desk):
     screen = playing(desk, seed=3)
+    desk.app.handle_events([key_event("G", True), letter_event("7"), key_event("G", False)])
+    assert desk.top(Prompt)._text == "3"
+    desk.press("Escape")
+    desk.app._bindings = SEED_BY_7
     press, letter, release = typed("7")
     for _ in range(5):
         desk.app.handle_events([press, letter])
@@ -206,7 +192,7 @@ def test_a_held_key_types_nothing_into_what_it_has_opened(desk: Desk):
 
 def test_gamepads_come_and_go():
     keyboard = Keyboard()
-    down = pygame.event.Event(pygame.CONTROLLERBUTTONDOWN, button=0, instance_id=0)
+    down = key_event("Pad A", True)
     assert list(keyboard.keys(down)) == [("Pad A", False)]
     stick = [(-30_000, ["Pad Left"]), (-31_000, []), (0, []), (30_000, ["Pad Right"])]
     for value, pressed in stick:
@@ -244,6 +230,7 @@ def test_settings_that_cannot_be_written_are_told_once(
     assert capsys.readouterr().err.count("Settings are not kept") == 1
 
 
+@pytest.mark.sample("size0")
 @pytest.mark.parametrize("size", [(800, 600), (1266, 810)])
 def test_large_letters_leave_room_for_what_is_needed(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]

@@ -63,7 +63,7 @@ def test_a_batch_in_the_window(desk: Desk, scenario: Scenario):
     worlds.start()
     screen = BatchScreen(desk.app, worlds, "random")
     desk.app.push(screen)
-    desk.look()
+    desk.draw()
     desk.press("Right", "Right")
     assert worlds.steps == 2
     desk.press("Space")
@@ -99,9 +99,9 @@ def test_a_batch_in_the_window(desk: Desk, scenario: Scenario):
         assert screen._first <= (screen._selected or 0) < screen._first + N
     assert screen._selected == 0
     desk.surface = pygame.Surface((320, 240), 0, 32)
-    desk.look()
+    desk.draw()
     worlds.trouble = "RuleError: it was trouble"
-    desk.look()
+    desk.draw()
 
 
 def test_view_shows_only_grids(capsys: pytest.CaptureFixture[str]):
@@ -126,10 +126,10 @@ def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: 
     assert (shown.codes == worlds._make_snapshot().codes).all()
     assert far.curves[-1].success == 0.5
     desk.app.push(BatchScreen(desk.app, far, "learning"))
-    desk.look()
+    desk.draw()
     desk.press("Space", "H", "Escape")
     process.close()
     process.send_state()  # nobody looks any more
     far.latest_snapshot()
     assert far.trouble == "It has ended"
-    desk.look()
+    desk.draw()

@@ -13,32 +13,10 @@ from gv_engine.editor.map_model import MapCell
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens.edit import EditScreen
-from tests.player import Player, started
-from tests.screen import Screen, until
+from tests.player import NO_REPEATS, Player, started
+from tests.screen import PATIENCE, Screen, until
 
-pytestmark = [pytest.mark.compiled, pytest.mark.slow]
-
-COMMENTED = """\
-# My first cave.
-description: Get out.  # in words
-map: |  # as I drew it
-  #####
-  #>.E#
-  #####
-# What a step does.
-transition_functions:
-  - move_agent  # goes
-  # Last of all:
-  - turn_agent
-reward_functions: [reach_exit]  # what pays
-observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}  # all it sees
-
-# The end.
-terminating_function: reach_exit
-success_function: reach_exit
-# That is all.
-"""
-
+pytestmark = [pytest.mark.compiled, pytest.mark.slow, pytest.mark.thorough]
 
 VAULT = """\
 map: |
@@ -85,54 +63,47 @@ class Hand:
         return int((np.abs(right.astype(int) - wanted) < 12).all(-1).sum()) > 20
 
 
-def keys(player: Player, *names: str) -> None:
-    """Press keys in the window alone."""
-    twin, player.desk = player.desk, Mock()  # it presses as well
-    player.presses(*names)
-    player.desk = twin
-
-
-def types(player: Player, text: str) -> None:
-    """Type in the window alone, once the question is read: what comes with it is not meant."""
-    time.sleep(0.5)
-    twin, player.desk = player.desk, Mock()  # it types as well
-    player.types(text)
-    player.desk = twin
-
-
-@pytest.mark.thorough
 def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
     screen: Screen, folder: Path
 ):
-    with started(screen, folder, "edit") as player:
+    patient = f"from gv_engine.editor import document; document._TIMEOUT = {PATIENCE}"
+    with started(screen, folder, "edit", before=f"{NO_REPEATS}; {patient}") as player:
         player.desk.start()
         player.desk.app.edit_new_level("blank")
         hand = Hand(player)
+        player.desk = Mock()  # keys are pressed and typed in the window alone
         until(lambda: len(np.unique(player.picture())) > 50, "the choice of starters")
-        keys(player, "Home", "Return")
+        player.presses("Home", "Return")
         until(lambda: hand.sees(DARK.loss), "what is wrong with an empty level")
-        keys(player, "T", "T")
+        player.presses("T", "T")
         hand.drags((0, 0), (3, 4), (6, 8))  # a room
-        keys(player, "T", "T")
+        player.presses("T", "T")
         hand.drags((1, 4), (2, 4), (3, 4), (4, 4), (5, 4))  # a wall
         for cell in ((5, 7), (3, 4), (5, 2)):  # the exit, the door, the key
-            keys(player, "RightBracket")
+            player.presses("RightBracket")
             hand.clicks(cell)
-        keys(player, *["LeftBracket"] * 4)
+        player.presses(*["LeftBracket"] * 4)
         hand.clicks((1, 1))  # the agent
         until(lambda: hand.sees(DARK.gain), "that it can be won")
-        keys(player, "F4", "Down", "Down", "Return", "Return")
-        types(player, "open the door")
-        keys(player, "Return", "Escape", "Escape")
-        keys(player, "Tab", "Up", "Up", "Tab")
-        keys(player, *["RightBracket"])
+        player.presses("F4", "Down", "Down", "Return", "Return")
+        time.sleep(0.5)  # letters that come with the question are not meant
+        player.types("open the door")
+        player.presses("Return", "Escape", "Escape")
+        until(lambda: hand.sees(DARK.gain), "that it can be won as before")
+        editor = player.picture().copy()
+        player.presses("Tab")
+        until(lambda: not hand.sees(DARK.gain), "the level")
+        player.presses("Up", "Up", "Tab")
+        until(lambda: np.array_equal(player.picture(), editor), "the editor again")
+        player.presses("RightBracket")
         hand.clicks((4, 2), (4, 1), (4, 3))  # walls between the agent and the key
         until(lambda: hand.sees(DARK.loss), "that it cannot be won")
-        keys(player, "Z")
+        player.presses("Z")
         until(lambda: hand.sees(DARK.gain), "that it can be won again")
-        keys(player, "Ctrl+S")
-        types(player, "vault")
-        keys(player, "Return")
+        player.presses("Ctrl+S")
+        time.sleep(0.5)  # letters that come with the question are not meant
+        player.types("vault")
+        player.presses("Return")
         file = folder / "vault.yaml"
         until(file.exists, "the file")
         assert player.leaves() == ""
@@ -145,26 +116,3 @@ def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
     out = folder / "episodes"
     assert main(["rollout", str(file), "--episodes", "3", "--out", str(out)]) == 0
     assert list(out.iterdir())
-
-
-@pytest.mark.thorough
-def test_a_file_keeps_its_comments(screen: Screen, folder: Path):
-    file = folder / "cave.yaml"
-    file.write_text(COMMENTED, "utf-8")
-    with started(screen, folder, "edit", str(file)) as player:
-        player.desk.start()
-        player.desk.app.edit(str(file))
-        hand = Hand(player)
-        until(lambda: len(np.unique(player.picture())) > 50, "the level")
-        keys(player, "RightBracket", "RightBracket", "RightBracket")
-        hand.clicks((1, 2))
-        before = player.picture()
-        keys(player, "F3")
-        until(lambda: not np.array_equal(player.picture(), before), "the list of rules")
-        keys(player, "Down", "Shift+Down", "Escape", "Ctrl+S")
-        until(lambda: file.read_text("utf-8") != COMMENTED, "that it is saved")
-        assert player.leaves() == ""
-    changed = COMMENTED.replace("#>.E#", "#>KE#")
-    moved = "  # Last of all:\n  - turn_agent\n  - move_agent  # goes\n"
-    changed = changed.replace("  - move_agent  # goes\n  # Last of all:\n  - turn_agent\n", moved)
-    assert file.read_text("utf-8") == changed

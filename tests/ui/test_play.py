@@ -3,14 +3,18 @@
 A twin in this process is played with the same keys; the screen has to show what the twin draws.
 """
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from gv_engine.cli.new import write_starter
 from gv_engine.rules.geometry import ACTIONS
+from gv_engine.session.replay import Replay
 from tests import DATA
-from tests.player import playing
+from tests.player import NO_REPEATS, Player, playing
 from tests.screen import Screen, until
 
 SOLVED = DATA / "conformance" / "gv_keydoor.5x5.solved200.npz"
@@ -21,20 +25,40 @@ CAVE += [TURN, HIT, HIT, GO, GO, GO, TURN, HIT, HIT]
 CAVE += [GO, GO, "MOVE_LEFT", GO, GO]
 
 
-def test_key_taken_door_opened_exit_reached(screen: Screen, folder: Path):
+@pytest.fixture
+def player(screen: Screen, folder: Path, request: pytest.FixtureRequest) -> Iterator[Player]:
+    before = getattr(request, "param", NO_REPEATS)
+    with playing(screen, folder, "keydoor-5x5", 200, before) as made:
+        until(made.sees_the_same, "the level")
+        yield made
+
+
+def test_a_level_is_solved_and_its_replay_saved(player: Player):
     with np.load(SOLVED) as recorded:
         actions = [ACTIONS[number] for number in recorded["action"]]
         total = sum(recorded["reward"].tolist())
     assert {"PICK_N_DROP", "ACTUATE"} <= set(actions)
-    with playing(screen, folder, "keydoor-5x5", 200) as player:
-        until(player.sees_the_same, "the level")
-        player.does(*actions)
-        until(player.sees_the_same, "the end")
-        said = player.leaves()
+    player.does(*actions)
+    until(player.sees_the_same, "the end")
+    player.presses("Ctrl+S")
+    until(lambda: bool(player.files("*.gvreplay")), "the replay")
+    (file,) = player.files("*.gvreplay")
+    assert [step.action for step in Replay.load(file).steps] == actions
     told = f"return {total:+.6g} in {len(actions)} steps"
-    assert said == f"keydoor-5x5: seed 200, well done, {told}\n"
+    assert player.leaves() == f"keydoor-5x5: seed 200, well done, {told}\n"
 
 
+def test_two_at_one_keyboard_hold_the_plates(screen: Screen, folder: Path):
+    with playing(screen, folder, "hold-plates", 0) as player:
+        until(player.sees_the_same, "the level")
+        player.presses(*(["Up"] * 3), *(["W"] * 6), "Tab")
+        until(player.sees_the_same, "the view of the other one")
+        player.presses("Tab", *(["Up"] * 5), *(["W"] * 2))
+        until(player.sees_the_same, "the end")
+        assert "well done, return +1.7 in 16 steps" in player.leaves()
+
+
+@pytest.mark.thorough
 def test_a_rule_of_ones_own(screen: Screen, folder: Path):
     cave = folder / "cave"
     write_starter(cave)
@@ -42,3 +66,57 @@ def test_a_rule_of_ones_own(screen: Screen, folder: Path):
         player.does(*CAVE)
         until(player.sees_the_same, "the exit")
         assert "left" not in player.leaves()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("player", ["pass"], indirect=True)
+def test_a_held_key_walks_on_until_it_is_let_go(player: Player):
+    player.screen.xdotool("keydown", "Left")
+    pictures = [player.picture().copy()]
+    for _ in range(8):
+        until(lambda: not np.array_equal(player.picture(), pictures[-1]), "another picture")
+        pictures.append(player.picture().copy())
+    player.screen.xdotool("keyup", "Left")
+
+    def rests() -> bool:
+        time.sleep(0.5)  # longer than a held key takes to repeat
+        pictures.append(player.picture().copy())
+        return np.array_equal(pictures[-2], pictures[-1])
+
+    until(rests, "the last picture")
+    assert int(player.leaves().split(" in ")[1].split()[0]) > 3
+
+
+@pytest.mark.thorough
+def test_the_window_has_any_size_and_a_menu_for_the_mouse(player: Player):
+    player.presses("Up")
+    for width, height in ((500, 900), (1300, 400), (320, 240), (160, 90), (800, 600)):
+        player.screen.xdotool("windowsize", player.window, str(width), str(height))
+        player.screen.xdotool("windowmove", player.window, "10", "20")
+        until(lambda: player.area()[2:] == (width, height), "the size")  # noqa: B023 - called at once
+        until(player.sees_the_same, "the picture in another size")
+    before = player.picture().copy()
+    player.screen.xdotool("mousemove", "770", "35", "click", "1")
+    until(lambda: (player.picture() != before).mean() > 0.5, "the menu")
+    player.presses("Escape")
+    assert "left" in player.leaves()
+
+
+@pytest.mark.thorough
+def test_full_screen_fills_the_screen_without_a_window_manager(player: Player):
+    size = player.area()[2:]
+    for fills in (True, False):
+        player.screen.xdotool("key", "F11")
+        until(lambda: is_filled(player.screen) == fills, "another window")  # noqa: B023
+        before = player.screen.pixels()
+        player.screen.xdotool("key", "Left")
+        until(lambda: (player.screen.pixels() != before).any(), "a step")  # noqa: B023
+        time.sleep(0.7)  # the key is dead for half a second
+    player.window = player.screen.find(player.process)
+    assert player.area()[2:] == size
+
+
+def is_filled(screen: Screen) -> bool:
+    """Whether something is to be seen in all corners."""
+    corners = screen.pixels()[[2, 2, -2, -2], [2, -2, 2, -2]]
+    return bool(corners.any(1).all())

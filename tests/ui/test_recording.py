@@ -72,6 +72,7 @@ def interrupt(*_: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.sample("failed at its end", "discarded-.mp4", "failed-.gif", "empty-.png")
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize("end", ["discarded", "failed", "failed at its end", "empty"])
 def test_nothing_is_left_of_what_is_not_finished(

@@ -26,8 +26,7 @@ def test_a_replay_is_watched(desk: Desk):
     desk.press("End", "Home", "Up")
     assert desk.app.settings.speed == 8
     desk.press("Space")
-    for _ in range(4):
-        desk.wait(2)
+    desk.wait(2, times=4)
     assert screen.game.position == 3
     assert not screen._is_playing
     desk.press("Left", "Return")
@@ -38,6 +37,7 @@ def test_a_replay_is_watched(desk: Desk):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.sample(".gif", ".png")
 @pytest.mark.parametrize("suffix", [".mp4", ".gif", ".png"])
 def test_export(desk: Desk, suffix: str):
     watching(desk, "TURN_LEFT", "MOVE_FORWARD", "TURN_LEFT")
@@ -65,18 +65,18 @@ def test_a_stopped_export_leaves_no_file(desk: Desk):
     assert isinstance(desk.app.top, ReplayScreen)
 
 
-@pytest.mark.thorough
 def test_a_damaged_replay_is_a_card_that_says_so(desk: Desk):
     watching(desk, "TURN_LEFT")
     (file,) = settings.replay_folder().iterdir()
     file.write_bytes(file.read_bytes()[:-30])
     start = desk.start()
-    desk.settle()
     (card,) = dict(start.sections())["Replays"]
+    desk.type(card.title)
+    desk.settle()
     assert card.wrong
     with pytest.raises(ReplayError):
         card.open(desk.app)
-    desk.press("End", "Return")
+    desk.press("Return")
     assert desk.app.top is start
     assert desk.app._note == card.wrong
 

@@ -34,10 +34,8 @@ SHOWN = {
     for state in range(kind.num_states)
 }
 COLORED = [name for name, kind in SHOWN.items() if kind.colored]
-PLAIN = {1: "hidden", 2: "floor", 3: "wall", 4: "exit", 6: "key", 7: "moving_obstacle"}
 SHEETS = {palette: SpriteSheet(palette=palette) for palette in PALETTES}
 SHEET = SHEETS["standard"]
-KEYS = ("Arrows/WASD move and turn", "Shift+Left/Right step aside", "Space use", "Esc leave")
 
 
 def pixels(surface: pygame.Surface) -> NDArray[np.int64]:
@@ -49,10 +47,6 @@ def gray(surface: pygame.Surface) -> NDArray[np.float64]:
     """(height, width), 0 to 255: what a picture is to someone who sees no colours."""
     luma: NDArray[np.float64] = pixels(surface) @ np.array([0.299, 0.587, 0.114])
     return luma
-
-
-def test_there_is_a_sprite_for_everything():
-    assert {"agent", "other_agent", "own_agent", "unknown", *SHOWN} == set(SPRITES)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
@@ -87,7 +81,8 @@ def test_sprites_differ_without_colors(size: int):
         assert (away > 25).mean() > 0.08, f"{one} and {other}"
 
 
-def test_not_seen_is_dark_everywhere_and_floor_is_light():
+def test_everything_has_a_sprite_not_seen_is_dark_everywhere_and_floor_is_light():
+    assert {"agent", "other_agent", "own_agent", "unknown", *SHOWN} == set(SPRITES)
     assert gray(SHEET.tile("hidden", 0, 32)).max() < 70
     assert gray(SHEET.tile("floor", 0, 32)).min() > 140
 

@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from gv_engine import Scenario
+from gv_engine.cli import main
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
@@ -26,6 +27,7 @@ from gv_engine.ui.terminal.play import _COMMANDS, LevelPicker, TerminalGame
 from gv_engine.ui.terminal.tty import Keys
 from tests import ROOT
 from tests.boards import RULES
+from tests.desk import home
 from tests.screen import PATIENCE
 
 # ---- keys ------------------------------------------------------------------------------------
@@ -86,9 +88,11 @@ def said(
     return "\n".join(line.plain.rstrip() for line in lines)
 
 
-def test_state_observation_and_panel_stand_side_by_side():
+def test_state_observation_and_panel_stand_side_by_side_and_what_is_not_there_is_said():
     terminal = screen()
+    assert "small" in said(terminal, width=40, height=10).splitlines()[-1]
     text = said(terminal)
+    assert "small" not in text.splitlines()[-1]
     assert "keydoor-5x5" in text
     assert "seed 200, step 0 of 500" in text
     assert "Find the key, open the door, reach the exit." in text
@@ -96,21 +100,20 @@ def test_state_observation_and_panel_stand_side_by_side():
     assert "Dy locked yellow door" in text
     for view in ("state", "observation", "both"):
         assert ("?" in said(terminal, "V")) == (view != "state")
+    assert "Only in the window: hint: the next step" in said(terminal, "F4", width=140)
+    assert "Only in the window" not in said(terminal, "Left", width=140)
 
 
-@pytest.mark.parametrize("size", [(1, 1), (10, 5), (30, 12), (50, 20), (80, 24), (300, 100)])
-def test_it_fits_any_terminal(size: tuple[int, int]):
-    width, height = size
+@pytest.mark.sample("1-1", "30-12", "300-100")
+@pytest.mark.parametrize(
+    ("width", "height"), [(1, 1), (10, 5), (30, 12), (50, 20), (80, 24), (300, 100)]
+)
+def test_it_fits_any_terminal(width: int, height: int):
     for key in ("Left", "H", "G", "Escape"):
         said(screen("memory-nine-rooms-13x13", 0), key, width=width, height=height)
     levels = picker()
     for key in ("End", "PageUp", "Down", "Z", "Z", "Z", "Z"):
         said(levels, key, width=width, height=height)
-
-
-def test_a_small_terminal_is_told():
-    assert "small" in said(screen(), width=40, height=10).splitlines()[-1]
-    assert "small" not in said(screen()).splitlines()[-1]
 
 
 def test_keys_play():
@@ -139,12 +142,6 @@ def test_one_key_ends_no_game():
     assert "step 1 of 500" in text
     assert "Back to the game before" in text
     assert "seed 0" in said(terminal, "Shift+N")
-
-
-def test_what_the_window_alone_does_is_said():
-    terminal = screen("keydoor-5x5")
-    assert "Only in the window: hint: the next step" in said(terminal, "F4", width=140)
-    assert "Only in the window" not in said(terminal, "Left", width=140)
 
 
 LINE = {
@@ -266,10 +263,6 @@ def test_a_level_that_cannot_be_played_is_told(tmp_path: Path, monkeypatch: pyte
 posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals of this kind")
 
 
-COMMAND = [sys.executable, "-m", "gv_engine", "play", "--terminal"]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
-
-
 @contextmanager
 def playing(
     tmp_path: Path, scenario: str = "keydoor-5x5", **environment: str
@@ -278,9 +271,11 @@ def playing(
     import pty
 
     keyboard, terminal = pty.openpty()
-    command = [*COMMAND, "--seed=200", *([scenario] * bool(scenario))]
+    command = [sys.executable, "-m", "gv_engine", "play", "--terminal", "--seed=200"]
+    command += [scenario] * bool(scenario)
     folders = {f"XDG_{kind}_HOME": str(tmp_path / kind) for kind in ("CONFIG", "DATA", "CACHE")}
-    env = {**ENVIRONMENT, **folders, **environment}
+    usual = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
+    env = {**usual, **folders, **environment}
     with subprocess.Popen(
         command, stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, env=env
     ) as process:
@@ -302,41 +297,10 @@ def until(keyboard: int, part: bytes) -> bytes:
     return seen
 
 
-@pytest.mark.slow
-@posix
-@pytest.mark.parametrize("way", ["keys", "ctrl-c", "SIGTERM", "SIGHUP"])
-def test_the_terminal_is_as_before(tmp_path: Path, way: str):
-    import termios
-
-    with playing(tmp_path) as (process, keyboard):
-        before = termios.tcgetattr(keyboard)
-        begun = until(keyboard, b"leave")
-        assert b"\x1b[?1049h" in begun, "another screen"
-        assert b"38;5;" in begun, "with 256 colours"
-        assert termios.tcgetattr(keyboard) != before
-        os.write(keyboard, b"\x1b[D")
-        until(keyboard, b"step 1")
-        if way == "keys":
-            os.write(keyboard, b"\x1b")
-            until(keyboard, b"Leave?")
-            os.write(keyboard, b"\x1b")
-        elif way == "ctrl-c":
-            os.killpg(process.pid, signal.SIGINT)  # as the driver of a terminal does
-        else:
-            os.kill(process.pid, getattr(signal, way))
-        ended = until(keyboard, b"keydoor-5x5: seed 200, left")
-        assert b"\x1b[?25h" in ended, "the cursor"
-        assert b"\x1b[?1049l" in ended
-        assert b"Traceback" not in ended
-        expected = {"keys": 0, "ctrl-c": 130, "SIGTERM": 143, "SIGHUP": 129}[way]
-        assert process.wait(PATIENCE) == expected
-        assert termios.tcgetattr(keyboard) == before
-
-
 @posix
 def test_levels_are_chosen_one_after_the_other(tmp_path: Path):
-    with playing(tmp_path, "") as (process, keyboard):
-        until(keyboard, b"type to search")
+    with playing(tmp_path, "") as (process, keyboard), kept(keyboard):
+        assert b"38;5;" in until(keyboard, b"type to search"), "with 256 colours"
         for typed, seen in (
             (b"keydor 5\r", b"seed 200"),
             (b"\x1b[D", b"step 1"),
@@ -346,22 +310,51 @@ def test_levels_are_chosen_one_after_the_other(tmp_path: Path):
             (b"\x1b", b"keydoor-5x5: seed 200, left"),
         ):
             os.write(keyboard, typed)
-            until(keyboard, seen)
+            ended = until(keyboard, seen)
+        assert_restored(ended)
         assert process.wait(PATIENCE) == 0
 
 
-@posix
-def test_without_colours(tmp_path: Path):
-    with playing(tmp_path, NO_COLOR="1") as (_, keyboard):
-        assert b"38;" not in until(keyboard, b"leave")
-
-
+@pytest.mark.sample("SIGTERM")
 @pytest.mark.slow
 @posix
-def test_without_a_terminal():
-    done = subprocess.run(
-        COMMAND, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=ENVIRONMENT
-    )
-    assert done.returncode == 1
-    assert "input and output must not be redirected" in done.stderr
-    assert done.stderr.count("\n") == 1
+@pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_the_terminal_is_as_before_when_a_signal_ends_the_game(
+    tmp_path: Path, sent: str, code: int
+):
+    with playing(tmp_path, NO_COLOR="1") as (process, keyboard), kept(keyboard):
+        begun = until(keyboard, b"leave")
+        assert b"\x1b[?1049h" in begun, "another screen"
+        assert b"38;" not in begun, "without colours"
+        os.write(keyboard, b"\x1b[D")
+        until(keyboard, b"step 1")
+        os.killpg(process.pid, getattr(signal, sent))
+        assert_restored(until(keyboard, b"keydoor-5x5: seed 200, left"))
+        assert process.wait(PATIENCE) == code
+
+
+@contextmanager
+def kept(keyboard: int) -> Iterator[None]:
+    """The terminal is in the same mode in the end."""
+    import termios
+
+    before = termios.tcgetattr(keyboard)
+    yield
+    assert termios.tcgetattr(keyboard) == before
+
+
+def assert_restored(ended: bytes) -> None:
+    """The cursor and the first screen are back."""
+    assert b"\x1b[?25h" in ended
+    assert b"\x1b[?1049l" in ended
+    assert b"Traceback" not in ended
+
+
+def test_without_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    home(tmp_path, monkeypatch)
+    assert main(["play", "--terminal"]) == 1
+    said = capsys.readouterr().err
+    assert "input and output must not be redirected" in said
+    assert said.count("\n") == 1

@@ -37,15 +37,9 @@ def watching(desk: Desk, name: str = "keydoor-5x5", seed: int = 3) -> AutoplaySc
     return desk.top(AutoplayScreen)
 
 
-def wait(desk: Desk, seconds: int) -> None:
-    """Let seconds pass one by one."""
-    for _ in range(seconds):
-        desk.wait(1.0)
-
-
 def test_an_agent_acts_until_a_key_takes_over_and_is_handed_back(desk: Desk):
     screen = watching(desk)
-    wait(desk, 5)
+    desk.wait(1.0, times=5)
     assert screen.game.position == 5
     desk.press("Left")  # a move takes over
     desk.wait(1.0)
@@ -60,7 +54,7 @@ def test_an_agent_acts_until_a_key_takes_over_and_is_handed_back(desk: Desk):
     desk.wait(1.0)
     assert (screen.game.position, screen.game.length) == (6, 9)
     desk.press("F8")
-    wait(desk, 3)
+    desk.wait(1.0, times=3)
     assert screen.game.position == screen.game.length == 9  # it goes the same way again
     screen.save_replay()
     (file,) = settings.replay_folder().iterdir()
@@ -96,13 +90,13 @@ def test_speed_and_chances(desk: Desk):
     desk.press("RightBracket")
     assert desk.app.settings.speed > quick
     desk.wait(0)
-    before = desk.look().copy()
+    before = desk.look()
     desk.press("F8")
     assert not np.array_equal(before, desk.look())
     desk.surface = type(desk.surface)((320, 240), 0, 32)
     desk.press("F8", "L")  # it goes on in another size
     assert screen.game.scenario.name != "keydoor-5x5"
-    wait(desk, 3)
+    desk.wait(1.0, times=3)
     assert screen.game.position >= 3
     assert screen.autoplayer is not None
     many = ActionChoice("7", {str(k): (k == 7) / 1.0 for k in range(40)})
@@ -155,7 +149,7 @@ def test_a_race_goes_step_by_step(desk: Desk, name: str):
     desk.look()
     while not screen.frame.outcome:
         screen.take_action(PolicyAutoplayer(screen.game, "valid").choose(screen.game).action)
-    wait(desk, 700)
+    desk.wait(1.0, times=700)
     assert screen.opponent.is_over
     assert screen.facts()[-1] == "As good as valid"
     desk.look()
@@ -182,11 +176,10 @@ def test_a_rollout_is_watched_episode_by_episode(desk: Desk, tmp_path: Path):
     words = "--episodes", "3", "--seed", "7", "--policy", "valid", "--max-steps", "20"
     assert main(["rollout", "mathy-poly-simplify-easy", *words, "--out", "episodes"]) == 0
     desk.start()
-    desk.type("episodes")
-    desk.press("Return")
+    desk.type("episodes", "Return")
     screen = desk.top(RolloutScreen)
     assert (screen.game.seed, screen.game.position) == (7, 0)
-    wait(desk, 3)
+    desk.wait(1.0, times=3)
     assert screen.game.position > 0
     desk.press("N", "N")
     assert screen.game.seed == 9

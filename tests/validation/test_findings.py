@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from gv_engine.cli import main
-from gv_engine.validation.lint import find_mistakes, find_placed_mistakes
+from gv_engine.rules.errors import ProblemPlace
+from gv_engine.validation import differential
+from gv_engine.validation.lint import find_placed_mistakes
 from tests.boards import scenario
 
-RULES = {
-    "observation_function": {"name": "partially_occluded", "area": [[-3, 0], [-2, 2]]},
-    "terminating_function": "reach_exit",
-}
 SOUND: dict[str, Any] = {
     "transition_functions": ["move_agent", "turn_agent", "actuate_door", "pickndrop"],
     "reward_functions": ["reach_exit", {"name": "living_reward", "reward": -0.1}],
@@ -52,13 +47,19 @@ GATES: dict[str, Any] = {
 }
 
 
-def found(board: str = BOARD, **changes: Any) -> list[tuple[str, str]]:
-    played = scenario(board, **{**SOUND, **changes})
-    return [(one.name, one.message) for one in find_mistakes(played)]
+@pytest.fixture(autouse=True)
+def _few_masks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tests/systems/test_masks.py` has what the masks of many steps find."""
+    monkeypatch.setattr(differential, "_STEPS", 2)
 
 
-def test_nothing_is_found_in_what_is_right():
-    assert not found()
+def found(board: str = BOARD, **changes: Any) -> dict[str, ProblemPlace]:
+    """The places of slips by what is said of them."""
+    slips = find_placed_mistakes(scenario(board, **{**SOUND, **changes}))
+    return {
+        f"{finding.name} {finding.message.removeprefix('<mapping>: ')}": place
+        for finding, place in slips
+    }
 
 
 OPAQUE = {"Gate": {"states": {"OPEN": ["Opaque"], "CLOSED": ["Solid", "Opaque"]}}}
@@ -107,30 +108,26 @@ SLIPS = {
 """By what has been changed, the name of the slip, and the beginning of what is said."""
 
 
+CELLS = {"gate": [(2, 4)], "walls": [(1, 7)]}
+
+
 @pytest.mark.parametrize("name", CHANGES)
 def test_slips_are_found(name: str):
-    said = found(**CHANGES[name])
-    told = [f"{slip} {says.removeprefix('<mapping>: ')}" for slip, says in said]
-    assert any(each.startswith(SLIPS[name]) for each in told), said
-
-
-def test_a_slip_that_is_about_cells_has_them():
-    changes = {**SOUND, **GATES}
-    slips = find_placed_mistakes(scenario(changes.pop("board"), **changes))
-    assert [place.cells for finding, place in slips if finding.name == "color"] == [((2, 4),)]
-    walled = scenario(WALLED, **SOUND)
-    assert [place.cells for _, place in find_placed_mistakes(walled)] == [((1, 7),)]
+    slips = found(**CHANGES[name])
+    (place,) = [place for said, place in slips.items() if said.startswith(SLIPS[name])]
+    assert [*place.cells] == CELLS.get(name, [])
 
 
 def test_a_slip_within_a_rule_of_several_is_at_its_own_place():
     ends = {"name": "reduce_any", "terminating_functions": ["reach_exit", *BEACON]}
-    (slip,) = find_placed_mistakes(scenario(BOARD, **{**SOUND, "terminating_function": ends}))
-    assert slip[1].path == "terminating_function.terminating_functions[1]"
+    (place,) = found(terminating_function=ends).values()
+    assert place.path == "terminating_function.terminating_functions[1]"
 
 
 @pytest.mark.parametrize(
     "changes",
     [
+        {},
         # a rule, a thing in a box, what is left over, and another map may make it
         {
             "transition_functions": ["actuate_box"],
@@ -149,11 +146,3 @@ def test_a_slip_within_a_rule_of_several_is_at_its_own_place():
 )
 def test_what_may_be_meant_is_no_slip(changes: dict[str, Any]):
     assert not found(**changes)
-
-
-@pytest.mark.compiled
-def test_check_tells_file_and_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    file = tmp_path / "slip.yaml"
-    file.write_text("map: '>E'\nlegend:\n  B: Box\n" + yaml.safe_dump({**RULES, **SOUND}))
-    assert main(["check", str(file), "--episodes", "1"]) == 0
-    assert f"legend\t{file}:3: legend.B: no map has" in capsys.readouterr().out

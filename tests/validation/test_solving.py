@@ -1,6 +1,8 @@
 """Whether levels can be won: shortest ways, proofs that there is none, limits, chance."""
 
+import json
 import re
+import shutil
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -13,35 +15,45 @@ from gv_engine.cli import main
 from gv_engine.session.replay import Replay
 from gv_engine.validation.solver import Solution, Solver, Survey, Verdict
 from gv_engine.vector.compiled_backend import CompiledBatch
+from tests import DATA
+from tests.boards import RULES, distances, scenario
+from tests.games import ruled
 from tests.levels import NOT_OF_GALLERY
 
 pytestmark = pytest.mark.compiled
 
-LEVEL = """\
-max_steps: 30
-map: |
-  ######
-  #>..K#
-  ###D##
-  #..E.#
-  ######
-transition_functions: [move_agent, turn_agent, actuate_door, pickndrop]
-reward_functions: [living_reward]
-terminating_function: {name: reduce_any, terminating_functions: [reach_exit, bump_into_wall]}
-success_function: reach_exit
-observation_function: {name: partially_occluded, area: [[-2, 0], [-1, 1]]}
-"""
+MAP = ">..K\n##D#\n..E."
+AT_EXIT = {"name": "overlap", "object_type": "Exit"}
+BOTH = {"name": "reduce_all", "terminating_functions": [AT_EXIT, AT_EXIT]}
+LEVEL: dict[str, Any] = {
+    **RULES,
+    "map": MAP,
+    "max_steps": 30,
+    # one program with test_success.py
+    "terminating_function": {
+        "name": "reduce_any",
+        "terminating_functions": [BOTH, AT_EXIT, "bump_into_wall"],
+    },
+    "success_function": AT_EXIT,
+}
+MOVES = scenario("#>.o.\n#...E", **distances())
+"""A level that something moves in by chance."""
 
 
-def solved(source: Path, seed: int = 0, **limits: Any) -> Solution:
-    return Solver(Scenario.load(source), **limits).solve(seed)
+def load(**changes: Any) -> Scenario:
+    return Scenario.load({**LEVEL, **changes}, folder=DATA)
 
 
-@pytest.fixture
-def level(tmp_path: Path) -> Path:
-    file = tmp_path / "level.yaml"
-    file.write_text(LEVEL)
-    return file
+def solved(limits: dict[str, Any] | None = None, **changes: Any) -> Solution:
+    return Solver(load(**changes), **(limits or {})).solve(0)
+
+
+def written(folder: Path, **changes: Any) -> str:
+    """The path of a file of the level, beside its rules."""
+    shutil.copy(DATA / "rules.py", folder)
+    file = folder / "level.yaml"
+    file.write_text(json.dumps({**LEVEL, **changes}, indent=2))
+    return str(file)
 
 
 def plainly(scenario: Scenario, seed: int) -> int:
@@ -71,27 +83,14 @@ def played(scenario: Scenario, seed: int, actions: tuple[int, ...]) -> bool:
     env.reset(seed=seed)
     for action in actions:
         *_, terminated, truncated, info = env.step(action)
-    return bool(info["success"]) and terminated and not truncated
+    return bool(info.get("success", True)) and terminated and not truncated
 
 
-def test_the_way_is_a_shortest_one(level):
-    scenario = Scenario.load(level)
-    found = Solver(scenario).solve(0)
+def test_the_way_is_a_shortest_one():
+    found = solved()
     assert (found.verdict, found.by_chance) == (Verdict.WON, False)
-    assert played(scenario, 0, found.actions)
-    assert len(found.actions) == plainly(scenario, 0)
-
-
-@pytest.mark.sample("empty-8x8")
-@pytest.mark.parametrize("name", ["empty-8x8", "keydoor-5x5", "teleport-5x5", "memory-5x5"])
-def test_random_levels(name):
-    scenario = Scenario.load(name)
-    solver = Solver(scenario)
-    for seed in range(3):
-        found = solver.solve(seed)
-        assert played(scenario, seed, found.actions)
-        if name != "keydoor-5x5" or seed == 0:
-            assert len(found.actions) == plainly(scenario, seed)
+    assert played(load(), 0, found.actions)
+    assert len(found.actions) == plainly(load(), 0)
 
 
 @pytest.mark.sample("keydoor-5x5", "medley-7x7")
@@ -106,45 +105,42 @@ def test_what_is_built_in_can_be_won(name):
             assert "rooms" in name
         else:
             assert played(scenario, seed, found.actions), "the way holds in the object world"
+            if name in ("empty-8x8", "teleport-5x5", "memory-5x5"):
+                assert len(found.actions) == plainly(scenario, seed)
 
 
 def test_draws_are_those_of_the_seed():
-    scenario = Scenario.load("dynamic-obstacles-7x7")
-    found = Solver(scenario).solve(3)
+    found = Solver(MOVES).solve(3)
     assert found.by_chance
-    assert played(scenario, 3, found.actions)
+    assert played(MOVES, 3, found.actions)
 
 
 @pytest.mark.thorough
-def test_looking_by_chance_changes_no_way(level):
-    level.write_text(LEVEL.replace("partially_occluded", "stochastic_raytracing"))
-    by_chance = solved(level)
-    level.write_text(LEVEL)
-    assert by_chance == solved(level)
+def test_looking_by_chance_changes_no_way():
+    sight = {"name": "stochastic_raytracing", "area": [[-2, 0], [-1, 1]]}
+    assert solved(observation_function=sight) == solved()
 
 
-def test_a_level_that_cannot_be_won(level):
-    level.write_text(LEVEL.replace("K", "."))
-    found = solved(level)
+def test_a_level_that_cannot_be_won():
+    found = solved(map=MAP.replace("K", "."))
     assert [found.verdict, found.actions] == [Verdict.LOST, ()]
 
 
-def test_a_way_longer_than_the_episode(level):
-    steps = len(solved(level).actions)
-    for limit, verdict in ((steps, Verdict.WON), (steps - 1, Verdict.LOST)):
-        level.write_text(LEVEL.replace("max_steps: 30", f"max_steps: {limit}"))
-        assert solved(level).verdict is verdict
+def test_a_way_longer_than_the_episode():
+    steps = len(solved().actions)
+    assert solved(max_steps=steps).verdict is Verdict.WON
+    assert solved(max_steps=steps - 1).verdict is Verdict.LOST
 
 
-def test_not_found_is_not_cannot(level):
-    for limit in ({"states": 10}, {"seconds": 1e-9}):
-        assert solved(level, **limit).verdict is Verdict.UNKNOWN
+@pytest.mark.parametrize("limits", [{"states": 10}, {"seconds": 1e-9}])
+def test_not_found_is_not_cannot(limits):
+    assert solved(limits).verdict is Verdict.UNKNOWN
 
 
-def test_equal_levels_are_searched_once(level):
-    solver = Solver(Scenario.load(level))
+def test_equal_levels_are_searched_once():
+    solver = Solver(load())
     assert solver.solve(1) is solver.solve(0)
-    solver = Solver(Scenario.load("dynamic-obstacles-7x7"))
+    solver = Solver(MOVES)
     assert solver.solve(3) == solver.solve(3), "draws have the search begin anew"
 
 
@@ -164,42 +160,40 @@ def test_all_levels_share_one_limit_of_seconds(monkeypatch):
     assert survey.extent.startswith("1 of 9 levels, within 200,000 states of each and 1e-09 s")
 
 
-def test_what_check_has_compiled_is_used_again(level, monkeypatch):
+def test_what_check_has_compiled_is_used_again(monkeypatch):
     monkeypatch.setattr(CompiledBatch, "prepare", lambda batch: None)
     for kept in (True, False):
         monkeypatch.setattr(CompiledBatch, "load", lambda batch: batch.checked == kept)  # noqa: B023
-        assert Solver(Scenario.load(level))._worlds.checked == kept
+        assert Solver(Scenario.load("keydoor-5x5"))._worlds.checked == kept
 
 
 @pytest.mark.thorough
-def test_any_end_wins_where_no_success_is_declared(level):
-    level.write_text(LEVEL.replace("success_function: reach_exit\n", ""))
-    assert len(solved(level).actions) == 1  # into the wall
+def test_any_end_wins_where_no_success_is_declared():
+    level = {**LEVEL, "map": "#" + MAP.replace("\n", "\n#")}
+    del level["success_function"]
+    assert len(Solver(Scenario.load(level, folder=DATA)).solve(0).actions) == 1  # into the wall
 
 
-def test_rules_that_do_not_compile(level):
-    (level.parent / "rules.py").write_text(
-        "import json\nfrom gv_engine import TRANSITION, system\n"
-        "@system(TRANSITION)\ndef odd(w):\n    'Nothing.'\n    json.dumps({})\n"
-    )
-    level.write_text(LEVEL.replace("turn_agent,", "turn_agent, ./rules.py:odd,"))
-    assert solved(level).verdict is Verdict.WON
+def test_rules_that_do_not_compile(tmp_path):
+    code = "import json\nfrom gv_engine import TRANSITION, system\n"
+    code += "@system(TRANSITION)\ndef odd(w):\n    json.dumps({})\n"
+    level = ruled(tmp_path, code, transition_functions=["move_agent", "./rules.py:odd"])
+    assert Solver(level).solve(0).verdict is Verdict.WON
 
 
-def test_the_command(level, capsys, tmp_path):
-    out = tmp_path / "way.gvreplay"
-    assert main(["solve", str(level), "--out", str(out)]) == 0
+def test_the_command(capsys, tmp_path):
+    level, out = written(tmp_path), tmp_path / "way.gvreplay"
+    assert main(["solve", level, "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert "can be won" in said
     assert "PICK_N_DROP" in said
     assert Replay.load(out).outcome == "terminated"
-    assert main(["solve", str(level), "--out", str(tmp_path / "way.gif")]) == 0
+    assert main(["solve", level, "--out", str(tmp_path / "way.gif")]) == 0
     assert (tmp_path / "way.gif").stat().st_size > 1000
-    level.write_text(LEVEL.replace("K", "."))
-    assert main(["solve", str(level)]) == 1
-    assert "cannot be won" in capsys.readouterr().out
-    assert main(["solve", str(level), "--states", "3"]) == 1
+    assert main(["solve", level, "--states", "3"]) == 1
     assert "no way found within the limits" in capsys.readouterr().out
+    assert main(["solve", written(tmp_path, map=MAP.replace("K", "."))]) == 1
+    assert "cannot be won" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -223,16 +217,17 @@ def test_settings_are_kept_in_the_replay(tmp_path, capsys):
     assert Replay.load(out).settings == {"size": 6}
 
 
-@pytest.mark.thorough
-def test_check_says_whether_it_can_be_won(level, capsys):
-    assert main(["check", str(level), "--episodes", "1"]) == 0
+def test_check_says_whether_it_can_be_won(tmp_path, capsys):
+    level = written(tmp_path, legend={"B": "Box"})
+    assert main(["check", level, "--episodes", "1"]) == 0
     said = capsys.readouterr().out
-    extent = "the one level, within 200,000 states of each and 10 s of computing in all"
-    assert f"searched\t{extent}\n" in said
+    assert "the one level, within 200,000 states of each and 10 s of computing in all" in said
     assert re.search(r"can be won\tin \d+ steps at least", said)
-    level.write_text(LEVEL.replace("K", "."))
-    assert main(["check", str(level), "--episodes", "1"]) == 1
-    assert f"{level.stem}: none of the levels of 20 seeds can be won" in capsys.readouterr().err
+    line = Path(level).read_text().splitlines().index('    "B": "Box"') + 1
+    assert f"legend\t{level}:{line}: legend.B: no map has" in said, "and what may be mistakes"
+    level = written(tmp_path, map=MAP.replace("K", "."))
+    assert main(["check", level, "--episodes", "1"]) == 1
+    assert "level: none of the levels of 20 seeds can be won" in capsys.readouterr().err
 
 
 LATE = '''\
@@ -250,9 +245,9 @@ def thaw(w: World) -> None:
 
 
 @pytest.mark.thorough
-def test_what_happens_at_a_time_is_waited_for(level: Path):
-    (level.parent / "late.py").write_text(LATE)
-    text = LEVEL.replace("actuate_door, pickndrop", "./late.py:thaw")
-    level.write_text(text.replace("..K", "..."))
-    solution = solved(level)
+def test_what_happens_at_a_time_is_waited_for(tmp_path: Path):
+    (tmp_path / "late.py").write_text(LATE)
+    transitions = ["move_agent", "turn_agent", "./late.py:thaw"]
+    late = {"transition_functions": transitions, "map": MAP.replace("K", ".")}
+    solution = Solver(Scenario.load(written(tmp_path, **late))).solve(0)
     assert (solution.verdict, len(solution.actions)) == (Verdict.WON, 12)

@@ -1,11 +1,11 @@
-"""What crosses into a program: arrays by their names."""
+"""What crosses into a program: arrays by their names, and bytes of a row as they are."""
 
 import numba
 import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from gv_engine.compiler.intrinsics import make_batch_cast
+from gv_engine.compiler.intrinsics import make_batch_cast, make_row_fill
 from gv_engine.compiler.parameters import get_array_dtypes, make_address_record
 
 
@@ -63,3 +63,25 @@ def test_a_name_that_is_not_declared_does_not_compile():
     del without["flags"]
     with pytest.raises(TypingError, match="flags"):
         compiled(write, without)(make_address_record(without).ctypes.data)
+
+
+LONG_RUNS = b"\0" * 100 + b"\3\0" * 20 + b"\377" * 16 + b"\7" * 15
+
+
+@pytest.mark.parametrize(
+    ("start", "values"),
+    [(0, b""), (3, LONG_RUNS), (9, bytes(range(20)) + b"\1" * 40), (5, b"\2" * 40 + b"\4")],
+)
+def test_bytes_are_written_where_they_belong(start, values):
+    dtype = np.dtype([("before", np.uint8, (10,)), ("bytes", np.uint8, (400,))])
+    fill, batch = make_row_fill(start, values), make_batch_cast({"rows": dtype})
+
+    @numba.njit
+    def fill_first(address):
+        fill(batch(address).rows[0])
+
+    rows = np.full(2, 9, np.uint8).repeat(dtype.itemsize).view(dtype)
+    expected = rows.copy().view(np.uint8)
+    expected[start : start + len(values)] = np.frombuffer(values, np.uint8)
+    fill_first(make_address_record({"rows": rows}).ctypes.data)
+    assert rows.tobytes() == expected.tobytes()

@@ -77,6 +77,8 @@ def compare(objects: Backend, compiled: Backend) -> None:
     for row, other in zip(rows, others, strict=True):
         assert find_row_fault(objects.scenario, row) == ""
         assert row.tobytes() == other.tobytes()
+    for name in AGENT_COLUMNS:
+        assert not rows[name][:, NOTHING].any()
     for name, array in vars(objects.outputs).items():
         assert (array == getattr(compiled.outputs, name)).all(), name
 
@@ -95,15 +97,13 @@ def compare(objects: Backend, compiled: Backend) -> None:
 def test_compiled_worlds_equal_object_worlds(
     agents: int,
     blocks: list[str],
-    turns: str,
-    done: str,
-    ends: str,
     mode: int,
     seed: int,
     steps: int,
+    **sharing: Any,
 ):
     played = level(agents, blocks)
-    played = played.with_(sharing=replace(played.sharing, turns=turns, done=done, ends=ends))
+    played = played.with_(sharing=replace(played.sharing, **sharing))
     objects, compiled = both(played, seed)
     compare(objects, compiled)
     chance = np.random.default_rng(seed)
@@ -117,23 +117,6 @@ def test_compiled_worlds_equal_object_worlds(
             rows = objects.snapshot(every)
             objects.restore(every, compiled.snapshot(every))
             compiled.restore(every, rows)
-
-
-@pytest.mark.thorough
-def test_mixtures_of_several_agents():
-    """Their members may share a step in other ways."""
-    crews = [{"number": 2, "turns": "shuffled", "ends": "any"}, {"number": 2, "done": "leave"}]
-    members = [{"scenario": {**LEVEL, "name": f"m{k}", "agents": c}} for k, c in enumerate(crews)]
-    played = Scenario.load({"mixture": members})
-    objects, compiled = both(played, seed=3)
-    chance, drawn = np.random.default_rng(0), set()
-    for _ in range(100):
-        actions = chance.integers(len(played.actions), size=WORLDS * 2)
-        for worlds in (objects, compiled):
-            worlds.step(actions, SAME_STEP)
-        compare(objects, compiled)
-        drawn |= {*objects.outputs.member.tolist()}
-    assert drawn == {0, 1}
 
 
 @pytest.mark.sample("object")
@@ -180,26 +163,14 @@ def test_a_copy_of_a_simulation_has_the_terms_of_all():
 def test_the_whole_grid_shows_all_agents():
     played = level(*CREWS[0])
     for worlds in both(played, seed=2):
-        rows, whole = (
-            worlds.snapshot(np.arange(WORLDS)),
-            worlds.outputs.reshape_by_world("whole", WORLDS),
-        )
+        rows = worlds.snapshot(np.arange(WORLDS))
+        whole = worlds.outputs.reshape_by_world("whole", WORLDS)
         places = [[row["position"][axis][1:3].tolist() for axis in "yx"] for row in rows]
         for seen, (ys, xs) in zip(whole, places, strict=True):
             for own, picture in enumerate(seen):
                 shown = np.isin(picture[..., 0], (NONE_GRID_OBJECT, AGENT_TYPE))
                 assert {*zip(*np.nonzero(shown))} == {*zip(ys, xs)}
                 assert picture[ys[own], xs[own], 0] == NONE_GRID_OBJECT
-
-
-@pytest.mark.thorough
-def test_numbers_of_agents_that_nobody_has_are_nothing():
-    objects, compiled = both(level(*CREWS[0]), seed=1)
-    for worlds in (objects, compiled):
-        rows = worlds.snapshot(np.arange(WORLDS))
-        for name in AGENT_COLUMNS:
-            assert rows[name].shape == (WORLDS, 3)
-            assert not rows[name][:, NOTHING].any()
 
 
 @pytest.mark.thorough

@@ -14,19 +14,72 @@ import numpy as np
 import pytest
 
 from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
+from gv_engine.compiler import programs
 from gv_engine.compiler.compiler import compile_function
 from gv_engine.domains.grid import hooks as grid_domain
 from gv_engine.scenario.plugin import CheckPlan
 from gv_engine.session.session import Session
 from gv_engine.validation.differential import run_differential_test
+from gv_engine.vector import compiled_backend
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART
+from tests import boards
 from tests.world.test_worlds import assert_same_rows
 
 pytestmark = pytest.mark.compiled
 
-RULES = """
+CAPACITY = 170
+
+
+def beyond(index: int, axis: int = 0, size: int = CAPACITY) -> str:
+    return f"{{stray}}: index {index} is out of bounds for axis {axis} with size {size}"
+
+
+FULL = "the world is full: all of its entities are in use; raise `capacity` in the scenario"
+NO_TYPE = "w.spawn: an object type that is not in the scenario's state_space"
+NOT_SO_MANY = "Cannot take a larger sample than population when replace is False"
+NONE_TO_TAKE = "a must be a positive integer unless no samples are taken"
+OUTSIDE = "a rule has put the agent outside the grid, or made it look in no direction"
+STRAYS: list[tuple[str, dict[str, int], str]] = [
+    ("w.steps += w.door.status[e]", {"e": 999}, beyond(999)),
+    ("w.agent.facing[e] = 1", {"e": CAPACITY}, beyond(CAPACITY)),
+    ("w.steps += w.door.has[e]", {"e": -CAPACITY - 1}, beyond(-CAPACITY - 1)),
+    ("w.steps += w.at[y, x]", {"y": 1, "x": 10**6}, beyond(10**6, 1, 10)),
+    ("w.at[y, x] = 0", {"y": -11}, beyond(-11, 0, 10)),
+    ("made = np.zeros(4, np.int64); made[e] = 1; w.steps += made[0]", {"e": 4}, beyond(4, 0, 4)),
+    ("w.steps += blocks_movement(w, e)", {"e": 10**9}, beyond(10**9)),
+    ("w.steps += ahead(w, e)", {"e": 999}, beyond(999)),
+    ("w.place(e, 2, 1)", {"e": 999}, beyond(999)),
+    ("w.lift(e)", {"e": 999}, beyond(999)),
+    ("w.remove(e)", {"e": 999}, beyond(999)),
+    ("w.add(e, 'solid')", {"e": -1}, beyond(-1)),
+    ("w.take(e, 'solid')", {"e": CAPACITY}, beyond(CAPACITY)),
+    ("w.set_state(e, 1)", {"e": 999}, beyond(999)),
+    ("w.steps += w.unique(e)", {"e": 99}, beyond(99, 0, 16)),
+    ("w.steps += w.alive[e]", {"e": 999}, beyond(999)),
+    ("w.rng.integers(5, 5)", {}, "{stray}: ValueError: low >= high"),
+    ("w.rng.integers(0)", {}, "{stray}: ValueError: high <= 0"),
+    ("w.rng.choice(0)", {}, f"{{stray}}: ValueError: {NONE_TO_TAKE}"),
+    ("w.rng.choice(3, size=5, replace=False)", {}, f"{{stray}}: ValueError: {NOT_SO_MANY}"),
+    ("w.steps += 1 // w.door.status[0]", {}, "{stray}: ZeroDivisionError: division by zero"),
+    ("w.steps += 1 % w.door.status[0]", {}, "{stray}: ZeroDivisionError: division by zero"),
+    ("raise ValueError('not this one')", {}, "{stray}: ValueError: not this one"),
+    ("w.position.y[1] = y", {"y": 50}, OUTSIDE),
+    ("w.position.y[1] = y", {"y": -2}, OUTSIDE),
+    ("w.agent.facing[1] = e", {"e": 9}, OUTSIDE),
+    # the first of two failed spawns
+    ("w.spawn(99); spawn_too_many(w)", {}, NO_TYPE),
+    ("spawn_too_many(w); w.spawn(99)", {}, FULL),
+]
+"""What a rule does, its parameters, and what is wrong with it."""
+
+OF_NOTHING = "w.door.status[0] = 1", "w.add(0, 'solid')", "w.take(0, 'solid')"
+HOLD, MOVE = "w.agent.holding[1] = e", "w.position.y[e] = y"
+FROM_THE_END = "w.agent.holding[1 - w.capacity] = 0; w.at[-1, -1] = 0; w.steps += w.door.status[-1]"
+DOES = [*(does for does, *_ in STRAYS), *OF_NOTHING, HOLD, MOVE, FROM_THE_END]
+BRANCHES = "\n".join(f"    if how == {k}:\n        {does}" for k, does in enumerate(DOES))
+RULES = f"""
 import numpy as np
 from gv_engine import REWARD, TRANSITION, VISIBILITY, system
 from gv_engine.rules.geometry import ACTUATE
@@ -34,80 +87,16 @@ from systems.queries import ahead, blocks_movement
 
 
 def does(w, how, e, y, x):
-    if how == 1:
-        w.steps += w.door.status[e]
-    elif how == 2:
-        w.agent.facing[e] = 1
-    elif how == 3:
-        w.steps += w.door.has[e]
-    elif how == 4:
-        w.steps += w.at[y, x]
-    elif how == 5:
-        w.at[y, x] = 0
-    elif how == 6:
-        made = np.zeros(4, np.int64)
-        made[e] = 1
-        w.steps += made[0]
-    elif how == 7:
-        w.steps += blocks_movement(w, e)
-    elif how == 8:
-        w.steps += ahead(w, e)
-    elif how == 9:
-        w.place(e, 2, 1)
-    elif how == 10:
-        w.lift(e)
-    elif how == 11:
-        w.remove(e)
-    elif how == 12:
-        w.add(e, "solid")
-    elif how == 13:
-        w.take(e, "solid")
-    elif how == 14:
-        w.set_state(e, 1)
-    elif how == 15:
-        w.steps += w.unique(e)
-    elif how == 16:
-        w.steps += w.alive[e]
-    elif how == 20:
-        w.rng.integers(5, 5)
-    elif how == 21:
-        w.rng.integers(0)
-    elif how == 22:
-        w.rng.choice(0)
-    elif how == 23:
-        w.rng.choice(3, size=5, replace=False)
-    elif how == 24:
-        w.steps += 1 // w.door.status[0]
-    elif how == 25:
-        w.steps += 1 % w.door.status[0]
-    elif how == 26:
-        raise ValueError("not this one")
-    elif how == 27:
-        w.door.status[0] = 1
-    elif how == 28:
-        w.add(0, "solid")
-    elif how == 29:
-        w.take(0, "solid")
-    elif how == 30:
-        w.agent.holding[1] = e
-    elif how == 31:
-        w.position.y[e] = y
-    elif how == 32:
-        w.agent.holding[1 - w.capacity] = 0
-        w.at[-1, -1] = 0
-        w.steps += w.door.status[-1]
-    elif how == 33:
-        w.spawn(99)
-        for _ in range(w.capacity):
-            w.spawn(w.kind.value[2])
-    elif how == 34:
-        for _ in range(w.capacity):
-            w.spawn(w.kind.value[2])
-        w.spawn(99)
+{BRANCHES}
+
+
+def spawn_too_many(w):
+    for _ in range(w.capacity):
+        w.spawn(w.kind.value[2])
 
 
 @system(TRANSITION)
-def stray(w, how: int = 0, e: int = 0, y: int = 0, x: int = 0):
+def stray(w, how: int = -1, e: int = 0, y: int = 0, x: int = 0):
     if w.action[1] == ACTUATE:
         does(w, how, e, y, x)
 
@@ -147,17 +136,17 @@ def glance(w, agent, view, i: int = 0):
         view.seen[i, 0] = 1
 """
 
-AREA = [[-2, 0], [-1, 1]]
+SIGHT: dict[str, Any] = boards.RULES["observation_function"]
+"""With the size of the map, as `boards.RULES` has them: what both programs share compiles once."""
 LEVEL: dict[str, Any] = {
     "map": "#######\n#>KEd.#\n#.d..D#\n#######",
     "max_steps": 50,
-    "capacity": 64,
     "transition_functions": ["move_agent", "turn_agent", "pickndrop"],
     "reward_functions": ["living_reward"],
-    "observation_function": {"name": "fully_transparent", "area": AREA},
+    "observation_function": SIGHT,
     "terminating_function": "reach_exit",
 }
-CAPACITY = 64
+BEYOND = f"index 999 is out of bounds for axis 0 with size {CAPACITY}"
 WALK, ACTUATE, PICK = 0, 6, 7
 
 
@@ -168,33 +157,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def level(folder: Path, **astray: dict[str, int]) -> Scenario:
-    """One program for all: which rule goes astray is data, by its name and parameters."""
+def level(folder: Path, does: str = "", **astray: Any) -> Scenario:
+    """One program for all: which rule goes astray is data.
+
+    Args:
+        does: what `stray` does on ACTUATE.
+        astray: a rule that goes astray and its parameters, or parameters of what `stray` does.
+    """
+    if does:
+        astray = {"stray": {"how": DOES.index(does), **astray}}
 
     def rule(name: str, **more: Any) -> dict[str, Any]:
         return {"name": f"./rules.py:{name}", **more, **astray.get(name, {})}
 
-    return Scenario.load(
-        {
-            **LEVEL,
-            "transition_functions": [
-                *LEVEL["transition_functions"],
-                rule("stray"),
-                rule("masked"),
-            ],
-            "reward_functions": [
-                "living_reward",
-                rule("remembered"),
-                rule("summed", reward_functions=["living_reward"]),
-            ],
-            "observation_function": {
-                "name": "from_visibility",
-                "area": AREA,
-                "visibility_function": rule("glance"),
-            },
-        },
-        folder=folder,
-    )
+    sight = {"visibility_function": rule("glance"), "area": SIGHT["area"]}
+    summed = rule("summed", reward_functions=["living_reward"])
+    changes = {
+        "transition_functions": [*LEVEL["transition_functions"], rule("stray"), rule("masked")],
+        "reward_functions": ["living_reward", rule("remembered"), summed],
+        "observation_function": {"name": "from_visibility", **sight},
+    }
+    return Scenario.load({**LEVEL, **changes}, folder=folder)
+
+
+@pytest.fixture
+def outside(folder: Path) -> Scenario:
+    """A level whose rule reads beyond an array."""
+    return level(folder, STRAYS[0][0], e=999)
 
 
 def place_of(folder: Path, rule: str) -> str:
@@ -234,79 +223,28 @@ def both_say(scenario: Scenario) -> str:
     return messages[0]
 
 
-BEYOND = [
-    ({"how": 1, "e": 999}, 999, 0, CAPACITY),
-    ({"how": 2, "e": CAPACITY}, CAPACITY, 0, CAPACITY),
-    ({"how": 3, "e": -CAPACITY - 1}, -CAPACITY - 1, 0, CAPACITY),
-    ({"how": 4, "y": 1, "x": 10**6}, 10**6, 1, 10),
-    ({"how": 5, "y": -11}, -11, 0, 10),
-    ({"how": 6, "e": 4}, 4, 0, 4),
-    ({"how": 7, "e": 10**9}, 10**9, 0, CAPACITY),
-    ({"how": 8, "e": 999}, 999, 0, CAPACITY),
-    ({"how": 9, "e": 999}, 999, 0, CAPACITY),
-    ({"how": 10, "e": 999}, 999, 0, CAPACITY),
-    ({"how": 11, "e": 999}, 999, 0, CAPACITY),
-    ({"how": 12, "e": -1}, -1, 0, CAPACITY),
-    ({"how": 13, "e": CAPACITY}, CAPACITY, 0, CAPACITY),
-    ({"how": 14, "e": 999}, 999, 0, CAPACITY),
-    ({"how": 15, "e": 99}, 99, 0, 16),
-    ({"how": 16, "e": 999}, 999, 0, CAPACITY),
-]
-
-
-@pytest.mark.parametrize(("parameters", "index", "axis", "size"), BEYOND)
-def test_an_index_beyond_its_array_names_rule_and_index(folder, parameters, index, axis, size):
-    assert both_say(level(folder, stray=parameters)) == (
-        f"world 1: {place_of(folder, 'stray')}: "
-        f"index {index} is out of bounds for axis {axis} with size {size}"
-    )
-
-
-ERRORS = {
-    20: "ValueError: low >= high",
-    21: "ValueError: high <= 0",
-    22: "ValueError: a must be a positive integer unless no samples are taken",
-    23: "ValueError: Cannot take a larger sample than population when replace is False",
-    24: "ZeroDivisionError: division by zero",
-    25: "ZeroDivisionError: division by zero",
-    26: "ValueError: not this one",
-}
-
-
-@pytest.mark.parametrize("how", ERRORS)
-def test_any_other_error_is_one_of_its_world_too(folder, how):
-    message = both_say(level(folder, stray={"how": how}))
-    assert message == f"world 1: {place_of(folder, 'stray')}: {ERRORS[how]}"
-
-
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        (33, "w.spawn: an object type that is not in the scenario's state_space"),
-        (34, "the world is full: all of its entities are in use; raise `capacity` in the scenario"),
-    ],
-)
-def test_the_first_of_two_failed_spawns_is_reported(folder, how, message):
-    assert both_say(level(folder, stray={"how": how})) == f"world 1: {message}"
+@pytest.mark.parametrize(("does", "parameters", "message"), STRAYS)
+def test_an_error_is_one_of_its_world_and_names_what_is_wrong(folder, does, parameters, message):
+    message = message.format(stray=place_of(folder, "stray"))
+    assert both_say(level(folder, does, **parameters)) == f"world 1: {message}"
 
 
 @pytest.mark.parametrize("rule", ["masked", "remembered", "summed", "glance"])
 def test_the_rule_that_is_named_is_the_one_that_ran(folder, rule):
-    scenario = level(folder, **{rule: {"i" if rule == "glance" else "e": 99}})
+    astray: dict[str, Any] = {rule: {"i" if rule == "glance" else "e": 999}}
+    scenario = level(folder, **astray)
     begin = rule == "masked"  # asks about all actions, at once
     for kind in ("object", "compiled"):
         batch = make_batch(scenario, 1, kind) if begin else started(scenario, 1, kind)
-        with pytest.raises(RuleError, match=rf"^world 0: {rule} \(.*index 99 is out of bounds"):
+        with pytest.raises(RuleError, match=rf"^world 0: {rule} \(.*index 999 is out of bounds"):
             batch.step(np.array([RESTART if begin else ACTUATE]), DISABLED)
 
 
 def test_what_a_rule_stores_harms_nobody_who_reads_it(folder):
     # the hand, which the engine shows, and its own rule puts down
-    held = level(folder, stray={"how": 30, "e": 200})
-    assert both_say(held) == (
-        "world 1: the rules or what they have left: "
-        "index 200 is out of bounds for axis 0 with size 64"
-    )
+    held = level(folder, HOLD, e=200)
+    beyond_all = f"index 200 is out of bounds for axis 0 with size {CAPACITY}"
+    assert both_say(held) == f"world 1: the rules or what they have left: {beyond_all}"
     for kind in ("object", "compiled"):
         env = GridEnv(held, world=kind)
         env.reset(seed=0)
@@ -314,7 +252,7 @@ def test_what_a_rule_stores_harms_nobody_who_reads_it(folder):
         with pytest.raises(RuleError, match=r"the rules or what they have left: index 200 "):
             env.step(ACTUATE)
         # a key that says that it stands elsewhere, and is picked up
-        env = GridEnv(level(folder, stray={"how": 31, "e": key, "y": 60}), world=kind)
+        env = GridEnv(level(folder, MOVE, e=key, y=60), world=kind)
         env.reset(seed=0)
         env.step(ACTUATE)
         with pytest.raises(RuleError, match=r"pickndrop \(.*index 60 is out of bounds for axis 0"):
@@ -325,17 +263,18 @@ def test_what_a_rule_stores_harms_nobody_who_reads_it(folder):
 
 
 def test_what_counts_from_the_end_is_allowed(folder):
-    report = run_differential_test(level(folder, stray={"how": 32}), episodes=4)
+    report = run_differential_test(level(folder, FROM_THE_END), episodes=4)
     assert report.fault == ""
     assert report.steps > 50
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_many_worlds_go_astray_on_any_number_of_threads(folder, threads):
-    number = 1700  # some chunks for each thread
+def test_many_worlds_go_astray_on_any_number_of_threads(folder, outside, threads, monkeypatch):
+    monkeypatch.setattr(compiled_backend, "_MIN_CHUNK", 16)
+    number = 200  # some chunks for each thread
     actions = np.random.default_rng(0).integers(0, 8, number)
-    batch = started(level(folder, stray={"how": 1, "e": 999}), number, "compiled", threads)
-    twin = started(level(folder, stray={"how": 1}), number, "compiled")
+    batch = started(outside, number, "compiled", threads)
+    twin = started(level(folder), number, "compiled")
     straying = np.flatnonzero(actions == ACTUATE)
     with pytest.raises(RuleError, match=rf"^world {straying[0]}: stray ") as caught:
         batch.step(actions, DISABLED)
@@ -349,16 +288,16 @@ def test_many_worlds_go_astray_on_any_number_of_threads(folder, threads):
     np.testing.assert_array_equal(np.flatnonzero(wrong), straying)
 
 
-def test_all_object_worlds_that_failed_are_told(folder):
-    batch = started(level(folder, stray={"how": 1, "e": 999}), 4, "object")
+def test_all_object_worlds_that_failed_are_told(outside):
+    batch = started(outside, 4, "object")
     with pytest.raises(RuleError, match=r"^world 1: stray .* \(1 more failed") as caught:
         batch.step(np.array([0, ACTUATE, 0, ACTUATE]), DISABLED)
     assert caught.value.worlds == (1, 3)
 
 
-@pytest.mark.parametrize("how", [27, 28, 29])
-def test_nothing_stays_nothing(folder, world, how):
-    batch = started(level(folder, stray={"how": how}), 2, world.replace("batch", "compiled"))
+@pytest.mark.parametrize("does", OF_NOTHING)
+def test_nothing_stays_nothing(folder, world, does):
+    batch = started(level(folder, does), 2, world.replace("batch", "compiled"))
     with pytest.raises(RuleError, match=r"^world 1: .*(of NOTHING|that has no Door)"):
         batch.step(np.array([KEEP, ACTUATE]), DISABLED)
     row = batch.snapshot(1)
@@ -368,7 +307,7 @@ def test_nothing_stays_nothing(folder, world, how):
 
 @pytest.mark.thorough
 def test_a_mixture_goes_on_with_its_other_member(folder):
-    stray = {"name": "./rules.py:stray", "how": 5, "y": 99}
+    stray = {"name": "./rules.py:stray", "how": DOES.index("w.at[y, x] = 0"), "y": 99}
     members = (
         {**LEVEL, "name": f"member-{len(rules)}", "transition_functions": rules}
         for rules in (["turn_agent", stray], ["move_agent", "turn_agent", "actuate_door"])
@@ -387,8 +326,8 @@ def test_a_mixture_goes_on_with_its_other_member(folder):
     np.testing.assert_array_equal(rows["steps"], played)
 
 
-def test_an_error_of_an_earlier_step_is_not_told_again(folder):
-    batch = started(level(folder, stray={"how": 1, "e": 999}), 3, "compiled")
+def test_an_error_of_an_earlier_step_is_not_told_again(outside):
+    batch = started(outside, 3, "compiled")
     for i in range(3):
         actions = np.full(3, KEEP)
         actions[i] = ACTUATE
@@ -396,12 +335,21 @@ def test_an_error_of_an_earlier_step_is_not_told_again(folder):
             batch.step(actions, DISABLED)
 
 
+def test_a_program_from_the_cache_says_the_same(folder, outside, monkeypatch, capsys):
+    GridEnv(outside, world="compiled")
+    monkeypatch.setattr(programs, "_PROGRAMS", {})
+    capsys.readouterr()
+    message = f"world 1: {place_of(folder, 'stray')}: {BEYOND}"
+    assert both_say(outside) == message
+    assert "compiling" not in capsys.readouterr().err
+
+
 AGAIN = """
 import sys
 from pathlib import Path
 from gv_engine import GridEnv, RuleError
-from tests.vector.test_bounds import level
-env = GridEnv(level(Path(sys.argv[1]), stray={"how": 1, "e": 999}), world="compiled")
+from tests.vector.test_bounds import STRAYS, level
+env = GridEnv(level(Path(sys.argv[1]), STRAYS[0][0], e=999), world="compiled")
 env.reset(seed=0)
 try:
     env.step(6)
@@ -410,26 +358,12 @@ except RuleError as error:
 """
 
 
-def test_a_program_from_the_cache_says_the_same(folder):
-    GridEnv(level(folder), world="compiled")
-    command = [sys.executable, "-c", AGAIN, str(folder)]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    wrong = "index 999 is out of bounds for axis 0 with size 64"
-    assert run.stdout == f"world 0: {place_of(folder, 'stray')}: {wrong}\n"
-    assert "compiling" not in run.stderr
-
-
 @pytest.mark.thorough
 def test_no_variable_of_numbas_takes_the_checks_away(folder):
-    run = subprocess.run(
-        [sys.executable, "-c", AGAIN, str(folder)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "NUMBA_BOUNDSCHECK": "0"},
-    )
-    wrong = "index 999 is out of bounds for axis 0 with size 64"
-    assert run.stdout == f"world 0: {place_of(folder, 'stray')}: {wrong}\n"
+    command = [sys.executable, "-c", AGAIN, str(folder)]
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "0"}
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert run.stdout == f"world 0: {place_of(folder, 'stray')}: {BEYOND}\n"
 
 
 @pytest.mark.parametrize("setting", ["BOUNDSCHECK", "DISABLE_JIT", "OPT", "FULL_TRACEBACKS"])
@@ -443,18 +377,15 @@ def test_what_changes_machine_code_has_a_cache_of_its_own(monkeypatch, setting):
     assert folder_of_program() != before
 
 
-def test_check_and_the_game_tell_of_it(folder):
-    wrong = "index 999 is out of bounds for axis 0 with size 64"
-    (fault,) = grid_domain.check_scenario(
-        level(folder, stray={"how": 1, "e": 999}), CheckPlan(2, 0, 10)
-    ).faults
-    assert fault.endswith(f", ACTUATE: world 0: {place_of(folder, 'stray')}: {wrong}")
-    for where, parameters in (
-        ("rules.py:10: ", {"how": 1}),
-        ("the rules or what they have left", {"how": 30}),
+def test_check_and_the_game_tell_of_it(folder, outside):
+    (fault,) = grid_domain.check_scenario(outside, CheckPlan(2, 0, 10)).faults
+    assert fault.endswith(f", ACTUATE: world 0: {place_of(folder, 'stray')}: {BEYOND}")
+    for where, does in (
+        ("rules.py:10: ", STRAYS[0][0]),
+        ("the rules or what they have left", HOLD),
     ):
-        game = Session(level(folder, stray={**parameters, "e": 999}), 0)
-        with pytest.raises(RuleError, match=rf"{where}.*{wrong}$"):
+        game = Session(level(folder, does, e=999), 0)
+        with pytest.raises(RuleError, match=rf"{where}.*{BEYOND}$"):
             game.step("ACTUATE")
 
 
@@ -464,15 +395,18 @@ def test_what_has_no_bounds_does_not_compile(folder):
         CompiledBatch(scenario, 1)
 
 
-def test_whose_rules_are_checked(folder):
+def test_whose_rules_are_checked(folder, monkeypatch):
     own = Scenario.load(LEVEL)
-    assert CompiledBatch(level(folder), 1).checked
     assert not CompiledBatch(own, 1).checked
-    batch = pickle.loads(pickle.dumps(CompiledBatch(own, 2, checked=True)))
+    with monkeypatch.context() as uncompiled:
+        uncompiled.setattr(CompiledBatch, "prepare", lambda batch: None)
+        assert pickle.loads(pickle.dumps(CompiledBatch(own, 2, checked=True))).checked
+    batch = started(level(folder), 2, "compiled")
     assert batch.checked
-    batch.step(np.full(2, RESTART), DISABLED)
-    batch.rows["agent"]["holding"][1, 1] = 200
-    batch.rows["position"]["x"][1, 1] = 4
+    rows = batch.snapshot(np.arange(2))
+    rows["agent"]["holding"][1, 1] = 200
+    rows["position"]["x"][1, 1] = 4
+    batch.set_rows(np.arange(2), rows)
     with pytest.raises(RuleError, match=r"^world 1: pickndrop \(.*transition\.py.*index 200 "):
         batch.step(np.full(2, PICK), DISABLED)
     with pytest.raises(RuleError, match=r"^world 1: .*index 8 is out of bounds"):

@@ -1,4 +1,4 @@
-"""Programs that are kept: found and run without Numba, and what they raise is told with it."""
+"""Programs and units that are kept: found and run without Numba, and what they raise is told."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ import threading
 import warnings
 from functools import partial
 from pathlib import Path
+from types import BuiltinFunctionType
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from gv_engine.compiler import program_cache
+from gv_engine import GridVectorEnv, Scenario
+from gv_engine.compiler import link_units, program_cache, programs
 from gv_engine.compiler.compiler import compile_function
 from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.rules.errors import CapacityError, RuleError
+from gv_engine.vector.backend import make_batch
+from gv_engine.vector.compiled_backend import CompiledBatch
 from tests.caches import own_cache
 from tests.vector.test_programs import BASE
 
@@ -83,12 +87,6 @@ def first(tmp_path_factory):
 
 
 @pytest.fixture
-def shown(first):
-    """What the first process printed."""
-    return first[0].shown
-
-
-@pytest.fixture
 def play(first, tmp_path):
     """Plays in a fresh process, which finds what the first one has kept."""
     shutil.copytree(first[1], tmp_path / "cache", symlinks=True)
@@ -96,15 +94,11 @@ def play(first, tmp_path):
 
 
 @pytest.mark.thorough
-def test_a_kept_program_needs_no_numba(first, play):
+def test_a_kept_program_is_found_with_numba_and_without(first, play):
     shown, compiled = first[0]
     assert compiled
     assert shown.startswith("True\n")
     assert play() == (shown.replace("True\n", "False\n"), False)
-
-
-@pytest.mark.thorough
-def test_programs_are_found_with_numba_and_without(play, shown):
     assert play(numba="numba") == (shown, False)
     # where Numba was there first, its settings may be any
     assert play("turn_agent", numba="numba").compiled
@@ -114,27 +108,32 @@ def test_programs_are_found_with_numba_and_without(play, shown):
 
 
 @pytest.mark.thorough
-def test_numbas_variables_have_programs_of_their_own(play, shown):
-    assert play(NUMBA_OPT="1") == (shown, True)
-    assert not play().compiled
-
-
-@pytest.mark.sample("no pickle")
-@pytest.mark.parametrize("damage", [b"", b"no pickle", b"\x80\x04N."])
-def test_a_damaged_program_is_compiled_anew(play, shown, tmp_path, damage):
-    (kept,) = (tmp_path / "cache" / "compiled").glob("*/program")
-    kept.write_bytes(damage)
-    assert play() == (shown, True)
+def test_numbas_variables_have_programs_of_their_own(first, play):
+    assert play(NUMBA_OPT="1") == (first[0].shown, True)
     assert not play().compiled
 
 
 @pytest.mark.thorough
-def test_what_a_kept_program_raises_is_told(play):
-    shown, compiled = play("./rules.py:refuse")
+@pytest.mark.parametrize("damage", [b"", b"no pickle"])
+def test_a_damaged_program_is_compiled_anew(first, play, tmp_path, damage):
+    (kept,) = (tmp_path / "cache" / "compiled").glob("*/program")
+    kept.write_bytes(damage)
+    assert play() == (first[0].shown, True)
+    assert not play().compiled
+
+
+@pytest.mark.thorough
+def test_what_a_kept_program_raises_is_told_also_when_its_rules_have_moved(tmp_path):
+    here = tmp_path / "here"
+    here.mkdir()
+    shown, compiled = played(here, "./rules.py:refuse")
     assert compiled
     assert "ValueError: not here" in shown
     assert "ZeroDivisionError: " in shown
-    assert play("./rules.py:refuse") == (shown, False)
+    assert played(here, "./rules.py:refuse") == (shown, False)
+    there = here.rename(tmp_path / "there")
+    moved = shown.replace(str(here), str(there))
+    assert played(there, "./rules.py:refuse") == (moved, False)
 
 
 def test_the_oldest_make_room(tmp_path, monkeypatch):
@@ -206,15 +205,34 @@ def test_what_is_kept_is_plain_and_comes_back(cache):
     assert program_cache.read_unit("other") is None
 
 
+def hashed(header):
+    """A file of these bytes, as whole as it is."""
+    rest = b'[["k", "program"], ' + header + b"]\nobject code"
+    return hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest
+
+
 @pytest.mark.parametrize(
-    "header", ["5", "null", "[1]", '["made", [], [], [[1, "Zzz", ""]]]', "[" * 100_000]
+    "content",
+    [
+        *map(
+            hashed, [b"5", b"null", b"[1]", b'["made", [], [], [[1, "Zzz", ""]]]', b"[" * 100_000]
+        ),
+        *(b"", b"no pickle", b"\x80\x04N."),
+    ],
+    ids=str,
 )
-def test_json_of_another_form_is_no_program(cache, header):
+def test_a_file_of_another_form_is_no_program(cache, content):
     file = cache / "compiled" / "k" / "program"
-    rest = b'[["k", "program"], ' + header.encode() + b"]\nobject code"
-    file.write_bytes(hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
+    file.write_bytes(content)
     assert program_cache.read_program("k") is None
     assert not file.exists()
+
+
+def test_pickles_are_not_read(cache, tmp_path):
+    for file in ("cache/compiled/k/program", "units/k.unit"):
+        (tmp_path / file).write_bytes(pickle.dumps(Planted(tmp_path / "ran")))
+    assert kept() == (None, None)
+    assert not (tmp_path / "ran").exists()
 
 
 @posix
@@ -247,33 +265,31 @@ def given_away(path):
 
 @posix
 @pytest.mark.parametrize("change", [opened, pytest.param(given_away, marks=root)])
-@pytest.mark.parametrize("which", ["..", ".", "compiled", "compiled/k", "compiled/k/program"])
+@pytest.mark.parametrize(
+    "which",
+    [
+        *(".", "cache", "cache/compiled", "cache/compiled/k", "cache/compiled/k/program"),
+        *("cache/units", "units", "units/k.unit"),
+    ],
+)
 def test_what_others_can_write_is_not_read(cache, tmp_path, change, which):
-    ran = tmp_path / "ran"
-    (cache / "compiled" / "k" / "program").write_bytes(pickle.dumps(Planted(ran)))
-    (tmp_path / "units" / "k.unit").write_bytes(pickle.dumps(Planted(ran)))
-    assert kept() == (None, None)
-    program_cache.write_program("k", CachedProgram("made", b"", (), (), {}))
-    assert program_cache.read_program("k")
-    change(cache / which)
-    assert program_cache.read_program("k") is None
-    assert not ran.exists()
-
-
-@posix
-@pytest.mark.parametrize("change", [opened, pytest.param(given_away, marks=root)])
-@pytest.mark.parametrize("which", ["cache/units", "units", "units/k.unit"])
-def test_units_that_others_can_write_are_not_read(cache, tmp_path, change, which):
     change(tmp_path / which)  # to open a link opens what it leads to
-    assert program_cache.read_unit("k") is None
-    assert program_cache.read_program("k")
+    program, unit = kept()
+    if "units" in which:
+        assert unit is None
+        assert program
+    else:
+        assert program is None
 
 
 @posix
-def test_a_folder_of_others_is_told_once_and_left_alone(cache):
-    before = sorted(cache.rglob("*"))
-    cache.chmod(0o777)
-    with pytest.warns(RuntimeWarning, match="others can write to .*, as its mode 0777 says"):
+@pytest.mark.parametrize("which", ["cache", "units"])
+def test_a_folder_of_others_is_told_once_and_left_alone(cache, tmp_path, which):
+    folder = tmp_path / which
+    before = sorted(folder.rglob("*"))
+    folder.chmod(0o777)
+    says = f"others can write to .*{which}, as its mode 0777 says"
+    with pytest.warns(RuntimeWarning, match=says):
         program_cache.ensure_writable("new")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -282,16 +298,8 @@ def test_a_folder_of_others_is_told_once_and_left_alone(cache):
         program_cache.write_unit("new", None, b"")
     assert program_cache.read_program("new")
     assert program_cache.read_unit("new")
-    assert sorted(cache.rglob("*")) == before
-
-
-@posix
-def test_units_in_a_folder_of_others_are_told_once(cache, tmp_path):
-    (tmp_path / "units").chmod(0o777)
-    with pytest.warns(RuntimeWarning, match="others can write to .*units, as its mode 0777 says"):
-        program_cache.ensure_writable("new")
-    program_cache.write_unit("new", None, b"")
-    assert program_cache.read_unit("new")
+    if which == "cache":
+        assert sorted(folder.rglob("*")) == before
 
 
 @posix
@@ -334,10 +342,10 @@ def test_programs_last_as_long_as_the_process_if_there_is_no(lacks, tmp_path, mo
 
 @pytest.mark.thorough
 @posix
-def test_a_folder_of_others_is_compiled_beside(play, shown, tmp_path):
+def test_a_folder_of_others_is_compiled_beside(first, play, tmp_path):
     (tmp_path / "cache").chmod(0o777)
-    assert play() == (shown, True)
-    assert play() == (shown, True)
+    for _ in range(2):
+        assert play() == (first[0].shown, True)
 
 
 @posix
@@ -375,3 +383,77 @@ def add_up(numbers):
     for number in numbers:
         total += number
     return total
+
+
+# ---- what programs share is compiled once -------------------------------------------------------
+
+SCENARIO = {
+    **BASE,
+    "transition_functions": ["move_agent", "turn_agent"],
+    "reward_functions": ["living_reward", "reach_exit"],
+}
+
+
+@pytest.fixture
+def units(tmp_path, monkeypatch):
+    """The folder of units, in a cache of its own."""
+    monkeypatch.setenv("GV_ENGINE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(link_units, "_CODES", {})
+    monkeypatch.setattr(programs, "_PROGRAMS", {})
+    folder = tmp_path / "units"
+    folder.mkdir()
+    return folder
+
+
+def compiles(units, **changes):
+    """How many units are compiled when a scenario with these changes is made."""
+    before = set(units.iterdir())
+    GridVectorEnv(Scenario.load({**SCENARIO, **changes}), 2, world="compiled")
+    return len(set(units.iterdir()) - before)
+
+
+@pytest.mark.thorough
+def test_a_new_list_of_rules_compiles_those_that_are_new(units):
+    assert compiles(units) > 5
+    # another reward, which measures before it judges, and answers; the others in another order
+    assert compiles(units, reward_functions=["reach_exit", "bump_into_wall", "living_reward"]) == 3
+    # a condition, and what it does
+    assert compiles(units, transition_functions=["pickndrop", "move_agent", "turn_agent"]) == 2
+    # values are data
+    assert compiles(units, reward_functions=[{"name": "living_reward", "reward": 2.0}]) == 0
+
+
+@pytest.mark.thorough
+def test_units_are_found_again_after_those_of_others(units):
+    """Numba numbers types by their turn in a process."""
+    compiles(units)
+    shutil.rmtree(units.parent / "compiled")
+    elsewhere = f"""
+from pathlib import Path
+from gv_engine import GridVectorEnv, Scenario
+GridVectorEnv(Scenario.load("empty-4x4"), 2, world="compiled")
+before = set(Path({str(units)!r}).iterdir())
+GridVectorEnv(Scenario.load({SCENARIO}), 2, world="compiled")
+assert set(Path({str(units)!r}).iterdir()) == before
+"""
+    subprocess.run([sys.executable, "-c", elsewhere], check=True)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("damage", [b"", b"no pickle"])
+def test_a_damaged_unit_is_compiled_anew(units, damage):
+    compiles(units)
+    whole = {path: path.read_bytes() for path in units.iterdir()}
+    for path in whole:
+        path.write_bytes(damage)
+    link_units._CODES.clear()
+    compiles(units, reward_functions=["reach_exit", "living_reward"])
+    assert all(path.read_bytes() != damage for path in whole)
+
+
+@pytest.mark.thorough
+def test_python_calls_a_program_without_anything_between_them(units):
+    """By ctypes, a call took longer than the step of a world."""
+    worlds = make_batch(Scenario.load(SCENARIO), 2, "compiled")
+    assert isinstance(worlds, CompiledBatch)
+    assert all(isinstance(each.run, BuiltinFunctionType) for each in worlds.programs)

@@ -15,7 +15,7 @@ from numba import njit, types
 from numba.core.typing.templates import builtin_registry
 
 import gv_engine
-from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
+from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, Scenario
 from gv_engine.compiler import (
     compiler,
     link_units,
@@ -54,10 +54,10 @@ def harden(w, agent):
 
 
 @system(TRANSITION)
-def draw(w, agent, low: int = 0, high: int = 3):
+def draw(w, agent):
     """PICK_N_DROP turns the agent by chance."""
     if w.action[agent] == PICK_N_DROP:
-        w.agent.facing[agent] = w.rng.integers(low, high)
+        w.agent.facing[agent] = w.rng.integers(0, 3)
 
 
 @system(TRANSITION)
@@ -80,6 +80,9 @@ BASE = {
     "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
     "terminating_function": {"name": "reach_exit"},
 }
+
+
+LEVEL = "keydoor-5x5"
 
 
 @pytest.fixture(scope="module")
@@ -121,33 +124,26 @@ def test_a_reward_finds_the_sum_of_those_before_it(load, world):
         assert list(info["reward_terms"].values()) == [0.0, 3.0, 3.0]
 
 
-@pytest.mark.sample("object")
-@pytest.mark.parametrize("world", ["object", "compiled"])
-def test_a_draw_from_nothing_is_an_error(load, world):
-    env = GridEnv(load("./rules.py:harden", {"name": "./rules.py:draw", "high": 0}), world=world)
-    env.reset(seed=0)
-    with pytest.raises(
-        RuleError, match=r"^world 0: draw \(.*rules\.py:21\): ValueError: high <= 0"
-    ):
-        env.step(7)
-
-
-def test_a_long_list_of_rules_compiles(load):
-    many = load(*["turn_agent"] * 41, reward_functions=["living_reward"] * 41)
-    envs = GridVectorEnv(many, 2, world="compiled")
+def test_a_long_list_of_rules_compiles():
+    rules = {
+        "transition_functions": ["turn_agent"] * 41,
+        "reward_functions": ["living_reward"] * 41,
+    }
+    envs = GridVectorEnv({"extends": LEVEL, **rules}, 2, world="compiled")
     envs.reset(seed=0)
+    before = envs.snapshot()["agent"]["facing"][:, 1]
     _, rewards, _, _, _ = envs.step([4, 5])
     assert rewards.tolist() == [-41.0, -41.0]
-    assert [envs.snapshot(i)["agent"]["facing"][1] for i in range(2)] == [0, 1]
+    assert (envs.snapshot()["agent"]["facing"][:, 1] != before).all()
 
 
-def test_numba_keeps_no_more_of_environments_that_are_made_again_and_forked(load):
+def test_numba_keeps_no_more_of_environments_that_are_made_again_and_forked():
     """It keeps every intrinsic that there ever was, some 73 of each program that is linked."""
 
     def counted() -> tuple[int, int, int]:
         for _ in range(4):
-            GridEnv(load("turn_agent"), world="compiled").fork()
-            GridVectorEnv(load("turn_agent"), 2, world="compiled").fork()
+            GridEnv(LEVEL, world="compiled").fork()
+            GridVectorEnv(LEVEL, 2, world="compiled").fork()
         gc.collect()
         return (
             len(builtin_registry.functions),
@@ -159,8 +155,8 @@ def test_numba_keeps_no_more_of_environments_that_are_made_again_and_forked(load
     assert counted() == counted()
 
 
-def test_a_fork_runs_the_programs_of_its_original(load, monkeypatch):
-    envs = GridVectorEnv(load("turn_agent"), 4, world="compiled")
+def test_a_fork_runs_the_programs_of_its_original(monkeypatch):
+    envs = GridVectorEnv(LEVEL, 4, world="compiled")
     envs.reset(seed=0)
     monkeypatch.delattr("gv_engine.compiler.programs.get_program")  # takes most of a fork's time
     fork = envs.fork()
@@ -184,38 +180,16 @@ def play(env):
 """
 
 
-@pytest.mark.thorough
-def test_programs_from_different_processes_do_not_mix(tmp_path):
-    """Numba names functions by a count within its process, and equal names would be linked."""
-    environment = {**os.environ, "GV_ENGINE_CACHE_DIR": str(tmp_path)}
-
-    def run(code):
-        command = [sys.executable, "-c", LOAD + code]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        return done.stdout, done.stderr
-
-    apart = [run(f"print(play(env({number})))")[0] for number in range(2)]
-    together, said = run("one, two = env(0), env(1)\nprint(play(one))\nprint(play(two))")
-    assert together == "".join(apart)
-    assert "compiling" not in said
+def alone(folder):
+    """The environment of a process with a cache of its own, without anything that is compiled."""
+    return {**os.environ, "GV_ENGINE_CACHE_DIR": str(folder)}
 
 
-MOVED = """
-from gv_engine import GridVectorEnv
-rules = ["./rules.py:harden", "turn_agent"]
-level = Scenario.load({**BASE, "transition_functions": rules}, folder=sys.argv[1])
-envs = GridVectorEnv(level, 2, world="compiled")
-envs.reset(seed=0)
-print([envs.step([a, 7 - a])[0]["grid"].tolist() for a in (6, 4, 6, 5)])
-"""
-
-
-def processes_with(code, tmp_path, *arguments, number=1):
-    """What so many processes say that start at once, with a cache of their own."""
-    environment = own_cache(tmp_path / "cache")
+def processes_with(code, environment, number=1):
+    """What so many processes say that start at once."""
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", code, *arguments],
+            [sys.executable, "-c", code],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -229,15 +203,16 @@ def processes_with(code, tmp_path, *arguments, number=1):
 
 
 @pytest.mark.thorough
-def test_programs_are_found_again_when_their_rules_have_moved(tmp_path):
-    here = tmp_path / "here"
-    here.mkdir()
-    (here / "rules.py").write_text(RULES)
-    ((shown, said),) = processes_with(LOAD + MOVED, tmp_path, str(here))
-    assert "compiling" in said
-    there = here.rename(tmp_path / "there")
-    ((again, said),) = processes_with(LOAD + MOVED, tmp_path, str(there))
-    assert again == shown
+def test_programs_from_different_processes_do_not_mix(tmp_path):
+    """Numba names functions by a count within its process, and equal names would be linked."""
+
+    def run(code):
+        ((shown, said),) = processes_with(LOAD + code, alone(tmp_path))
+        return shown, said
+
+    apart = [run(f"print(play(env({number})))")[0] for number in range(2)]
+    together, said = run("one, two = env(0), env(1)\nprint(play(one))\nprint(play(two))")
+    assert together == "".join(apart)
     assert "compiling" not in said
 
 
@@ -284,13 +259,14 @@ def test_a_cache_that_several_processes_fill_at_once(tmp_path):
     folder = tmp_path / "tiny.py"
     folder.write_text(TINY)  # numba keeps only what stands in a file
     run = f"import runpy; runpy.run_path({str(folder)!r}, run_name='tiny')"
-    for said, _ in processes_with(run, tmp_path, number=3):
+    environment = own_cache(tmp_path / "cache")
+    for said, _ in processes_with(run, environment, number=3):
         assert said.split()[-1] == "42"
-    assert processes_with(run, tmp_path)[0][0] == "42\n"
+    assert processes_with(run, environment)[0][0] == "42\n"
     for file in (tmp_path / "cache").rglob("*.nb*"):
         file.write_bytes(file.read_bytes()[:100])  # as a full disk leaves it
-    assert processes_with(run, tmp_path)[0][0] == "compiling\n42\n"
-    assert processes_with(run, tmp_path)[0][0] == "42\n"
+    assert processes_with(run, environment)[0][0] == "compiling\n42\n"
+    assert processes_with(run, environment)[0][0] == "42\n"
 
 
 def triple(x):
@@ -314,41 +290,6 @@ def test_where_nothing_can_be_kept_it_is_until_the_process_ends(tmp_path, monkey
     monkeypatch.setattr(program_cache, "_REPLACEMENT_FOLDERS", {})
     with pytest.warns(RuntimeWarning, match="cannot be kept"):
         assert tripled(14) == 42
-
-
-STRAY = """
-from gv_engine import TRANSITION, system
-
-@system(TRANSITION)
-def stray(w, agent, y: int = 0, facing: int = 0):
-    w.position.y[agent] = y
-    w.agent.facing[agent] = facing
-
-@system(TRANSITION)
-def misspelt(w, agent):
-    w.door.statsu[agent] = 1
-"""
-
-
-@pytest.mark.sample("object")
-@pytest.mark.parametrize("world", ["object", "compiled"])
-@pytest.mark.parametrize("fault", [{"y": 50}, {"y": -2}, {"y": 1, "facing": 9}])
-def test_an_agent_is_somewhere(tmp_path, world, fault):
-    (tmp_path / "rules.py").write_text(STRAY)
-    rule = {"name": "./rules.py:stray", **fault}
-    env = GridEnv(
-        Scenario.load({**BASE, "transition_functions": [rule]}, folder=tmp_path), world=world
-    )
-    env.reset(seed=0)
-    with pytest.raises(RuleError, match="has put the agent outside the grid"):
-        env.step(0)
-
-
-def test_a_misspelt_column_is_named(tmp_path):
-    (tmp_path / "rules.py").write_text(STRAY)
-    wrong = {**BASE, "transition_functions": ["./rules.py:misspelt"]}
-    with pytest.raises(DoesNotCompileError, match=r"rules\.py, line 9.*misspelt.*'statsu'"):
-        GridEnv(Scenario.load(wrong, folder=tmp_path), world="compiled")
 
 
 ANY_PYTHON = """
@@ -381,6 +322,10 @@ def imports(w, agent):
 @system(TRANSITION)
 def undefined(w, agent):
     w.agent.facing[agent] = nothing
+
+@system(TRANSITION)
+def misspelt(w, agent):
+    w.door.statsu[agent] = 1
 """
 
 
@@ -393,11 +338,13 @@ def undefined(w, agent):
         ("library", r"rules\.py, line 22\): a function of another library"),
         ("imports", r"rules\.py, line 26\): an import inside of a function"),
         ("undefined", r"rules\.py, line 28\): undefined uses 'nothing'"),
+        ("misspelt", r"rules\.py, line 32.*misspelt.*'statsu'"),
     ],
 )
 def test_what_does_not_compile_is_said_in_words_and_tried_once(tmp_path, capsys, rule, cause):
     (tmp_path / "rules.py").write_text(ANY_PYTHON)
-    wrong = Scenario.load({**BASE, "transition_functions": [f"./rules.py:{rule}"]}, folder=tmp_path)
+    rules = {"transition_functions": [f"./rules.py:{rule}"], "reward_functions": []}
+    wrong = Scenario.load({**BASE, **rules}, folder=tmp_path)
     for _ in range(2):
         with pytest.raises(DoesNotCompileError, match=cause):
             GridEnv(wrong, world="compiled")
@@ -498,3 +445,78 @@ def test_the_digest_of_the_engine_is_of_the_files_that_are_compiled():
     files = [file for name in programs._ENGINE_PACKAGES for file in (folder / name).glob("*.py")]
     for module in (compiler, link_units, simulation, layout, component):
         assert Path(module.__file__ or "") in files
+
+
+# ---- whatever else the process has compiled and taught to Numba's records ------------------------
+
+# methods, attributes and functions of all records, some called like those of ours
+TAUGHT = """
+import numpy as np
+from numba import int64, njit, types, vectorize
+from numba.experimental import jitclass
+from numba.extending import overload, overload_attribute, overload_method
+
+@overload_method(types.Record, "remove")
+def remove(r, e):
+    return lambda r, e: r.cells * e
+
+@overload_method(types.Record, "integers")
+def integers(r, low, high=None):
+    return lambda r, low, high=None: 5
+
+@overload_attribute(types.Record, "steps")
+@overload_attribute(types.Record, "row")
+def seven(r):
+    return lambda r: 7
+
+def half(r): raise NotImplementedError
+@overload(half)
+def half_of_a_record(r):
+    return (lambda r: r.cells / 2) if isinstance(r, types.Record) else None
+
+@njit
+def of_record(r): return r.remove(3), r.integers(4), r.steps + r.row, half(r)
+record = np.full(1, 9, [("cells", np.int64)])[0]
+assert of_record(record) == (27, 5, 14, 4.5)
+
+@vectorize
+def one_more(x): return x + 1
+assert one_more(np.arange(3)).tolist() == [1, 2, 3]
+
+@jitclass([("n", int64)])
+class Twice:
+    def __init__(self, n): self.n = n
+    def value(self): return 2 * self.n
+@njit
+def value(twice): return twice.value()
+assert value(Twice(4)) == 8
+"""
+PLAY_LEVEL = """
+import sys
+sys.path.insert(0, "")
+from gv_engine import Scenario
+from gv_engine.validation.differential import run_differential_test
+from tests.vector.test_programs import BASE
+
+def play(**changes):
+    rules = ["move_agent", "turn_agent", "pickndrop"]
+    level = Scenario.load({**BASE, "transition_functions": rules, **changes})
+    assert run_differential_test(level, episodes=2).fault == ""
+
+"""
+TAUGHT_MORE = """
+@njit
+def between(r): return r.remove(4)
+assert between(record) == 36
+play()
+@njit
+def after(r): return r.remove(5), of_record(r)
+assert after(record) == (45, (27, 5, 14, 4.5))
+play(capacity=60)
+"""
+
+
+@pytest.mark.thorough
+def test_worlds_compile_whatever_others_have_compiled(tmp_path):
+    ((_, said),) = processes_with(TAUGHT + PLAY_LEVEL + TAUGHT_MORE, alone(tmp_path))
+    assert said.count("compiling") == 2

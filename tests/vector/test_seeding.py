@@ -52,7 +52,8 @@ def test_they_go_on_as_numpys():
         np.testing.assert_array_equal(draws.random(5), numpys.random(5))
 
 
-@pytest.mark.parametrize("world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", "compiled"])
 @pytest.mark.parametrize("seed", [7, 2**64 - 3, list(range(50, 50 + MANY))])
 def test_worlds_of_a_vector_environment_are_seeded_together(world, seed):
     envs = GridVectorEnv("empty-4x4", MANY, world=world)

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.vector.backend import BACKENDS, Backend
 from gv_engine.world.simulation import KEEP, Simulation, resets_in_step, starts_episode
+from tests.comparing import same
 from tests.world.test_worlds import assert_same_rows
 
 
@@ -84,23 +85,7 @@ def _named(monkeypatch):
 LEVELS = ["keydoor-5x5", "dynamic-obstacles-7x7", "medley-7x7"]
 
 
-def assert_equal(found, expected, where=""):
-    """All that two environments hand out, down to the last array."""
-    assert type(found) is type(expected), where
-    if isinstance(expected, dict):
-        assert found.keys() == expected.keys(), where
-        for name in expected:
-            assert_equal(found[name], expected[name], f"{where}.{name}")
-    elif isinstance(expected, tuple | list) or (
-        isinstance(expected, np.ndarray) and expected.dtype == object
-    ):
-        for number, (one, other) in enumerate(zip(found, expected, strict=True)):
-            assert_equal(one, other, f"{where}[{number}]")
-    else:
-        np.testing.assert_array_equal(found, expected, where)
-
-
-@pytest.mark.sample("keydoor-5x5", "medley-7x7-AutoresetMode.SAME")
+@pytest.mark.sample("keydoor-5x5-AutoresetMode.DIS", "medley-7x7-AutoresetMode.SAME")
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_backend_of_rows_shows_what_objects_show(level, mode):
@@ -111,19 +96,19 @@ def test_a_backend_of_rows_shows_what_objects_show(level, mode):
         GridVectorEnv(played, 3, world=world, **options) for world in ("rows", "object")
     )
     assert toy.world == "rows"
-    assert_equal(toy.reset(seed=5), objects.reset(seed=5))
+    assert same(toy.reset(seed=5), objects.reset(seed=5))
     chance = np.random.default_rng(0)
     for turn in range(40):
         if turn == 15:
             rows = objects.snapshot([2, 0])
-            assert_equal(toy.restore(rows, [0, 1]), objects.restore(rows, [0, 1]))
+            assert same(toy.restore(rows, [0, 1]), objects.restore(rows, [0, 1]))
         if turn == 25:
             toy, objects = pickle.loads(pickle.dumps(toy)), objects.fork()
         if turn % 9 == 8:
             options = {"reset_mask": chance.random(3) < 0.5}
-            assert_equal(toy.reset(options=options), objects.reset(options=options))
+            assert same(toy.reset(options=options), objects.reset(options=options))
         actions = chance.integers(toy.single_action_space.n, size=3)  # type: ignore[attr-defined]  # a Discrete
-        assert_equal(toy.step(actions), objects.step(actions), f"turn {turn}")
+        assert same(toy.step(actions), objects.step(actions))
         assert_same_rows(toy.snapshot(), objects.snapshot())
     assert toy.render() == objects.render()
 
@@ -131,11 +116,11 @@ def test_a_backend_of_rows_shows_what_objects_show(level, mode):
 def test_a_backend_steps_a_single_environment_too():
     toy, objects = (GridEnv("keydoor-5x5", world=world) for world in ("rows", "object"))
     assert repr(toy) == "<GridEnv keydoor-5x5, rows>"
-    assert_equal(toy.reset(seed=3), objects.reset(seed=3))
+    assert same(toy.reset(seed=3), objects.reset(seed=3))
     for action in (0, 5, 1, 0, 7):
         copy = deepcopy(toy)
-        assert_equal(toy.step(action), objects.step(action))
-        assert_equal(copy.step(action)[0], toy._observation())
+        assert same(toy.step(action), objects.step(action))
+        assert same(copy.step(action)[0], toy._observation())
 
 
 def test_a_wrong_name_is_answered_with_those_of_all_backends():

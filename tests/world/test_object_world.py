@@ -148,10 +148,8 @@ def stray(w, agent, how: int = 0):
     if how == 6: w.ended_by[agent] = 99999
     if how == 7: w.add(0, "door")
     if how == 8: w.door.status[agent] = 1
-    if how == 9: w.door.has[agent] = True
-    if how == 10: w.add(agent, "dor")
-    if how == 11: w.dore.status[agent] = 1
-    if how == 12: w.agent.facin[agent] = 1
+    if how == 9: w.dore.status[agent] = 1
+    if how == 10: w.agent.facin[agent] = 1
 """
 
 
@@ -191,10 +189,8 @@ def test_a_row_says_what_it_cannot_hold(tmp_path, how, array):
     [
         (7, "NOTHING"),
         (8, "has no Door"),
-        (9, r"w\.add\(e, 'door'\)"),
-        (10, "did you mean 'door'"),
-        (11, r"this world has no 'dore'; its components are .*; did you mean 'door'\?"),
-        (12, r"Agent has no column 'facin'; did you mean 'facing'\? \(allowed: has, facing, hol"),
+        (9, r"this world has no 'dore'; its components are .*; did you mean 'door'\?"),
+        (10, r"Agent has no column 'facin'; did you mean 'facing'\? \(allowed: has, facing, hol"),
     ],
 )
 def test_what_a_column_refuses_names_the_rule(tmp_path, how, said):
@@ -268,10 +264,9 @@ def on_grid(world):
 
 
 @pytest.mark.parametrize("name", ["keydoor-5x5", "hold-plates", "medley-7x7"])
-@pytest.mark.parametrize("seed", range(2))
-def test_a_world_agrees_with_itself_after_any_changes(name, seed):
+def test_a_world_agrees_with_itself_after_any_changes(name):
     loaded = Scenario.load(name)
-    world, chance = begun(loaded, seed).world, Random(seed)
+    world, chance = begun(loaded).world, Random(0)
     for _ in range(30):
         things = [e for e in range(1, world.capacity) if world._alive[e]]
         things = [e for e in things if e not in world.everyone]
@@ -298,23 +293,25 @@ def test_a_world_agrees_with_itself_after_any_changes(name, seed):
             state = chance.randrange(world.num_states(world.kind.value[e]))
             world.set_state(e, state)
             assert world.state_of(e) == state
+        row = world.snapshot()
+        seen = RowWorld(loaded.layout, row)
         there = list(on_grid(world))
         for kind in range(loaded.layout.type_table_length):
             of_kind = [e for e in there if world.kind.value[e] == kind]
             assert world.of_type(kind).tolist() == of_kind
             assert world.placed[kind] == len(of_kind)
         for cls in loaded.layout.components:
-            columns = world[column_name(cls)]
+            columns, of_row = world[column_name(cls)], getattr(seen, column_name(cls))
             assert world.having(columns).tolist() == [e for e in there if columns.has[e]]
+            for e in (*world.everyone, *things):
+                assert bool(columns.has[e]) == bool(of_row.has[e])
         for e in there:
             cells = world.ground if world.on_ground(world.kind.value[e]) else world.at
             assert cells[world.position.y[e], world.position.x[e]] == e
-        row = world.snapshot()
         again = world.fork()
         assert again.snapshot() == row
         assert again.of_type(0).tolist() == world.of_type(0).tolist()
         shown, marked = world.cells(), np.indices(world.cells().shape[:2]).sum(0) % 2 == 0
-        seen = RowWorld(loaded.layout, row)
         assert np.array_equal(shown, seen.cells())
         assert np.array_equal(world.cells(marked), shown[marked])
         below = world.beneath()
@@ -327,7 +324,9 @@ def test_a_world_agrees_with_itself_after_any_changes(name, seed):
         assert list(world.agents()) == list(seen.agents())
         for y, x in np.ndindex(*shown.shape[:2]):
             top = world.at[y, x] or world.ground[y, x]
-            assert tuple(shown[y, x]) == world.appearance(top) == seen.appearance(top)
+            assert tuple(shown[y, x]) == world.appearance(top)
+        for e in (0, *things):  # also what is lifted or removed
+            assert world.appearance(e) == seen.appearance(e)
 
 
 @pytest.mark.parametrize("name", ["medley-7x7", "hold-plates"])

@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.extending import register_jitable
 
@@ -118,6 +118,7 @@ def test_a_range_of_one_draws_nothing():
 # ---- rows and generators -----------------------------------------------------------------------
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 2**64), st.integers(0, 5))
 def test_a_row_holds_a_generator_for_another_day(seed, draws_before):
     generator = np.random.default_rng(seed)

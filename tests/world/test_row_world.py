@@ -4,28 +4,10 @@ import numpy as np
 
 from components.core import FLOOR, YELLOW
 from components.objects import EXIT, KEY, WALL
-from gv_engine import Scenario
-from gv_engine.rules.component import AGENT
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import MOVE_RIGHT, PICK_N_DROP, RIGHT, TURN_LEFT
-from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import Simulation
 from tests import boards
-
-
-def test_what_is_held_shows_in_a_row():
-    scenario = Scenario.load("keydoor-9x9")
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(0))
-    world = simulation.world
-    key = next(e for e in range(2, world.capacity) if world.key.has[e])
-    world.lift(key)
-    world.agent.holding[AGENT] = key
-    row = RowWorld(scenario.layout, world.snapshot())
-    assert row.appearance(key) == world.appearance(key) == (6, 0, 4)
-    assert row.appearance(0) == world.appearance(0) == (2, 0, 0)
-    assert row.key.has[key]
-    assert not row.key.has[AGENT]
 
 
 def frames_of(picture, *actions, **changes):

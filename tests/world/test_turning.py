@@ -7,7 +7,7 @@ import pytest
 
 from gv_engine import AgentsVectorEnv, GridEnv, Scenario, ScenarioError, load_scenario
 from gv_engine.learning.policy_file import ScenarioSpec
-from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT, to_relative
+from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT, TURN_RIGHT, to_relative
 from gv_engine.session.session import Session
 
 LEVEL: dict[str, Any] = {
@@ -41,16 +41,19 @@ def turn_up(cells: np.ndarray[Any, Any], facing: int, kinds: set[int]) -> np.nda
     return out
 
 
+@pytest.mark.compiled_elsewhere  # by test_everything
 @pytest.mark.parametrize("name", ["fully_transparent", "raytracing"])
-@pytest.mark.parametrize("world", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
+@pytest.mark.parametrize("world", ["object", "compiled"])
 def test_it_shows_what_a_view_that_turns_shows_with_the_top_of_the_grid_up(world, name):
     rng = np.random.default_rng(1)
-    options = {"observation_representation": "layers", "world": world}
-    envs = [AgentsVectorEnv(level(turns, name), 4, **options) for turns in (True, False)]
+    envs = [
+        AgentsVectorEnv(level(turns, name), 4, observation_representation="layers", world=kind)
+        for turns, kind in ((True, "object"), (False, world))
+    ]
     kinds = {kind.index for kind in envs[0].scenario.types if kind.is_oriented}
     shown = [env.reset(seed=3)[0] for env in envs]
     faced = set()
-    for _ in range(60):
+    for _ in range(40):
         turned, upright = shown
         for i, facing in enumerate(turned["state"][..., 0].ravel().tolist()):
             faced.add(facing)
@@ -68,20 +71,17 @@ def one_agent(turns: bool) -> Scenario:
 
 
 def test_text_and_pictures_show_where_the_agent_faces():
-    texts: list[str] = []
-    for action in (5, 5, 5):  # TURN_RIGHT
-        env = GridEnv(one_agent(False), observation_representation="text", world="object")
-        env.reset(seed=0)
-        for _ in range(len(texts)):
-            env.step(action)
-        texts.append(env.step(action)[0])
+    env = GridEnv(one_agent(False), observation_representation="text", world="object")
+    env.reset(seed=0)
+    texts = [env.step(TURN_RIGHT)[0] for _ in range(3)]
     assert [next(c for c in "^v<>" if c in text) for text in texts] == ["v", "<", "^"]
     places = [next(line for line in text.split("\n") if "door" in line) for text in texts]
-    assert places == [f"locked yellow door: {place}" for place in DOOR_PLACES]
+    ways = "2 behind, 1 right", "1 ahead, 2 right", "2 ahead, 1 left"
+    assert places == [f"locked yellow door: {way}" for way in ways]
     form = {"name": "pixels", "cell": 32}
     pictures = GridEnv(one_agent(False), observation_representation=form, world="object")
     frames = [pictures.reset(seed=0)[0]["pixels"].copy()]
-    frames += [pictures.step(5)[0]["pixels"].copy() for _ in range(4)]
+    frames += [pictures.step(TURN_RIGHT)[0]["pixels"].copy() for _ in range(4)]
     own = [frame[96:128, 96:128].astype(int) for frame in frames]
     assert (frames[0] == frames[4]).all()
     for k in range(4):
@@ -89,9 +89,6 @@ def test_text_and_pictures_show_where_the_agent_faces():
         assert turned < upright / 4
         frames[k][96:128, 96:128] = frames[4][96:128, 96:128]
         assert (frames[k] == frames[4]).all()  # nothing else moves
-
-
-DOOR_PLACES = "2 behind, 1 right", "1 ahead, 2 right", "2 ahead, 1 left"
 
 
 def test_frames_map_cells_between_grid_and_view():
@@ -106,9 +103,11 @@ def test_frames_map_cells_between_grid_and_view():
 
 
 def test_policies_of_views_that_turn_do_not_fit():
-    specs = [ScenarioSpec.of_scenario(one_agent(turns)) for turns in (True, False)]
-    mismatch = specs[0].find_mismatch(specs[1])
-    assert mismatch == ("a view of 7×7 cells", "a view of 7×7 cells that does not turn")
+    turning, upright = (ScenarioSpec.of_scenario(one_agent(turns)) for turns in (True, False))
+    assert turning.find_mismatch(upright) == (
+        "a view of 7×7 cells",
+        "a view of 7×7 cells that does not turn",
+    )
 
 
 def test_whatever_is_no_truth_value_is_an_error():

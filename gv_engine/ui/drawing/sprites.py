@@ -482,9 +482,9 @@ class TileCache:
         places, codes_list = self._places, codes.tolist()
         new_codes = sorted(set(codes_list).difference(places))
         for code in new_codes:
-            places[code] = len(places)
             self._pictures.append(self._draw_tile(code))
-        if new_codes:
+            places[code] = len(places)
+        if len(self._stack) < len(places):
             self._stack = cast(CellPixels, np.stack(self._pictures))
         pixels: CellPixels = self._stack[[places[code] for code in codes_list]]
         return pixels

@@ -13,19 +13,9 @@ from hypothesis import strategies as st
 from gv_engine.domains.algebra import expression, rule_set
 from gv_engine.domains.algebra.expression import POINTS, NoValueError, evaluate, is_equivalent
 from gv_engine.domains.algebra.library import ExpressionParser, rules
-from gv_engine.domains.algebra.rule_set import (
-    ExpressionError,
-    LazyChange,
-    RewriteError,
-    RuleSet,
-    core_rules,
-    find_spans,
-    from_library,
-    parse,
-    to_library,
-)
+from gv_engine.domains.algebra.rule_set import ExpressionError, RuleSet, parse, to_library
 
-RULES = RuleSet(core_rules())
+RULES = RuleSet(rule_set.core_rules())
 MARKED = {
     expression.CA: rules.ConstantsSimplifyRule(),
     expression.CS: rules.CommutativeSwapRule(preferred=False),
@@ -81,14 +71,14 @@ def whole(root, node, number) -> str:
     return str(result.get_root())
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.one_of(any_signs, spaced))
 def test_trees_texts_and_places_are_those_of_mathy_core(text):
     theirs = ExpressionParser().parse(text)
     ours = parse(text)
     assert same_tree(to_library(ours).root, theirs)
     assert ours.text == str(theirs)
-    assert from_library(theirs).text == ours.text
+    assert rule_set.from_library(theirs).text == ours.text
     nodes = theirs.to_list("inorder")
     assert [node.name for node in ours.in_order()] == [node.name for node in nodes]
     assert ours.size == len(nodes)
@@ -108,7 +98,7 @@ def test_trees_texts_and_places_are_those_of_mathy_core(text):
         *("5! + 2", "sgn(x + 1) + 2", "1.5x * y!", "xyz + x^2y * 3", "x^2 - 2^3", "x^-2 + 1"),
         *("(x = y) + 1", "1 + (x = y)", "() + 1", "( + 2)", "a + + b", "a + * b", "4 2 + x"),
         *("x^ - 2", "x! + 2", "x) + (y", "(x + y", "x + y)", " + 4x", "4x + ", "x + 4 $"),
-        "x^2^3 + 1",
+        *("x^2^3 + 1", "", "4 +", "(x", "x)", "4 $ x", "x 4", "^2", "1.2.3", "sgn"),
     ],
 )
 def test_a_text_put_together_of_its_terms_is_that_of_mathy_core(text):
@@ -128,7 +118,7 @@ def test_what_is_learnt_of_like_parts_holds_for_unlike_ones(monkeypatch):
     assert len(rule_set._TEMPLATES) == 1
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.one_of(plain, any_signs))
 def test_a_part_of_the_tree_is_rewritten_like_the_whole(text):
     root = parse(text)
@@ -146,7 +136,7 @@ def test_a_part_of_the_tree_is_rewritten_like_the_whole(text):
         ):
             try:
                 outcomes.append(way())
-            except RewriteError:
+            except rule_set.RewriteError:
                 outcomes.append("refused")
         ours, theirs = outcomes
         # a result that does not parse is refused as well
@@ -156,7 +146,7 @@ def test_a_part_of_the_tree_is_rewritten_like_the_whole(text):
             assert is_equivalent(root, parse(ours))
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(any_signs)
 def test_what_the_mask_offers_keeps_the_value(text):
     root = parse(text)
@@ -184,12 +174,6 @@ def test_long_texts_are_read_as_far_as_they_may_reach():
         parse("(" * 2000 + "x" + ")" * 2000)
     with pytest.raises(ExpressionError, match="the expression has 4,097 characters"):
         parse("x" * 4097)
-
-
-@pytest.mark.parametrize("text", ["", "4 +", "(x", "x)", "4 $ x", "x 4", "^2", "1.2.3", "sgn"])
-def test_no_expression_is_said_so(text):
-    with pytest.raises(ExpressionError, match="is no expression"):
-        parse(text)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +217,7 @@ def test_values_are_exact():
 
 
 def test_a_change_is_worked_out_when_somebody_looks():
-    change = LazyChange(RULES, parse("4x + 2x"), 3, 3)
+    change = rule_set.LazyChange(RULES, parse("4x + 2x"), 3, 3)
     assert not {"node", "result"} & vars(change).keys()
     assert change.result is not None
     assert str(change.result.get_root()) == "(4 + 2) * x"
@@ -241,11 +225,11 @@ def test_a_change_is_worked_out_when_somebody_looks():
     assert change.rule is RULES[3]
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(any_signs)
 def test_every_character_belongs_to_a_node_or_to_none(text):
     root = parse(text)
-    found = find_spans(text, root)
+    found = rule_set.find_spans(text, root)
     taken: set[int] = set()
     for node, (start, end), whole in zip(
         root.in_order(), found.node_spans, found.subtree_spans, strict=True

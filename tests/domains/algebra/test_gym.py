@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 
 from gv_engine.domains.algebra import ExpressionEnv
 from gv_engine.domains.algebra.gym_env import algebra_scenario
-from gv_engine.domains.algebra.hooks import check_random_episodes
+from gv_engine.domains.algebra.hooks import check_random_episodes, make_vector_env
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.plugin import DOMAINS
@@ -44,16 +44,12 @@ def test_there_is_an_id_for_each_environment_and_difficulty():
     assert made.scenario.name == EASY
 
 
+@pytest.mark.sample("poly-simplify-easy", "poly-simplify-blockers-hard", "binomial-distribute-hard")
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("representation", ["dict", "graph"])
-def test_gymnasium_finds_nothing_wrong(name, representation):
-    made = gymnasium.make(gym_id(name), observation_representation=representation)
-    check_env(made.unwrapped, skip_render_check=True)
-
-
-@pytest.mark.sample("poly-simplify", "binomial")
-@pytest.mark.parametrize("name", NAMES)
-def test_random_episodes(name):
+def test_nothing_wrong_is_found(name):
+    for representation in ("dict", "graph"):
+        made = gymnasium.make(gym_id(name), observation_representation=representation)
+        check_env(made.unwrapped, skip_render_check=True)
     found = check_random_episodes(algebra_scenario(name), 6, 1)
     assert not found.faults
     assert ("found", "nothing wrong") in found.facts
@@ -97,16 +93,6 @@ def test_the_end_comes_after_three_times_the_moves():
         assert (reward, terminated, truncated) == (-0.5, False, step == 24)
     assert info["outcome"] == "truncated"
     assert env(max_steps=3).scenario.max_steps == 3
-
-
-def test_it_is_a_loss_to_outgrow_the_observation():
-    level = {"domain": "algebra", "environment": "BinomialDistribute", "max_seq_len": 9}
-    made = env({**level, "problem": "(a + b) * (c + 3)"})
-    made.reset(seed=0)
-    observation, reward, terminated, _, info = made.step(3 * 7 + 2)
-    told: Any = reward, terminated, info["outcome"], info["decided_by"]
-    assert told == (-1, True, "lose", "outgrow")
-    assert observation in made.observation_space
 
 
 def test_what_reset_may_be_told():
@@ -169,69 +155,90 @@ def test_a_snapshot_has_the_same_future():
 
 
 TRACE = """
-import numpy as np
-from gv_engine.scenario.plugin import DOMAINS
-from gv_engine.domains.algebra import ExpressionEnv
-for name in DOMAINS["algebra"].built_in():
-    env = ExpressionEnv(name)
-    rng = np.random.default_rng(3)
-    observation, info = env.reset(seed=7)
-    for _ in range(8):
-        offered = np.flatnonzero(info["action_mask"])
-        action = int(rng.choice(offered)) if len(offered) else 0
-        observation, reward, terminated, truncated, info = env.step(action)
+from tests.domains.algebra.test_gym import NAMES, env, played
+for name in NAMES:
+    made = env(name)
+    made.reset(seed=7)
+    for observation, reward, *_, info in played(made, 8, 3):
         print(name, info["text"], reward, observation["type"])
-        if terminated or truncated:
-            print(env.reset()[1]["text"])
-            break
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
     one, other = under_hash_seeds(TRACE)
     assert one == other
     assert len(one.splitlines()) > 100
 
 
-@pytest.mark.sample("NextStep")
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_many_are_as_one(mode):
-    several = ExpressionVectorEnv(EASY, 3, autoreset_mode=mode)
-    alone = [env() for _ in range(3)]
-    with closing(ExpressionVectorEnv(EASY, 3, autoreset_mode=mode, processes=2)) as shared:
-        shown: Any = several.reset(seed=20)
-        assert same(shown, shared.reset(seed=20))
-        ones = [one.reset(seed=20 + i) for i, one in enumerate(alone)]
-        rng = np.random.default_rng(0)
-        begun = 0
-        for _ in range(40):
-            infos = [info for _, info in ones]
-            actions = np.array([valid(info, rng) for info in infos])
-            assert np.array_equal(shown[-1]["action_mask"], [i["action_mask"] for i in infos])
-            assert shown[-1]["text"].tolist() == [info["text"] for info in infos]
-            over = [one.simulation.terminated or one.simulation.truncated for one in alone]
-            shown = several.step(actions)
-            assert same(shown, shared.step(actions))
-            assert shown[0] in several.observation_space
-            for i, one in enumerate(alone):
-                if over[i]:
-                    ones[i] = one.reset()
-                    assert not shown[2][i]
-                    continue
-                observation, reward, terminated, truncated, info = one.step(actions[i])
-                assert (reward, terminated, truncated) == tuple(part[i] for part in shown[1:4])
-                ones[i] = observation, info
-                if mode == "SameStep" and (terminated or truncated):
-                    assert same(shown[4]["final_obs"][i], observation)
-                    assert shown[4]["final_info"]["text"][i] == info["text"]
-                    ones[i] = one.reset()
-                    begun += 1
+    options: Any = {"autoreset_mode": mode, "render_mode": "rgb_array"}
+    several = ExpressionVectorEnv(EASY, 3, **options)
+    alone = [env(render_mode="rgb_array") for _ in range(3)]
+    first: Any = several.reset(seed=20)
+    shown, kept = first, copy.deepcopy(first)
+    ones = [one.reset(seed=20 + i) for i, one in enumerate(alone)]
+    rng = np.random.default_rng(0)
+    begun = 0
+    for _ in range(40):
+        infos = [info for _, info in ones]
+        assert np.array_equal(shown[-1]["action_mask"], [info["action_mask"] for info in infos])
+        assert shown[-1]["text"].tolist() == [info["text"] for info in infos]
+        for i, (observation, _) in enumerate(ones):
+            assert all(np.array_equal(shown[0][name][i], observation[name]) for name in observation)
+        actions = np.array([valid(info, rng) for info in infos])
+        over = [one.simulation.terminated or one.simulation.truncated for one in alone]
+        shown = several.step(actions)
+        assert shown[0] in several.observation_space
+        for i, one in enumerate(alone):
+            if over[i] and mode == "NextStep":
+                ones[i] = one.reset()
+                assert not shown[2][i]
+                begun += 1
+                continue
+            observation, reward, terminated, truncated, info = one.step(actions[i])
+            assert (reward, terminated, truncated) == tuple(part[i] for part in shown[1:4])
+            ones[i] = observation, info
+            if mode == "SameStep" and (terminated or truncated):
+                assert same(shown[4]["final_obs"][i], observation)
+                assert shown[4]["final_info"]["text"][i] == info["text"]
+                ones[i] = one.reset()
+                begun += 1
+    assert begun
+    assert np.array_equal((several.render() or ())[1], alone[1].render())
+    assert same(first, kept), "what was shown stays as it was"
+
+
+@pytest.mark.slow
+def test_several_processes_are_as_one_and_tell_what_goes_wrong_in_them():
+    before = {*multiprocessing.active_children()}
+    level = {**PLAIN, "max_moves": 3, "invalid_action_response": "raise"}
+    options: Any = {"autoreset_mode": "SameStep", "episode_statistics": True}
+    options["render_mode"] = "rgb_array"
+    one = ExpressionVectorEnv(level, 3, **options)
+    with closing(make_vector_env(algebra_scenario(level), 3, workers=2, **options)) as shared:
+        first = shared.reset(seed=20)
+        kept = copy.deepcopy(first)
+        assert same(first, one.reset(seed=20))
+        for actions in ([24, 22, 24], [7, 24, 7], [24, 7, 22]):
+            shown = shared.step(actions)
+            assert same(shown, one.step(actions))
+        assert shown[4]["_final_obs"].tolist() == [False, True, False]
+        assert same(shared.render(), one.render())
         token = shared.snapshot(2)
-        several.restore(2, token)
-        assert same(several.snapshot(2), token)
-        assert begun or mode == "NextStep"
+        one.restore(2, token)
+        assert same(one.snapshot(2), token)
+        assert same(first, kept), "what was shown stays as it was"
+        with pytest.raises(ValueError, match="is invalid in"):
+            shared.step([24, 22, 0])
+        assert same(shared.reset(seed=20), first)
+        ended = ({*multiprocessing.active_children()} - before).pop()
+        ended.kill()
+        ended.join()
+        with pytest.raises(RuntimeError, match="the worker process has ended"):
+            shared.step([24, 24, 24])
+    assert {*multiprocessing.active_children()} == before
 
 
 def test_only_those_that_are_asked_for_begin_anew():
@@ -270,53 +277,21 @@ def test_many_that_cannot_be_made(options, said):
         ExpressionVectorEnv(EASY, **{"num_envs": 1, **options})
 
 
-@pytest.mark.sample("SameStep")
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
-@pytest.mark.parametrize("processes", [1, 2])
-def test_statistics_of_episodes(mode, processes):
-    options: Any = {"autoreset_mode": mode, "processes": processes, "episode_statistics": True}
-    level = {**PLAIN, "max_moves": 3}
-    with closing(ExpressionVectorEnv(level, 2, **options)) as several:
-        several.reset(seed=0)
-        assert "episode" not in several.step([24, 0])[4]
-        info = several.step([7, 0])[4]
-        assert info["_episode"].tolist() == [True, False]
-        assert info["episode"]["r"].tolist() == [1.51, 0.0]
-        assert info["episode"]["l"].tolist() == [2, 0]
-        assert "s" not in info["episode"]
-        assert "episode" not in several.step([24, 0])[4]
+def test_statistics_of_episodes(mode):
+    options: Any = {"autoreset_mode": mode, "episode_statistics": True}
+    several = ExpressionVectorEnv({**PLAIN, "max_moves": 3}, 2, **options)
+    several.reset(seed=0)
+    assert "episode" not in several.step([24, 0])[4]
+    info = several.step([7, 0])[4]
+    assert info["_episode"].tolist() == [True, False]
+    assert info["episode"]["r"].tolist() == [1.51, 0.0]
+    assert info["episode"]["l"].tolist() == [2, 0]
+    assert "s" not in info["episode"]
+    assert "episode" not in several.step([24, 0])[4]
     made = ExpressionVectorEnv(EASY, 1, max_steps=1, episode_statistics=True)
     made.reset(seed=0)
     assert made.step([0])[4]["episode"]["s"].tolist() == [False]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("processes", [1, 2])
-def test_what_was_shown_stays_as_it_was(processes):
-    with closing(ExpressionVectorEnv(EASY, 2, processes=processes)) as several:
-        first = several.reset(seed=0)
-        kept = copy.deepcopy(first)
-        for _ in range(3):
-            several.step(first[1]["action_mask"].argmax(1))
-        assert same(first, kept)
-
-
-@pytest.mark.slow
-def test_processes_tell_what_goes_wrong_in_them():
-    before = {*multiprocessing.active_children()}
-    options: Any = {"max_steps": 1, "autoreset_mode": "Disabled"}
-    with closing(ExpressionVectorEnv(EASY, 3, processes=2, **options)) as several:
-        texts = several.reset(seed=0)[1]["text"].tolist()
-        several.step([0, 0, 0])
-        with pytest.raises(ValueError, match="the episode is over"):
-            several.step([0, 0, 0])
-        assert several.reset(seed=0)[1]["text"].tolist() == texts
-        ended = ({*multiprocessing.active_children()} - before).pop()
-        ended.kill()
-        ended.join()
-        with pytest.raises(RuntimeError, match="the worker process has ended"):
-            several.step([0, 0, 0])
-    assert {*multiprocessing.active_children()} == before
 
 
 def test_it_is_drawn_as_text():
@@ -346,14 +321,3 @@ def test_it_is_drawn_as_pixels():
     assert np.array_equal(made.render(), second)
     made.restore(before)
     assert np.array_equal(made.render(), first)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("processes", [1, 2])
-def test_many_are_drawn_as_one(processes):
-    options: Any = {"render_mode": "rgb_array"}
-    alone = env(**options)
-    alone.reset(seed=21)
-    with closing(ExpressionVectorEnv(EASY, 2, processes=processes, **options)) as several:
-        several.reset(seed=20)
-        assert np.array_equal((several.render() or ())[1], alone.render())

@@ -11,25 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine.domains.algebra import (
-    ENVIRONMENTS,
-    ComplexSimplify,
-    EnvRewards,
-    MathyEnv,
-    MathyEnvProblem,
-    MathyEnvProblemArgs,
-    MathyEnvState,
-    PolyGroupLikeTerms,
-    PolyHaystackLikeTerms,
-    PolySimplify,
-    StepType,
-    is_terminal_transition,
-    termination,
-)
+from gv_engine.domains.algebra.env import MathyEnv
+from gv_engine.domains.algebra.environments import ENVIRONMENTS, PolySimplify
 from gv_engine.domains.algebra.episode import find_hint
 from gv_engine.domains.algebra.library import BaseRule, rules
 from gv_engine.domains.algebra.rule_set import to_library
-from gv_engine.domains.algebra.state import problem_hash
+from gv_engine.domains.algebra.state import MathyEnvState, is_terminal_transition, problem_hash
+from gv_engine.mathy import EnvRewards, MathyEnvProblem, MathyEnvProblemArgs, StepType, termination
 
 CS, DF, AG = 1, 3, 4
 DIFFICULTIES = ("easy", "normal", "hard")
@@ -39,15 +27,10 @@ def tree(text: str):
     return to_library(MathyEnvState(text).root).root
 
 
-def test_a_state_is_made_from_a_text():
+def test_a_state_stays_as_it_is_and_can_be_pickled():
     state = MathyEnvState(problem="4x + 2x", max_moves=10)
-    assert (state.agent.problem, state.agent.moves_remaining) == ("4x + 2x", 10)
-    after, timestep, change = PolySimplify().get_next_state(state, (DF, 3))
-    assert (after.agent.problem, after.agent.moves_remaining) == ("(4 + 2) * x", 9)
-    assert (timestep.reward, timestep.discount) == (0.01, 0.99)
+    after, timestep, _ = PolySimplify().get_next_state(state, (DF, 3))
     assert timestep.step_type is StepType.MID
-    assert change.result is not None
-    assert str(change.result.get_root()) == "(4 + 2) * x"
     assert (state.agent.problem, len(state.agent.history)) == ("4x + 2x", 1)
     assert [step.raw for step in after.agent.history] == ["4x + 2x", "(4 + 2) * x"]
     again = pickle.loads(pickle.dumps(after))
@@ -148,7 +131,7 @@ def test_rewards_can_be_chosen():
 
 
 def test_coming_back_counts_what_the_expression_prints_as():
-    env = ComplexSimplify()
+    env = ENVIRONMENTS["ComplexSimplify"]()
     state = MathyEnvState("7a * 18a * j", 24)
     said = []
     for node in (1, 1, 3, 1, 3, 3):
@@ -354,7 +337,7 @@ def test_arguments_that_are_none():
 
 
 def test_grouped_terms():
-    env = PolyGroupLikeTerms()
+    env = ENVIRONMENTS["PolyGroupLikeTerms"]()
     won = {
         "x + 2x + y": True,
         "x + y + 2x": False,
@@ -367,7 +350,7 @@ def test_grouped_terms():
 
 
 def test_the_haystack():
-    env = PolyHaystackLikeTerms()
+    env = ENVIRONMENTS["PolyHaystackLikeTerms"]()
     state = MathyEnvState("2x + 8y^3 + 13z + 5x", 2)
     _, timestep, _ = env.get_next_state(state, (CS, 1))
     assert (timestep.reward, is_terminal_transition(timestep)) == (2.0, True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from gv_engine import Scenario
 from gv_engine.cli import main
@@ -19,23 +20,18 @@ from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
 
 OWN = '''
-from gv_engine.domains.algebra import MathyEnvProblem, PolySimplify
+from gv_engine.domains.algebra import MathyEnv, MathyEnvProblem, PolySimplify
+from gv_engine.rules.system import REWARD, TRANSITION, system
 from mathy_core.rule import BaseRule
 
 
 class Nothing(BaseRule):
     """Leaves a letter as it is."""
 
-    def __init__(self, letter: str = "x") -> None:
+    name, code = "Nothing", "NO"
+
+    def __init__(self, letter: str = "4") -> None:
         self.letter = letter
-
-    @property
-    def name(self):
-        return "Nothing"
-
-    @property
-    def code(self):
-        return "NO"
 
     def can_apply_to(self, node):
         return node.name == self.letter
@@ -44,8 +40,30 @@ class Nothing(BaseRule):
         return super().apply_to(node).done(node)
 
 
+class Asking(Nothing):
+    def can_apply_to(self, node):
+        return node.nothing
+
+
+class Applying(Nothing):
+    def apply_to(self, node):
+        raise KeyError("mine")
+
+
+class Changing(Nothing):
+    def apply_to(self, node):
+        change = BaseRule.apply_to(self, node)
+        node.value = 5
+        return change.done(node)
+
+
 def squares(params, rng):
     return " + ".join(f"{rng.integers(1, 9)}x^2" for _ in range(3))
+
+
+def alone(params): ...
+def junk(params, rng):
+    return 5
 
 
 class Mine(PolySimplify):
@@ -53,6 +71,44 @@ class Mine(PolySimplify):
 
     def problem_fn(self, params):
         return MathyEnvProblem(squares(params, self.rng), 3, "own.mine")
+
+
+class Bare(MathyEnv):
+    def get_env_namespace(self):
+        return "own.bare"
+
+
+class Text(Bare):
+    def problem_fn(self, params):
+        return "4x + 2x"
+
+
+class Nonsense(Bare):
+    def problem_fn(self, params):
+        return MathyEnvProblem("4x + 2x", 2, "own")
+
+    def transition_fn(self, env_state, expression, features):
+        return 17
+
+
+@system(REWARD)
+def brevity(w, agent, each: float = 0.5):
+    w.score(-each * w.state.root.size)
+
+
+@system(TRANSITION)
+def give_in(w, agent):
+    w.end(-7.0)
+
+
+@system(REWARD)
+def broken(w, agent):
+    raise KeyError(0)
+
+
+@system(REWARD)
+def nested(w, agent, terminating_function): ...
+def plain(w, agent): ...
 '''
 FILE = """\
 domain: algebra
@@ -75,11 +131,19 @@ max_seq_len: 32
 SIMPLIFY: dict[str, Any] = {"domain": "algebra", "environment": "PolySimplify"}
 
 
-def written(folder: Path, code: str, environment: str = "PolySimplify", more: str = "") -> Path:
+def line_of(text: str) -> int:
+    return OWN[: OWN.index(text)].count("\n") + 1
+
+
+PLACES = ("def alone", "class Bare", "raise KeyError(0)", "@system(REWARD)\ndef nested")
+ALONE, BARE, BROKEN, PICKY = map(line_of, PLACES)
+
+
+def written(folder: Path, **keys: Any) -> Path:
     """A file of a level beside code of its own."""
-    (folder / "own.py").write_text(code)
+    (folder / "own.py").write_text(OWN)
     made = folder / "one.yaml"
-    made.write_text(f"domain: algebra\nenvironment: {environment}\n{more}")
+    made.write_text(yaml.safe_dump({**SIMPLIFY, **keys}, sort_keys=False, width=1000))
     return made
 
 
@@ -127,19 +191,6 @@ def test_a_problem_function(file):
     assert info["text"].count("x^2") == 3
     assert info["moves_remaining"] == 12  # four for each term
     assert ExpressionEnv(scenario).reset(seed=1)[1]["text"] == info["text"]
-
-
-def test_what_is_no_problem_is_said_in_one_line(file, capsys):
-    for text, code, said in [
-        ("problem: 6x^2\n", 2, "squares.yaml:15: problem: '6x^2' is solved already"),
-        ("problem_function: ./own.py:Nothing\n", 2, "Nothing"),
-        ("problem_function: ./own.py:junk\n", 1, "junk returned 5: expected a text or (text, comp"),
-    ]:
-        (file.parent / "own.py").write_text(OWN + "\ndef junk(params, rng):\n    return 5\n")
-        file.write_text(FILE + text)
-        assert main(["rollout", str(file), "--episodes", "2"]) == code
-        (line,) = capsys.readouterr().err.splitlines()
-        assert said in line
 
 
 def test_names():
@@ -203,6 +254,7 @@ def test_families_do_not_mix():
         ({"max_seq_len": 5000}, "allowed are 1 to 1024"),
         ({"invalid_action_response": "laugh"}, "allowed: penalize, raise, terminal"),
         ({"problem_function": "squares"}, "expected ./rules.py:name or module:name"),
+        ({"problem_function": "./own.py:Nothing"}, "Nothing"),
         ({"rule": []}, "unknown key 'rule'; did you mean 'rules'"),
         ({"options": {}}, "unknown key 'options'"),
     ],
@@ -221,96 +273,50 @@ def test_all_mistakes_at_once_with_file_and_line(file):
     assert "environment: missing" in raised.value.problems[0]
 
 
-@pytest.mark.parametrize("moves", ["", "difficulty: hard\n"])
+@pytest.mark.parametrize("moves", [{}, {"difficulty": "hard"}])
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("problem", "said"),
     [
-        ("problem: 6x", "'6x' is solved already"),
-        ("problem: x = 3", "'x = 3' is an equation"),
-        ("problem: 4x + 2x = 3", "'4x + 2x = 3' is an equation"),
-        (f"problem: {' + '.join('x' * 99)}", "has 197 nodes"),
-        ("problem: x + x\nproblem_function: ./own.py:squares", "keep one of them"),
-        ("problem_function: ./own.py:alone", "own.py:2) takes (params), expected (params, rng)"),
+        ({"problem": "6x"}, "'6x' is solved already"),
+        ({"problem": "x = 3"}, "'x = 3' is an equation"),
+        ({"problem": "4x + 2x = 3"}, "'4x + 2x = 3' is an equation"),
+        ({"problem": " + ".join("x" * 99)}, "has 197 nodes"),
+        ({"problem": "x + x", "problem_function": "./own.py:squares"}, "keep one of them"),
+        (
+            {"problem_function": "./own.py:alone"},
+            f"{ALONE}) takes (params), expected (params, rng)",
+        ),
     ],
 )
-def test_a_problem_that_cannot_be_begun_is_said_where_it_stands(tmp_path, line, said, moves):
-    code = "def squares(params, rng): ...\ndef alone(params): ...\n"
-    made = written(tmp_path, code, more=f"{moves}{line}\n")
+def test_a_problem_that_cannot_be_begun_is_said_where_it_stands(tmp_path, problem, said, moves):
+    made = written(tmp_path, **moves, **problem)
     with pytest.raises(ScenarioError) as raised:
         load_scenario(str(made))
-    (problem,) = raised.value.problems
+    (message,) = raised.value.problems
     place = len(made.read_text().splitlines())
-    assert problem.startswith(f"{made}:{place}: problem")
-    assert said in problem
-
-
-BROKEN = """
-from gv_engine.domains.algebra import MathyEnv, MathyEnvProblem
-from mathy_core.rule import BaseRule
-
-
-class Bare(MathyEnv):
-    def get_env_namespace(self):
-        return "own.bare"
-
-
-class Nonsense(Bare):
-    def problem_fn(self, params):
-        return MathyEnvProblem("4x + 2x", 2, "own")
-
-    def transition_fn(self, env_state, expression, features):
-        return 17
-
-
-class Text(Bare):
-    def problem_fn(self, params):
-        return "4x + 2x"
-
-
-class Rule(BaseRule):
-    name = "Mine"
-    code = "MI"
-
-    def can_apply_to(self, node):
-        return node.name == "4"
-
-
-class Asking(Rule):
-    def can_apply_to(self, node):
-        return node.nothing
-
-
-class Applying(Rule):
-    def apply_to(self, node):
-        raise KeyError("mine")
-
-
-class Changing(Rule):
-    def apply_to(self, node):
-        change = super().apply_to(node)
-        node.value = 5
-        return change.done(node)
-"""
-
-
-CHANGE = "def apply_to(self, node):\n        change"
-
-
-def line_of(text: str) -> int:
-    return BROKEN[: BROKEN.index(text)].count("\n") + 1
+    assert message.startswith(f"{made}:{place}: problem")
+    assert said in message
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("keys", "said"),
     [
-        ("Bare", f"own.py:{line_of('class Bare')}) has no problem_fn: override this method"),
-        ("Nonsense", "transition_fn of Nonsense returned 17: expected a transition(...)"),
-        ("Text", "problem_fn of Text returned '4x + 2x': expected a MathyEnvProblem"),
+        (
+            {"environment": "./own.py:Bare"},
+            f"own.py:{BARE}) has no problem_fn: override this method",
+        ),
+        ({"environment": "./own.py:Nonsense"}, "transition_fn of Nonsense returned 17: expected a"),
+        ({"environment": "./own.py:Text"}, "problem_fn of Text returned '4x + 2x': expected a Ma"),
+        ({"problem_function": "./own.py:junk"}, "junk returned 5: expected a text or (text, comp"),
+        (
+            {"reward_functions": ["./own.py:broken"]},
+            f"own.py:{BROKEN}: KeyError: 0",
+        ),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "rollout"])
-def test_an_environment_of_ones_own_that_is_broken(tmp_path, capsys, name, said, command):
-    made = written(tmp_path, BROKEN, f"./own.py:{name}")
+def test_what_is_broken_is_told_in_one_line(tmp_path, capsys, keys, said, command):
+    made = written(tmp_path, **keys)
     assert main([command, str(made), "--episodes", "2"]) > 0
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
@@ -318,67 +324,38 @@ def test_an_environment_of_ones_own_that_is_broken(tmp_path, capsys, name, said,
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "said"),
+    ("rule", "place", "said"),
     [
-        ("Asking", "return node.nothing", "Asking at node 0 of 4x + 2x: AttributeError: "),
-        ("Applying", 'raise KeyError("mine")', "Applying at node 0 of 4x + 2x: KeyError: 'mine'"),
-        ("Changing", CHANGE, "Changing at node 0 of 4x + 2x: it changes the value: 5x + 2x"),
+        ("Asking", "return node.nothing", "AttributeError: "),
+        ("Applying", 'raise KeyError("mine")', "KeyError: 'mine'"),
+        ("Changing", "change = BaseRule", "it changes the value: 5x + 2x"),
     ],
 )
-def test_bugs_of_ones_own_rules_are_reported(tmp_path, capsys, name, place, said):
-    rules = f"[./own.py:{name}, distributive_factoring, constant_arithmetic]"
-    made = written(tmp_path, BROKEN, more=f"problem: 4x + 2x\nrules: {rules}\n")
+def test_bugs_of_ones_own_rules_are_reported(tmp_path, capsys, rule, place, said):
+    rules = [f"./own.py:{rule}", "distributive_factoring", "constant_arithmetic"]
+    made = written(tmp_path, problem="4x + 2x", rules=rules)
     assert main(["rollout", str(made), "--episodes", "2"]) == 0
     capsys.readouterr()
     assert main(["check", str(made), "--episodes", "2"]) == 1
     shown = capsys.readouterr()
-    (line,) = shown.err.splitlines()
-    assert f"own.py:{line_of(place)}: {said}" in line
+    (told,) = shown.err.splitlines()
+    line = line_of(place) - (rule == "Changing")
+    assert f"own.py:{line}: {rule} at node 0 of 4x + 2x: {said}" in told
     assert "nothing wrong" not in shown.out
 
 
 def test_a_world_that_cannot_be_played_is_found(tmp_path, capsys):
-    made = written(tmp_path, "", more="problem: 4x + 2x\nrules: [restate_subtraction]\n")
+    made = written(tmp_path, problem="4x + 2x", rules=["restate_subtraction"])
     assert main(["check", str(made)]) == 1
     assert "no rule applies anywhere in 4x + 2x" in capsys.readouterr().err
 
 
 # ---- the order of systems ---------------------------------------------------------------------
 
-SYSTEMS = """
-from gv_engine.rules.system import REWARD, TRANSITION, system
-
-
-@system(REWARD)
-def brevity(w, agent, each: float = 0.5):
-    w.score(-each * w.state.root.size)
-
-
-@system(TRANSITION)
-def give_in(w, agent):
-    w.end(-7.0)
-
-
-@system(REWARD)
-def broken(w, agent):
-    raise KeyError("mine")
-
-
-@system(REWARD)
-def nested(w, agent, terminating_function):
-    pass
-
-
-def plain(w, agent):
-    pass
-"""
-
 
 def ordered(folder: Path, **keys: Any) -> ExpressionEnv:
     """A game of 4x + 2x with these lists of systems."""
-    (folder / "own.py").write_text(SYSTEMS)
-    level = {**SIMPLIFY, "problem": "4x + 2x", **keys}
-    env = ExpressionEnv(load_scenario(level, folder=folder))  # type: ignore[arg-type]
+    env = ExpressionEnv(written(folder, problem="4x + 2x", **keys))
     env.reset(seed=0)
     return env
 
@@ -419,17 +396,16 @@ def test_the_order_of_systems_is_that_of_the_file(tmp_path, keys, action, reward
     assert env.scenario.make_env().get_next_state(state, action)[1].reward == reward
 
 
+def test_what_is_left_out_does_nothing(tmp_path):
+    assert ordered(tmp_path, transition_functions=[]).step(FACTOR)[4]["text"] == "4x + 2x"
+
+
 def test_a_file_that_names_no_systems_has_those_of_ours():
     ours = algebra_scenario("mathy-poly-simplify")
     silent = algebra_scenario(SIMPLIFY)
     assert ours.order == silent.order
     for key in ("transition_functions", "terminating_functions", "reward_functions"):
         assert f"{key}: [" in ours.document.text
-
-
-def test_what_is_left_out_does_nothing(tmp_path):
-    env = ordered(tmp_path, transition_functions=[])
-    assert env.step(FACTOR)[4]["text"] == "4x + 2x"
 
 
 @pytest.mark.parametrize(
@@ -442,7 +418,7 @@ def test_what_is_left_out_does_nothing(tmp_path):
         (["./own.py:plain"], "plain is no system; decorate it with @system(REWARD)"),
         (["./own.py:give_in"], "is a TRANSITION system, but listed for REWARD"),
         ([{**BREVITY, "eech": 1}], "brevity takes no 'eech'; did you mean 'each'"),
-        ([NESTED], "own.py:20) remembers something or takes other functions"),
+        ([NESTED], f"own.py:{PICKY}) remembers something or takes other functions"),
         ("revisit", "reward_functions: found 'revisit', expected a list"),
         (["systems.reward:living_reward"], "is for grids"),
     ],
@@ -451,13 +427,6 @@ def test_systems_that_are_none_of_algebra(tmp_path, systems, said):
     with pytest.raises(ScenarioError) as raised:
         ordered(tmp_path, reward_functions=systems)
     assert said in str(raised.value)
-
-
-def test_a_system_that_fails_is_named_with_its_line(tmp_path, capsys):
-    made = written(tmp_path, SYSTEMS, more="reward_functions: [./own.py:broken]\n")
-    assert main(["rollout", str(made), "--episodes", "1", "--policy", "valid"]) > 0
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "own.py:17: KeyError: 'mine'" in line
 
 
 # ---- commands ----------------------------------------------------------------------------------
@@ -469,12 +438,8 @@ def test_check(file, capsys):
     assert "TRANSITION\tapply_rule\t" in said
     assert "systems/algebra.py:" in said
     assert "found\tnothing wrong" in said
-    file.write_text(FILE + "problem: 6x^2\n")
-    assert main(["check", str(file)]) == 1
-    assert "problem: '6x^2' is solved already" in capsys.readouterr().err
 
 
-@pytest.mark.slow
 def test_rollout(tmp_path, capsys):
     from gv_engine.rollout import episode_folder
 
@@ -491,7 +456,7 @@ def test_rollout(tmp_path, capsys):
     steps = range(about["steps"])
     offered = arrays["mask"].reshape(len(steps), -1)
     assert all(offered[step, arrays["action"][step]] for step in steps)
-    assert main([*command, "--num-envs", "2", "--threads", "2"]) == 0
+    assert main([*command, "--num-envs", "2"]) == 0
     twice = capsys.readouterr().out
     told = [[line for line in said.splitlines() if "second" not in line] for said in (once, twice)]
     assert told[0] == told[1]
@@ -500,8 +465,10 @@ def test_rollout(tmp_path, capsys):
 MISSING = """
 import sys
 sys.modules["mathy_core"] = None
-import gv_engine
 from gv_engine.cli import main
+from gv_engine.scenario.plugin import Domain
+assert main(["check", "mathy-poly-simplify"]) == 1
+Domain.playable = property(lambda domain: dict([*domain.built_in().items()][:3]))  # to be quick
 assert main(["list"]) == 0
 try:
     from gv_engine.mathy import MathyEnv
@@ -509,7 +476,6 @@ except ModuleNotFoundError as error:
     assert f"{sys.executable} -m pip install 'mathy-core>=" in str(error), error
 else:
     raise SystemExit("it was imported")
-raise SystemExit(main(["check", "mathy-poly-simplify"]))
 """
 
 
@@ -517,8 +483,8 @@ raise SystemExit(main(["check", "mathy-poly-simplify"]))
 def test_without_mathy_core_one_line_says_how_to_get_it():
     command = [sys.executable, "-c", MISSING]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "keydoor-5x5" in done.stdout
+    assert done.returncode == 0, done.stderr
+    assert "crossing-5x5" in done.stdout
     assert "mathy-poly" not in done.stdout
     said = done.stderr.splitlines()
     assert len(said) == 2

@@ -12,15 +12,9 @@ import numpy as np
 import pytest
 
 from components.algebra import Changed, Constant, Identity, InOrder, Operator, Variable
-from gv_engine.domains.algebra import (
-    ENVIRONMENTS,
-    EnvRewards,
-    ExpressionWorld,
-    MathyEnv,
-    MathyEnvState,
-    PolySimplify,
-    termination,
-)
+from gv_engine.domains.algebra import EnvRewards, ExpressionWorld, MathyEnvState, termination
+from gv_engine.domains.algebra.env import MathyEnv
+from gv_engine.domains.algebra.environments import ENVIRONMENTS, PolySimplify
 from gv_engine.domains.algebra.episode import AlgebraEpisode
 from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS
 from gv_engine.rules.frame import ExpressionFrame, expression_to_text
