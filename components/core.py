@@ -1,6 +1,6 @@
 """Components that the engine itself reads: place and looks of objects, agents and missions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Annotated, NamedTuple
 
@@ -47,7 +47,7 @@ class Agent:
 
 
 class Phrase(NamedTuple):
-    """Part of a text that is made of a mission's fields.
+    """Part of a mission's text, which the value of one field chooses.
 
     Attributes:
         field: name of the field whose value chooses the words.
@@ -71,25 +71,27 @@ def join_phrases(phrases: Sequence[Phrase], fields: Mapping[str, int]) -> str:
 
 
 def list_longest_phrases(phrases: Sequence[Phrase]) -> list[str]:
-    """Return texts of `phrases` among which is one with the most words: for each choice of the
-    fields that other parts depend on, the longest words of each part."""
-    conditions = {
-        phrase.when[0]: dict.fromkeys((0, *phrase.when[1])) for phrase in phrases if phrase.when
-    }
+    """Return a text of `phrases` for each choice of the fields that other phrases depend on, with
+    the longest words of all other fields; the longest of all texts is among them."""
+    choices: dict[str, set[int]] = {}
+    for phrase in phrases:
+        if phrase.when:
+            choices.setdefault(phrase.when[0], {0}).update(phrase.when[1])
+    for phrase in phrases:
+        if phrase.field in choices:
+            choices[phrase.field].update(phrase.words)
 
-    def iter_words(fields: Mapping[str, int]) -> Iterator[str]:
-        """Yield the longest words of each part."""
-        for phrase in phrases:
-            if phrase.applies(fields):
-                own = (
-                    [phrase.words.get(fields[phrase.field], "")]
-                    if phrase.field in fields
-                    else phrase.words.values()
-                )
-                yield max(own, key=lambda words: len(words.split()), default="")
+    def join_longest(fields: Mapping[str, int]) -> str:
+        """Return the longest text with these values of the chosen fields."""
+        return " ".join(
+            phrase.words.get(fields[phrase.field], "")
+            if phrase.field in fields
+            else max(phrase.words.values(), key=lambda words: len(words.split()), default="")
+            for phrase in phrases
+            if phrase.applies(fields)
+        )
 
-    choices = (dict(zip(conditions, values)) for values in product(*conditions.values()))
-    return [" ".join(filter(None, iter_words(fields))) for fields in choices]
+    return [join_longest(dict(zip(choices, values))) for values in product(*choices.values())]
 
 
 @component

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+from collections.abc import Iterator
 from pathlib import Path
 
 from gv_engine.cli import options as cli
@@ -22,9 +24,9 @@ gv-engine export keydoor-9x9 --html door.html --seed 7 --embed --theme light
 gv-engine export keydoor-9x9 tutorial sokoban --site levels"""
 
 _EPILOG = """
-The page is one file that asks nothing of a network. It plays with keys, touch and gamepads in all
-browsers of today, by the same rules as here: a game that is copied from it as a line of text opens
-in the window, and the other way round. See docs/web.md.
+The page is one file and works offline. It plays with keys, touch and gamepads in all browsers of
+today, by the same rules as here: a game that is copied from it as a line of text opens in the
+window, and the other way round. See docs/web.md.
 """
 
 
@@ -41,7 +43,7 @@ def add(commands: cli.Commands) -> None:
     parser.add_seed("seed of the first game")
     levels_text = "of a pack, only these levels: a number, or FIRST:LAST (default: all)"
     parser.add_option("--levels RANGE", _parse_range, levels_text)
-    parser.add_flag("--embed", "pages for frames of other pages: only the level")
+    parser.add_flag("--embed", "leave out title and footer, for an iframe of another page")
     parser.add_option("--theme NAME", str, "theme of the pages", "dark", choices=[*THEMES])
     palette_text = "colours of the objects"
     parser.add_option("--palette NAME", str, palette_text, "standard", choices=[*PALETTES])
@@ -74,8 +76,11 @@ def _write_site(options: argparse.Namespace) -> int:
     groups: dict[str, list[Link]] = {}
     refused = 0
     options.site.mkdir(parents=True, exist_ok=True)
+    names = {"index"}
     for entry in named or built_in:
-        file = options.site / f"{entry.title}.html"
+        name = next(n for n in _iter_names(entry.title) if n not in names)
+        names.add(name)
+        file = options.site / f"{name}.html"
         try:
             title, levels = _load_levels(entry.source, options)
             _write_page(file, title, levels, options)
@@ -91,6 +96,12 @@ def _write_site(options: argparse.Namespace) -> int:
     return int(refused > 0)
 
 
+def _iter_names(title: str) -> Iterator[str]:
+    """Yield names for the file of a page: the title, then the title with a number."""
+    yield title
+    yield from (f"{title}-{number}" for number in itertools.count(2))
+
+
 def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Scenario]]:
     """Return the title of a page for a scenario, and its levels: several of a pack."""
     names = find_levels(source)
@@ -103,10 +114,10 @@ def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Sc
 
 def _write_page(file: Path, title: str, levels: list[Scenario], options: argparse.Namespace) -> int:
     """Write the page of some levels into a file; return its size in bytes."""
-    from gv_engine.web.page import Look, make_page
+    from gv_engine.web.page import PageStyle, make_page
 
-    look = Look(options.theme, options.palette, options.embed)
-    page = make_page(title, levels, options.seed, look).encode()
+    style = PageStyle(options.theme, options.palette, options.embed)
+    page = make_page(title, levels, options.seed, style).encode()
     write_file(file, page)
     return len(page)
 

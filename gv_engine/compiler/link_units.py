@@ -479,7 +479,7 @@ def compile_program(
     digest = f"{dtypes_text} {_link_context.get().digest}"
     code = _get_or_compile(kernel, _INTS, numba_pipeline.hide_internals, digest)
     library = numba_pipeline.make_library(ENTRY)
-    build_entry = _build_bare_entry if numba_pipeline.compiles_to_wasm() else _build_entry
+    build_entry = _build_wasm_entry if numba_pipeline.compiles_to_wasm() else _build_entry
     library.add_ir_module(build_entry(code))
     module = numba_pipeline.get_module(library)
     module.link_in(numba_pipeline.get_module(code.library), preserve=True)
@@ -523,7 +523,7 @@ def _build_entry(kernel: UnitCode) -> Any:
     return module
 
 
-def _build_bare_entry(kernel: UnitCode) -> Any:
+def _build_wasm_entry(kernel: UnitCode) -> Any:
     """Return an LLVM module with the program's `ENTRY` as a function of four int64 that calls
     `kernel` and returns an int64."""
     module, builder, arguments = _begin_entry(_INDEX, [_INDEX] * len(_INTS))

@@ -329,7 +329,7 @@ def get_generator(value: Any) -> Any:
 
 
 class _WasmCodegen(JITCPUCodegen):
-    """Numba's code generator, but for 32-bit WebAssembly; nothing is loaded into this process."""
+    """Numba's code generator for 32-bit WebAssembly; nothing is loaded into this process."""
 
     def _init(self, module: Any) -> None:
         """Set up LLVM for WebAssembly in place of this processor."""
@@ -348,7 +348,7 @@ class _WasmCodegen(JITCPUCodegen):
         """Do nothing; the module cannot run here."""
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Do nothing, for the same reason."""
+        """Do nothing; environments are read by code that runs in this process."""
 
 
 def switch_to_wasm() -> None:

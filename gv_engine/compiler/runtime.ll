@@ -1,6 +1,7 @@
 ; What compiled code asks for by name, in place of Numba's C library: memory that is never freed,
 ; because the host sets @heap back before each call. A block begins with Numba's MemInfo.
 %MemInfo = type { i64, ptr, ptr, ptr, i64 }
+; the first constant, so that nothing has the address 0
 @null = global [64 x i8] zeroinitializer
 @heap = global i64 0
 

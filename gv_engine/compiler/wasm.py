@@ -26,6 +26,12 @@ STACK_TOP = 2**20
 _MAX_CONSTANTS = STACK_TOP // 2  # bytes
 _FEATURES = "+simd128,+bulk-memory,+sign-ext,+nontrapping-fptoint,+mutable-globals"
 _HEAP = "gv_engine_set_heap"
+_MATH = {
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "exp"),
+    *("expm1", "fmod", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan", "tanh"),
+}
+"""Functions of the C library that the page imports: `fmod`, and those that JavaScript's `Math` has
+under the same name. All but `fmod` may differ in the last digit between browsers."""
 
 
 def make_wasm_machine() -> Any:
@@ -46,7 +52,8 @@ def link_module(programs: Sequence[CachedProgram]) -> bytes:
     such as `log` by name.
 
     Raises:
-        DoesNotCompileError: the constants do not fit into the memory kept for them.
+        DoesNotCompileError: a rule uses a function that browsers do not have, or the constants do
+            not fit into the memory kept for them.
     """
     _initialize_llvm()
     machine = make_wasm_machine()
@@ -56,7 +63,7 @@ def link_module(programs: Sequence[CachedProgram]) -> bytes:
     whole = binding.parse_assembly(head + runtime)
     entries = [f"run{k}" for k in range(len(programs))]
     for entry, program in zip(entries, programs, strict=True):
-        module = binding.parse_assembly(_prepare(str(binding.parse_bitcode(program.code))))
+        module = binding.parse_assembly(_strip_module(str(binding.parse_bitcode(program.code))))
         for part in (*module.functions, *module.global_variables):
             if part.name == ENTRY:
                 part.name = entry
@@ -66,13 +73,16 @@ def link_module(programs: Sequence[CachedProgram]) -> bytes:
         builder = binding.create_pass_builder(machine, options)
         builder.getModulePassManager().run(module, builder)
         whole.link_in(module)
-    return _export(machine.emit_object(whole), [*entries, _HEAP])
+    declared = [part.name for part in whole.functions if part.is_declaration]
+    missing = {name for name in declared if not name.startswith("llvm.")} - _MATH
+    if missing:
+        raise DoesNotCompileError(f"browsers have no function {', '.join(sorted(missing))}")
+    return _add_exports(machine.emit_object(whole), [*entries, _HEAP])
 
 
-def _prepare(text: str) -> str:
-    """Return the text of an LLVM module without what nobody needs there: counts of references, as
-    all memory is freed at once, and descriptions of exceptions, which name files of this
-    machine."""
+def _strip_module(text: str) -> str:
+    """Return the text of an LLVM module with empty reference counting, as all memory is freed at
+    once, and without pickled exceptions, which name files of this machine."""
     text = re.sub(
         r"^(define [^\n]*@NRT_(?:inc|dec)ref(?:\.\d+)?\([^\n]*\{)$.*?^}$",
         r"\1\n  ret void\n}",
@@ -99,9 +109,12 @@ _ORDER = [1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11]
 _UNDEFINED, _EXPLICIT_NAME = 0x10, 0x40
 
 
-def _export(code: bytes, names: Sequence[str]) -> bytes:
-    """Return LLVM's object file `code` as a module that exports the functions `names`; the sections
-    for linkers are left out.
+def _add_exports(code: bytes, names: Sequence[str]) -> bytes:
+    """Return LLVM's object file `code` as a module that exports the functions `names`, without the
+    sections for linkers.
+
+    An object file has provisional indices and addresses, from which a linker would move it. As
+    nothing else is linked in, they are right as they are.
 
     Source: the WebAssembly Core Specification, 5.5, and its tool conventions, "Linking".
     """

@@ -147,7 +147,7 @@ class World {
       __indirect_function_table: new WebAssembly.Table({ element: "anyfunc", initial: 64 }),
     };
     for (const { name, kind } of WebAssembly.Module.imports(module))
-      if (kind === "function") env[name] = Math[name];
+      if (kind === "function") env[name] = name === "fmod" ? (a, b) => a % b : Math[name];
     this.code = new WebAssembly.Instance(module, { env }).exports;
     this.heap = BigInt(STACK_TOP + ((image.length + 4095) & ~4095));
     this.fields = new Map(level.layout.map((field) => [field[0], field]));
@@ -221,7 +221,7 @@ class World {
   _placeWaits(actions) {
     if (!actions.includes(null)) return { actions, undo() {} };
     const free = this.level.actions.findIndex((_, k) => !actions.includes(k));
-    if (free < 0) throw new RuleFailed("Nobody can do nothing here: too few actions");
+    if (free < 0) throw new RuleFailed("An agent cannot wait in this level: it has too few actions");
     const places = this.level.actionNumbers.map((at) => at + 8 * free);
     const before = places.map((at) => this.view.getBigInt64(at, true));
     for (const at of places) this.view.setBigInt64(at, BigInt(WAIT), true);
@@ -258,15 +258,9 @@ class World {
   /** Return the name of the rule that a program with checks ran last. */
   _runningRule(lane) {
     if (!this.level.running) return "";
-    const [address, calls] = this.level.running[lane];
-    const [place, names] = calls[this.view.getUint32(address, true)] ?? [];
-    return place ? names[this.view.getUint32(place, true)] : "";
-  }
-
-  /** Return (type, state, colour) of an entity, as observers see it. */
-  appearance(entity) {
-    const kind = this.column("kind", "value")[entity], state = this.level.types[kind]?.state;
-    return [kind, state ? this.column(...state)[entity] : 0, this.column("color", "value")[entity]];
+    const member = this.value("member"), [addresses, calls] = this.level.running[lane];
+    const [places, names] = calls[this.view.getUint32(addresses[member], true)] ?? [];
+    return places ? names[this.view.getUint32(places[member], true)] : "";
   }
 
   /** Return the (type, state, colour) of each cell, row by row, and the same of what lies below; and
@@ -370,6 +364,11 @@ class World {
 
 // ---- games --------------------------------------------------------------------------------------
 
+/** Return a reward as replays have it: infinities and NaN as texts. */
+function encodeReward(reward) {
+  return Number.isFinite(reward) ? reward : String(reward).replace("Infinity", "inf").replace("NaN", "nan");
+}
+
 /** Error of a text that is no game of this page; the message is for the player. */
 class ReplayError extends Error {}
 
@@ -437,13 +436,13 @@ class Game {
   /** Return the bytes of a replay file. */
   toBytes() {
     const { level } = this.world, steps = this.steps.slice(0, this.position);
-    const head = {
-      format: FORMAT, engine: this.engine, scenario: level.identity, settings: level.settings,
-      variant: level.variant, seed: 0, outcome: steps.at(-1)?.[3] ?? "", start: this.start,
-    };
+    const { identity: scenario, settings, variant } = level, outcome = steps.at(-1)?.[3] ?? "";
+    const head = JSON.stringify({ format: FORMAT, engine: this.engine, scenario, settings, variant }, null, 1);
     // a seed may have more digits than a number of JavaScript
-    const text = JSON.stringify(head, null, 1).replace('"seed": 0', `"seed": ${this.seed}`).slice(0, -2);
-    const lines = steps.map((step) => "  " + JSON.stringify(step.slice(0, 3)));
+    const rest = `,\n "seed": ${this.seed},\n "outcome": "${outcome}",\n "start": "${this.start}"`;
+    const text = head.slice(0, -2) + rest;
+    const lines = steps.map(([action, reward, digest]) =>
+      "  " + JSON.stringify([action, encodeReward(reward), digest]));
     const body = new TextEncoder().encode(`${text},\n "steps": [\n${lines.join(",\n")}\n ]`);
     const end = new TextEncoder().encode(`,\n "checksum": "${sha256(body)}"\n}\n`);
     const whole = new Uint8Array(body.length + end.length);
@@ -466,13 +465,13 @@ async function readLine(line) {
     const packed = line.trim().replace(LINE_BEGINS, "").replace(/-/g, "+").replace(/_/g, "/");
     bytes = await unpack(packed);
   } catch {
-    throw new ReplayError("This is no game, or not the whole line of one.");
+    throw new ReplayError("This line is not a game, or it is incomplete.");
   }
   const text = new TextDecoder().decode(bytes), cut = text.lastIndexOf(',\n "checksum": ');
   const body = new TextEncoder().encode(text.slice(0, Math.max(cut, 0)));
   if (cut < 0 || !text.slice(cut).includes(`"${sha256(body)}"`))
     throw new ReplayError("This game is damaged: its checksum does not fit the rest.");
-  const replay = JSON.parse(text), seed = /"seed": (\d+)/.exec(text);
+  const replay = JSON.parse(text), seed = /^ "seed": (\d+)/m.exec(text); // one blank: not a parameter
   if (replay.format !== FORMAT || !seed) throw new ReplayError("This game is of another version.");
   return { ...replay, seed: BigInt(seed[1]) };
 }
@@ -483,7 +482,7 @@ function playReplay(world, replay, engine) {
   if (game.start !== replay.start) throw new ReplayError("This game begins with another level.");
   replay.steps.forEach((step, k) => {
     const reward = game.step(game.parse(step[0]));
-    if (reward !== Number(step[1]) || game.steps[k][2] !== step[2])
+    if (encodeReward(reward) !== step[1] || game.steps[k][2] !== step[2])
       throw new ReplayError(`Step ${k + 1} of this game comes out differently here.`);
   });
   return game;

@@ -33,7 +33,7 @@ from gv_engine.session import sprite_paths, tones
 from gv_engine.ui.colors import PALETTES, THEMES
 from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.vector.compiled_backend import CompiledBatch, Lane
-from gv_engine.web.code import get_bitcode
+from gv_engine.web.programs import get_bitcode
 
 FORMAT = "GV Engine page 1"
 """Version of the data in a page."""
@@ -67,7 +67,7 @@ class Link(NamedTuple):
     file: str
 
 
-class Look(NamedTuple):
+class PageStyle(NamedTuple):
     """How a page looks.
 
     Attributes:
@@ -82,19 +82,21 @@ class Look(NamedTuple):
 
 
 def make_page(
-    title: str, levels: Sequence[Scenario], seed: int = 0, look: Look | None = None
+    title: str, levels: Sequence[Scenario], seed: int = 0, style: PageStyle | None = None
 ) -> str:
     """Return the HTML text of a page on which people play `levels`, beginning with `seed`.
 
     The same levels give the same bytes in every process with the same versions of the libraries.
 
     Raises:
-        DoesNotCompileError: a rule cannot be compiled, as it is any Python; the message names it.
+        DoesNotCompileError: a rule cannot be compiled, or is arbitrary Python; it is named.
         SpriteError: a sprite is no valid drawing.
         OSError: a sprite cannot be read.
     """
-    folder, look = Path(__file__).parent, look or Look()
-    data = json.dumps(_describe_page(title, levels, seed, look), ensure_ascii=False)
+    folder, style = Path(__file__).parent, style or PageStyle()
+    data = json.dumps(
+        _describe_page(title, levels, seed, style), ensure_ascii=False, allow_nan=False
+    )
     data = data.replace("<", "\\u003c")  # no tag ends the script
     page = (folder / "page.html").read_text(encoding="utf-8")
     parts = {
@@ -135,7 +137,9 @@ def _fill_in(template: str, parts: Mapping[str, str]) -> str:
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], template)
 
 
-def _describe_page(title: str, levels: Sequence[Scenario], seed: int, look: Look) -> dict[str, Any]:
+def _describe_page(
+    title: str, levels: Sequence[Scenario], seed: int, style: PageStyle
+) -> dict[str, Any]:
     """Return the data of a page, for JSON."""
     batches = [CompiledBatch(level, 1) for level in levels]  # refuses what is any Python
     entries: dict[str, int] = {}
@@ -154,14 +158,14 @@ def _describe_page(title: str, levels: Sequence[Scenario], seed: int, look: Look
         "engine": __version__,
         "title": title,
         "seed": str(seed),
-        "theme": look.theme,
-        "embedded": look.embedded,
+        "theme": style.theme,
+        "embedded": style.embedded,
         "wasm": _pack(link_module(programs)),
         "levels": [_describe_level(batch, entries) for batch in batches],
         "errors": errors,
         "sprites": dict(_read_sprites(levels, types.values())),
         "otherAgents": sprite_paths.OTHER_AGENTS,
-        "palette": look.palette,
+        "palette": style.palette,
         "palettes": {name: [s._asdict() for s in shades] for name, shades in PALETTES.items()},
         "themes": {name: theme._asdict() for name, theme in THEMES.items()},
         "tones": tones.TONES,
@@ -176,25 +180,25 @@ class Memory:
     """Memory of a world as the page's program finds it, from `STACK_TOP` on.
 
     Attributes:
-        places: address of each array, by its address and length in this process.
+        addresses: address of each array, by its address and length in this process.
     """
 
     def __init__(self) -> None:
         self._bytes = bytearray()
-        self.places: dict[tuple[int, int], int] = {}
+        self.addresses: dict[tuple[int, int], int] = {}
 
     def add(self, array: NDArray[Any]) -> int:
         """Return the address of the array, which is copied unless it is there already."""
         key = array.ctypes.data, array.nbytes  # lanes have views of the same arrays
-        if key not in self.places:
+        if key not in self.addresses:
             # field by field: what lies between the fields of a record is memory of this process
             copied = np.zeros(array.shape, array.dtype)
             copied[...] = array
             self._bytes += bytes(-len(self._bytes) % _ALIGNMENT)
-            self.places[key] = STACK_TOP + len(self._bytes)
+            self.addresses[key] = STACK_TOP + len(self._bytes)
             # a spare row, as views read past the end of the last grid row
             self._bytes += copied.tobytes() + bytes(array.itemsize)
-        return self.places[key]
+        return self.addresses[key]
 
     def add_lane(self, lane: Lane) -> int:
         """Add all arrays of a lane, and return the address of the record of their addresses."""
@@ -263,8 +267,8 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         },
         "row": [memory.add(arrays["rows"]), arrays["rows"].itemsize],
         "layout": _describe_dtype(layout.dtype),
-        "actionNumbers": list(_find_field(memory, lanes, "actions")),
-        "running": _describe_running(memory, lanes) if batch.checked else None,
+        "actionNumbers": [at for lane in lanes for at in _find_field(memory, lane, "actions")],
+        "running": [_describe_running(memory, lane) for lane in lanes] if batch.checked else None,
         "types": {kind.index: _describe_type(kind, level) for kind in level.types},
         "colors": [color.lower() for color in COLORS],
         "agents": list(level.sharing.names),
@@ -293,29 +297,25 @@ def _describe_pack_level(level: Scenario) -> dict[str, Any]:
     return {"title": own.title or level.name, "says": own.says, "par": own.par}
 
 
-def _find_field(memory: Memory, lanes: Sequence[Lane], name: str) -> Iterator[int]:
-    """Yield the address of a field in each parameter record of the lanes."""
-    for lane in lanes:
-        records = lane.inputs["parameters"]
-        assert records.dtype.fields
-        start, offset = memory.add(records), records.dtype.fields[name][1]
-        yield from (start + k * records.itemsize + offset for k in range(len(records)))
+def _find_field(memory: Memory, lane: Lane, name: str) -> list[int]:
+    """Return the address of a field in the parameter record of each member, by its number."""
+    records = lane.inputs["parameters"]
+    assert records.dtype.fields
+    start = memory.add(records) + records.dtype.fields[name][1]
+    return [start + number * records.itemsize for number in range(len(records))]
 
 
-def _describe_running(memory: Memory, lanes: Sequence[Lane]) -> list[Any]:
-    """Return for each lane and member the address of the number of the call that runs; and by this
-    number, the address of the number of the rule within the call, and the names of rules."""
-    described = []
-    for lane in lanes:
-        calls = {
-            number: [
-                next(_find_field(memory, [lane], field)),
-                {part: system.name for part, system in systems.items()},
-            ]
-            for number, (field, systems) in lane.systems.items()
-        }
-        described.append([next(_find_field(memory, [lane], "running")), calls])
-    return described
+def _describe_running(memory: Memory, lane: Lane) -> list[Any]:
+    """Return by member the address of the number of the call that runs; and by this number, the
+    addresses by member of the number of the rule within the call, and the names of rules."""
+    calls = {
+        number: [
+            _find_field(memory, lane, field),
+            {part: system.name for part, system in systems.items()},
+        ]
+        for number, (field, systems) in lane.systems.items()
+    }
+    return [_find_field(memory, lane, "running"), calls]
 
 
 def _describe_type(kind: ObjectType, level: Scenario) -> dict[str, Any]:
@@ -379,6 +379,8 @@ def _describe_state(level: Scenario) -> list[dict[str, Any]]:
     ends = zip(state.numbers, state.low.tolist(), state.high.tolist(), strict=True)
     return [
         {"label": number.label, "bar": number.has_bar, "low": low, "high": high}
+        if number.has_bar
+        else {"label": number.label, "bar": False}
         for number, low, high in ends
     ]
 

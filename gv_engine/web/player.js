@@ -69,7 +69,7 @@ class Sprites {
   
    * @param {number} turn 0 as drawn, or a direction */
   draw(context, name, color, x, y, size, turn = FORWARD) {
-    if (name in this.data.otherAgents) [name, turn] = ["other_agent", this.data.otherAgents[name]];
+    if (Object.hasOwn(this.data.otherAgents, name)) [name, turn] = ["other_agent", this.data.otherAgents[name]];
     const text = this.data.sprites[name] ?? this.data.sprites.unknown;
     this._put(context, text, color, x, y, size, turn);
     if (color && text.includes("{{fill}}") && !/{{(emblem|sign)}}/.test(text))
@@ -153,6 +153,8 @@ class Player {
     this.willDraw = false;
     this.agent = 0; // whose view is shown
     this.view = "both";
+    this.images = new Map(); // starts of memory by level
+    this.asked = 0; // games that were asked for, of which the last counts
     this.heldButtons = new Map();
     this.motion = null;
     this.prepare();
@@ -167,37 +169,51 @@ class Player {
     get("levels").hidden = data.levels.length < 2;
     for (const name in data.palettes) get("palette").add(new Option(inWords(name), name));
     for (const name in data.themes) get("theme").add(new Option(inWords(name), name));
-    get("palette").value = this.sprites.palette = saved.palette ?? data.palette;
-    get("theme").value = saved.theme ?? data.theme;
+    get("palette").value = saved.palette in data.palettes ? saved.palette : data.palette;
+    get("theme").value = saved.theme in data.themes ? saved.theme : data.theme;
     get("sound").checked = saved.sound ?? !data.embedded;
-    const keep = () => {
+    const apply = () => {
       this.sprites.palette = get("palette").value;
       for (const [name, color] of Object.entries(data.themes[get("theme").value]))
         document.body.style.setProperty(`--${name}`, String(color));
-      const [palette, theme, sound] = [get("palette").value, get("theme").value, get("sound").checked];
-      this.save("settings", { palette, theme, sound });
       this.draw();
     };
-    for (const id of ["palette", "theme", "sound"]) get(id).onchange = keep;
-    get("level").onchange = () => this.open(Number(get("level").value));
+    const keep = () => {
+      apply();
+      const [palette, theme, sound] = [get("palette").value, get("theme").value, get("sound").checked];
+      this.save("settings", { palette, theme, sound });
+    };
+    const changes = {
+      palette: keep, theme: keep, sound: keep, rewind: () => {},
+      level: () => this.open(Number(get("level").value)), seed: () => this.begin(get("seed").value),
+    };
+    for (const id in changes)
+      get(id).onchange = () => {
+        changes[id]();
+        get(id).blur(); // so that keys are the level's again
+      };
     get("rewind").oninput = () => this.seek(Number(get("rewind").value));
-    get("seed").onchange = () => this.begin(get("seed").value);
     get("paste").onclick = () => this.askForLine();
     for (const button of document.querySelectorAll("[data-command]")) {
       const name = button.dataset.command;
-      button.onclick = () => this.command(name);
+      button.onclick = (event) => {
+        this.command(name);
+        if (event.detail) button.blur(); // clicked, not chosen by keys
+      };
     }
     document.onkeydown = (event) => this.onKey(event);
     document.onpaste = (event) => {
-      const text = event.clipboardData?.getData("text") ?? "";
+      const text = event.clipboardData?.getData("text").trim() ?? "";
       if (text.startsWith("gv:")) event.preventDefault(), this.openLine(text);
     };
     window.onresize = () => this.draw();
     const others = new ResizeObserver(() => this.draw()); // what leaves the boards their room
     for (const id of ["header", "mission", "message", "panel", "actions"]) others.observe(get(id));
-    window.addEventListener("gamepadconnected", () => this.pollGamepad());
+    window.addEventListener("gamepadconnected", () => {
+      if (!this.isPolling) this.pollGamepad();
+    });
     this.listenToTouch(get("boards"));
-    keep();
+    apply();
   }
 
   /** Return what was saved in the browser under a name; null without. */
@@ -219,21 +235,51 @@ class Player {
 
   // ---- levels and games ----
 
-  /** Open a level, and begin its game. */
-  async open(number, seed = this.data.seed) {
-    this.number = number;
-    const level = this.data.levels[number], image = await unpack(level.image);
-    const typeOf = (name) => Number(Object.keys(level.types).find((kind) => level.types[kind].name === name));
-    level.floor = [typeOf("Floor"), 0, 0];
-    level.hidden = typeOf("Hidden");
-    this.level = level;
-    this.world = new World(level, this.code, image, this.data.errors);
-    this.agent = 0;
-    this.view = level.view || "both";
-    get("description").textContent = level.description;
-    this.showLevels();
-    this.bindKeys();
-    this.begin(seed);
+  /** Begin a game of a level with a seed. */
+  open(number, seed = this.data.seed) {
+    if (!/^\d+$/.test(String(seed)))
+      return this.say(`A seed is a whole number from 0 on, found ${seed}`, "loss");
+    return this.start(number, (world) => new Game(world, BigInt(seed), this.data.engine));
+  }
+
+  /** Begin a game of this level with a seed. */
+  begin(seed) {
+    return this.open(this.number, seed);
+  }
+
+  /** Show the game that `make` returns for a new world of a level. If that fails, say why, and go on
+   * with the game before. Return whether the game is shown. */
+  async start(number, make) {
+    const asked = ++this.asked, level = this.data.levels[number];
+    if (!this.images.has(number)) this.images.set(number, await unpack(level.image));
+    if (asked !== this.asked) return false; // another game was asked for meanwhile
+    let game;
+    try {
+      game = make(new World(level, this.code, this.images.get(number), this.data.errors));
+    } catch (error) {
+      this.say(String(error.message), "loss");
+      return false;
+    }
+    const isSame = level === this.level;
+    Object.assign(this, { number, level, game, world: game.world, motion: null });
+    this.agent = isSame ? Math.min(this.agent, this.world.present - 1) : 0;
+    if (!isSame) {
+      const typeOf = (name) => Number(Object.keys(level.types).find((kind) => level.types[kind].name === name));
+      [level.floor, level.hidden] = [[typeOf("Floor"), 0, 0], typeOf("Hidden")];
+      this.view = level.view || "both";
+      get("description").textContent = level.description;
+      this.showLevels();
+      this.bindKeys();
+    }
+    this.explored = [this.explore(null)];
+    for (let k = 1; this.explored[0] && k <= game.steps.length; k++) {
+      game.seek(k);
+      this.explored.push(this.explore(this.explored[k - 1]));
+    }
+    get("seed").value = String(game.seed);
+    this.say("");
+    this.show();
+    return true;
   }
 
   /** Bind the keys of the level and the view, and show them. */
@@ -241,36 +287,14 @@ class Player {
     const { level, data } = this, own = level.commands;
     const taken = new Set(own.flatMap((command) => command.keys));
     const steering = this.steers ? level.steering : [], replaced = this.steers ? level.steered : [];
+    const has = (name) => level.actions.includes(name);
     const usual = data.commands.filter(({ name }) =>
-      !replaced.includes(name) && (!/^[A-Z_]+$/.test(name) || level.actions.includes(name)));
+      !replaced.includes(name) && (!/^[A-Z_]+$/.test(name) || has(name) || has(SIDE_STEPS[name])));
     this.commands = [...own, ...steering, ...usual];
     this.keys = new Map();
     for (const command of this.commands)
       for (const key of command.keys) if (own.includes(command) || !taken.has(key)) this.keys.set(key, command);
     this.showActions();
-  }
-
-  /** Begin a game. */
-  begin(seed) {
-    if (!/^\d+$/.test(String(seed))) return this.say(`A seed is a whole number from 0 on, found ${seed}`, "loss");
-    try {
-      this.setGame(new Game(this.world, BigInt(seed), this.data.engine));
-    } catch (error) {
-      this.say(String(error.message), "loss");
-    }
-  }
-
-  setGame(game) {
-    this.game = game;
-    this.explored = [this.explore(null)];
-    for (let k = 1; k <= game.steps.length; k++) {
-      game.seek(k);
-      this.explored.push(this.explore(this.explored[k - 1]));
-    }
-    get("seed").value = String(game.seed);
-    this.motion = null;
-    this.say("");
-    this.show();
   }
 
   /** Take a step with the actions of all agents. */
@@ -385,7 +409,7 @@ class Player {
     line.value = "";
     line.placeholder = "Paste a game here: gv:…";
     line.focus();
-    line.oninput = () => line.value.startsWith("gv:") && this.openLine(line.value);
+    line.oninput = () => this.openLine(line.value);
   }
 
   /** Open a game as text. */
@@ -393,14 +417,14 @@ class Player {
     try {
       const replay = await readLine(line), { digest, name } = replay.scenario;
       const number = this.data.levels.findIndex((level) => level.identity.digest === digest);
-      if (number < 0) throw new ReplayError(`This is a game of ${name}, as it is not on this page.`);
-      if (number !== this.number) await this.open(number);
-      this.setGame(playReplay(this.world, replay, this.data.engine));
+      if (number < 0)
+        throw new ReplayError(`This game belongs to ${name}, or a version of it, that is not on this page.`);
+      if (!(await this.start(number, (world) => playReplay(world, replay, this.data.engine)))) return;
       get("line").hidden = true;
       this.say(`A game of ${replay.steps.length} steps`);
       if (this.world?.isOver) this.finish();
     } catch (error) {
-      if (!(error instanceof ReplayError) && !(error instanceof RuleFailed)) throw error;
+      if (!(error instanceof ReplayError)) throw error;
       this.say(error.message, "loss");
     }
   }
@@ -495,7 +519,6 @@ class Player {
     this.shown = this.picture();
     this.observed = this.observationPicture();
     get("state").setAttribute("aria-label", this.describe());
-    get("observation").setAttribute("aria-label", "What the agent sees");
     for (const [k, button] of [...get("actions").children].entries())
       button.classList.toggle("muted", world.outputOf("mask", this.agent)[k] !== 1);
     this.draw();
@@ -520,7 +543,8 @@ class Player {
 
   sound(before) {
     if (!get("sound").checked) return;
-    const { world, level, shown: after } = this;
+    const { world, level, game, shown: after } = this;
+    const moves = MOVES.some((move) => game.steps[game.position - 1][0].endsWith(move));
     const notable = world.outputOf("terms", this.agent).filter((value) => Math.abs(value) > 0.1);
     const total = notable.reduce((a, b) => a + b, 0);
     const changed = before.top.map((cell, k) => String(cell) !== String(after.top[k]));
@@ -528,7 +552,7 @@ class Player {
     const name = world.isOver ? (world.column("success")[this.agent + 1] ? "won" : "over")
       : String(before.item) !== String(after.item) ? (after.item[0] > level.hidden ? "take" : "drop")
       : door ? "door"
-      : String(before.agent) === String(after.agent) && !changed.includes(true) ? "bump"
+      : moves && String(before.agent) === String(after.agent) && !changed.includes(true) ? "bump"
       : total > 0 ? "gain" : total < 0 ? "loss" : "step";
     playTone(this.data.tones[name]);
   }
@@ -536,9 +560,10 @@ class Player {
   // ---- boards ----
 
   /** Return the cells that the agent sees, with where they are in its view: [cell, i, j] of each. */
-  seenCells() {
+  seenCells(agent = this.agent) {
     const { world, level } = this, [rows, columns] = level.area.shape;
-    const [y, x, facing] = world.pose(this.agent), grid = world.outputOf("grid", this.agent);
+    const [y, x, facing] = world.pose(agent), grid = world.outputOf("grid", agent);
+    if (y < 0) return []; // it has left
     const up = level.area.turns ? facing : FORWARD, aside = rotate(up, RIGHT);
     const height = world.value("height"), width = world.value("width");
     const found = [];
@@ -553,12 +578,14 @@ class Player {
     return found;
   }
 
-  /** Return what was seen so far, by cell: its object and its ground. */
+  /** Return what each agent has seen so far, by cell: its object and its ground. */
   explore(before) {
     if (this.level.view !== "explored") return null;
-    const { top, below } = this.world.cells(this.agent), known = new Map(before);
-    for (const [cell] of this.seenCells()) known.set(cell, [top[cell], below?.[cell]]);
-    return known;
+    return this.level.agents.map((_, agent) => {
+      const { top, below } = this.world.cells(agent), known = new Map(before?.[agent]);
+      for (const [cell] of this.seenCells(agent)) known.set(cell, [top[cell], below?.[cell]]);
+      return known;
+    });
   }
 
   /** Return what the board of the state shows. */
@@ -566,7 +593,7 @@ class Player {
     const { world, level, game } = this, cells = world.cells(this.agent);
     const lit = new Uint8Array(cells.top.length);
     for (const [cell] of this.seenCells()) lit[cell] = 1;
-    const known = this.view === "explored" && this.explored?.[game.position];
+    const known = this.view === "explored" && this.explored[game.position]?.[this.agent];
     if (known) {
       const unknown = [[level.hidden, 0, 0], undefined];
       const shown = cells.top.map((_, k) => known.get(k) ?? unknown);
@@ -597,7 +624,8 @@ class Player {
   animate(before, after) {
     this.motion = null;
     const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (isStill || before.width !== after.width || before.height !== after.height) return;
+    const stays = before.agent[0] >= 0 && after.agent[0] >= 0; // or an agent has come or left
+    if (isStill || !stays || before.width !== after.width || before.height !== after.height) return;
     const { width, top } = after, moved = new Map();
     top.forEach((thing, cell) => {
       if (thing[0] === this.level.floor[0] || String(before.top[cell]) === String(thing)) return;
@@ -647,9 +675,11 @@ class Player {
   // ---- input ----
 
   onKey(event) {
-    const target = event.target, key = nameKey(event), command = this.keys?.get(key);
+    const target = event.target, key = nameKey(event);
+    const command = this.keys?.get(key) ?? this.keys?.get(key.replace("Shift+", ""));
     const writes = target.tagName === "INPUT" ? target.type !== "checkbox" : ["TEXTAREA", "SELECT"].includes(target.tagName);
     if (writes) {
+      if (event.code === "Escape" && target.id === "seed") target.value = String(this.game.seed);
       if (event.code === "Escape" || (event.code === "Enter" && target.id === "seed")) target.blur();
       return;
     }
@@ -671,7 +701,11 @@ class Player {
       if (Math.max(Math.abs(dx), Math.abs(dy)) < 20) {
         const use = USES.find((name) => this.level.actions.includes(name));
         if (use) this.act(use);
-      } else this.steer(Math.abs(dx) > Math.abs(dy) ? (dx > 0 ? RIGHT : LEFT) : dy > 0 ? BACKWARD : FORWARD);
+        return;
+      }
+      const way = Math.abs(dx) > Math.abs(dy) ? (dx > 0 ? RIGHT : LEFT) : dy > 0 ? BACKWARD : FORWARD;
+      if (this.steers) this.steer(way);
+      else this.act(["MOVE_FORWARD", "MOVE_BACKWARD", "TURN_LEFT", "TURN_RIGHT"][way]);
     };
   }
 
@@ -679,14 +713,16 @@ class Player {
     const pads = navigator.getGamepads().filter(Boolean), now = performance.now();
     for (const pad of pads)
       pad.buttons.forEach((button, k) => {
-        const command = this.keys?.get(`Pad ${PAD[k]}`), due = this.heldButtons.get(k);
-        if (!button.pressed) this.heldButtons.delete(k);
+        const id = `${pad.index} ${k}`, due = this.heldButtons.get(id);
+        const command = this.keys?.get(`Pad ${PAD[k]}`);
+        if (!button.pressed) this.heldButtons.delete(id);
         else if (command && (due === undefined || (command.repeats && now > due))) {
-          this.heldButtons.set(k, now + REPEAT[due === undefined ? 0 : 1]);
+          this.heldButtons.set(id, now + REPEAT[due === undefined ? 0 : 1]);
           this.command(command.name);
         }
       });
-    if (pads.length) requestAnimationFrame(() => this.pollGamepad());
+    this.isPolling = pads.length > 0;
+    if (this.isPolling) requestAnimationFrame(() => this.pollGamepad());
   }
 }
 
@@ -700,7 +736,8 @@ async function main() {
     const player = new Player(data, await WebAssembly.compile(await unpack(data.wasm)));
     const asked = new URLSearchParams(location.hash.slice(1));
     const number = Number(asked.get("level") ?? 1) - 1;
-    await player.open(data.levels[number] ? number : 0, asked.get("seed") ?? data.seed);
+    const seed = /^\d+$/.test(asked.get("seed") ?? "") ? asked.get("seed") : data.seed;
+    await player.open(data.levels[number] ? number : 0, seed);
     Object.assign(window, { player });
   } catch (error) {
     get("failure").hidden = false;

@@ -12,6 +12,7 @@ import pygame
 import pytest
 from gymnasium.spaces.utils import flatdim
 
+from components.core import Phrase, join_phrases, list_longest_phrases
 from components.objects import BEACON, KEY
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.domains.grid.terminal import GridTerminalView
@@ -416,3 +417,15 @@ def test_replays_play_it_again():
     again.seek(again.length)
     assert again.frame().mission == game.frame().mission
     assert again.state() == game.state()
+
+
+def test_phrases_make_a_text_and_the_longest_one_is_known():
+    phrases = [
+        Phrase("count", {2: "two very large"}),
+        Phrase("color", {1: "red", 2: "blue"}, ("count", [1, 2])),
+        Phrase("kind", {5: "door"}),
+    ]
+    fields = {"count": 2, "color": 1, "kind": 5}
+    assert join_phrases(phrases, fields) == "two very large red door"
+    assert join_phrases(phrases, {**fields, "count": 0}) == "door"
+    assert max(len(text.split()) for text in list_longest_phrases(phrases)) == 5

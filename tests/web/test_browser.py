@@ -11,7 +11,7 @@ from gv_engine import Scenario
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.validation.solver import Survey
-from gv_engine.web.page import Look, make_page
+from gv_engine.web.page import PageStyle, make_page
 from tests.web.browser import CHROMIUM, Browser, chromium
 
 pytestmark = [
@@ -34,10 +34,10 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
-def write_page(folder: Path, *levels: Scenario, look: Look | None = None) -> Path:
+def write_page(folder: Path, *levels: Scenario, style: PageStyle | None = None) -> Path:
     """Return a page of these levels, in a file."""
     file = folder / "page.html"
-    file.write_text(make_page(levels[0].name, levels, look=look), encoding="utf-8")
+    file.write_text(make_page(levels[0].name, levels, style=style), encoding="utf-8")
     return file
 
 
@@ -62,6 +62,7 @@ def test_a_level_is_won_by_keys_and_its_game_is_the_same_in_python(
     while browser.run("player.view") != "observation":  # where keys are actions
         browser.press("KeyV")
     browser.press(*(KEYS[level.action_names[k]] for k in survey.solutions[0].actions))
+    assert not browser.errors
     assert browser.run("player.world.isOver")
     assert browser.run("document.getElementById('message').className") == "gain"
     assert browser.text("message")
@@ -124,9 +125,14 @@ def test_a_line_opens_and_a_changed_one_is_refused(browser: Browser, tmp_path: P
     assert browser.text("message") == "A game of 3 steps"
     assert browser.run("[player.game.position, String(player.game.seed)]") == [3, "3"]
     browser.run(f"player.openLine({lines[1]!r})")
-    assert browser.text("message") == "This is a game of keydoor-7x7, as it is not on this page."
+    assert browser.text("message") == (
+        "This game belongs to keydoor-7x7, or a version of it, that is not on this page."
+    )
     browser.run(f"player.openLine({lines[0][:60]!r})")
-    assert browser.text("message") == "This is no game, or not the whole line of one."
+    assert browser.text("message") == "This line is not a game, or it is incomplete."
+    browser.run("player.act('TURN_LEFT')")  # the game before goes on
+    assert len(replay_of(browser).steps) == 4
+    assert Session.from_replay(replay_of(browser), level).difference is None
 
 
 def test_a_damaged_page_says_so(browser: Browser, tmp_path: Path):
@@ -149,7 +155,7 @@ def test_screen_readers_find_level_actions_and_what_is_ahead(browser: Browser, t
 @pytest.mark.parametrize("embedded", [False, True])
 def test_a_page_fits(size: str, embedded: bool, browser: Browser, tmp_path: Path):
     level = Scenario.load("keydoor-9x9")
-    browser.open(write_page(tmp_path, level, look=Look(embedded=embedded)), size=SIZES[size])
+    browser.open(write_page(tmp_path, level, style=PageStyle(embedded=embedded)), size=SIZES[size])
     width, height = SIZES[size]
     browser.wait("!player.willDraw && [...player.sprites.images.values()].every(i => i.complete)")
     if folder := os.environ.get("GV_ENGINE_SCREENS"):

@@ -16,7 +16,7 @@ from gv_engine.compiler.wasm import STACK_TOP
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.layout import RNG
 from gv_engine.session.replay import Replay
-from gv_engine.web.page import Look, Memory, make_page
+from gv_engine.web.page import Memory, PageStyle, make_page
 from gv_engine.world.rng import generator_to_row
 from tests.web.games import NODE, compare
 
@@ -111,7 +111,7 @@ def test_seeds_are_those_of_numpy():
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("hello", "This is no game, or not the whole line of one."),
+        ("hello", "This line is not a game, or it is incomplete."),
         ("gv:eJwrSS0uAQAEXQHB", "This game is damaged: its checksum does not fit the rest."),
     ],
 )
@@ -229,7 +229,9 @@ def test_a_rule_that_fails_says_so_and_the_world_is_as_before(
 @pytest.mark.thorough
 def test_a_page_says_what_its_level_says():
     level = Scenario.load("keydoor-5x5")
-    page = make_page("<b>", [level], seed=7, look=Look("light", "colour-blind safe", embedded=True))
+    page = make_page(
+        "<b>", [level], seed=7, style=PageStyle("light", "colour-blind safe", embedded=True)
+    )
     data = data_of(page)
     assert "<title>&lt;b&gt;</title>" in page
     assert (data["seed"], data["theme"], data["embedded"]) == ("7", "light", True)
@@ -237,4 +239,6 @@ def test_a_page_says_what_its_level_says():
     assert shown["actions"] == list(level.action_names)
     assert shown["identity"]["digest"] == level.identity.digest
     assert shown["endings"][0][1][1][0] == "Reached the exit" or shown["endings"]
-    assert page == make_page("<b>", [level], seed=7, look=Look("light", "colour-blind safe", True))
+    assert page == make_page(
+        "<b>", [level], seed=7, style=PageStyle("light", "colour-blind safe", True)
+    )
