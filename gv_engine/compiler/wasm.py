@@ -90,7 +90,7 @@ def _strip_module(text: str) -> str:
         flags=re.M | re.S,
     )
     return re.sub(
-        r'^(@"?\.const\.picklebuf[^\n]* constant )(\[\d+ x i8\]) c"[^"]*"',
+        r'^(@"?\.const\.pickledata[^\n]* constant )(\[\d+ x i8\]) c"[^"]*"',
         r"\1\2 zeroinitializer",
         text,
         flags=re.M,

@@ -162,7 +162,7 @@ def _describe_page(
         "embedded": style.embedded,
         "wasm": _pack(link_module(programs)),
         "levels": [_describe_level(batch, entries) for batch in batches],
-        "errors": errors,
+        "errors": dict(sorted(errors.items())),
         "sprites": dict(_read_sprites(levels, types.values())),
         "otherAgents": sprite_paths.OTHER_AGENTS,
         "palette": style.palette,
