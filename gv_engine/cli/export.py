@@ -23,6 +23,7 @@ gv-engine export sokoban --html sokoban.html --levels 1:10
 gv-engine export keydoor-9x9 --html door.html --seed 7 --embed --theme light
 gv-engine export keydoor-9x9 tutorial sokoban --site levels"""
 
+_PAGE_BEGINS = b"<!doctype html>"
 _EPILOG = """
 The page is one file and works offline. It plays with keys, touch and gamepads in all browsers of
 today, by the same rules as here: a game that is copied from it as a line of text opens in the
@@ -52,7 +53,8 @@ def add(commands: cli.Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command `export`: write the page, or the site, that the options describe."""
     if bool(options.html) == bool(options.site):
-        raise cli.UsageError("name the file by --html FILE, or a folder by --site FOLDER")
+        found = "both" if options.html else "neither"
+        raise cli.UsageError(f"give one of --html FILE and --site FOLDER, found {found}")
     if options.site:
         return _write_site(options)
     if len(options.scenarios) != 1:
@@ -116,6 +118,8 @@ def _write_page(file: Path, title: str, levels: list[Scenario], options: argpars
     """Write the page of some levels into a file; return its size in bytes."""
     from gv_engine.web.page import PageStyle, make_page
 
+    if file.is_file() and not file.read_bytes().startswith(_PAGE_BEGINS):
+        raise cli.UsageError(f"{file} is there already, and is no web page: choose another name")
     style = PageStyle(options.theme, options.palette, options.embed)
     page = make_page(title, levels, options.seed, style).encode()
     write_file(file, page)
@@ -139,8 +143,7 @@ def _select(names: list[str], chosen: tuple[int, int], source: str) -> list[str]
     """
     first, last = chosen
     if not 1 <= first <= last <= len(names):
-        raise cli.UsageError(
-            f"--levels {first}:{last}: {source} has "
-            + (f"the levels 1 to {len(names)}" if len(names) > 1 else "one level")
-        )
+        given = first if first == last else f"{first}:{last}"
+        extent = f"the levels 1 to {len(names)}" if len(names) > 1 else "one level"
+        raise cli.UsageError(f"--levels {given}: {source} has {extent}, the lower number first")
     return names[first - 1 : last]

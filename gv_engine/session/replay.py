@@ -252,14 +252,16 @@ class Replay:
 
     @classmethod
     def load(cls, path: Path) -> Replay:
-        """Return the replay saved in the file `path`.
+        """Return the replay saved in the file `path`, as itself or as the line of `to_line`.
 
         Raises:
             ReplayError: the file is no replay, or damaged.
             OSError: the file cannot be read.
         """
         try:
-            return cls.from_bytes(files.read_bytes(path, _LARGEST, "replays"))
+            data = files.read_bytes(path, _LARGEST, "replays")
+            is_line = data.startswith(LINE_BEGINS.encode())
+            return cls.from_line(data.decode("latin-1")) if is_line else cls.from_bytes(data)
         except ReplayError as error:
             raise ReplayError(f"{path}: {error}") from None
 

@@ -176,6 +176,7 @@ class Player {
       this.sprites.palette = get("palette").value;
       for (const [name, color] of Object.entries(data.themes[get("theme").value]))
         document.body.style.setProperty(`--${name}`, String(color));
+      document.documentElement.style.colorScheme = get("theme").value; // of scroll bars
       this.draw();
     };
     const keep = () => {
@@ -660,7 +661,7 @@ class Player {
     const state = this.view !== "observation", observation = ["both", "observation"].includes(this.view);
     get("state-figure").hidden = !state;
     get("observation-figure").hidden = !observation;
-    const wide = get("boards").clientWidth - 16, captions = 72; // pixels, without the gap between boards
+    const wide = get("boards").clientWidth - 16, captions = 64; // pixels, without the gap between boards
     const others = get("actions").getBoundingClientRect().bottom + window.scrollY - get("boards").offsetHeight;
     const tall = Math.max(window.innerHeight / 4, window.innerHeight - others - captions);
     const seen = this.observed, both = state && observation;
@@ -726,6 +727,15 @@ class Player {
   }
 }
 
+/** Show an error that ends the play on the page. */
+function showFailure(message) {
+  get("failure").hidden = false;
+  get("failure").textContent = message;
+  Object.assign(window, { hasFailed: true });
+}
+
+window.addEventListener("error", (event) => showFailure(`The page has a fault: ${event.message}`));
+
 /** Start the player; say why if the page cannot be played. */
 async function main() {
   const element = get("data");
@@ -738,10 +748,10 @@ async function main() {
     const number = Number(asked.get("level") ?? 1) - 1;
     const seed = /^\d+$/.test(asked.get("seed") ?? "") ? asked.get("seed") : data.seed;
     await player.open(data.levels[number] ? number : 0, seed);
+    get("failure").hidden = true;
     Object.assign(window, { player });
   } catch (error) {
-    get("failure").hidden = false;
-    get("failure").textContent = String(error.message);
+    showFailure(error.message);
     throw error;
   }
 }

@@ -161,6 +161,8 @@ def test_a_replay_has_room_for_so_many_bytes(replay, tmp_path, monkeypatch):
     monkeypatch.setattr(replays, "_LARGEST", len(data))
     replay.save(file)
     assert Replay.load(file) == Replay.from_line(replay.to_line()) == replay
+    file.write_text(replay.to_line())
+    assert Replay.load(file) == replay
     file.unlink()
     monkeypatch.setattr(replays, "_LARGEST", len(data) - 1)
     with pytest.raises(OSError, match=r"long.gvreplay cannot be written: 30 steps are more than"):

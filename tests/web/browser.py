@@ -69,7 +69,7 @@ class Browser:
         self.call("Emulation.setTouchEmulationEnabled", enabled=True)
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=page.as_uri() + fragment)
-        self.wait("window.player || !document.getElementById('failure').hidden")
+        self.wait("window.player || window.hasFailed")
 
     def close(self) -> None:
         """Close both pipes."""

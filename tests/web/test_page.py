@@ -165,14 +165,17 @@ def test_what_is_any_python_is_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["sokoban", "--levels", "3:2"], "--levels 3:2: sokoban has the levels 1 to"),
-        (["keydoor-5x5", "--levels", "2"], "--levels 2:2: keydoor-5x5 has one level"),
+        (
+            ["sokoban", "--levels", "3:2"],
+            "--levels 3:2: sokoban has the levels 1 to 10, the lower number first",
+        ),
+        (["keydoor-5x5", "--levels", "2"], "--levels 2: keydoor-5x5 has one level"),
         (["mathy-poly-simplify-easy"], "only grids become pages"),
         (["keydor-5x5"], "keydoor-5x5"),
         (["keydoor-5x5", "ice"], "--html is a page of one scenario, found 2; for more: --site"),
         (
             ["keydoor-5x5", "--site", "levels"],
-            "name the file by --html FILE, or a folder by --site",
+            "give one of --html FILE and --site FOLDER, found both",
         ),
     ],
 )
@@ -229,6 +232,17 @@ def test_a_rule_that_fails_says_so_and_the_world_is_as_before(
         """
     )
     assert messages == [["nobody may go back", True], ["The rule quake failed", True]]
+
+
+@pytest.mark.compiled
+def test_a_file_that_is_no_page_is_not_overwritten(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "level.yaml"
+    file.write_text("extends: keydoor-5x5\n", encoding="utf-8")
+    assert main(["export", str(file), "--html", str(file)]) == 2
+    assert "is there already, and is no web page" in capsys.readouterr().err
+    assert file.read_text(encoding="utf-8") == "extends: keydoor-5x5\n"
 
 
 @pytest.mark.compiled
