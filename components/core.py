@@ -65,7 +65,8 @@ class Phrase(NamedTuple):
 
 
 def join_phrases(phrases: Sequence[Phrase], fields: Mapping[str, int]) -> str:
-    """Return the text of `phrases` for a mission with these `fields`."""
+    """Return the words that `phrases` have for a mission with these field values by name, joined by
+    blanks."""
     parts = (phrase.words.get(fields[phrase.field]) for phrase in phrases if phrase.applies(fields))
     return " ".join(filter(None, parts))
 

@@ -357,8 +357,6 @@ def switch_to_wasm() -> None:
     Memory has 32-bit pointers there, so no code that was compiled before fits: call this before
     anything else is compiled.
     """
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
     target_context._internal_codegen = cast(Any, _WasmCodegen)("wasm")
 
 

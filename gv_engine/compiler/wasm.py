@@ -37,6 +37,8 @@ under the same name. All but `fmod` may differ in the last digit between browser
 def make_wasm_machine() -> Any:
     """Return LLVM's target machine for WebAssembly, with the features that all browsers of today
     have."""
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
     return binding.Target.from_triple(WASM_TRIPLE).create_target_machine(opt=3, features=_FEATURES)
 
 
@@ -44,7 +46,7 @@ def make_wasm_machine() -> Any:
 
 
 def link_module(programs: Sequence[CachedProgram]) -> bytes:
-    """Return a WebAssembly module with all these programs, whose code is bitcode.
+    """Link `programs`, whose code is LLVM bitcode, and return them as one WebAssembly module.
 
     It exports `run0`, `run1`, ... for the programs in order, each a function of four i64 (address,
     start, stop, mode) as in `object_loader.Loaded`, and `gv_engine_set_heap`, to be called with the
@@ -55,7 +57,6 @@ def link_module(programs: Sequence[CachedProgram]) -> bytes:
         DoesNotCompileError: a rule uses a function that browsers do not have, or the constants do
             not fit into the memory kept for them.
     """
-    _initialize_llvm()
     machine = make_wasm_machine()
     layout = str(machine.target_data)
     head = f'target datalayout = "{layout}"\ntarget triple = "{WASM_TRIPLE}"\n'
@@ -95,12 +96,6 @@ def _strip_module(text: str) -> str:
         text,
         flags=re.M,
     )
-
-
-def _initialize_llvm() -> None:
-    """Let LLVM know WebAssembly."""
-    binding.initialize_all_targets()
-    binding.initialize_all_asmprinters()
 
 
 _DATA, _EXPORT, _CUSTOM, _FUNCTION_EXPORT = 11, 7, 0, b"\0"

@@ -33,7 +33,7 @@ from gv_engine.session import sprite_paths, tones
 from gv_engine.ui.colors import PALETTES, THEMES
 from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.vector.compiled_backend import CompiledBatch, Lane
-from gv_engine.web.programs import get_bitcode
+from gv_engine.web.programs import get_wasm_programs
 
 FORMAT = "GV Engine page 1"
 """Version of the data in a page."""
@@ -68,7 +68,7 @@ class Link(NamedTuple):
 
 
 class PageStyle(NamedTuple):
-    """How a page looks.
+    """Style of a page.
 
     Attributes:
         theme: name of its theme, a key of `THEMES`.
@@ -111,7 +111,8 @@ def make_page(
 
 
 def make_index(title: str, groups: Mapping[str, Sequence[Link]], theme: str = "dark") -> str:
-    """Return the HTML text of a page with links to other pages beside it, by heading."""
+    """Return the HTML text of a page with links to pages in its folder, grouped under the headings
+    that are the keys of `groups`; `theme` is a key of `THEMES`."""
     folder, colors = Path(__file__).parent, THEMES[theme]._asdict()
     sections = [
         f"<h2>{html.escape(heading)}</h2>\n<ul>\n{''.join(map(_format_link, links))}</ul>\n"
@@ -147,7 +148,7 @@ def _describe_page(
     for batch in batches:
         keys = [program.key for program in batch.programs]
         if new := [k for k, key in enumerate(keys) if key not in entries]:
-            compiled = get_bitcode(batch)
+            compiled = get_wasm_programs(batch)
             for k in new:
                 entries[keys[k]] = len(programs)
                 programs.append(compiled[k])
@@ -268,7 +269,9 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         "row": [memory.add(arrays["rows"]), arrays["rows"].itemsize],
         "layout": _describe_dtype(layout.dtype),
         "actionNumbers": [at for lane in lanes for at in _find_field(memory, lane, "actions")],
-        "running": [_describe_running(memory, lane) for lane in lanes] if batch.checked else None,
+        "running": [_locate_current_rule(memory, lane) for lane in lanes]
+        if batch.checked
+        else None,
         "types": {kind.index: _describe_type(kind, level) for kind in level.types},
         "colors": [color.lower() for color in COLORS],
         "agents": list(level.sharing.names),
@@ -305,9 +308,14 @@ def _find_field(memory: Memory, lane: Lane, name: str) -> list[int]:
     return [start + number * records.itemsize for number in range(len(records))]
 
 
-def _describe_running(memory: Memory, lane: Lane) -> list[Any]:
-    """Return by member the address of the number of the call that runs; and by this number, the
-    addresses by member of the number of the rule within the call, and the names of rules."""
+def _locate_current_rule(memory: Memory, lane: Lane) -> list[Any]:
+    """Return [call addresses, calls] of a program with bounds checks, from which `engine.js` names
+    the rule that failed. Both kinds of addresses are listed by member of the mixture.
+
+    The call addresses are where the id of the current call is stored. `calls` has by this id
+    [rule addresses, names]: where the id of the current rule of that call is stored, and the rules'
+    names by id.
+    """
     calls = {
         number: [
             _find_field(memory, lane, field),

@@ -589,6 +589,11 @@ class Player {
     });
   }
 
+  /** Colour of the agent that is shown, 0 for the only one of a level. */
+  get color() {
+    return this.level.agents.length > 1 ? this.world.column("color", "value")[this.agent + 1] : 0;
+  }
+
   /** Return what the board of the state shows. */
   picture() {
     const { world, level, game } = this, cells = world.cells(this.agent);
@@ -601,8 +606,7 @@ class Player {
       cells.top = shown.map((pair) => pair[0]);
       cells.below = cells.below && shown.map((pair) => pair[1] ?? level.floor);
     }
-    const color = level.agents.length > 1 ? world.column("color", "value")[this.agent + 1] : 0;
-    return { ...cells, lit, agent: world.pose(this.agent), color, item: world.outputOf("item", this.agent) };
+    return { ...cells, lit, agent: world.pose(this.agent), color: this.color, item: world.outputOf("item", this.agent) };
   }
 
   /** Return what the board of the observation shows. */
@@ -616,9 +620,8 @@ class Player {
         const [kind, state, color] = ground[cell];
         below[i * width + j] = [kind, level.types[kind].oriented ? toRelative(state, up) : state, color];
       }
-    const color = level.agents.length > 1 ? world.column("color", "value")[this.agent + 1] : 0;
     const agent = [...level.area.observer, level.area.turns ? FORWARD : facing];
-    return { height, width, top, below, lit: null, agent, color };
+    return { height, width, top, below, lit: null, agent, color: this.color };
   }
 
   /** Let what moved between two pictures glide. */

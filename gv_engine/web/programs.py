@@ -13,9 +13,9 @@ from gv_engine.vector.compiled_backend import CompiledBatch
 _KEY_SUFFIX = "-wasm"
 
 
-def get_bitcode(batch: CompiledBatch) -> list[CachedProgram]:
-    """Return the programs of a batch for WebAssembly, with LLVM bitcode as their code: from the
-    disk cache, or compiled now in a process of their own.
+def get_wasm_programs(batch: CompiledBatch) -> list[CachedProgram]:
+    """Return the programs of a batch, compiled for WebAssembly to LLVM bitcode: from the disk
+    cache, or compiled now in one other process.
 
     Raises:
         DoesNotCompileError: with the function, file, line and cause.
