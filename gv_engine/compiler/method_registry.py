@@ -349,6 +349,20 @@ def _shuffle(r: Any, x: Any) -> None:
     shuffle(r, x)
 
 
+@register_function("rng_state")
+def _get_rng_state(w: Any) -> Any:
+    """Implement `w.rng_state()`: return the state of the world's generator as six integers."""
+    r = w.rng
+    return r.state_high, r.state_low, r.inc_high, r.inc_low, r.has_half, r.half
+
+
+@register_function("set_rng_state")
+def _set_rng_state(w: Any, state: Any) -> None:
+    """Implement `w.set_rng_state(state)`: continue from what `w.rng_state()` returned."""
+    r = w.rng
+    r.state_high, r.state_low, r.inc_high, r.inc_low, r.has_half, r.half = state
+
+
 @register_method("choice", GeneratorRecord)
 def _build_choice(r: Any, a: Any, size: Any = None, replace: Any = True) -> Any:
     """Return the implementation of `w.rng.choice(a, size=None, replace=True)` for an integer `a`,

@@ -166,6 +166,13 @@ class World(Protocol):
     def rng(self) -> WorldRandom:
         """RNG of the world, a `numpy.random.Generator` over PCG64."""
 
+    def rng_state(self) -> tuple[int, ...]:
+        """Return the state of the RNG. `set_rng_state` goes back to it, so that the same random
+        numbers come again."""
+
+    def set_rng_state(self, state: tuple[int, ...]) -> None:
+        """Let the RNG continue from a state that `rng_state` returned."""
+
     @property
     def action(self) -> PerAgent[int]:
         """Action of an agent in the current step, a number of `gv_engine.rules.geometry.Action`:

@@ -25,6 +25,7 @@ from gv_engine.rules.world import Columns, Verbs, World
 from gv_engine.scenario.layout import (
     AGENT_COLUMNS,
     CELL_AGENT_COLUMNS,
+    RNG,
     SCALAR_COLUMNS,
     Layout,
     Prefab,
@@ -477,6 +478,18 @@ class ObjectWorld(Verbs, World):
         return self.kind.value[e], self.state_of(e), self.color.value[e]
 
     # ---- the row -------------------------------------------------------------------------
+
+    def rng_state(self) -> tuple[int, ...]:
+        """Return the state of the world's random generator, for `set_rng_state`."""
+        record = np.zeros((), RNG)
+        generator_to_row(self.rng, record)
+        state: Any = record.item()
+        return tuple(state)
+
+    def set_rng_state(self, state: tuple[int, ...]) -> None:
+        """Let the world's random generator continue from a state that `rng_state` returned."""
+        restored = generator_from_row(np.array(state, RNG))
+        self.rng.bit_generator.state = restored.bit_generator.state
 
     def snapshot(self) -> NDArray[Any]:
         """Return a record (row) of the whole world: an array of shape () and dtype `layout.dtype`,

@@ -1,0 +1,66 @@
+"""Known worlds beside the packages they are from, one module each: `make parity`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+Arrays = dict[str, NDArray[Any]]
+
+WORLDS = ("foraging",)
+"""Modules in this folder, each with a `WORLD`. They are also imported where only the world's own
+package is installed, so they import numpy alone at the top."""
+
+
+class Level(NamedTuple):
+    """Level of a known world: its name and arguments there, and its scenario and parameters
+    here."""
+
+    name: str
+    arguments: dict[str, Any]
+    scenario: str
+    parameters: dict[str, Any]
+
+
+class KnownWorld(NamedTuple):
+    """World of another package.
+
+    Attributes:
+        packages: what pip installs.
+        actions: names of our actions, in the order of their numbers there.
+        levels: what is played.
+        dtypes: dtypes of a recording in a file, by name.
+        record: function `(arguments, seeds, steps)` that plays random joint actions in the world's
+            own package and returns (S, T, A) `actions` and `rewards`, (S, T) `done`, and (S, T + 1,
+            ...) arrays of the states before each action and at the end. The action after an end is
+            ignored: that step is the reset.
+        read: function `(scenario, rows, recorded)` that returns the same arrays (S, ...) of states
+            by name, from S rows of our worlds.
+    """
+
+    packages: tuple[str, ...]
+    actions: Sequence[str]
+    levels: Sequence[Level]
+    dtypes: Mapping[str, str]
+    record: Callable[[dict[str, Any], range, int], Arrays]
+    read: Callable[[Any, NDArray[Any], Arrays], Arrays]
+
+
+def get_world(name: str) -> KnownWorld:
+    """Return the known world of this name."""
+    world: KnownWorld = import_module(f"tests.parity.{name}").WORLD
+    return world
+
+
+def stack(recorded: Mapping[str, list[Any]], count: int) -> Arrays:
+    """Return lists of what was noted in `count` episodes, one after the other, as arrays (S, T,
+    ...) whose first axis is the episode."""
+    import numpy as np
+
+    return {
+        name: np.array(values).reshape(count, -1, *np.shape(values[0]))
+        for name, values in recorded.items()
+    }
