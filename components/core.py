@@ -101,8 +101,8 @@ class Mission:
     about.
 
     Scenarios may add fields in a subclass of the same name. Fields called `kind` or `…_kind` hold
-    types, `color` or `…_color` hold colours. Agents see whole numbers only; entities, coordinates
-    and floats are for rules.
+    types, `color` or `…_color` hold colours. Agents see whole numbers only; entities, coordinates,
+    floats and arrays are for rules.
     """
 
     wording: Int8 = 0

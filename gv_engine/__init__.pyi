@@ -16,6 +16,7 @@ from .gridverse import (
 from .rules.component import (
     AGENT,
     NOTHING,
+    Array,
     Bounds,
     Coordinate,
     EntityId,
@@ -67,6 +68,7 @@ __all__ = [
     "Action",
     "AgentMask",
     "AgentsVectorEnv",
+    "Array",
     "Bounds",
     "CapacityError",
     "ColorIndex",

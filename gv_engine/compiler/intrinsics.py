@@ -394,9 +394,9 @@ def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any,
                 cgutils.memset(builder, start, size, value[0])
                 continue
             word = ir.IntType(8 * len(value))
-            cells = builder.bitcast(start, word.as_pointer())
             with cgutils.for_range(builder, arguments[1]) as loop:
-                each = builder.gep(cells, [loop.index])
+                each = builder.gep(start, [builder.mul(loop.index, _INDEX(len(value)))])
+                each = builder.bitcast(each, word.as_pointer())
                 builder.store(word(int.from_bytes(value, sys.byteorder)), each, align=1)
         return context.get_dummy_value()
 
@@ -430,15 +430,17 @@ def _emit_entity_cells(
     row = builder.bitcast(start, _BYTE.as_pointer())
     for column, field, table in columns:
         place = w.fields[column].type.fields[field]
-        dtype = as_dtype(place.type.dtype)
-        word = ir.IntType(8 * dtype.itemsize)
-        bits = table.astype(dtype).view(f"u{dtype.itemsize}").tolist()
+        values = [each.tobytes() for each in table.astype(as_dtype(place.type.dtype))]
+        # an array is one wide integer
+        word = ir.IntType(8 * len(values[0]))
+        bits = [int.from_bytes(value, sys.byteorder) for value in values]
         constant = cgutils.global_constant(
             builder, "prefabs", ir.Constant(ir.ArrayType(word, len(bits)), bits)
         )
         first = builder.gep(row, [_INDEX(w.fields[column].offset + place.offset)])
+        each = builder.gep(first, [builder.mul(e, _INDEX(len(values[0])))])
         yield (
-            builder.gep(builder.bitcast(first, word.as_pointer()), [e]),
+            builder.bitcast(each, word.as_pointer()),
             builder.load(builder.gep(constant, [ir.IntType(32)(0), number])),
         )
 

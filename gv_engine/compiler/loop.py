@@ -177,7 +177,7 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
     layout, names = scenario.layout, dtypes["parameters"].names or ()
     is_mixture, large = "share" in names, layout.is_large
     has_mission, write_mission = "mission" in dtypes, make_mission_writer(layout)
-    numbers = [(number.column, number.field, number.kind) for number in scenario.state_numbers]
+    numbers = [(n.column, n.field, n.kind, n.item) for n in scenario.state_numbers]
     has_state, write_state = "state" in dtypes, make_number_writer(numbers)
     has_ground, write_ground = "ground" in dtypes, make_ground_writer(layout)
     has_whole = "whole" in dtypes

@@ -441,7 +441,7 @@ def make_mission_writer(layout: Layout) -> Any:
     """Return a function `(world, parameters, out)` that writes the current agent's mission into the
     array `out`, as numbers, see `Missions.numbers`."""
     fields = list_observed_fields(layout.mission) if layout.mission else ()
-    write = make_number_writer([("mission", field.name, None) for field in fields])
+    write = make_number_writer([("mission", field.name, None, None) for field in fields])
 
     def write_mission(w: Any, p: Any, out: Any) -> None:
         """Write the mission's numbers; the first one, the number of the text, is counted over all
@@ -452,13 +452,14 @@ def make_mission_writer(layout: Layout) -> Any:
     return write_mission
 
 
-def make_number_writer(sources: Sequence[tuple[str, str, int | None]]) -> Any:
+def make_number_writer(sources: Sequence[tuple[str, str, int | None, int | None]]) -> Any:
     """Return a function `(world, out)` that writes numbers of components into the array `out`.
 
     Args:
         sources: for each number its column, its field, and an object type, for the only object of
             that type (where there is none, or several, the field's default is written); WORLD for
-            the world's own entity, None for the current agent.
+            the world's own entity, None for the current agent. Last comes the index in an array,
+            None for a single number.
     """
     # a chain of closures: compiled code cannot index a list of fields of other types
     write: Any = _write_no_numbers
@@ -472,27 +473,36 @@ def _write_no_numbers(w: Any, out: Any) -> None:
 
 
 def _append_number_write(
-    before: Any, column: str, field: str, kind: int | None, position: int
+    before: Any, column: str, field: str, kind: int | None, item: int | None, position: int
 ) -> Any:
     """Return a function `(world, out)` that calls `before` and writes a field into `out[position]`:
     of the current agent, the world, or the only object of a type, see `make_number_writer`."""
+    read = _make_number_read(column, field, item)
 
     def write_of_agent(w: Any, out: Any) -> None:
         """Write the earlier numbers, then the agent's field."""
         before(w, out)
-        out[position] = w[column][field][current_agent(w)]
+        out[position] = read(w, current_agent(w))
 
     def write_of_object(w: Any, out: Any) -> None:
         """Write the earlier numbers, then the object's field."""
         before(w, out)
-        out[position] = w[column][field][w.unique(kind)]
+        out[position] = read(w, w.unique(kind))
 
     def write_of_world(w: Any, out: Any) -> None:
         """Write the earlier numbers, then the world's field."""
         before(w, out)
-        out[position] = w[column][field][w.world]
+        out[position] = read(w, w.world)
 
     return {None: write_of_agent, WORLD: write_of_world}.get(kind, write_of_object)
+
+
+def _make_number_read(column: str, field: str, item: int | None) -> Any:
+    """Return a function `(world, entity)` that returns a field of an entity; number `item` of it if
+    the field is an array."""
+    if item is None:
+        return lambda w, e: w[column][field][e]
+    return lambda w, e: w[column][field][e, item]
 
 
 clear_rule: Any = make_field_getter([], rule="")

@@ -319,14 +319,16 @@ def compute_content_keys(
     """
     own_keys = np.zeros((len(rows), layout.capacity), np.uint64)
     inner_keys = np.zeros_like(own_keys)
-    salts = iter(np.random.default_rng(0).integers(2**64, size=2**10, dtype=np.uint64))
+    rng = np.random.default_rng(0)
+    salts = (rng.integers(2**64, dtype=np.uint64) for _ in count())
     for cls in layout.components:
         columns = rows[column_name(cls)]
         for field in fields_of(cls):
             words, into = _to_words(columns[field.name]), own_keys
             if field.is_entity:  # entity numbers differ, so hash the entity's contents
                 words, into = (np.take_along_axis(own_keys, words.astype(np.int64), 1), inner_keys)
-            into += np.where(columns["has"], _mix_bits(words ^ next(salts)), 0).astype(np.uint64)
+            for each in words.reshape(*own_keys.shape, -1).transpose(2, 0, 1):
+                into += np.where(columns["has"], _mix_bits(each ^ next(salts)), 0).astype(np.uint64)
         own_keys += columns["has"] * next(salts)
     mixed = _mix_bits(own_keys + inner_keys) * rows["alive"]
     keys: NDArray[np.uint64] = mixed.sum(1, dtype=np.uint64)

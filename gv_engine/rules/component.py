@@ -1,4 +1,5 @@
-"""Components: small dataclasses of numbers whose fields become columns of a world.
+"""Components: small dataclasses of numbers, or arrays of numbers, whose fields become columns of a
+world.
 
 A component without fields is a tag. The types of the fields give the dtypes of the columns (see
 `gv_engine.scenario.layout`):
@@ -17,8 +18,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum
 from typing import (
     Annotated,
     Any,
@@ -75,15 +77,55 @@ class Bounds(NamedTuple):
     high: float
 
 
+class Array:
+    """Part of the annotation of a field that holds several numbers, which rules read and write as
+    `w.bag.counts[e, k]`: `counts: Annotated[Int16, Array(12)] = 0`.
+
+    Args:
+        items: how many, or their names: `Array(Item)` for `class Item(IntEnum)` whose values count
+            from 0, or a list of texts. Scenario files use the names.
+
+    Raises:
+        ValueError: there are no items or more than `MOST_ITEMS`, or the values of an enum do not
+            count from 0.
+    """
+
+    def __init__(self, items: int | Iterable[str] | type[Enum]) -> None:
+        if isinstance(items, type):
+            if [member.value for member in items] != [*range(len(items))]:
+                raise ValueError(f"the values of {items.__name__} do not count from 0")
+            items = [member.name for member in items]
+        self.names = tuple(map(str, range(items) if isinstance(items, int) else items))
+        if not 1 <= len(self.names) <= MOST_ITEMS:
+            raise ValueError(f"found {len(self.names)} items, expected 1 to {MOST_ITEMS}")
+
+
+MOST_ITEMS = 64
+"""Numbers of an array field at most."""
+
+
 @dataclass(frozen=True)
 class Field:
-    """Field of a component, one column of a world: name, dtype or a name that the layout resolves,
-    default, and bounds if the annotation has any."""
+    """Field of a component, one column of a world.
+
+    Attributes:
+        name: name of the attribute.
+        dtype: dtype, or a name that the layout resolves.
+        default: value of entities without the component; a tuple of an array's numbers.
+        declared_bounds: bounds that the annotation has, if any.
+        items: names of the numbers of an array; () for a single number.
+    """
 
     name: str
     dtype: np.dtype[Any] | str
-    default: float
+    default: Any
     declared_bounds: Bounds | None = None
+    items: tuple[str, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the field of one entity: (k,) for an array of k numbers, () for a number."""
+        return (len(self.items),) if self.items else ()
 
     @property
     def bounds(self) -> Bounds:
@@ -112,7 +154,7 @@ def component(*, often: bool) -> Callable[[type[_C]], type[_C]]: ...
 @dataclass_transform()
 def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
     """Decorator that turns a class into a component: a dataclass with slots, all of whose fields
-    are numbers with defaults.
+    are numbers, or an `Array` of numbers, with defaults.
 
     Args:
         often: True if nearly every step reads the component; such columns lie together at the
@@ -123,6 +165,14 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
     """
     if cls is None:
         return functools.partial(component, often=often)
+    arrays = {
+        name: detail
+        for name, hint in get_type_hints(cls, include_extras=True).items()
+        for detail in get_args(hint)
+        if isinstance(detail, Array)
+    }
+    if arrays:
+        cls.__post_init__ = _make_array_init(arrays)  # type: ignore[attr-defined]  # of dataclass
     data_class = dataclass(slots=True)(cls)
     name = to_snake_case(cls.__name__)
     if name in _WORLD_ATTRIBUTES.split():
@@ -141,25 +191,50 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
     return data_class
 
 
+def _make_array_init(arrays: dict[str, Array]) -> Callable[[Any], None]:
+    """Return the method `__post_init__` of components with these array fields: each becomes a new
+    list of numbers, also where one number is given for all."""
+
+    def make_lists(self: Any) -> None:
+        """Replace the values of array fields by lists.
+
+        Raises:
+            ValueError: there are too few numbers, or too many.
+        """
+        for name, array in arrays.items():
+            value, length = getattr(self, name), len(array.names)
+            numbers = list(value) if hasattr(value, "__len__") else [value] * length
+            if len(numbers) != length:
+                raise ValueError(f"{name}: found {len(numbers)} numbers, expected {length}")
+            setattr(self, name, numbers)
+
+    return make_lists
+
+
 def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Field:
     """Return the `Field` (name, dtype, default) for a field of the dataclass `cls`; its type
     annotation `hint` names the dtype."""
     if field.name == "has":
         raise TypeError(f"component {cls.__name__}: 'has' is the column of its presence")
+    plain, *details = get_args(hint) or (hint,)
+    items = next((detail.names for detail in details if isinstance(detail, Array)), ())
     if not isinstance(field.default, int | float):
         raise TypeError(
             f"component {cls.__name__}: field {field.name!r} needs a number as its default, the "
             f"value that an entity without the component reads"
         )
-    plain, *details = get_args(hint) or (hint,)
     bounds = next((detail for detail in details if isinstance(detail, Bounds)), None)
-    dtype = next((detail for detail in details if detail != bounds), _PLAIN.get(plain))
+    kinds = (detail for detail in details if not isinstance(detail, Bounds | Array))
+    dtype = next(kinds, _PLAIN.get(plain))
     if not isinstance(dtype, np.dtype) and dtype not in ("entity", "coordinate"):
         raise TypeError(
             f"component {cls.__name__}: field {field.name!r} has type {hint!r}; columns hold "
             f"int, float, bool, Int8, Int16, Int32, Float64, EntityId or Coordinate"
         )
-    read = Field(field.name, dtype, field.default, bounds)
+    if items and not isinstance(dtype, np.dtype):
+        raise TypeError(f"component {cls.__name__}: the array {field.name!r} can hold numbers only")
+    default: Any = (field.default,) * len(items) if items else field.default
+    read = Field(field.name, dtype, default, bounds, items)
     if bounds and (fault := _find_bounds_fault(read, bounds)):
         raise TypeError(f"component {cls.__name__}: field {field.name!r} {fault}")
     return read
@@ -169,13 +244,14 @@ def _find_bounds_fault(field: Field, bounds: Bounds) -> str:
     """Return what is wrong with the declared `bounds` of a field; an empty text if nothing is."""
     if not isinstance(field.dtype, np.dtype):
         return "has bounds, which only numbers have"
-    low, high = Field(field.name, field.dtype, field.default).bounds
+    low, high = Field(field.name, field.dtype, 0).bounds
     if field.dtype.kind != "f" and any(end != end // 1 for end in bounds):
         return f"holds integers, and its bounds are {bounds.low} to {bounds.high}"
     if not low <= bounds.low <= bounds.high <= high:
         return f"holds {low} to {high}, and its bounds are {bounds.low} to {bounds.high}"
-    if not bounds.low <= field.default <= bounds.high:
-        return f"has the default {field.default}, which is not from {bounds.low} to {bounds.high}"
+    default = field.default[0] if field.items else field.default
+    if not bounds.low <= default <= bounds.high:
+        return f"has the default {default}, which is not from {bounds.low} to {bounds.high}"
     return ""
 
 
@@ -199,6 +275,12 @@ def column_name(cls: type[Any]) -> str:
 def fields_of(cls: type[Any]) -> tuple[Field, ...]:
     """Return the fields of a component in order of declaration."""
     return _COLUMNS[cls][1]
+
+
+def field_values(instance: Any) -> tuple[Any, ...]:
+    """Return the values of all fields of a component, an array as a tuple."""
+    values = (getattr(instance, field.name) for field in fields_of(type(instance)))
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
 def is_read_often(cls: type[Any]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import IntEnum
 from itertools import count
@@ -22,6 +22,7 @@ from gv_engine.rules.component import (
     Int8,
     column_name,
     component,
+    field_values,
     fields_of,
     is_component,
     to_snake_case,
@@ -402,5 +403,5 @@ def _read_components(name: str, components: Iterable[object]) -> Parts:
         instance: Any = part() if isinstance(part, type) else part
         if not is_component(type(instance)):
             raise TypeError(f"object type {name}: {part!r} is no component")
-        parts.append((type(instance), astuple(instance)))
+        parts.append((type(instance), field_values(instance)))
     return tuple(parts)

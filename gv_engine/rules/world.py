@@ -38,11 +38,12 @@ class Column(Protocol):
     """Values of one field of a component by entity: `w.door.status[e]`; entities without it read
     the default.
 
-    Values are int; those of a field annotated `float` are floats.
+    Values are int; those of a field annotated `float` are floats. A field that is an `Array` has an
+    index more: `w.bag.counts[e, k]`.
     """
 
-    def __getitem__(self, e: int) -> int: ...
-    def __setitem__(self, e: int, value: float) -> None: ...
+    def __getitem__(self, e: int | tuple[int, int]) -> int: ...
+    def __setitem__(self, e: int | tuple[int, int], value: float) -> None: ...
 
 
 class Presence(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from components.core import FLOOR, NONE, Agent, Color, Kind, Position
 from components.items import Opaque, Solid
 from components.objects import AGENT_TYPE
 from gv_engine.rules import objects
-from gv_engine.rules.component import Field, fields_of, to_snake_case
+from gv_engine.rules.component import Field, field_values, fields_of, to_snake_case
 from gv_engine.rules.objects import ABOVE, LAYERS, USUAL_COLORS, ObjectType, Parts, build_type
 from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, TurnPolicy
 from gv_engine.scenario import fields
@@ -174,7 +174,7 @@ def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
     return list(components.values())
 
 
-def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, float]:
+def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> dict[str, Any]:
     """Return the values that the mapping in `node` gives to fields of the component class `cls`, by
     name of the field."""
     known = {field.name: field for field in fields_of(cls)}
@@ -190,13 +190,34 @@ def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> d
                 raise entry.error(
                     f"{cls.__name__} has no {name!r}{fields.suggestion(name, settable)}"
                 )
-            values[name] = _read_field_value(entry, known[name])
+            read = _read_array if known[name].items else _read_number
+            values[name] = read(entry, known[name])
     return values
 
 
-def _read_field_value(node: YamlNode, field: Field) -> float:
-    """Return the value in `node` for a component's field; raise a FieldError if it does not fit the
-    field's dtype."""
+def _read_array(node: YamlNode, field: Field) -> tuple[float, ...]:
+    """Return the numbers in `node` for a field that is an array: a mapping from names of items to
+    numbers, a list of all numbers, or one number for all."""
+    if isinstance(node.value, dict):
+        numbers = dict(zip(field.items, field.default))
+        for name, entry in fields.mapping(node).items():
+            if name not in numbers:
+                raise entry.error(f"no item {name!r}{fields.suggestion(name, field.items)}")
+            numbers[name] = _read_number(entry, field)
+        return tuple(numbers.values())
+    if not isinstance(node.value, list):
+        return (_read_number(node, field),) * len(field.items)
+    entries = fields.items(node)
+    if len(entries) != len(field.items):
+        raise node.error(
+            f"found {len(entries)} numbers, expected {len(field.items)}: {', '.join(field.items)}"
+        )
+    return tuple(_read_number(entry, field) for entry in entries)
+
+
+def _read_number(node: YamlNode, field: Field) -> float:
+    """Return the number in `node` for a component's field; raise a FieldError if it does not fit
+    the field's dtype."""
     dtype: Any = field.dtype
     if dtype.kind == "b":
         return fields.boolean(node)
@@ -289,7 +310,7 @@ def read_world_components(names: NameResolver, node: YamlNode) -> Parts:
     if not entries["components"].value:
         raise entries["components"].error("found no components, expected at least one")
     own = read_components(names, entries["components"])
-    return tuple((type(part), astuple(part)) for part in own)
+    return tuple((type(part), field_values(part)) for part in own)
 
 
 def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
@@ -326,7 +347,7 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
     )
     colors, blocks = read_value("colors", ()), read_value("blocks", ("movement",))
     own = problems.read_key(entries, "components", lambda entry: read_components(names, entry), [])
-    besides = tuple((type(part), astuple(part)) for part in own)
+    besides = tuple((type(part), field_values(part)) for part in own)
     if len(agent_names) == 1:
         return AgentSpecs(bodies=(besides,))
     shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(agent_names)))

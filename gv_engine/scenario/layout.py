@@ -308,7 +308,10 @@ class Layout:
                 column_name(cls),
                 np.dtype(
                     [("has", np.uint8, (self.capacity,))]
-                    + [(f.name, self.dtype_of(f), (self.capacity,)) for f in fields_of(cls)],
+                    + [
+                        (f.name, self.dtype_of(f), (self.capacity, *f.shape))
+                        for f in fields_of(cls)
+                    ],
                     align=True,
                 ),
             )

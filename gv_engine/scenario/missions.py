@@ -56,12 +56,12 @@ def public_field_name(field: str) -> str:
 
 def list_observed_fields(component: type) -> tuple[Field, ...]:
     """Return those fields of the mission class `component` that agents observe: integers and
-    booleans, but no positions, no entities and no step limit."""
+    booleans, but no arrays, no positions, no entities and no step limit."""
     return tuple(
         field
         for field in fields_of(component)
         if isinstance(field.dtype, np.dtype) and field.dtype.kind in "ib"
-        if field.name != STEP_LIMIT_FIELD
+        if field.name != STEP_LIMIT_FIELD and not field.items
     )
 
 

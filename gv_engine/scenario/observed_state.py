@@ -3,7 +3,8 @@
     observation: {state: [agent.health, agent.food, Pot.soups]}
 
 Each number is a field of a component: of the agent itself, of the world (`world.daylight`), or of
-the only object of a type.
+the only object of a type. A field that is an array stands for all its numbers, and
+`agent.counts.WOOD` for one.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class StateNumber(NamedTuple):
         kind: type index of the object that has the number; WORLD for the world's own entity, None
             for the agent.
         column, field: column of the component, and its field.
+        item: index in a field that is an array, None for a single number.
         low, high: least and greatest value; None for a row or column of the grid.
         is_float: True for a floating-point number.
         has_bar: True if the window shows a bar.
@@ -70,6 +72,7 @@ class StateNumber(NamedTuple):
     kind: int | None
     column: str
     field: str
+    item: int | None
     low: float | None
     high: float | None
     is_float: bool
@@ -102,13 +105,11 @@ class ObservedState:
 
     def encode(self, w: Any, agent: int = 1) -> NDArray[Any]:
         """Return the state vector (k,) of an agent in world `w`."""
-        values = (
-            getattr(getattr(w, column), field)[
-                agent if kind is None else w.world if kind == WORLD else w.unique(kind)
-            ]
-            for _, _, kind, column, field, *_ in self.numbers
-        )
-        return np.fromiter(values, self.dtype, len(self.numbers))
+        values = []
+        for _, _, kind, column, field, item, *_ in self.numbers:
+            e = agent if kind is None else w.world if kind == WORLD else w.unique(kind)
+            values.append(getattr(getattr(w, column), field)[e if item is None else (e, item)])
+        return np.array(values, self.dtype)
 
     def to_line(self, vector: NDArray[Any]) -> str:
         """Return the line about a state vector (k,) in a text."""
@@ -166,15 +167,17 @@ class StateReader:
         numbers: list[StateNumber] = []
         for item in fields.limited_items(entries["state"], _MOST, "numbers"):
             with self._names.problems.collect():
-                number = self._read_number(item)
-                same = number.kind, number.column, number.field
-                if same in ((other.kind, other.column, other.field) for other in numbers):
-                    raise item.error(f"{number.name} is listed twice")
-                numbers.append(number)
+                for number in self._read_numbers(item):
+                    if any(number[2:6] == other[2:6] for other in numbers):
+                        raise item.error(f"{number.name} is listed twice")
+                    numbers.append(number)
+        if len(numbers) > _MOST:
+            raise entries["state"].error(f"found {len(numbers)} numbers, expected at most {_MOST}")
         return tuple(numbers)
 
-    def _read_number(self, node: YamlNode) -> StateNumber:
-        """Return the number that an item of the list describes: a text, or a mapping with `of`."""
+    def _read_numbers(self, node: YamlNode) -> list[StateNumber]:
+        """Return the numbers that an item of the list describes, a text or a mapping with `of`: one
+        number, or all of an array."""
         entries = {"of": node}
         if isinstance(node.value, dict):
             entries = fields.read_fields(self._names.problems, node, NUMBER_KEYS)
@@ -183,15 +186,18 @@ class StateReader:
         named = entries["of"]
         name = fields.text(named)
         owner, *parts = name.split(".")
-        if len(parts) not in (1, 2) or not all((owner, *parts)):
+        if len(parts) not in (1, 2, 3) or not all((owner, *parts)):
             last = name.split(".")[-1] or "health"
             raise named.error(
                 f"found {name!r}, expected agent.FIELD, world.FIELD or TYPE.FIELD, as "
                 f"agent.{last}, or with its component, agent.COMPONENT.{last}"
             )
-        *component, field_name = parts
         kind = self._read_owner(named, owner)
-        column, field = self._find_field(named, owner, kind, field_name, *component)
+        arrays = {f.name for cls in self._layout.components for f in fields_of(cls) if f.items}
+        has_item = len(parts) == 2 and parts[0] in arrays - {*self._layout.names}
+        component = parts.pop(0) if len(parts) > 1 and not has_item else ""
+        column, field = self._find_field(named, owner, kind, parts[0], component)
+        items = self._read_items(named, field, *parts[1:])
         if field.is_entity:
             raise named.error(f"{field.name} is another object, and agents observe numbers alone")
         low, high = field.bounds if isinstance(field.dtype, np.dtype) else (None, None)
@@ -203,9 +209,32 @@ class StateReader:
                 f"found bar, and {field.name} has no declared bounds; declare them, as "
                 f"`{field.name}: Annotated[{kept}, Bounds(0, 9)] = 9`, or leave out `show`"
             )
-        label = fields.read_name(entries["label"]) if "label" in entries else field.name
-        label = label.replace("_", " ")
-        return StateNumber(name, label, kind, column, field.name, low, high, is_float, has_bar)
+        given = fields.read_name(entries["label"]) if "label" in entries else ""
+        ends = low, high, is_float, has_bar
+        numbers = []
+        for item in items:
+            called = "" if item is None else field.items[item]
+            word = called.lower()
+            label = word if word and not word.isdigit() else f"{field.name} {word}".strip()
+            if given:
+                label = given if len(items) == 1 else f"{given} {word}"
+            whole = name if len(items) == 1 else f"{name}.{called}"
+            label = label.replace("_", " ")
+            numbers.append(StateNumber(whole, label, kind, column, field.name, item, *ends))
+        return numbers
+
+    def _read_items(self, node: YamlNode, field: Field, name: str = "") -> Sequence[int | None]:
+        """Return the indices of the numbers of `field`: of the item called `name`, or of all;
+        [None] for a field that is a single number."""
+        if not name:
+            return range(len(field.items)) or [None]
+        if not field.items:
+            raise node.error(f"{field.name} is a single number, without an item {name!r}")
+        if name not in field.items:
+            raise node.error(
+                f"{field.name} has no item {name!r}{fields.suggestion(name, field.items)}"
+            )
+        return [field.items.index(name)]
 
     def _read_owner(self, node: YamlNode, name: str) -> int | None:
         """Return the owner that `name` denotes: None for the agent, WORLD for the world, else the

@@ -214,9 +214,10 @@ def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> _Errors:
         if cls is Agent:
             yield things & has, f"{{entity}} is no agent and has {name}"
         for part in fields_of(cls):
-            values, default = column[part.name], part.default
+            values, default = column[part.name], np.array(part.default)
             # a default of NaN is unequal to itself
-            wrong = ~has & (values != default) & (values == values if default != default else True)
+            same = (values == default) | ((values != values) & (default != default))
+            wrong = ~has & ~same.reshape(*has.shape, -1).all(-1)
             yield wrong, f"{{entity}} has not {name}, and {column_name(cls)}.{part.name} of it"
             if part.is_entity:
                 named = np.take_along_axis(alive, values.astype(np.int64), 1)

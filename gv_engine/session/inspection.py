@@ -180,17 +180,21 @@ def _other_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
         column = column_name(cls)
         columns = world[column]
         if columns.has[e] and cls is not layout.mission:  # it is compared as text
-            fields = ((field.name, columns[field.name]) for field in fields_of(cls))
             fields_by_component[cls.__name__] = {
-                name: values[e] for name, values in fields if (column, name) not in covered
+                field.name: columns.get_value(field, e)
+                for field in fields_of(cls)
+                if (column, field.name) not in covered
             }
     return fields_by_component
 
 
-def field_in_words(world: Any, e: int, column: str, field: str, value: float) -> str:
+def field_in_words(world: Any, e: int, column: str, field: str, value: Any) -> str:
     """Return the `value` of a component's `field` as text; a number of a type, colour, state or
-    direction with its name, such as `2 RED`. `column` is the component in snake case, and `e` the
-    entity in `world`."""
+    direction with its name, such as `2 RED`; of an array, given by item, the numbers that are not
+    0. `column` is the component in snake case, and `e` the entity in `world`."""
+    if isinstance(value, dict):
+        shown = (f"{item}: {number:g}" for item, number in value.items() if number)
+        return ", ".join(shown) or "all 0"
     types_of_layout: ObjectTypes = world.layout.object_types
     kind = types_of_layout[world.kind.value[e]]
     types, colors = {each.index: each.name for each in types_of_layout}, dict(enumerate(COLORS))
@@ -442,7 +446,7 @@ class Inspection:
                 continue
             fields = {}
             for field in fields_of(cls):
-                value = columns[field.name][e]
+                value = columns.get_value(field, e)
                 fields[field.name] = field_in_words(world, e, column_name(cls), field.name, value)
                 is_entity = field.is_entity and value not in (NOTHING, e, *above)
                 if is_entity and 0 < value < world.capacity:

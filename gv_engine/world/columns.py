@@ -25,7 +25,7 @@ import esper
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.component import NOTHING, column_name, fields_of
+from gv_engine.rules.component import NOTHING, Field, column_name, fields_of
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError
 from gv_engine.scenario.layout import Layout
 
@@ -196,6 +196,42 @@ def _column_class(field: str) -> type[ObjectColumn]:
     return type(ObjectColumn.__name__, (ObjectColumn,), {"__slots__": (), **methods})
 
 
+class ObjectArrayColumn:
+    """Array field of one component over all entities: `w.bag.counts[e, k]`."""
+
+    __slots__ = ("_cast", "_cls", "_field", "_rows")
+
+    def __init__(self, cls: type, field: Field, rows: list[Any], cast: type) -> None:
+        """Make a column of the array `field` of the components of class `cls` in `rows`; `cast`
+        converts written numbers."""
+        self._cls, self._field, self._rows, self._cast = cls, field, rows, cast
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return number k of entity e, for the `place` (e, k)."""
+        numbers, k = self._find(place)
+        return numbers[k]
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        """Write number k of entity e, for the `place` (e, k)."""
+        numbers, k = self._find(place)
+        if isinstance(numbers, tuple):  # the defaults
+            raise _make_absence_error(self._cls, self._field.name)
+        numbers[k] = self._cast(value)
+
+    def _find(self, place: Any) -> tuple[Any, int]:
+        """Return the numbers of entity e, and the index k in them, for the `place` (e, k)."""
+        if not isinstance(place, tuple) or len(place) != 2:
+            name = f"w.{column_name(self._cls)}.{self._field.name}"
+            count = len(self._field.items)
+            raise ColumnError(
+                f"{name}[{place!r}] names an array of {count} numbers; name one: {name}[e, k]"
+            )
+        for axis, (index, size) in enumerate(zip(place, (len(self._rows), len(self._field.items)))):
+            if not -size <= index < size:
+                raise OutOfBoundsError(index, axis, size)
+        return getattr(self._rows[place[0]], self._field.name), place[1]
+
+
 class ObjectPresence:
     """Flag of each entity: has the component or not; read-only as `w.door.has`."""
 
@@ -240,7 +276,17 @@ class ComponentColumns:
         self.has = ObjectPresence(self)
         for field in fields_of(cls):
             kind = _KINDS.get(getattr(field.dtype, "kind", ""), int)
-            setattr(self, field.name, _column_class(field.name)(self.rows, kind))
+            column = (
+                ObjectArrayColumn(cls, field, self.rows, kind)
+                if field.items
+                else _column_class(field.name)(self.rows, kind)
+            )
+            setattr(self, field.name, column)
+
+    def get_value(self, field: Field, e: int) -> Any:
+        """Return the value of a field of entity `e`; of an array its numbers by name."""
+        value = getattr(self.rows[e], field.name)
+        return dict(zip(field.items, value)) if field.items else value
 
     def __getitem__(self, field: Any) -> Any:
         """Return the column, one value per entity, of the component's field with this name."""
@@ -269,10 +315,7 @@ def _make_default_component(cls: type) -> Any:
     def refuse(self: object, name: str, value: object) -> None:
         """Raise `ColumnError`: a rule has written a component of an entity that does not have the
         component."""
-        raise ColumnError(
-            f"a rule writes {column_name(cls)}.{name} of an entity that has no {cls.__name__}; "
-            f"ask w.{column_name(cls)}.has[e] first"
-        )
+        raise _make_absence_error(cls, name)
 
     def init(self: object) -> None:
         """Set all fields to their defaults."""
@@ -281,6 +324,15 @@ def _make_default_component(cls: type) -> Any:
 
     namespace = {"__slots__": (), "__setattr__": refuse, "__init__": init}
     return type(f"No{cls.__name__}", (cls,), namespace)()
+
+
+def _make_absence_error(cls: type, field: str) -> ColumnError:
+    """Return the error for a rule that writes a field of an entity without the component of class
+    `cls`."""
+    return ColumnError(
+        f"a rule writes {column_name(cls)}.{field} of an entity that has no {cls.__name__}; "
+        f"ask w.{column_name(cls)}.has[e] first"
+    )
 
 
 # ---- row world -----------------------------------------------------------------------------------

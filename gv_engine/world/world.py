@@ -520,7 +520,8 @@ class ObjectWorld(Verbs, World):
                     column = fields[field.name]
                     values = [getattr(component, field.name) for _, component in having]
                     with _name_value_in_errors(f"w.{column_name(columns.cls)}.{field.name}"):
-                        column[entities] = np.array(values, column.dtype)
+                        shape = -1, *field.shape
+                        column[entities] = np.array(values, column.dtype).reshape(shape)
         return row
 
     def restore(self, row: NDArray[Any]) -> None:

@@ -41,13 +41,13 @@ def load(*numbers: Any, **changes: Any) -> Scenario:
 def test_each_agent_observes_its_own_to_the_end_of_an_episode(world):
     envs = AgentsVectorEnv(camp(), 2, world=world, autoreset_mode="SameStep")
     first, _ = envs.reset(seed=0)
-    begin = [9, 0, -1, 1, 20, 3, 3, 1, 3]
+    begin = [9, 0, -1, 1, 20, 3, 3, 0, 0, 0, 2, 50, 1, 3]
     assert first["state"].tolist() == [[begin, begin]] * 2
     for step in range(6):
         many, *_, info = envs.step(np.zeros((2, 2), np.int64))
         if step == 1:
-            ann = [7, 0, 3, 3, 5, 7, 3, 0.5625, 3]
-            bob = [7, 0, 1, 1, 5, 7, 3, 0.5625, 3]
+            ann = [7, 0, 3, 3, 5, 7, 3, 3, 1, 0, 2, 46, 0.5625, 3]
+            bob = [7, 0, 1, 1, 5, 7, 3, 4, 2, 0, 3, 46, 0.5625, 3]
             assert many["state"].tolist() == [[ann, bob]] * 2
     assert many["state"].tolist() == [[begin, begin]] * 2
     assert [final["state"][0] for final in info["final_obs"].ravel()] == [3] * 4
@@ -110,6 +110,18 @@ def test_people_see_them():
     assert frame_to_text(session.frame()).endswith("\nlife 8, soups 5")
 
 
+def test_an_array_stands_for_its_numbers():
+    state = load("agent.counts", "agent.weights", {"of": "Pot.counts.SAP", "label": "sap"})
+    observed = state.observed_state
+    assert observed
+    assert observed.names[:2] == ("agent.counts.WOOD", "agent.counts.STONE")
+    assert observed.labels == ("wood", "stone", "sap", "weights 0", "weights 1", "sap")
+    assert observed.high.tolist()[:3] == [99, 99, 99]
+    amount = load({"of": "agent.counts", "label": "my", "show": "bar"}).observed_state
+    assert amount
+    assert amount.labels == ("my wood", "my stone", "my sap")
+
+
 def test_rollouts_keep_them(tmp_path):
     env = GridVectorEnv(load(*INTEGERS), 2, world="object", autoreset_mode="Disabled")
     arrays, about = keep_rollout(env, tmp_path / "out")
@@ -133,10 +145,17 @@ def test_a_number_out_of_its_bounds_is_found():
     ("numbers", "says"),
     [
         (["health"], "state[0]: found 'health', expected agent.FIELD, "),
-        (["agent.vitals.health.now"], "expected agent.FIELD"),
+        (["agent.vitals.health.now"], "health is a single number, without an item 'now'"),
+        (["agent.vitals.health.now.here"], "expected agent.FIELD"),
+        (["agent.counts.WOD"], "counts has no item 'WOD'; did you mean 'WOOD'"),
+        (["agent.bag.weights.2"], "weights has no item '2' (allowed: 0, 1)"),
+        (["agent.counts", "agent.bag.counts.STONE"], "agent.bag.counts.STONE is listed twice"),
         (["agent..health"], "expected agent.FIELD"),
         (["agent.helth"], "the components of agent have no field 'helth'; did you mean 'health'"),
-        (["agent.soups"], "of agent have no field 'soups' (allowed: facing, "),
+        (
+            ["agent.soups"],
+            "of agent have no field 'soups'; did you mean 'counts'? (allowed: facing",
+        ),
         (["agent.vitls.health"], "no component 'vitls'; did you mean 'vitals'"),
         (["agent.warmth.health"], "the component warmth has no field 'health' (allowed: degrees"),
         (["agent.value"], "have no field 'value'"),

@@ -1,12 +1,14 @@
 """Components of agents, objects and the world, and rules whose parameters are names."""
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Annotated
 
 from gv_engine import (
     REWARD,
     TRANSITION,
     AgentMask,
+    Array,
     Bounds,
     ColorIndex,
     Coordinate,
@@ -61,6 +63,22 @@ class Stock:
     health: Int8 = 1
 
 
+class Item(IntEnum):
+    """What a bag holds."""
+
+    WOOD = 0
+    STONE = 1
+    SAP = 2
+
+
+@component
+class Bag:
+    """Bag."""
+
+    counts: Annotated[Int16, Bounds(0, 99), Array(Item)] = 0
+    weights: Annotated[float, Array(2)] = 2.0
+
+
 @component
 class Weather:
     """Weather."""
@@ -76,6 +94,18 @@ def live(w: World, agent: int) -> None:
     w.vitals.tired[agent] = w.vitals.health[agent] < 7
     w.vitals.home[agent] = w.position.x[agent]
     w.warmth.degrees[agent] /= 2
+
+
+@system(TRANSITION)
+def gather(w: World, agent: int) -> None:
+    """Take wood and, in turn, one of all; weigh it; and take sap from each pot."""
+    w.bag.counts[agent, Item.WOOD] += 1
+    w.bag.counts[agent, w.steps % 3] += agent
+    w.bag.weights[agent, 1] = 0.0
+    for item in range(3):
+        w.bag.weights[agent, 1] += 0.5 * w.bag.counts[agent, item]
+    for pot in w.having(w.bag):
+        w.bag.counts[pot, Item.SAP] -= 1
 
 
 @system(TRANSITION)
