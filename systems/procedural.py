@@ -28,7 +28,7 @@ from systems.building import (
     put_cells,
     set_random_target,
 )
-from systems.queries import blocks_movement, has_room, is_at, neighbours
+from systems.queries import blocks_movement, can_enter, has_room, is_at, neighbours
 
 ANY = len(ORIENTATIONS)
 """Facing of an agent with a random orientation."""
@@ -247,7 +247,8 @@ def find_free_cells(
     """Return the free cells of a region as numbers y * width + x, in row order: cells in one of
     `boxes` or of a room that `marks` lists, after the map's rotation or reflection `transform`.
 
-    A free cell has no object on either layer, no other agent, and no object of `apart` beside it.
+    A free cell has no object on either layer but terrain that one can enter, no other agent, and no
+    object of `apart` beside it.
 
     Args:
         transform: number of the rotation or reflection that turned the map into the level.
@@ -260,7 +261,10 @@ def find_free_cells(
     count = 0
     for y in range(w.height):
         for x in range(w.width):
-            if w.at[y, x] != NOTHING or w.ground[y, x] != NOTHING:
+            below = w.ground[y, x]
+            if w.at[y, x] != NOTHING or (below != NOTHING and not w.is_terrain(below)):
+                continue
+            if below != NOTHING and not can_enter(w, y, x):
                 continue
             other = w.agent_at(y, x)
             if other != NOTHING and not (agent and other == next_agent(w)):

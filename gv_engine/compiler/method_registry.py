@@ -28,7 +28,14 @@ from gv_engine.compiler.intrinsics import (
     make_entity_compare,
     multiply_high,
 )
-from gv_engine.compiler.numba_pipeline import PART_OPTIONS, Decorator, extending, overload, types
+from gv_engine.compiler.numba_pipeline import (
+    PART_OPTIONS,
+    Decorator,
+    extending,
+    overload,
+    strip_annotations,
+    types,
+)
 from gv_engine.compiler.records import (
     EngineRecord,
     GeneratorRecord,
@@ -68,17 +75,6 @@ def register_layout(layout: Layout) -> None:
     LAYOUTS.setdefault(record, copied)
 
 
-def _strip_annotations(function: Callable[..., Any]) -> inspect.Signature:
-    """Return a function's signature without type annotations, as Numba requires a method and its
-    builder to have equal signatures."""
-    signature = inspect.signature(function)
-    empty = inspect.Parameter.empty
-    return signature.replace(
-        parameters=[p.replace(annotation=empty) for p in signature.parameters.values()],
-        return_annotation=inspect.Signature.empty,
-    )
-
-
 def register_method(name: str, of: type[EngineRecord] = WorldRecord, **options: Any) -> Decorator:
     """Return a decorator for a function that gets Numba argument types and returns the
     implementation of method `name`, which Numba then compiles.
@@ -90,17 +86,9 @@ def register_method(name: str, of: type[EngineRecord] = WorldRecord, **options: 
     """
 
     def register(build: Callable[..., Any]) -> Callable[..., Any]:
-        """Register `build` as the builder of the method, without annotations, and return it."""
-
-        def build_unannotated(*arguments: Any, **named: Any) -> Any:
-            """Return what `build` returns for these Numba types: the implementation of the method,
-            here without annotations."""
-            implementation = build(*arguments, **named)
-            implementation.__signature__ = _strip_annotations(implementation)
-            return implementation
-
-        build_unannotated.__signature__ = _strip_annotations(build)  # type: ignore[attr-defined]  # numba reads it
-        extending.overload_method(of, name, jit_options=PART_OPTIONS, **options)(build_unannotated)
+        """Register `build` as the builder of the method, and return it."""
+        method = extending.overload_method(of, name, jit_options=PART_OPTIONS, **options)
+        method(strip_annotations(build))
         return build
 
     return register
@@ -306,8 +294,7 @@ def _build_world(w: Any) -> Any:
     return lambda w: entity
 
 
-_build_world.__signature__ = _strip_annotations(_build_world)  # type: ignore[attr-defined]  # numba reads it
-extending.overload_attribute(WorldRecord, "world")(_build_world)
+extending.overload_attribute(WorldRecord, "world")(strip_annotations(_build_world))
 
 
 @overload(high_product)

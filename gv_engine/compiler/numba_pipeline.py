@@ -193,19 +193,45 @@ register_jitable: Decorator = extending.register_jitable(**PART_OPTIONS)
 
 
 def register_parts(functions: Iterable[FunctionType]) -> None:
-    """Make Python functions callable from code that Numba compiles. Their globals keep the values
-    that they have now."""
+    """Make Python functions callable from code that Numba compiles, except those that `overload`
+    has given another implementation. Their globals keep the values that they have now."""
     for function in functions:
-        register_jitable(function)
+        if function not in _OVERLOADED:
+            register_jitable(function)
 
 
 def overload(function: Any) -> Decorator:
     """Return a decorator for a function that gets Numba argument types and returns the
     implementation that Numba compiles in place of `function`."""
-    decorate: Decorator = extending.overload(function, jit_options=PART_OPTIONS)
-    return decorate
+    _OVERLOADED.add(function)
+    register = extending.overload(function, jit_options=PART_OPTIONS)
+    return lambda build: register(strip_annotations(build))
 
 
+def strip_annotations(build: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function `build`, which returns implementations for Numba types, with itself and
+    its results without annotations: Numba requires equal signatures."""
+
+    def strip(function: Any) -> inspect.Signature:
+        """Return the signature of a function without annotations."""
+        signature = inspect.signature(function)
+        empty = inspect.Parameter.empty
+        parameters = [p.replace(annotation=empty) for p in signature.parameters.values()]
+        return signature.replace(parameters=parameters, return_annotation=empty)
+
+    def build_unannotated(*arguments: Any, **named: Any) -> Any:
+        """Return what `build` returns for these Numba types."""
+        implementation = build(*arguments, **named)
+        if implementation is not None:
+            implementation.__signature__ = strip(implementation)
+        return implementation
+
+    build_unannotated.__signature__ = strip(build)  # type: ignore[attr-defined]  # numba reads it
+    return build_unannotated
+
+
+_OVERLOADED: set[Any] = set()
+"""Functions that `overload` has given an implementation for compiled code."""
 _overload: Any = _OverloadFunctionTemplate
 _implementation = _overload._get_impl
 _NARROW_INTEGERS = types.int8, types.int16, types.int32, types.uint8, types.uint16

@@ -36,6 +36,7 @@ from gv_engine.compiler.observation import find_typed_cells
 from gv_engine.compiler.records import EngineRecord
 from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of
 from gv_engine.scenario.layout import Layout
+from gv_engine.world.world import TERRAIN_IS_SHARED
 
 # ---- spawning and removing -----------------------------------------------------------------------
 
@@ -47,10 +48,13 @@ def _build_spawn(w: Any, kind: Any) -> Any:
     layout = LAYOUTS[w]
     write = make_entity_write(_list_spawn_tables(layout))
     has_prefab = np.array([bool(parts) for parts in layout.prefabs])
-    is_large = layout.is_large
+    is_large, has_terrain = layout.is_large, bool(layout.terrain)
 
     def impl(w: Any, kind: Any) -> Any:
-        """Take the lowest free entity and write the components of type `kind`."""
+        """Take the lowest free entity and write the components of type `kind`; return the shared
+        entity of terrain."""
+        if has_terrain and w.terrain_of(kind) > NOTHING:
+            return w.terrain_of(kind)
         if not (0 <= kind < len(has_prefab) and has_prefab[kind]):
             if w.error == 0:
                 w.error = UNKNOWN_TYPE_CODE
@@ -149,11 +153,31 @@ def _build_enclose(w: Any, kind: Any) -> Any:
 def _remove(w: Any, e: Any) -> None:
     """Implement `w.remove(e)`: take entity `e` off the grid and make its index free for new
     objects."""
-    if e != NOTHING:
+    if w.is_terrain(e):
+        w.fail(TERRAIN_IS_SHARED)
+    elif e != NOTHING:
         w.lift(e)
         w.become_nothing(e)
         if e < w.free:
             w.free = e
+
+
+@register_method("terrain_of")
+def _build_terrain_of(w: Any, kind: Any) -> Any:
+    """Return the implementation of `w.terrain_of(kind)`, which returns the entity that all cells
+    with terrain of a type share; NOTHING for FLOOR, -1 for types that are no terrain."""
+    return _make_type_lookup(LAYOUTS[w].terrain_entities, -1)
+
+
+@register_method("is_terrain")
+def _build_is_terrain(w: Any, e: Any) -> Any:
+    """Return the implementation of `w.is_terrain(e)`, which returns True for an entity that all
+    cells with terrain of its type share."""
+    if not LAYOUTS[w].terrain:
+        return lambda w, e: False
+    behind = LAYOUTS[w].first_object
+    first = behind - len(LAYOUTS[w].terrain)
+    return lambda w, e: first <= e < behind
 
 
 @register_method("become_nothing")

@@ -17,7 +17,7 @@ from gv_engine.editor import text_buffer
 from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, list_length, put, put_rows
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import ORIENTATIONS
-from gv_engine.rules.objects import COLORS, GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
+from gv_engine.rules.objects import ABOVE, COLORS, OBJECT_TYPES, USUAL_COLORS, ObjectTypes
 from gv_engine.scenario.definitions import AgentSpecs, read_agents, read_object_types
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, FieldError, YamlNode, items, mapping
@@ -100,7 +100,7 @@ class Vocabulary:
         """Return True if the object in the legend entry `thing` belongs to the ground layer, as ice
         does."""
         name = thing.get("object")
-        return name in self.types and self.types[str(name)].layer == GROUND
+        return name in self.types and self.types[str(name)].layer != ABOVE
 
 
 def _as_entry(content: Any) -> dict[str, Any]:

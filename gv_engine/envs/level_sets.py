@@ -332,6 +332,11 @@ def compute_content_keys(
         own_keys += columns["has"] * next(salts)
     mixed = _mix_bits(own_keys + inner_keys) * rows["alive"]
     keys: NDArray[np.uint64] = mixed.sum(1, dtype=np.uint64)
+    if layout.terrain:  # cells share its entities
+        shown = np.isin(rows["ground"], layout.terrain_entities) * rows["ground"]
+        words = _to_words(shown.reshape(len(rows), -1))
+        cells = np.arange(words.shape[1], dtype=np.uint64) << np.uint64(32)
+        keys += np.where(words, _mix_bits(words ^ cells ^ next(salts)), 0).sum(1, dtype=np.uint64)
     scalars = [rows[name] for name in ("member", "height", "width")]
     read = np.flatnonzero(is_read.any(axis=0))
     scalars += [np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0) for k in read]

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from components.core import FLOOR
 from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, as_area
 from gv_engine.gridverse.grid_object import Floor, GridObject, Hidden, NoneGridObject
 from gv_engine.gridverse.object_store import Value, get_store, new_world
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.objects import GROUND
+from gv_engine.rules.objects import ABOVE, TERRAIN
 from gv_engine.world.world import ObjectWorld
 
 
@@ -124,7 +125,14 @@ class Grid(Value):
         cell = self._check_position(position)
         self._check_object(cell, obj)
         world = self.world
-        before = (world.ground if obj.kind.layer == GROUND else world.at)[cell]
+        before = (world.at if obj.kind.layer == ABOVE else world.ground)[cell]
+        if world.is_terrain(before):
+            world.pave(*cell, FLOOR)
+            before = NOTHING
+        if obj.kind.layer == TERRAIN:
+            self._store.remove(before)
+            world.pave(*cell, obj.kind.index)
+            return
         if obj is self._store.get_object(before):
             return
         e = self._store.add(obj)
@@ -269,11 +277,14 @@ class Ground:
             RuleError: the world does not have the type.
         """
         cell = self._grid._check_position(position)
+        world = self._grid.world
         if isinstance(obj, Floor):
-            get_store(self._grid.world).remove(self._grid.world.ground[cell])
+            if world.is_terrain(world.ground[cell]):
+                world.pave(*cell, FLOOR)
+            get_store(world).remove(world.ground[cell])
             return
         self._grid._check_object(cell, obj)
-        if obj.kind.layer != GROUND:
+        if obj.kind.layer == ABOVE:
             raise ValueError(
                 f"grid.ground[{cell}] = {obj!r}: its layer is {obj.kind.layer!r}; write "
                 f"grid[{cell}] for what stands above the ground"

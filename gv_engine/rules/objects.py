@@ -83,8 +83,9 @@ COLORS = tuple(color.name for color in Color)
 USUAL_COLORS = tuple(range(Color.YELLOW + 1))
 """Default colours of a scenario, as the specification lists them."""
 
-ABOVE, GROUND = LAYERS = "above", "ground"
-"""Layers of a cell. A cell holds at most one object on each."""
+ABOVE, GROUND, TERRAIN = LAYERS = "above", "ground", "terrain"
+"""Layers of a cell. A cell holds at most one object above, and beneath it one on the ground, or
+terrain: all cells with terrain of one type share one entity, so that large grids need few."""
 
 MOST_TYPES = 128
 """Maximum number of object types of a scenario: indices are bytes."""
@@ -330,7 +331,8 @@ def object_type(
         sprite: base name of the sprite file; the name in snake_case if None.
         in_grid: False only for the types of "nothing" and "not seen".
         module: name of the declaring module; the caller's if left out.
-        layer: "ground" for objects beneath others, such as plates, ice and targets.
+        layer: "ground" for objects beneath others, such as plates, ice and targets; "terrain" for
+            such types without states of which all cells share one entity, such as grass and water.
 
     Raises:
         TypeError: one of `components` is no component, or `state` names no field.
@@ -371,6 +373,8 @@ def build_type(
         state_components = tuple(_read_components(name, brought) for brought in states.values())
         if state is None:
             components, state = (*components, Condition), (Condition, "value")
+    if states and layer == TERRAIN:
+        raise ValueError(f"object type {name}: terrain has no states; declare a type for each")
     states = tuple(states)
     parts = _read_components(name, components)
     gained = {cls for brought in state_components for cls, _ in brought}

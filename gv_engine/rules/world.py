@@ -247,7 +247,14 @@ class World(Protocol):
         """Return the type that replaces a used-up object of a type, -1 for none."""
 
     def on_ground(self, kind: int) -> bool:
-        """Return True for an object type whose layer is the ground."""
+        """Return True for an object type whose layer is the ground, or terrain."""
+
+    def terrain_of(self, kind: int) -> int:
+        """Return the entity that all cells with terrain of a type share; NOTHING for FLOOR, -1 for
+        types that are no terrain."""
+
+    def is_terrain(self, e: int) -> bool:
+        """Return True for an entity that all cells with terrain of its type share."""
 
     def agents(self) -> range:
         """Return the numbers of the agents: entities from 1 on."""
@@ -303,12 +310,36 @@ class World(Protocol):
         return self.ground[y, x] if self.on_ground(kind) else self.at[y, x]
 
     @verb
+    def pave(self, y: int, x: int, kind: int) -> None:
+        """Cover a cell with terrain of a type, in place of other terrain; FLOOR uncovers it."""
+        if not self.inside(y, x):
+            self.fail("w.pave: the cell is outside the grid; ask w.inside(y, x) first")
+            return
+        before = self.ground[y, x]
+        e = self.terrain_of(kind)
+        if before != NOTHING and not self.is_terrain(before):
+            self.fail("w.pave: an object lies on the ground; w.lift or w.remove that first")
+        elif e < NOTHING:
+            self.fail("w.pave: the type is no terrain; spawn an object and w.place it")
+        else:
+            if before != NOTHING:
+                self.placed[self.kind.value[before]] -= 1
+            self.ground[y, x] = e
+            if e != NOTHING:
+                self.placed[kind] += 1
+                self.recent[kind] = e
+
+    @verb
     def place(self, e: int, y: int, x: int) -> None:
-        """Move an entity into a cell that is free on the layer of its type."""
+        """Move an entity into a cell that is free on the layer of its type. Terrain covers the
+        cell, see `pave`, and stays where it is elsewhere."""
         if not self.inside(y, x):
             self.fail("w.place: the cell is outside the grid; ask w.inside(y, x) first")
             return
         kind = self.kind.value[e]
+        if self.is_terrain(e):
+            self.pave(y, x, kind)
+            return
         if self.on_layer_of(kind, y, x) != NOTHING:
             self.fail("w.place: the cell holds another object; w.lift or w.remove that first")
             return

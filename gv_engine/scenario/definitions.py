@@ -42,7 +42,8 @@ OBJECT_TYPE_KEYS: KeyTable = {
     "sprite": Key("Base name of the sprites; by default the type's in snake_case.", schema.TEXT),
     "leaves": Key("Object type that replaces a used-up object.", schema.OBJECT),
     "layer": Key(
-        "Layer: `ground`, beneath other objects, or `above`, the default.",
+        "Layer: `above`, the default; `ground` beneath it, or `terrain`, ground that is the same "
+        "in all cells.",
         schema.enum_schema(LAYERS, "layer"),
     ),
 }

@@ -14,7 +14,14 @@ from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.frame import VIEWS
 from gv_engine.rules.geometry import USUAL_ACTIONS
-from gv_engine.rules.objects import GROUND, OBJECT_TYPES, USUAL_COLORS, ObjectTypes, Parts
+from gv_engine.rules.objects import (
+    GROUND,
+    OBJECT_TYPES,
+    TERRAIN,
+    USUAL_COLORS,
+    ObjectTypes,
+    Parts,
+)
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario import definitions, fields, missions
 from gv_engine.scenario import json_schema as schema
@@ -519,6 +526,7 @@ class GridReader(TopLevel):
         draws = is_procedural(reset) or (self.mission is not None and self.mission.arguments)
         drawn = self.draws.capacity if draws else 0
         capacity += len(self.agents.bodies) - 1 + bool(self.world_components)
+        capacity += sum(kind.layer == TERRAIN for kind in types)
         components = self.find_components(ObjectTypes(types))
         bodies, own = self.agents.bodies, self.world_components
         return Layout(

@@ -17,10 +17,17 @@ from zlib import crc32
 
 import numpy as np
 
-from components.core import Agent, Kind, Mission, Position
+from components.core import FLOOR, Agent, Kind, Mission, Position
 from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, is_read_often
 from gv_engine.rules.geometry import FORWARD
-from gv_engine.rules.objects import GROUND, OBJECT_TYPES, ObjectType, ObjectTypes, Parts
+from gv_engine.rules.objects import (
+    ABOVE,
+    OBJECT_TYPES,
+    TERRAIN,
+    ObjectType,
+    ObjectTypes,
+    Parts,
+)
 
 RNG = np.dtype(
     [(name, np.uint64) for name in ("state_high", "state_low", "inc_high", "inc_low")]
@@ -173,9 +180,21 @@ class Layout:
     @cached_property
     def initial_prefabs(self) -> tuple[Prefab, ...]:
         """Components of the entities that exist at the start of every level, from entity 1 on: the
-        agents, then the world's own entity."""
+        agents, then the world's own entity, then those of terrain."""
         own = (self.world_components,) if self.world_components else ()
-        return self.agent_prefabs + own
+        return (*self.agent_prefabs, *own, *map(make_prefab, self.terrain))
+
+    @cached_property
+    def terrain(self) -> tuple[ObjectType, ...]:
+        """Types of terrain. Each has one entity, which all its cells share."""
+        return tuple(kind for kind in self.types if kind.layer == TERRAIN)
+
+    @cached_property
+    def terrain_entities(self) -> tuple[int, ...]:
+        """Entity of terrain by type index; NOTHING for FLOOR, -1 for types that are no terrain."""
+        entities = range(self.first_object - len(self.terrain), self.first_object)
+        of_types = {kind.index: e for kind, e in zip(self.terrain, entities)} | {FLOOR: NOTHING}
+        return self._make_type_table(-1, lambda kind: of_types.get(kind.index, -1))
 
     @property
     def first_object(self) -> int:
@@ -220,8 +239,8 @@ class Layout:
 
     @cached_property
     def grounds(self) -> tuple[bool, ...]:
-        """True for types on the ground layer, by type index."""
-        return self._make_type_table(False, lambda kind: kind.layer == GROUND)
+        """True for types on the ground, terrain among them, by type index."""
+        return self._make_type_table(False, lambda kind: kind.layer != ABOVE)
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
@@ -278,6 +297,13 @@ class Layout:
         # unsigned, so that compiled code need not handle negative indices
         return np.min_scalar_type(self.capacity - 1)
 
+    @property
+    def count(self) -> np.dtype[Any]:
+        """Smallest NumPy dtype that can hold the number of objects of a type, or of the cells that
+        terrain covers."""
+        cells = self.height * self.width if self.terrain else 0
+        return np.min_scalar_type(max(self.capacity - 1, cells))
+
     @cached_property
     def coordinate(self) -> np.dtype[Any]:
         """dtype of a row or column of the grid, or -1."""
@@ -327,7 +353,7 @@ class Layout:
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
                 *((name, self.entity, (self.height + 1, self.width + 1)) for name in self.layers),
                 *(self._cell_agent_fields if self.agents > 1 else ()),
-                ("placed", self.entity, (self.type_table_length,)),
+                ("placed", self.count, (self.type_table_length,)),
                 ("recent", self.entity, (self.type_table_length,)),
                 *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
                 *columns,

@@ -24,7 +24,7 @@ from gv_engine.rules.geometry import (
     step_x,
     step_y,
 )
-from gv_engine.rules.objects import ABOVE, COLORS, GROUND, ObjectType, ObjectTypes
+from gv_engine.rules.objects import ABOVE, COLORS, GROUND, TERRAIN, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
@@ -176,7 +176,7 @@ def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...]
             symbol = read_symbol(draws, replace(node, value=above), extra_keys)
         below = read_symbol(draws, entries["ground"])
         _check_layer(draws, node, symbol, ABOVE)
-        _check_layer(draws, entries["ground"], below, GROUND)
+        _check_layer(draws, entries["ground"], below, GROUND, TERRAIN)
         return replace(symbol, ground=below)
     room = fields.text(entries["room"]) if "room" in entries else ""
     facing = holds = content = None
@@ -236,15 +236,15 @@ def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
     return symbol
 
 
-def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, layer: str) -> None:
-    """Raise a FieldError at `node` if `symbol` may stand for an object that does not belong to
-    `layer`. `draws` resolves random values."""
-    if layer == GROUND and symbol.facing is not None:
+def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: str) -> None:
+    """Raise a FieldError at `node` if `symbol` may stand for an object that does not belong to one
+    of `layers`. `draws` resolves random values."""
+    if GROUND in layers and symbol.facing is not None:
         raise node.error("the agent stands on the ground: write `agent` beside `ground`")
     for option in symbol.options:
         for kind in map(draws.names.types.__getitem__, draws.list_possible_values(option.kind)):
-            if kind.index != FLOOR and kind.layer != layer:
-                hint = f"only a type with `layer: {layer}` may stand here"
+            if kind.index != FLOOR and kind.layer not in layers:
+                hint = f"only a type with `layer: {'` or `'.join(layers)}` may stand here"
                 raise node.error(f"{kind.name} has the layer `{kind.layer}`; {hint}")
 
 

@@ -79,6 +79,9 @@ def compute_derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDA
     i, e = np.nonzero(_object_mask(layout, rows) & (rows["position"]["y"] >= 0))
     placed = np.zeros((len(rows), layout.type_table_length), np.int64)
     np.add.at(placed, (i, rows["kind"]["value"][i, e]), 1)
+    for kind in layout.terrain:
+        cells = rows["ground"] == layout.terrain_entities[kind.index]
+        placed[:, kind.index] = np.count_nonzero(cells, (1, 2))
     columns = {"placed": placed, "error": np.zeros(len(rows), np.int64)}
     if layout.agents > 1:
         columns["spot"] = _agent_cell_numbers(layout, rows)
@@ -189,6 +192,11 @@ def _iterate_agent_bounds(layout: Layout, rows: NDArray[Any]) -> _Bounds:
     for cls, _ in layout.world_components:
         name, own = column_name(cls), layout.world_entity
         yield f"{name}.has of the world", rows[name]["has"][:, own] & rows["alive"][:, own], 1, 1
+    for kind in layout.terrain:
+        shared = layout.terrain_entities[kind.index]
+        yield f"the type of {kind.name}", rows["kind"]["value"][:, shared], kind.index, kind.index
+        yield f"alive of {kind.name}", rows["alive"][:, shared], 1, 1
+        yield f"position of {kind.name}", rows["position"]["y"][:, shared], -1, -1
     if layout.agents == 1:
         yield "done of the agent", rows["done"][:, 1], rows["terminated"], rows["terminated"]
     else:
@@ -276,6 +284,8 @@ def _find_cell_errors(layout: Layout, rows: NDArray[Any], things: _Mask) -> _Err
         yield own[name] & elsewhere, says
     for name in layout.layers:
         cells, there = rows[name], own[name]
+        if name == "ground" and layout.terrain:
+            cells = np.where(np.isin(cells, layout.terrain_entities), NOTHING, cells)
         if (np.count_nonzero(cells, (1, 2)) == there.sum(1)).all():
             continue
         i, row, column = np.nonzero(cells)

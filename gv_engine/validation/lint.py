@@ -348,6 +348,7 @@ class _Linter:
         types = {FLOOR}
         for world in self._levels:
             types |= {world.kind.value[e] for e in range(world.layout.first_object, world.capacity)}
+            types |= {kind.index for kind in world.layout.terrain if world.placed[kind.index]}
         scalars = self._scalars_of("legend", "place", "draw", "reset_function")
         names = {scalar.text.rpartition(":")[2] for scalar in scalars}
         types |= {kind.index for kind in self._scenario.layout.types if kind.name in names}

@@ -72,6 +72,7 @@ class ObjectWorld(Verbs, World):
             setattr(self, column_name(columns.cls), columns)
         self._state_columns: list[ObjectColumn | None] = [None] * layout.type_table_length
         self._grounds = frozenset(k for k, below in enumerate(layout.grounds) if below)
+        self._terrain = {e for e in layout.terrain_entities if e > NOTHING}
         self._types = {kind.index: kind for kind in layout.types}
         for kind in layout.types:
             if kind.state:
@@ -161,13 +162,15 @@ class ObjectWorld(Verbs, World):
 
     def spawn(self, kind: int) -> int:
         """Create an object of the type number `kind`, not yet in any cell, and return its entity
-        number, the lowest free one.
+        number, the lowest free one; of terrain the one that all its cells share.
 
         Raises:
             CapacityError: all entities are in use.
             RuleError: the type is not one of this world.
         """
         prefabs = self._prefabs
+        if self._terrain and (shared := self.terrain_of(kind)) > NOTHING:
+            return shared
         if not (0 <= kind < len(prefabs) and prefabs[kind]):
             raise errors.RuleError(UNKNOWN_TYPE)
         return self._allocate_entity(prefabs[kind])
@@ -201,6 +204,7 @@ class ObjectWorld(Verbs, World):
         # fast path without a call per column: resets spend most time here
         if (
             0 < e < len(places)
+            and e not in self._terrain
             and 0 <= y < self.height
             and 0 <= x < self.width
             and (cells := self._cells_of[kind := self._kinds[e].value])[y, x] == NOTHING
@@ -246,6 +250,8 @@ class ObjectWorld(Verbs, World):
         another entity."""
         if e == NOTHING:
             return
+        if self.is_terrain(e):
+            self.fail(TERRAIN_IS_SHARED)
         self.lift(e)
         self._check_writable(e)
         with self.context:
@@ -286,6 +292,16 @@ class ObjectWorld(Verbs, World):
     def on_ground(self, kind: int) -> bool:
         """Return True if objects of a type live on the ground."""
         return kind in self._grounds
+
+    def terrain_of(self, kind: int) -> int:
+        """Return the entity that all cells with terrain of a type share; NOTHING for FLOOR, -1 for
+        types that are no terrain."""
+        shared = self.layout.terrain_entities
+        return shared[kind] if 0 <= kind < len(shared) else -1
+
+    def is_terrain(self, e: int) -> bool:
+        """Return True for an entity that all cells with terrain of its type share."""
+        return e in self._terrain
 
     def add(self, e: int, column: str) -> None:
         """Give entity `e` a component with default values, named by its `column` in the world, such
@@ -606,6 +622,9 @@ CAPACITY = "the world is full: all of its entities are in use; raise `capacity` 
 TO_NOTHING = (
     "a rule changes a component of NOTHING, which stands for all empty cells; "
     "ask `e != NOTHING` first"
+)
+TERRAIN_IS_SHARED = (
+    "w.remove: all cells with terrain of a type share its entity; w.pave(y, x, FLOOR) clears one"
 )
 UNKNOWN_TYPE = "w.spawn: an object type that is not in the scenario's state_space"
 _HIDDEN = bytearray((HIDDEN, 0, 0))

@@ -15,7 +15,7 @@ from tests.scenario.reading import CAMP, assert_refused, camp, find_problems
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_rules_read_and_write_them_and_agents_observe_them(world: str):
     scenario = camp()
-    assert (scenario.layout.world_entity, scenario.layout.first_object) == (3, 4)
+    assert (scenario.layout.world_entity, scenario.layout.first_object) == (3, 6)
     env = AgentsVectorEnv(scenario, 3, world=world, autoreset_mode="SameStep")
     observation, _ = env.reset(seed=5)
     assert (observation["state"][..., -2:] == [1.0, 3.0]).all()

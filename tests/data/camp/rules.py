@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Annotated
 
+from components.core import FLOOR
 from gv_engine import (
     REWARD,
     TRANSITION,
@@ -122,6 +123,13 @@ def pass_time(w: World) -> None:
     if w.weather.daylight[w.world] < 0.3:
         w.weather.daylight[w.world] = 1.0
         w.weather.day[w.world] += w.rng.integers(1, 3)
+
+
+@system(TRANSITION)
+def snow(w: World, flakes: ObjectTypeIndex) -> None:
+    """Let snow fall on a cell, or melt there."""
+    y, x = w.rng.integers(w.height), w.rng.integers(w.width)
+    w.pave(y, x, FLOOR if w.is_terrain(w.ground[y, x]) else flakes)
 
 
 @system(REWARD)
