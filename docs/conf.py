@@ -1,4 +1,5 @@
-"""The site of all pages, by `make docs`: which there are, in which order, and how they look.
+"""The site of all pages, by `make docs`: which there are, in which order, how they look, and which
+levels can be played on them.
 
 The pages are those of the repository, with links as they stand there. Nothing in the site is loaded
 from elsewhere.
@@ -7,6 +8,8 @@ from elsewhere.
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +54,14 @@ CONTENTS = {
 }
 """The pages, beside the README."""
 
+PLAYABLE = {"docs/players": "tutorial", "docs/authors": "levers"}
+"""Level that is played on a page."""
+
 _TITLED = re.compile(r'^```(\w+) title="(.+?)"$', re.MULTILINE)
+_FRAME = (
+    '<iframe src="../play/{0}.html" title="{0}" loading="lazy" '
+    'style="width: 100%; height: 28rem; border: 0"></iframe>'
+)
 _INDEX = '<!doctype html><meta http-equiv="refresh" content="0; url=README.html">\n'
 
 
@@ -64,6 +74,8 @@ def setup(app: Any) -> None:
 def _read(app: Any, page: str, source: list[str]) -> None:
     """Show the names of files above what stands in them, and give the first page the contents."""
     source[0] = _TITLED.sub(r"```{code-block} \1\n:caption: \2", source[0])
+    if page in PLAYABLE:
+        source[0] = source[0].replace("\n## ", f"\n{_FRAME.format(PLAYABLE[page])}\n\n## ", 1)
     if page == root_doc:
         for caption, pages in CONTENTS.items():
             lines = "\n".join(pages)
@@ -71,6 +83,12 @@ def _read(app: Any, page: str, source: list[str]) -> None:
 
 
 def _finish(app: Any, error: Exception | None) -> None:
-    """Begin with the first page."""
+    """Begin with the first page, and write the levels that are played on pages."""
     if error is None:
         (Path(app.outdir) / "index.html").write_text(_INDEX, "utf-8")
+        folder = Path(app.outdir) / "play"
+        folder.mkdir(exist_ok=True)
+        for level in PLAYABLE.values():
+            page = f"--html={folder / level}.html"
+            command = [sys.executable, "-P", "-m", "gv_engine", "export", level, page, "--embed"]
+            subprocess.run(command, check=True)

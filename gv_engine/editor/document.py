@@ -3,7 +3,9 @@ that open one."""
 
 from __future__ import annotations
 
+import json
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -98,6 +100,15 @@ class EditorDocument:
     def level(self) -> ScenarioRef:
         """Reference to the scenario, also before it has a file."""
         return ScenarioRef(self.buffer.file or Path(NEW_FILE), self.variant)
+
+    def export_command(self, page: Path, *options: str) -> list[str]:
+        """Return the command, with its words, that writes the saved level into the web page `page`,
+        with further `options` of `gv-engine export`."""
+        consent = ["--trust"] * self.trust.trust + ["--no-code"] * (not self.trust.code)
+        consent += [f"--allow-module={name}" for name in self.trust.allow_modules]
+        consent += [f"--set={name}={json.dumps(value)}" for name, value in self._settings.items()]
+        words = ["export", str(self.level), f"--html={page}", *options, *consent]
+        return [sys.executable, "-P", "-m", "gv_engine", *words]
 
     @property
     def title(self) -> str:

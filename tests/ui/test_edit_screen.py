@@ -157,6 +157,38 @@ def test_a_new_level_is_saved_under_a_name(desk: Desk, screen: EditScreen):
     assert desk.app.top is screen
 
 
+def share(desk: Desk, screen: EditScreen) -> str:
+    """What the editor says in the end of the web page of its level."""
+    desk.press("Ctrl+P")
+    assert "for browsers" in desk.app._note
+    desk.press("Ctrl+P")
+    assert "is still being written" in desk.app._note
+    while screen._export:
+        time.sleep(0.1)
+        screen.tick(time.monotonic())
+    return desk.app._note
+
+
+def test_why_a_level_is_no_page_is_said(desk: Desk, screen: EditScreen):
+    desk.press("Ctrl+S")
+    desk.type("vault", "Return")
+    Path("vault.html").write_text("my notes")
+    assert "vault.html is there already, and is no web page" in share(desk, screen)
+    assert Path("vault.html").read_text() == "my notes"
+
+
+@pytest.mark.thorough
+def test_a_level_becomes_a_web_page(desk: Desk, screen: EditScreen):
+    desk.press("Ctrl+P")
+    desk.type("vault", "Return")
+    Path("vault.html").unlink(missing_ok=True)
+    while screen._export:
+        time.sleep(0.1)
+        screen.tick(time.monotonic())
+    assert "vault.html is written; open it in a browser" in desk.app._note
+    assert Path("vault.html").read_text("utf-8").startswith("<!doctype html>")
+
+
 def test_a_file_keeps_its_comments(desk: Desk, tmp_path: Path):
     file = tmp_path / "cave.yaml"
     file.write_text(COMMENTED, "utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Any, ClassVar
 
 from gv_engine.editor import map_model
@@ -69,6 +70,7 @@ class EditScreen(Screen):
         "redo": lambda screen: screen.restore(screen.work.redo, "redo"),
         "save": lambda screen: screen.save(),
         "save_as": lambda screen: screen.save_as(),
+        "share": lambda screen: screen.save(then=screen.share),
         "size": lambda screen: screen.enter_size(),
         "cell_form": lambda screen: screen.has_map and screen.app.push(cell_form(screen)),
         "level_form": lambda screen: screen.app.push(level_form(screen)),
@@ -97,6 +99,7 @@ class EditScreen(Screen):
         self._checker = BackgroundChecker()
         self._check_state = CheckState()
         self._checked_scenario: object = None
+        self._export: tuple[Path, Popen[str]] | None = None  # page and process that writes it
 
     def refresh(self) -> None:
         """Parse the changed text of the file again, and update brushes and cursor for the changed
@@ -294,8 +297,10 @@ class EditScreen(Screen):
             self._next_check = now + FILE_POLL_INTERVAL
             self._check_file()
         self._poll_checker()
+        self._poll_export()
         due = self._next_check - now
-        return min(due, CHECKER_POLL_INTERVAL) if self._checker.is_waiting else due
+        is_waiting = self._checker.is_waiting or self._export is not None
+        return min(due, CHECKER_POLL_INTERVAL) if is_waiting else due
 
     def _poll_checker(self) -> None:
         """Send the scenario to the background checker if it has changed, and store new results of
@@ -308,9 +313,25 @@ class EditScreen(Screen):
             self._check_state = state
             self.app.needs_redraw = True
 
+    def _poll_export(self) -> None:
+        """Show a note if the page that `share` writes is ready, or why there is none."""
+        if self._export is None or (status := self._export[1].poll()) is None:
+            return
+        page, process = self._export
+        self._export = None
+        _, says = process.communicate()
+        reason = (says.strip().splitlines() or [f"the command ended with {status}"])[-1]
+        failure = f"No page: {reason.removeprefix('gv-engine: ')}"
+        success = f"{page} is written; open it in a browser, or send it to somebody"
+        self.app.show_note(failure if status else success, stays=15)
+
     def on_close(self) -> None:
-        """Stop the background check, and save unsaved edits into a file in the folder `unsaved`."""
+        """Stop the background check and the writing of a page, and save unsaved edits into a file
+        in the folder `unsaved`."""
         self._checker.close()
+        if self._export is not None:
+            self._export[1].kill()
+            self._export[1].communicate()
         if self.work.buffer.is_edited and not self._is_discarded:
             try:
                 file = save_unsaved(self.work.level.file.stem, self.work.buffer.text)
@@ -404,6 +425,20 @@ class EditScreen(Screen):
             self.app.save_settings()
             self.app.show_note(f"Saved {saved}")
             then()
+
+    def share(self) -> None:
+        """Start to write the saved level as a web page beside its file, unless one is being
+        written; `tick` says when it is ready."""
+        if self._export is not None:
+            self.app.show_note(f"{self._export[0].name} is still being written")
+            return
+        level, settings = self.work.level, self.app.settings
+        variant = f"-{level.variant}" if level.variant else ""
+        page = level.file.with_name(f"{level.file.stem}{variant}.html")
+        style = f"--theme={settings.theme}", f"--palette={settings.palette}"
+        command = self.work.export_command(page, *style)
+        self._export = page, Popen(command, stdout=DEVNULL, stderr=PIPE, text=True)
+        self.app.show_note(f"Writing {page.name} for browsers; this can take a minute", stays=60)
 
     def leave(self) -> None:
         """Close the editor without saving."""

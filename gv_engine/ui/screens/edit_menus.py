@@ -13,7 +13,7 @@ from gv_engine.ui.screens.menu import Menu, MenuRow
 if TYPE_CHECKING:
     from gv_engine.ui.screens.edit import EditScreen
 
-_IN_MENU = ("try", "save", "save_as", "level_form", "level_rules", "size", "next_fault")
+_IN_MENU = ("try", "save", "save_as", "share", "level_form", "level_rules", "size", "next_fault")
 
 
 class _ScreenMenu(Menu):
