@@ -20,7 +20,7 @@ from benchmarks.roster import Entry
 
 _OLD = "numpy<2"  # for peers that need NumPy 1
 SINGLE_AGENT, ALONE_65, FOUR, CROWD = "alone", "alone-65x65", "four", "crowd-65x65"
-FORAGING = "foraging"
+FORAGING, PATHS = "foraging", "paths"
 
 
 def _engine_entry(label: str, size: int, agents: int, worlds: int) -> Entry:
@@ -40,13 +40,14 @@ CONTESTANTS = {
     ALONE_65: _engine_entry("GV Engine, one agent", 65, 1, 256),
     CROWD: _engine_entry("GV Engine, 64 agents", 65, 64, 64),
     FORAGING: Entry("GV Engine, foraging", "together.gv_foraging", {"worlds": 1024}, cores=1),
+    PATHS: Entry("GV Engine, POGEMA", "together.gv_pogema", {"worlds": 1024}, cores=1),
     "multigrid": _peer_entry("multigrid", "multigrid", "multigrid", _OLD),
     "mosaic-multigrid": _peer_entry("mosaic-multigrid", "mosaic_multigrid", "mosaic-multigrid"),
     "lbforaging": _peer_entry("Level-Based Foraging", "lbforaging", "lbforaging"),
     "rware": _peer_entry("Robotic Warehouse", "rware", "rware"),
     "pogema": _peer_entry("POGEMA", "pogema", "pogema"),
 }
-"""Contestants; all but the first five come from the package index."""
+"""Contestants; all but the first six come from the package index."""
 
 
 class Ratio(NamedTuple):
@@ -61,8 +62,9 @@ RATIOS = [
     Ratio(FOUR, SINGLE_AGENT, 0.8),
     Ratio(CROWD, ALONE_65, 0.5),
     Ratio(CROWD, SINGLE_AGENT, 0.0),
-    *(Ratio(FOUR, name, 100.0) for name in list(CONTESTANTS)[5:]),
+    *(Ratio(FOUR, name, 100.0) for name in list(CONTESTANTS)[6:]),
     Ratio(FORAGING, "lbforaging", 100.0),
+    Ratio(PATHS, "pogema", 100.0),
 ]
 
 
@@ -88,6 +90,15 @@ def gv_foraging(worlds: int) -> Contestant:
 
     name = "foraging-10x10-4p-3f-2s"
     env = gv_engine.EachAgentVectorEnv(name, worlds, world="compiled", copy=False)
+    return vector(f"{name}, 4 agents", env)
+
+
+def gv_pogema(worlds: int) -> Contestant:
+    """Return the level of `pogema`, which has the same rules."""
+    import gv_engine
+
+    name = "pogema-8x8-4a"
+    env = gv_engine.EachAgentVectorEnv(name, worlds, world="compiled", copy=False, sight=3)
     return vector(f"{name}, 4 agents", env)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gv_engine
-from gv_engine import AgentsVectorEnv, GridEnv, Scenario, ScenarioError
+from gv_engine import AgentsVectorEnv, GridEnv, RuleError, Scenario, ScenarioError
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.session.catalogue import built_in_entries
 from tests import DATA, ROOT
@@ -69,6 +69,19 @@ WINS = {
         ".........bbbb......g.....fffrr...g",
         "ffll....g....blllllg..............",
         "....ffffg.....................fflg",
+    ),
+    "pogema-8x8-4a": ("rbbrbbblbbr", "l..........", "..llfffrffl", ".rrbbrb...."),
+    "pogema-8x8-4a-nothing": ("rbbrbbblbbr", "l..........", "frfrfffllll", ".rrbbrb...."),
+    "pogema-8x8-4a-restart": ("rbbrbbblbbr", "l..........", "frfrfffllll", ".rrbbrb...."),
+    "pogema-16x16-8a-soft": (
+        "fflfffrfrffffffllllll",
+        "lffrr................",
+        "lf...................",
+        "lb...................",
+        "brrrbrr..............",
+        "bbbl.................",
+        "rffr.................",
+        "rrbbbbrbbbbbrb.......",
     ),
 }
 """By name, what each does until all have won."""
@@ -156,28 +169,62 @@ def test_recorded_games_come_out_equal(known: str, level: Level, world: str):
     assert "rewards of seed 2 after 21 steps" in find_difference(known, level, arrays, 0, world)
 
 
-@pytest.mark.parametrize("name", [name for name in WINS if name.startswith("foraging")])
-def test_all_food_together_is_worth_1(name: str):
+def play_way(name: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return the sums of the agents' rewards after their ways to win, and which have terminated."""
     env = AgentsVectorEnv(name, 1, world="object", autoreset_mode="Disabled")
     env.reset(seed=[0])
-    total, names = 0.0, list(env.scenario.action_names)
+    total, names = np.zeros(len(WINS[name])), list(env.scenario.action_names)
     for keys in zip(*WINS[name], strict=True):
         asked = [names.index("NOOP" if key == "." else KEYS[key]) for key in keys]
         _, rewards, terminated, _, _ = env.step(np.array([asked]))
-        total += rewards.sum()
+        total += rewards[0]
+    return total, terminated[0]
+
+
+@pytest.mark.parametrize("name", [name for name in WINS if name.startswith("foraging")])
+def test_all_food_together_is_worth_1(name: str):
+    total, terminated = play_way(name)
     assert terminated.all()
-    assert total == pytest.approx(1)
+    assert total.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", [name for name in WINS if name.startswith("pogema")])
+def test_each_agent_that_arrives_is_paid_1(name: str):
+    total, terminated = play_way(name)
+    assert (total == 1).all()
+    assert terminated.all() == (not name.endswith("restart"))
+    assert terminated.any() == terminated.all()
+
+
+FORAGING, POGEMA = "foraging-8x8-2p-3f", "pogema-8x8-4a"
 
 
 @pytest.mark.parametrize(
-    ("settings", "says"),
+    ("name", "settings", "says"),
     [
-        ({"size": 2}, "size=2: allowed are whole numbers from 3"),
-        ({"foods": 0}, "foods=0"),
-        ({"most": 4}, "most=4: allowed are whole numbers from 1 to 3"),
-        ({"size": 3, "players": 10}, "found 10 agents: shape \\[3, 3\\] has 9 cells"),
+        (FORAGING, {"size": 2}, "size=2: allowed are whole numbers from 3"),
+        (FORAGING, {"foods": 0}, "foods=0"),
+        (FORAGING, {"most": 4}, "most=4: allowed are whole numbers from 1 to 3"),
+        (
+            FORAGING,
+            {"size": 3, "players": 10},
+            "found 10 agents: shape \\[3, 3\\] has 9 cells",
+        ),
+        (POGEMA, {"size": 4}, "size=4: allowed are whole numbers from 5 to 64"),
+        (POGEMA, {"agents": 17}, "agents=17: allowed are whole numbers from 2 to 16"),
+        (POGEMA, {"collisions": "hard"}, "allowed are priority, block_both, soft"),
+        (POGEMA, {"on_target": "stop"}, "allowed are finish, nothing, restart"),
+        (POGEMA, {"size": 5, "agents": 13}, "found 13 agents: .* need 26 cells of 25"),
     ],
 )
-def test_levels_that_cannot_be_are_refused(settings: dict[str, Any], says: str):
+def test_levels_that_cannot_be_are_refused(name: str, settings: dict[str, Any], says: str):
     with pytest.raises(ScenarioError, match=says):
-        Scenario.load("foraging-8x8-2p-3f", **settings)
+        Scenario.load(name, **settings)
+
+
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_a_level_without_room_for_all_agents_fails(world: str):
+    env = AgentsVectorEnv(POGEMA, 1, world=world, size=5, agents=12, density=0.5)
+    with pytest.raises(RuleError, match="no level of 100 had room for all agents"):
+        env.reset(seed=0)

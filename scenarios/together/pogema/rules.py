@@ -1,0 +1,360 @@
+"""Paths for many agents among random obstacles, with the rules of POGEMA 1.4.
+
+All agents act at once. They reach their targets one by one, all at the same time, or one target
+after the other. Three rules, `priority`, `block_both` and `soft`, say who gives way.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import FLOOR
+from components.objects import WALL
+from gv_engine import (
+    NOTHING,
+    OBSERVATION,
+    RESET,
+    REWARD,
+    TERMINATING,
+    TRANSITION,
+    Bounds,
+    Coordinate,
+    EntityId,
+    Int8,
+    ObjectTypeIndex,
+    World,
+    component,
+    system,
+)
+from gv_engine.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT, NOOP
+from gv_engine.rules.world import View
+from systems.building import cell_of, floor_cells, put
+from systems.queries import can_enter
+
+from .numpy_seeding import seed_generator  # noqa: TID252  # the folder has no absolute name
+
+_TRIES = 100
+"""Levels that are drawn until one has room for all agents and targets."""
+_SEEDS = 2**31 - 1
+"""Number of seeds that the generator of an agent may have."""
+
+
+@component
+class Walker:
+    """Agent: the cell that it wants to be in, and whether it may go there; its target, the cell of
+    the target, and how far down and to the right that is; whether it has arrived in this step; the
+    seed of its generator of targets, and how many numbers this has drawn."""
+
+    want_y: Coordinate = -1
+    want_x: Coordinate = -1
+    goes: bool = False
+    target: EntityId = NOTHING
+    target_y: Coordinate = -1
+    target_x: Coordinate = -1
+    down: Annotated[Int8, Bounds(-63, 63)] = 0
+    right: Annotated[Int8, Bounds(-63, 63)] = 0
+    arrived: bool = False
+    seed: int = 0
+    draws: int = 0
+
+
+# ---- levels ------------------------------------------------------------------------------------
+
+
+def find_problem(shape: Sequence[int], agents: int) -> str:
+    """Return what is wrong with the numbers of a level; an empty text if nothing is."""
+    cells = shape[0] * shape[1]
+    if 2 * agents <= cells:
+        return ""
+    return f"found {agents} agents: with their targets they need {2 * agents} cells of {cells}"
+
+
+@system(RESET, check=find_problem)
+def make_level(
+    w: World,
+    target: ObjectTypeIndex,
+    shape: Sequence[int],
+    density: float = 0.3,
+    lifelong: bool = False,
+) -> None:
+    """Make a level: obstacles, each cell with a probability of `density`, then agents and targets.
+    A level without room for all is drawn again. With `lifelong` each agent gets a generator of
+    targets.
+
+    As in POGEMA, obstacles, places and seeds are drawn from the same random numbers.
+    """
+    w.set_shape(shape[0], shape[1])
+    state = w.rng_state()
+    is_complete, tries = False, 0
+    while not is_complete and tries < _TRIES:
+        for wall in w.of_type(WALL):
+            w.remove(wall)
+        state = w.rng_state()
+        scatter_obstacles(w, density)
+        w.set_rng_state(state)
+        is_complete = place_agents(w)
+        tries += 1
+    if not is_complete:
+        w.fail("no level of 100 had room for all agents: reduce density or agents")
+    if lifelong:
+        w.set_rng_state(state)
+    for agent in w.agents():
+        thing = w.spawn(target)
+        w.color.value[thing] = w.color.value[agent]
+        w.walker.target[agent] = thing
+        if lifelong:
+            w.walker.seed[agent] = w.rng.integers(0, _SEEDS)
+        update(w, agent)
+    show_targets(w)
+
+
+def scatter_obstacles(w: World, density: float) -> None:
+    """Place obstacles; one random number for each cell decides, as in NumPy's `binomial`."""
+    for y in range(w.height):
+        for x in range(w.width):
+            number = w.rng.random()
+            if number > 1 - density if density <= 0.5 else number <= density:
+                put(w, WALL, y, x)
+
+
+def place_agents(w: World) -> bool:
+    """Place the agents in random cells, choose a target that each can walk to, and return whether
+    there was room for all.
+
+    A cell, in random order, is the target of an agent before that waits for one. Otherwise it is
+    the place of the next agent, if another cell for a target is left in its region.
+    """
+    regions = number_regions(w)
+    cells = floor_cells(w)
+    w.rng.shuffle(cells)
+    left = np.zeros(len(regions) + 1, np.int64)
+    waiting = np.zeros(len(regions) + 1, np.int64)
+    for cell in cells:
+        left[regions[cell]] += 1
+    placed = 0
+    for cell in cells:
+        y, x = cell_of(w, cell)
+        region = regions[cell]
+        agent = waiting[region]
+        if agent != NOTHING:
+            w.walker.target_y[agent], w.walker.target_x[agent] = y, x
+            waiting[region] = NOTHING
+        elif placed < len(w.agents()) and left[region] >= 2:
+            left[region] -= 2
+            placed += 1
+            w.stand(placed, y, x)
+            waiting[region] = placed
+    return placed == len(w.agents())
+
+
+def number_regions(w: World) -> NDArray[np.int64]:
+    """Return for each cell, row by row, the number of its region, in which all cells can be reached
+    from each other; 0 for obstacles."""
+    regions = np.zeros(w.height * w.width, np.int64)
+    count = 0
+    for cell in floor_cells(w):
+        if regions[cell] == 0:
+            count += 1
+            for other in reachable_cells(w, cell):
+                regions[other] = count
+    return regions
+
+
+def reachable_cells(w: World, cell: int) -> NDArray[np.int64]:
+    """Return the cells that can be reached from a cell, row by row; cells are numbers y * width +
+    x."""
+    y, x = cell_of(w, cell)
+    steps = w.steps_from(y, x)
+    cells = np.zeros(w.height * w.width, np.int64)
+    count = 0
+    for other in range(len(cells)):
+        y, x = cell_of(w, other)
+        if steps[y, x] >= 0:
+            cells[count] = other
+            count += 1
+    return cells[:count]
+
+
+# ---- targets -----------------------------------------------------------------------------------
+
+
+def choose_target(w: World, agent: int) -> None:
+    """Draw the next target of an agent with its own generator: any cell that it can reach, except
+    its own."""
+    own = w.position.y[agent] * w.width + w.position.x[agent]
+    cells = reachable_cells(w, own)
+    state = w.rng_state()
+    seed_generator(w, w.walker.seed[agent])
+    for _ in range(w.walker.draws[agent]):
+        w.rng.integers(0, len(cells))
+    cell = own
+    while cell == own:
+        cell = cells[w.rng.integers(0, len(cells))]
+        w.walker.draws[agent] += 1
+    w.set_rng_state(state)
+    w.walker.target_y[agent], w.walker.target_x[agent] = cell_of(w, cell)
+
+
+def show_targets(w: World) -> None:
+    """Place all targets in their cells; of several in one cell only the first agent's is placed."""
+    for agent in w.agents():
+        w.lift(w.walker.target[agent])
+    for agent in w.agents():
+        y, x = w.walker.target_y[agent], w.walker.target_x[agent]
+        if w.at[y, x] == NOTHING:
+            w.place(w.walker.target[agent], y, x)
+
+
+def update(w: World, agent: int) -> None:
+    """Let an agent that has not left want its own cell, and note how far its target is."""
+    if w.position.y[agent] >= 0:
+        stay(w, agent)
+        w.walker.down[agent] = w.walker.target_y[agent] - w.position.y[agent]
+        w.walker.right[agent] = w.walker.target_x[agent] - w.position.x[agent]
+
+
+# ---- a step ------------------------------------------------------------------------------------
+
+
+def cell_after(w: World, agent: int, action: int) -> tuple[int, int]:
+    """Return the cell (y, x) that an action of the agent leads to; it may be off the grid."""
+    down = int(action == MOVE_BACKWARD) - int(action == MOVE_FORWARD)
+    right = int(action == MOVE_RIGHT) - int(action == MOVE_LEFT)
+    return w.position.y[agent] + down, w.position.x[agent] + right
+
+
+def can_choose(w: World, agent: int, action: int) -> bool:
+    """Return True if an action waits, or leads to a cell of the grid without obstacle."""
+    y, x = cell_after(w, agent, action)
+    return action == NOOP or (action <= MOVE_RIGHT and can_enter(w, y, x))
+
+
+@system(TRANSITION, when=can_choose)
+def choose(w: World, agent: int) -> None:
+    """Note the cell that the agent wants to be in. With an action that is not valid it still wants
+    to stay."""
+    y, x = cell_after(w, agent, w.action[agent])
+    w.walker.want_y[agent], w.walker.want_x[agent] = y, x
+
+
+@system(TRANSITION)
+def priority(w: World) -> None:
+    """Move the agents one after the other, each to the cell that it wants unless another agent is
+    there."""
+    for agent in w.agents():
+        if w.agent_at(w.walker.want_y[agent], w.walker.want_x[agent]) == NOTHING:
+            go(w, agent)
+
+
+@system(TRANSITION)
+def block_both(w: World) -> None:
+    """Move each agent to the cell that it wants unless an agent is there, also one that leaves, or
+    another agent wants the cell, too."""
+    for agent in w.agents():
+        other = w.agent_at(w.walker.want_y[agent], w.walker.want_x[agent])
+        w.walker.goes[agent] = other == NOTHING and find_rival(w, agent) == NOTHING
+    for agent in w.agents():
+        if w.walker.goes[agent]:
+            go(w, agent)
+
+
+@system(TRANSITION)
+def soft(w: World) -> None:
+    """Move all agents at once, also in a row or a circle. Two that want to exchange places stay. Of
+    several that want one cell, the first in the order of agents goes there, and those that want
+    the cell of an agent that stays do so, too."""
+    for agent in w.agents():
+        other = w.agent_at(w.walker.want_y[agent], w.walker.want_x[agent])
+        if wants(w, other, w.position.y[agent], w.position.x[agent]):
+            stay(w, agent)  # so that the other finds a rival
+    for k in range(len(w.agents())):
+        stopped = len(w.agents()) - k
+        if find_rival(w, stopped) != NOTHING:
+            while stopped != NOTHING:
+                stay(w, stopped)
+                stopped = find_rival(w, stopped)
+    for agent in w.agents():
+        go(w, agent)
+
+
+def wants(w: World, agent: int, y: int, x: int) -> bool:
+    """Return True if there is an agent, and it wants to be in a cell."""
+    return agent != NOTHING and w.walker.want_y[agent] == y and w.walker.want_x[agent] == x
+
+
+def find_rival(w: World, agent: int) -> int:
+    """Return another agent that wants the same cell as an agent, or NOTHING."""
+    y, x = w.walker.want_y[agent], w.walker.want_x[agent]
+    for dy, dx in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)):
+        other = w.agent_at(y + dy, x + dx)
+        if other != agent and wants(w, other, y, x):
+            return other
+    return NOTHING
+
+
+def stay(w: World, agent: int) -> None:
+    """Let an agent want its own cell."""
+    w.walker.want_y[agent], w.walker.want_x[agent] = w.position.y[agent], w.position.x[agent]
+
+
+def go(w: World, agent: int) -> None:
+    """Move an agent to the cell that it wants."""
+    w.stand(agent, w.walker.want_y[agent], w.walker.want_x[agent])
+
+
+@system(TRANSITION)
+def arrive(w: World, together: bool = False, lifelong: bool = False) -> None:
+    """Note who has arrived: agents at their targets or, with `together`, all agents once all are
+    there. With `lifelong` they get their next targets. Without either they want no cell, and leave
+    with their targets."""
+    all_there = True
+    for agent in w.agents():
+        y, x = w.position.y[agent], w.position.x[agent]
+        is_there = y == w.walker.target_y[agent] and x == w.walker.target_x[agent]
+        w.walker.arrived[agent] = is_there
+        all_there = all_there and is_there
+    is_changed = False
+    for agent in w.agents():
+        if together:
+            w.walker.arrived[agent] = all_there
+        elif w.walker.arrived[agent] and lifelong:
+            choose_target(w, agent)
+            is_changed = True
+        update(w, agent)
+        if w.walker.arrived[agent] and not (together or lifelong):
+            w.lift(w.walker.target[agent])
+            w.walker.want_y[agent] = w.walker.want_x[agent] = -1
+    if is_changed:
+        show_targets(w)
+
+
+@system(REWARD)
+def reach_target(w: World, agent: int) -> float:
+    """Pays 1 to an agent that arrives."""
+    return 1.0 if w.walker.arrived[agent] else 0.0
+
+
+@system(TERMINATING)
+def has_arrived(w: World, agent: int, lifelong: bool = False) -> bool:
+    """The agent has arrived; never true with `lifelong`."""
+    return w.walker.arrived[agent] and not lifelong
+
+
+@system(TERMINATING)
+def has_been_paid(w: World, agent: int) -> bool:
+    """The agent has reached a target."""
+    return w.total[agent] + w.reward[agent] > 0
+
+
+@system(OBSERVATION)
+def own_target(w: World, agent: int, view: View, out: tuple, target: ObjectTypeIndex) -> None:
+    """Show the whole view, but of the targets only the agent's own."""
+    grid, _ = out
+    for k in range(len(w.agents()) + 1):
+        other = k if 0 < k != agent else agent  # the agent's own target comes last
+        i = view.y + w.walker.target_y[other] - w.position.y[agent]
+        j = view.x + w.walker.target_x[other] - w.position.x[agent]
+        if 0 <= i < view.height and 0 <= j < view.width and grid[i, j, 0] in (FLOOR, target):
+            grid[i, j] = (target, 0, w.color.value[agent]) if other == agent else (FLOOR, 0, 0)

@@ -1,0 +1,138 @@
+"""POGEMA beside its package."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.parity import Arrays, KnownWorld, Level, stack
+
+_COLLISIONS = "priority", "block_both", "soft"
+_EAGER = 0.8
+"""How likely an agent takes a step that leads it closer to its target; else it acts at random."""
+
+
+def make_level(
+    size: int, agents: int, collisions: str, on_target: str, density: float = 0.3
+) -> Level:
+    """Return a level of POGEMA."""
+    more = f"-d{density * 100:.0f}" * (density != 0.3)
+    name = f"pogema-{size}x{size}-{agents}a-{collisions}-{on_target}{more}"
+    both = {"size": size, "density": density, "on_target": on_target}
+    there = {**both, "num_agents": agents, "collision_system": collisions, "obs_radius": 1}
+    here = {**both, "agents": agents, "collisions": collisions}
+    return Level(name, there, "pogema-16x16-8a-soft", {**here, "sight": 1, "steps": 64})
+
+
+def record(arguments: dict[str, Any], seeds: range, steps: int) -> Arrays:
+    """Return what POGEMA plays, see `KnownWorld.record`: `agents` (S, T + 1, A, 4) rows and columns
+    of the agents and of their targets, and `obstacles` (S, T + 1, H, W)."""
+    from pogema import GridConfig, pogema_v0
+
+    config = GridConfig(**arguments)
+    env: Any = pogema_v0(config)
+    moves = np.array(config.MOVES)
+    make_generator = np.random.default_rng
+    recorded: dict[str, list[Any]] = {
+        name: [] for name in ("actions", "rewards", "done", "agents", "obstacles")
+    }
+
+    def note_state() -> NDArray[Any]:
+        grid = env.unwrapped.grid
+        places = grid.get_agents_xy(ignore_borders=True), grid.get_targets_xy(ignore_borders=True)
+        agents: NDArray[Any] = np.concatenate(places, 1)
+        recorded["agents"].append(agents)
+        recorded["obstacles"].append(grid.get_obstacles(ignore_borders=True).astype(np.uint8))
+        return agents
+
+    def begin(generator: Any) -> tuple[NDArray[Any], Any]:
+        """Begin an episode whose random numbers, each time that POGEMA begins them anew, are those
+        of a generator; return the agents, and the generator as POGEMA leaves it."""
+        used: list[Any] = []
+
+        def take(seed: int | None = None) -> Any:
+            if seed is not None:  # of one agent
+                return make_generator(seed)
+            used.append(copy.deepcopy(generator))
+            return used[-1]
+
+        with mock.patch("numpy.random.default_rng", take):
+            env.reset()
+        return note_state(), used[-1]
+
+    def choose(rng: Any, agents: NDArray[Any]) -> NDArray[Any]:
+        """Return an action for each agent: mostly one that leads closer to its target, around
+        obstacles only by chance."""
+        obstacles = env.unwrapped.grid.get_obstacles()
+        ways = agents[:, None, :2] + moves
+        far = abs(ways - agents[:, None, 2:]).sum(-1) + rng.random(ways.shape[:2])
+        far[obstacles[ways[..., 0] + 1, ways[..., 1] + 1] != 0] = np.inf
+        count = len(agents)
+        eager = rng.random(count) < _EAGER
+        actions: NDArray[Any] = np.where(eager, far.argmin(1), rng.integers(0, 5, count))
+        return actions
+
+    for seed in seeds:
+        rng = make_generator((seed, 1))
+        agents, generator = begin(make_generator(seed))
+        done = False
+        for _ in range(steps):
+            actions = choose(rng, agents)
+            recorded["actions"].append(actions)
+            if done:  # the step that begins the next episode
+                agents, generator = begin(generator)
+                rewards, done = [0.0] * len(agents), False
+            else:
+                _, rewards, terminated, truncated, _ = env.step(actions.tolist())
+                done = all(terminated) or all(truncated)
+                agents = note_state()
+            recorded["rewards"].append(rewards)
+            recorded["done"].append(done)
+    return stack(recorded, len(seeds))
+
+
+def read(scenario: Any, rows: NDArray[Any], recorded: Arrays) -> Arrays:
+    """Return `agents` (S, A, 4) and `obstacles` (S, H, W) of S rows of worlds, see
+    `KnownWorld.read`. POGEMA keeps agents that have left at their targets."""
+    everyone = slice(1, scenario.layout.agents + 1)
+
+    def stack_cells(column: NDArray[Any], *axes: str) -> NDArray[Any]:
+        return np.stack([column[axis][:, everyone] for axis in axes], -1).astype(np.int64)
+
+    targets = stack_cells(rows["walker"], "target_y", "target_x")
+    places = stack_cells(rows["position"], "y", "x")
+    places = np.where(places < 0, targets, places)
+    obstacles = np.zeros((len(rows), *recorded["obstacles"].shape[2:]), np.uint8)
+    wall = next(kind.index for kind in scenario.types if kind.name == "Wall")
+    for world, e in np.argwhere((rows["kind"]["value"] == wall) & (rows["alive"] != 0)):
+        obstacles[world, rows["position"]["y"][world, e], rows["position"]["x"][world, e]] = 1
+    return {"agents": np.concatenate((places, targets), -1), "obstacles": obstacles}
+
+
+_LEVELS = (
+    *(
+        make_level(8, 4, collisions, on_target)
+        for collisions in _COLLISIONS
+        for on_target in ("finish", "nothing", "restart")
+    ),
+    *(
+        make_level(size, agents, collisions, on_target)
+        for size, agents, on_target in ((16, 8, "restart"), (32, 32, "finish"))
+        for collisions in _COLLISIONS
+    ),
+    *(make_level(8, 16, collisions, "restart", density=0.1) for collisions in _COLLISIONS),
+    make_level(16, 8, "soft", "finish", density=0.6),
+)
+
+WORLD = KnownWorld(
+    packages=("pogema==1.4.0",),
+    actions=("NOOP", "MOVE_FORWARD", "MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT"),
+    levels=_LEVELS,
+    dtypes={"actions": "u1", "agents": "i1", "obstacles": "u1", "rewards": "u1", "done": "?"},
+    record=record,
+    read=read,
+)
