@@ -42,11 +42,12 @@ def record(arguments: dict[str, Any], seeds: range, steps: int) -> Arrays:
     }
 
     def note_state() -> NDArray[Any]:
-        grid = env.unwrapped.grid
-        places = grid.get_agents_xy(ignore_borders=True), grid.get_targets_xy(ignore_borders=True)
-        agents: NDArray[Any] = np.concatenate(places, 1)
+        grid, border = env.unwrapped.grid, config.obs_radius
+        both = grid.positions_xy, grid.finishes_xy
+        agents: NDArray[Any] = np.concatenate(both, 1) - border
         recorded["agents"].append(agents)
-        recorded["obstacles"].append(grid.get_obstacles(ignore_borders=True).astype(np.uint8))
+        inner = grid.obstacles[border:-border, border:-border]
+        recorded["obstacles"].append(inner.astype(np.uint8))
         return agents
 
     def begin(generator: Any) -> tuple[NDArray[Any], Any]:
@@ -67,10 +68,11 @@ def record(arguments: dict[str, Any], seeds: range, steps: int) -> Arrays:
     def choose(rng: Any, agents: NDArray[Any]) -> NDArray[Any]:
         """Return an action for each agent: mostly one that leads closer to its target, around
         obstacles only by chance."""
-        obstacles = env.unwrapped.grid.get_obstacles()
+        obstacles = env.unwrapped.grid.obstacles
         ways = agents[:, None, :2] + moves
         far = abs(ways - agents[:, None, 2:]).sum(-1) + rng.random(ways.shape[:2])
-        far[obstacles[ways[..., 0] + 1, ways[..., 1] + 1] != 0] = np.inf
+        y, x = np.moveaxis(ways + config.obs_radius, -1, 0)
+        far[obstacles[y, x] != 0] = np.inf
         count = len(agents)
         eager = rng.random(count) < _EAGER
         actions: NDArray[Any] = np.where(eager, far.argmin(1), rng.integers(0, 5, count))

@@ -31,7 +31,7 @@ from gv_engine import (
 from gv_engine.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT, NOOP
 from gv_engine.rules.world import View
 from systems.building import cell_of, floor_cells, put
-from systems.queries import can_enter
+from systems.queries import can_enter, is_free, neighbours
 
 from .numpy_seeding import seed_generator  # noqa: TID252  # the folder has no absolute name
 
@@ -153,12 +153,23 @@ def number_regions(w: World) -> NDArray[np.int64]:
     """Return for each cell, row by row, the number of its region, in which all cells can be reached
     from each other; 0 for obstacles."""
     regions = np.zeros(w.height * w.width, np.int64)
+    reached = np.zeros(w.height * w.width, np.int64)
     count = 0
-    for cell in floor_cells(w):
-        if regions[cell] == 0:
+    for first in floor_cells(w):
+        if regions[first] == 0:
             count += 1
-            for other in reachable_cells(w, cell):
-                regions[other] = count
+            regions[first] = count
+            reached[0] = first
+            left = 1
+            while left > 0:
+                left -= 1
+                y, x = cell_of(w, reached[left])
+                for near_y, near_x in neighbours(y, x):
+                    cell = near_y * w.width + near_x
+                    if is_free(w, near_y, near_x) and regions[cell] == 0:
+                        regions[cell] = count
+                        reached[left] = cell
+                        left += 1
     return regions
 
 
@@ -352,9 +363,17 @@ def has_been_paid(w: World, agent: int) -> bool:
 def own_target(w: World, agent: int, view: View, out: tuple, target: ObjectTypeIndex) -> None:
     """Show the whole view, but of the targets only the agent's own."""
     grid, _ = out
-    for k in range(len(w.agents()) + 1):
-        other = k if 0 < k != agent else agent  # the agent's own target comes last
-        i = view.y + w.walker.target_y[other] - w.position.y[agent]
-        j = view.x + w.walker.target_x[other] - w.position.x[agent]
-        if 0 <= i < view.height and 0 <= j < view.width and grid[i, j, 0] in (FLOOR, target):
-            grid[i, j] = (target, 0, w.color.value[agent]) if other == agent else (FLOOR, 0, 0)
+    for other in w.agents():
+        i, j = cell_in_view(w, agent, view, w.walker.target_y[other], w.walker.target_x[other])
+        if i >= 0 and grid[i, j, 0] == target:
+            grid[i, j] = (FLOOR, 0, 0)
+    i, j = cell_in_view(w, agent, view, w.walker.target_y[agent], w.walker.target_x[agent])
+    if i >= 0 and grid[i, j, 0] == FLOOR:
+        grid[i, j, 0], grid[i, j, 2] = target, w.color.value[agent]
+
+
+def cell_in_view(w: World, agent: int, view: View, y: int, x: int) -> tuple[int, int]:
+    """Return row and column in an agent's view of a cell (y, x) of the grid; (-1, -1) if the cell
+    is outside the view."""
+    i, j = view.y + y - w.position.y[agent], view.x + x - w.position.x[agent]
+    return (i, j) if 0 <= i < view.height and 0 <= j < view.width else (-1, -1)
