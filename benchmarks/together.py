@@ -20,7 +20,7 @@ from benchmarks.roster import Entry
 
 _OLD = "numpy<2"  # for peers that need NumPy 1
 SINGLE_AGENT, ALONE_65, FOUR, CROWD = "alone", "alone-65x65", "four", "crowd-65x65"
-FORAGING, PATHS = "foraging", "paths"
+FORAGING, PATHS, KITCHEN = "foraging", "paths", "kitchen"
 
 
 def _engine_entry(label: str, size: int, agents: int, worlds: int) -> Entry:
@@ -41,13 +41,15 @@ CONTESTANTS = {
     CROWD: _engine_entry("GV Engine, 64 agents", 65, 64, 64),
     FORAGING: Entry("GV Engine, foraging", "together.gv_foraging", {"worlds": 1024}, cores=1),
     PATHS: Entry("GV Engine, POGEMA", "together.gv_pogema", {"worlds": 1024}, cores=1),
+    KITCHEN: Entry("GV Engine, kitchen", "together.gv_kitchen", {"worlds": 1024}, cores=1),
     "multigrid": _peer_entry("multigrid", "multigrid", "multigrid", _OLD),
     "mosaic-multigrid": _peer_entry("mosaic-multigrid", "mosaic_multigrid", "mosaic-multigrid"),
     "lbforaging": _peer_entry("Level-Based Foraging", "lbforaging", "lbforaging"),
     "rware": _peer_entry("Robotic Warehouse", "rware", "rware"),
     "pogema": _peer_entry("POGEMA", "pogema", "pogema"),
+    "overcooked": _peer_entry("Overcooked-AI", "overcooked", "overcooked-ai", "scipy", _OLD),
 }
-"""Contestants; all but the first six come from the package index."""
+"""Contestants; those with packages come from the package index."""
 
 
 class Ratio(NamedTuple):
@@ -62,9 +64,10 @@ RATIOS = [
     Ratio(FOUR, SINGLE_AGENT, 0.8),
     Ratio(CROWD, ALONE_65, 0.5),
     Ratio(CROWD, SINGLE_AGENT, 0.0),
-    *(Ratio(FOUR, name, 100.0) for name in list(CONTESTANTS)[6:]),
+    *(Ratio(FOUR, name, 100.0) for name, entry in CONTESTANTS.items() if entry.packages),
     Ratio(FORAGING, "lbforaging", 100.0),
     Ratio(PATHS, "pogema", 100.0),
+    Ratio(KITCHEN, "overcooked", 100.0),
 ]
 
 
@@ -100,6 +103,15 @@ def gv_pogema(worlds: int) -> Contestant:
     name = "pogema-8x8-4a"
     env = gv_engine.EachAgentVectorEnv(name, worlds, world="compiled", copy=False, sight=3)
     return vector(f"{name}, 4 agents", env)
+
+
+def gv_kitchen(worlds: int) -> Contestant:
+    """Return a kitchen somewhat larger than that of `overcooked`, with the same rules."""
+    import gv_engine
+
+    name = "kitchen-alcove"
+    env = gv_engine.EachAgentVectorEnv(name, worlds, world="compiled", copy=False)
+    return vector(f"{name} 7x4, 2 agents", env)
 
 
 def multigrid(agents: int = 4) -> Contestant:
@@ -174,6 +186,34 @@ def pogema(agents: int = 4) -> Contestant:
         num_agents=agents, size=8, density=0.3, seed=0, max_episode_steps=64, obs_radius=3
     )
     return _list_contestant(f"ways 8x8, {agents} agents", pogema_v0, agents, config)
+
+
+def overcooked() -> Contestant:
+    """Return Overcooked-AI: its states, without arrays of observations."""
+    import numpy as np
+    from overcooked_ai_py.mdp.actions import Action
+    from overcooked_ai_py.mdp.overcooked_env import OvercookedEnv
+    from overcooked_ai_py.mdp.overcooked_mdp import OvercookedGridworld
+
+    gridworld = OvercookedGridworld.from_layout_name("cramped_room")
+    env = OvercookedEnv.from_mdp(gridworld, horizon=400, info_level=0)
+    rows = np.random.default_rng(0).integers(Action.NUM_ACTIONS, size=(1000, 2)).tolist()
+    joint = [tuple(Action.INDEX_TO_ACTION[action] for action in row) for row in rows]
+    actions = itertools.cycle(joint)
+
+    def reset(times: int) -> None:
+        """Reset a number of times, and keep the plans that the environment has computed."""
+        for _ in range(times):
+            env.reset(regen_mdp=False)
+
+    def step(times: int) -> None:
+        """Take `times` random steps, and reset at the end of an episode."""
+        for action in itertools.islice(actions, times):
+            *_, done, _ = env.step(action)
+            if done:
+                reset(1)
+
+    return Contestant("cramped_room 5x4, 2 agents", 2, step, reset)
 
 
 def _list_contestant(task: str, make: Any, agents: int, config: Any) -> Contestant:

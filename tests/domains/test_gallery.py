@@ -52,7 +52,7 @@ def test_the_catalogue_and_the_page_show_all_levels_of_the_gallery():
 KEYS = {
     **{"f": "MOVE_FORWARD", "b": "MOVE_BACKWARD", "l": "MOVE_LEFT", "r": "MOVE_RIGHT"},
     **{"L": "TURN_LEFT", "R": "TURN_RIGHT"},
-    **{"a": "ACTUATE", ".": "ACTUATE", "p": "PICK_N_DROP", "g": "LOAD"},
+    **{"a": "ACTUATE", ".": "ACTUATE", "p": "PICK_N_DROP", "g": "LOAD", "i": "INTERACT"},
 }
 """What agents do, a character a step; a dot where they wait, and there is nothing to actuate."""
 WINS = {
@@ -83,12 +83,33 @@ WINS = {
         "rffr.................",
         "rrbbbbrbbbbbrb.......",
     ),
+    "kitchen-alcove": (
+        "rrillfirrillfiiblb.................flfir",
+        "lflirfbfrfillifibifrrfiiiiiiiiiiiiibrrbi",
+    ),
+    "kitchen-hatch": (
+        "firifibrifirifibrifbbliriffirifibri........",
+        "....flifiblifilifiiblifribbliffiiiiiiiibbri",
+    ),
+    "kitchen-island": (
+        "lllblifrfilblifrfilblifrfiirrrlrrrfibblllbiiiiiiiiirbrrfri",
+        "rrrbilllbirrrbilllbirrrbilllbiiffrrlrrfibblllbrlrlfrrfflll",
+    ),
+    "kitchen-garden": ("llirrfirrfillfiilrrrrilllfibbrrri", "rbifflrbrifrfilllbblbilirbilirbii"),
+    "kitchen-brigade": (
+        "lirrfilllrlfllllllllllllrbrbfbfbbfbbfirrrrrrrrrrbbbbrib",
+        "rilllbflfbflfirllrbrfffrrrfbfl.frbrbbbbrrrrrrrlrillllrl",
+        "fffbflflibfbfffffffffffffrbfrfiilbbliffrrrrrr.lrrfiirbi",
+        "fffb.ffrrrilllllllllllfirlfi.flfibbriffllllllllf..llbir",
+    ),
 }
 """By name, what each does until all have won."""
 WON, CUT_OFF = (0.99, True, True), (-0.01, False, False)
 
 
-def played(name: str, ways: tuple[str, ...], world: str) -> tuple[Any, list[tuple[Any, ...]]]:
+def played(
+    name: str | Scenario, ways: tuple[str, ...], world: str
+) -> tuple[Any, list[tuple[Any, ...]]]:
     """The environment after its agents have gone their ways, and of each its last reward, whether
     its episode terminated, and whether it won."""
     env = gv_engine.parallel_env(name, world=world)
@@ -197,6 +218,47 @@ def test_each_agent_that_arrives_is_paid_1(name: str):
 
 
 FORAGING, POGEMA = "foraging-8x8-2p-3f", "pogema-8x8-4a"
+
+
+KITCHENS = [name for name in WINS if name.startswith("kitchen")]
+
+
+@pytest.mark.sample("object")
+@pytest.mark.parametrize("world", ["object", "compiled"])
+@pytest.mark.parametrize("name", KITCHENS)
+def test_a_soup_pays_all_cooks(name: str, world: str):
+    env, told = played(name, WINS[name], world)
+    assert told == [(13.0 if name == "kitchen-garden" else 20.0, False, False)] * len(told)
+    assert env.agents
+
+
+def test_a_kitchen_closes_when_it_has_earned_the_goal():
+    env, told = played(Scenario.load("kitchen-alcove", goal=20), WINS["kitchen-alcove"], "object")
+    assert told == [(20.0, True, True)] * 2
+    assert not env.agents
+
+
+@pytest.mark.parametrize(("by_hand", "left"), [(True, [-1, 19]), (False, [19, 18])])
+def test_full_pots_are_heated_by_a_hand_or_by_themselves(by_hand: bool, left: list[int]):
+    scenario = Scenario.load("kitchen-alcove", by_hand=by_hand)
+    steps = [tuple(way[:n] for way in WINS["kitchen-alcove"]) for n in (14, 15)]
+    rows = [played(scenario, ways, "object")[0].snapshot() for ways in steps]
+    assert [int(row["kitchen"]["first"].max()) for row in rows] == left
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"values": [20]}, "found 1 values; expected 9, of O, OO, OOO, T, OT, OOT, TT, OTT, TTT"),
+        ({"times": [0] * 9}, "allowed are whole numbers from 1 to 1000"),
+        ({"times": [2.5] * 9}, "allowed are whole numbers from 1 to 1000"),
+        ({"extra": 4}, "extra=4: allowed are whole numbers from 0 to 3"),
+        ({"helping": 2.0}, "helping=2.0: allowed are numbers from 0 to 1"),
+    ],
+)
+def test_kitchens_that_cannot_be_are_refused(settings: dict[str, Any], says: str):
+    with pytest.raises(ScenarioError, match=says):
+        Scenario.load("kitchen-alcove", **settings)
 
 
 @pytest.mark.parametrize(

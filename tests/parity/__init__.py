@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
-WORLDS = ("foraging", "pogema")
+WORLDS = ("foraging", "pogema", "kitchen")
 """Modules in this folder, each with a `WORLD`. They are also imported where only the world's own
 package is installed, so they import numpy alone at the top."""
 
@@ -23,6 +23,13 @@ class Level(NamedTuple):
     arguments: dict[str, Any]
     scenario: str
     parameters: dict[str, Any]
+
+
+def load_scenario(level: Level, recorded: Arrays) -> Any:
+    """Return the scenario that a level names, with its parameters."""
+    from gv_engine import Scenario
+
+    return Scenario.load(level.scenario, **level.parameters)
 
 
 class KnownWorld(NamedTuple):
@@ -39,6 +46,7 @@ class KnownWorld(NamedTuple):
             ignored: that step is the reset.
         read: function `(scenario, rows, recorded)` that returns the same arrays (S, ...) of states
             by name, from S rows of our worlds.
+        load: function `(level, recorded)` that returns the scenario of a level.
     """
 
     packages: tuple[str, ...]
@@ -47,6 +55,7 @@ class KnownWorld(NamedTuple):
     dtypes: Mapping[str, str]
     record: Callable[[dict[str, Any], range, int], Arrays]
     read: Callable[[Any, NDArray[Any], Arrays], Arrays]
+    load: Callable[[Level, Arrays], Any] = load_scenario
 
 
 def get_world(name: str) -> KnownWorld:

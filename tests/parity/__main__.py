@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers import python_for
-from gv_engine import AgentsVectorEnv, Scenario
+from gv_engine import AgentsVectorEnv
 from tests import ROOT
 from tests.parity import WORLDS, Arrays, Level, get_world
 
@@ -44,7 +44,8 @@ def find_difference(world: str, level: Level, recorded: Arrays, first: int, form
     """Return a text about the first difference between a recording and the same actions in our
     world of that `form`, object or compiled; an empty text if there is none. All seeds are played
     at once."""
-    known, scenario = get_world(world), Scenario.load(level.scenario, **level.parameters)
+    known = get_world(world)
+    scenario = known.load(level, recorded)
     count, steps, agents = recorded["actions"].shape
     env = AgentsVectorEnv(scenario, count, world=form, autoreset_mode="NextStep")
     env.reset(seed=[*range(first, first + count)])
@@ -91,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
         recorded = record(world, level, options.first, options.seeds, options.steps)
         if options.save:
             dtypes = get_world(world).dtypes
-            small = {name: np.array(each, dtypes[name]) for name, each in recorded.items()}
+            small = {name: np.array(recorded[name], dtype) for name, dtype in dtypes.items()}
             path = options.save / f"{level.name}.npz"
             np.savez_compressed(path, **small)  # type: ignore[arg-type]  # of numpy's stubs
         for form in ("object", "compiled"):
