@@ -164,8 +164,8 @@ def _describe_state(mdp: Any, state: Any) -> tuple[list[list[int]], NDArray[np.i
 
 
 class Planner:
-    """Cooks that make soups, whatever the kitchen: each goes to the nearest cell of the first of
-    its goals that it can reach.
+    """Greedy plan for all cooks of a kitchen: each goes to the nearest cell of its first goal that
+    it can reach.
 
     Args:
         mdp: gridworld of the package.
