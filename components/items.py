@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from gv_engine.rules.component import NOTHING, EntityId, Int8, component
+from gv_engine.rules.component import NOTHING, Coordinate, EntityId, Int8, component
 
 
 @component(often=True)
@@ -67,3 +67,12 @@ class Beacon:
 @component
 class MovingObstacle:
     """Moving obstacle: goes to a random free floor cell beside it in every step."""
+
+
+@component
+class Aim:
+    """Cell (y, x) that an agent aims at, for the rules that move all agents at once; (-1, -1) for
+    none. Agents have it in scenarios with such a rule."""
+
+    y: Coordinate = -1
+    x: Coordinate = -1

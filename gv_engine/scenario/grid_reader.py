@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from components.core import NONE, Mission
+from components.items import Aim
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.frame import VIEWS
@@ -44,6 +45,7 @@ from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_
 from gv_engine.scenario.random_values import RandomValues
 from gv_engine.scenario.resolver import NameResolver, TypeIds, list_referring_nodes
 from gv_engine.scenario.rule_modules import list_source_files
+from systems import together
 from systems.minigrid.instructions import Progress
 from systems.procedural import settle
 
@@ -314,6 +316,10 @@ class GridReader(TopLevel):
             Phase.RENDERING: (Call(REGISTRIES[Phase.RENDERING]["draw_state_and_observation"], {}),),
         }
         self.require_mission(calls)
+        modules = {call.system.function.__module__ for call in calls[Phase.TRANSITION]}
+        if together.__name__ in modules:
+            aim: Parts = ((Aim, (-1, -1)),)
+            self.agents = self.agents._replace(bodies=tuple(b + aim for b in self.agents.bodies))
         layout = self.make_layout(levels, objects, seen_objects)
         # without a layout there are errors in the sizes, without components in `world`
         is_known = layout and ("world" not in self.entries or self.world_components)

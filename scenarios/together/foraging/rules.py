@@ -13,7 +13,6 @@ from gv_engine import (
     RESET,
     REWARD,
     TRANSITION,
-    Coordinate,
     Int8,
     ObjectTypeIndex,
     World,
@@ -21,11 +20,6 @@ from gv_engine import (
     system,
 )
 from gv_engine.geometry import (
-    MOVE_BACKWARD,
-    MOVE_FORWARD,
-    MOVE_LEFT,
-    MOVE_RIGHT,
-    NOOP,
     named_action,
 )
 
@@ -36,12 +30,10 @@ _TRIES = 1000
 
 @component
 class Forager:
-    """Agent: its level, the cell that it wants to be in, whether it loads, the reward of this step,
-    and the levels of all foods that were there at first."""
+    """Agent: its level, whether it loads, the reward of this step, and the levels of all foods that
+    were there at first."""
 
     level: Int8 = 1
-    y: Coordinate = -1
-    x: Coordinate = -1
     loads: bool = False
     earned: float = 0.0
     all_food: int = 0
@@ -102,7 +94,6 @@ def make_level(
             total += level
     for agent in w.agents():
         w.forager.all_food[agent] = total
-        want_to_stay(w, agent)
 
 
 def draw_order(w: World, count: int) -> None:
@@ -121,18 +112,6 @@ def has_food_near(w: World, y: int, x: int) -> bool:
     return False
 
 
-def want_to_stay(w: World, agent: int) -> None:
-    """Let an agent want nothing but its own cell."""
-    w.forager.y[agent], w.forager.x[agent] = w.position.y[agent], w.position.x[agent]
-    w.forager.loads[agent] = False
-
-
-def step_of(action: int) -> tuple[int, int]:
-    """Changes of y and x by an action."""
-    down = int(action == MOVE_BACKWARD) - int(action == MOVE_FORWARD)
-    return down, int(action == MOVE_RIGHT) - int(action == MOVE_LEFT)
-
-
 def is_beside(w: World, agent: int, thing: int) -> bool:
     """Whether an object is in a cell beside an agent."""
     dy = w.position.y[thing] - w.position.y[agent]
@@ -140,15 +119,8 @@ def is_beside(w: World, agent: int, thing: int) -> bool:
     return abs(dy) + abs(dx) == 1
 
 
-def can_choose(w: World, agent: int, action: int, food: ObjectTypeIndex) -> bool:
-    """Whether an action waits, leads to a cell of the grid without food, or loads food beside the
-    agent."""
-    dy, dx = step_of(action)
-    y, x = w.position.y[agent] + dy, w.position.x[agent] + dx
-    if dy or dx:
-        return w.inside(y, x) and w.at[y, x] == NOTHING
-    if action == NOOP:
-        return True
+def can_load(w: World, agent: int, action: int, food: ObjectTypeIndex) -> bool:
+    """Whether an action loads and there is food beside the agent."""
     if action == LOAD:
         for meal in w.of_type(food):
             if is_beside(w, agent, meal):
@@ -156,30 +128,17 @@ def can_choose(w: World, agent: int, action: int, food: ObjectTypeIndex) -> bool
     return False
 
 
-@system(TRANSITION, when=can_choose)
-def choose(w: World, agent: int, food: ObjectTypeIndex) -> None:
-    """Note the cell that the agent wants to be in, and whether it loads. With an action that is not
-    valid it still wants to stay."""
-    dy, dx = step_of(w.action[agent])
-    w.forager.y[agent] = w.position.y[agent] + dy
-    w.forager.x[agent] = w.position.x[agent] + dx
-    w.forager.loads[agent] = w.action[agent] == LOAD
+@system(TRANSITION, when=can_load)
+def load(w: World, agent: int, food: ObjectTypeIndex) -> None:
+    """Note that the agent loads."""
+    w.forager.loads[agent] = True
 
 
 @system(TRANSITION)
-def settle(w: World, food: ObjectTypeIndex, penalty: float = 0.0) -> None:
-    """Move each agent to the cell that it wants unless another agent wants that cell, too. Then
-    resolve loading, and note what each agent earns: its share, or minus the `penalty` if the levels
-    of those who load do not suffice.
-
-    As in lbforaging, two agents come to share a cell if one follows another that is blocked.
-    """
+def take_food(w: World, food: ObjectTypeIndex, penalty: float = 0.0) -> None:
+    """Resolve loading, and note what each agent earns: its share, or minus the `penalty` if the
+    levels of those who load do not suffice."""
     for agent in w.agents():
-        y, x, wanted = w.forager.y[agent], w.forager.x[agent], 0
-        for other in w.agents():
-            wanted += int(w.forager.y[other] == y and w.forager.x[other] == x)
-        if wanted == 1:
-            w.stand(agent, y, x)
         w.forager.earned[agent] = 0.0
     for meal in w.of_type(food):
         needed, strength = w.state_of(meal) + 1, 0  # state ONE is 0
@@ -194,7 +153,7 @@ def settle(w: World, food: ObjectTypeIndex, penalty: float = 0.0) -> None:
         if strength >= needed:
             w.remove(meal)
     for agent in w.agents():
-        want_to_stay(w, agent)
+        w.forager.loads[agent] = False
 
 
 @system(REWARD)

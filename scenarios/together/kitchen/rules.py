@@ -16,7 +16,6 @@ from gv_engine import (
     REWARD,
     TERMINATING,
     TRANSITION,
-    Coordinate,
     Int8,
     Int16,
     World,
@@ -35,10 +34,8 @@ FULL = 3
 
 @component
 class Cook:
-    """Agent: the cell that it wants to enter, and its reward for helping in this step."""
+    """Agent: its reward for helping in this step."""
 
-    y: Coordinate = -1
-    x: Coordinate = -1
     helped: float = 0.0
 
 
@@ -217,39 +214,12 @@ def can_turn(w: World, agent: int, action: int) -> bool:
 
 @system(TRANSITION, when=can_turn)
 def turn(w: World, agent: int) -> None:
-    """Face the way of a move, and note the cell that the agent wants to enter if nothing is in
-    it."""
+    """Face the way of a move, and aim at the cell there if nothing is in it."""
     if w.action[agent] <= MOVE_RIGHT:
         w.agent.facing[agent] = w.action[agent]
         y, x = beside(w.position.y[agent], w.position.x[agent], w.agent.facing[agent])
         if can_enter(w, y, x):
-            w.cook.y[agent], w.cook.x[agent] = y, x
-
-
-@system(TRANSITION)
-def walk(w: World) -> None:
-    """Move all agents to the cells that they want, or none if two want the same cell or would
-    change places."""
-    clear = True
-    for agent in w.agents():
-        if w.cook.y[agent] < 0:
-            w.cook.y[agent], w.cook.x[agent] = w.position.y[agent], w.position.x[agent]
-        for other in range(1, agent):
-            clear = clear and not collide(w, agent, other)
-    for agent in w.agents():
-        if clear:
-            w.stand(agent, w.cook.y[agent], w.cook.x[agent])
-        w.cook.y[agent] = w.cook.x[agent] = -1
-
-
-def collide(w: World, agent: int, other: int) -> bool:
-    """Return True if two agents want the same cell, or each the cell of the other."""
-    y, x = w.cook.y[agent], w.cook.x[agent]
-    if y == w.cook.y[other] and x == w.cook.x[other]:
-        return True
-    takes = y == w.position.y[other] and x == w.position.x[other]
-    y, x = w.cook.y[other], w.cook.x[other]
-    return takes and y == w.position.y[agent] and x == w.position.x[agent]
+            w.aim.y[agent], w.aim.x[agent] = y, x
 
 
 @system(TRANSITION)

@@ -1,7 +1,7 @@
 """Paths for many agents among random obstacles, with the rules of POGEMA 1.4.
 
-All agents act at once. They reach their targets one by one, all at the same time, or one target
-after the other. Three rules, `priority`, `block_both` and `soft`, say who gives way.
+All agents act at once, by a rule of `systems.together` that says who gives way. They reach their
+targets one by one, all at the same time, or one target after the other.
 """
 
 from collections.abc import Sequence
@@ -28,10 +28,9 @@ from gv_engine import (
     component,
     system,
 )
-from gv_engine.geometry import MOVE_BACKWARD, MOVE_FORWARD, MOVE_LEFT, MOVE_RIGHT, NOOP
 from gv_engine.rules.world import View
 from systems.building import cell_of, floor_cells, put
-from systems.queries import can_enter, is_free, neighbours
+from systems.queries import is_free, neighbours
 
 from .numpy_seeding import seed_generator  # noqa: TID252  # the folder has no absolute name
 
@@ -43,13 +42,10 @@ _SEEDS = 2**31 - 1
 
 @component
 class Walker:
-    """Agent: the cell that it wants to be in, and whether it may go there; its target, the cell of
-    the target, and how far down and to the right that is; whether it has arrived in this step; the
-    seed of its generator of targets, and how many numbers this has drawn."""
+    """Agent: its target, the cell of the target, and how far down and to the right that is; whether
+    it has arrived in this step; the seed of its generator of targets, and how many numbers this has
+    drawn."""
 
-    want_y: Coordinate = -1
-    want_x: Coordinate = -1
-    goes: bool = False
     target: EntityId = NOTHING
     target_y: Coordinate = -1
     target_x: Coordinate = -1
@@ -219,9 +215,8 @@ def show_targets(w: World) -> None:
 
 
 def update(w: World, agent: int) -> None:
-    """Let an agent that has not left want its own cell, and note how far its target is."""
+    """Note how far the target of an agent is that has not left."""
     if w.position.y[agent] >= 0:
-        stay(w, agent)
         w.walker.down[agent] = w.walker.target_y[agent] - w.position.y[agent]
         w.walker.right[agent] = w.walker.target_x[agent] - w.position.x[agent]
 
@@ -229,97 +224,11 @@ def update(w: World, agent: int) -> None:
 # ---- a step ------------------------------------------------------------------------------------
 
 
-def cell_after(w: World, agent: int, action: int) -> tuple[int, int]:
-    """Return the cell (y, x) that an action of the agent leads to; it may be off the grid."""
-    down = int(action == MOVE_BACKWARD) - int(action == MOVE_FORWARD)
-    right = int(action == MOVE_RIGHT) - int(action == MOVE_LEFT)
-    return w.position.y[agent] + down, w.position.x[agent] + right
-
-
-def can_choose(w: World, agent: int, action: int) -> bool:
-    """Return True if an action waits, or leads to a cell of the grid without obstacle."""
-    y, x = cell_after(w, agent, action)
-    return action == NOOP or (action <= MOVE_RIGHT and can_enter(w, y, x))
-
-
-@system(TRANSITION, when=can_choose)
-def choose(w: World, agent: int) -> None:
-    """Note the cell that the agent wants to be in. With an action that is not valid it still wants
-    to stay."""
-    y, x = cell_after(w, agent, w.action[agent])
-    w.walker.want_y[agent], w.walker.want_x[agent] = y, x
-
-
-@system(TRANSITION)
-def priority(w: World) -> None:
-    """Move the agents one after the other, each to the cell that it wants unless another agent is
-    there."""
-    for agent in w.agents():
-        if w.agent_at(w.walker.want_y[agent], w.walker.want_x[agent]) == NOTHING:
-            go(w, agent)
-
-
-@system(TRANSITION)
-def block_both(w: World) -> None:
-    """Move each agent to the cell that it wants unless an agent is there, also one that leaves, or
-    another agent wants the cell, too."""
-    for agent in w.agents():
-        other = w.agent_at(w.walker.want_y[agent], w.walker.want_x[agent])
-        w.walker.goes[agent] = other == NOTHING and find_rival(w, agent) == NOTHING
-    for agent in w.agents():
-        if w.walker.goes[agent]:
-            go(w, agent)
-
-
-@system(TRANSITION)
-def soft(w: World) -> None:
-    """Move all agents at once, also in a row or a circle. Two that want to exchange places stay. Of
-    several that want one cell, the first in the order of agents goes there, and those that want
-    the cell of an agent that stays do so, too."""
-    for agent in w.agents():
-        other = w.agent_at(w.walker.want_y[agent], w.walker.want_x[agent])
-        if wants(w, other, w.position.y[agent], w.position.x[agent]):
-            stay(w, agent)  # so that the other finds a rival
-    for k in range(len(w.agents())):
-        stopped = len(w.agents()) - k
-        if find_rival(w, stopped) != NOTHING:
-            while stopped != NOTHING:
-                stay(w, stopped)
-                stopped = find_rival(w, stopped)
-    for agent in w.agents():
-        go(w, agent)
-
-
-def wants(w: World, agent: int, y: int, x: int) -> bool:
-    """Return True if there is an agent, and it wants to be in a cell."""
-    return agent != NOTHING and w.walker.want_y[agent] == y and w.walker.want_x[agent] == x
-
-
-def find_rival(w: World, agent: int) -> int:
-    """Return another agent that wants the same cell as an agent, or NOTHING."""
-    y, x = w.walker.want_y[agent], w.walker.want_x[agent]
-    for dy, dx in ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)):
-        other = w.agent_at(y + dy, x + dx)
-        if other != agent and wants(w, other, y, x):
-            return other
-    return NOTHING
-
-
-def stay(w: World, agent: int) -> None:
-    """Let an agent want its own cell."""
-    w.walker.want_y[agent], w.walker.want_x[agent] = w.position.y[agent], w.position.x[agent]
-
-
-def go(w: World, agent: int) -> None:
-    """Move an agent to the cell that it wants."""
-    w.stand(agent, w.walker.want_y[agent], w.walker.want_x[agent])
-
-
 @system(TRANSITION)
 def arrive(w: World, together: bool = False, lifelong: bool = False) -> None:
     """Note who has arrived: agents at their targets or, with `together`, all agents once all are
-    there. With `lifelong` they get their next targets. Without either they want no cell, and leave
-    with their targets."""
+    there. With `lifelong` they get their next targets. Without either their targets are taken
+    away."""
     all_there = True
     for agent in w.agents():
         y, x = w.position.y[agent], w.position.x[agent]
@@ -336,7 +245,6 @@ def arrive(w: World, together: bool = False, lifelong: bool = False) -> None:
         update(w, agent)
         if w.walker.arrived[agent] and not (together or lifelong):
             w.lift(w.walker.target[agent])
-            w.walker.want_y[agent] = w.walker.want_x[agent] = -1
     if is_changed:
         show_targets(w)
 

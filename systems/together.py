@@ -1,0 +1,156 @@
+"""Transition rules of agents that move at once: each aims at a cell, then a rule moves all of them.
+
+    transition_functions: [aim_move, move_block_both]
+
+The rules differ in who gives way. Only objects block the way of an aim, whether agents are solid or
+not. No two agents come to share a cell, except by `move_unless_contested`.
+"""
+
+import numpy as np
+
+from gv_engine.rules.component import NOTHING
+from gv_engine.rules.geometry import MOVE_RIGHT, NOOP
+from gv_engine.rules.system import TRANSITION, system
+from gv_engine.rules.world import World
+from systems.queries import can_enter, neighbours, towards
+
+
+def can_aim(w: World, agent: int, action: int) -> bool:
+    """Return True if an action waits, or is a MOVE to a cell without an object that blocks."""
+    if action > MOVE_RIGHT:
+        return action == NOOP
+    y, x = towards(w, agent, action)
+    return can_enter(w, y, x)
+
+
+@system(TRANSITION, when=can_aim)
+def aim_move(w: World, agent: int) -> None:
+    """Aim at the cell that a MOVE action leads to; one of the other rules then moves all agents."""
+    if w.action[agent] <= MOVE_RIGHT:
+        w.aim.y[agent], w.aim.x[agent] = towards(w, agent, w.action[agent])
+
+
+def wanted_cell(w: World, agent: int) -> tuple[int, int]:
+    """Return the cell (y, x) that an agent aims at; its own if it aims at none."""
+    if w.aim.y[agent] < 0:
+        return w.position.y[agent], w.position.x[agent]
+    return w.aim.y[agent], w.aim.x[agent]
+
+
+def wants(w: World, agent: int, y: int, x: int) -> bool:
+    """Return True if there is such an agent, and it wants to be in a cell."""
+    if agent == NOTHING:
+        return False
+    own_y, own_x = wanted_cell(w, agent)
+    return own_y == y and own_x == x
+
+
+def find_rival(w: World, agent: int) -> int:
+    """Return another agent that wants the same cell as an agent, among those in that cell and
+    beside it; NOTHING if there is none."""
+    y, x = wanted_cell(w, agent)
+    other = w.agent_at(y, x)
+    if other != agent and wants(w, other, y, x):
+        return other
+    for near_y, near_x in neighbours(y, x):
+        other = w.agent_at(near_y, near_x) if w.inside(near_y, near_x) else NOTHING
+        if other != agent and wants(w, other, y, x):
+            return other
+    return NOTHING
+
+
+def is_contested(w: World, agent: int) -> bool:
+    """Return True if any other agent wants the same cell as an agent."""
+    y, x = wanted_cell(w, agent)
+    for other in w.agents():
+        if other != agent and wants(w, other, y, x):
+            return True
+    return False
+
+
+def stay(w: World, agent: int) -> None:
+    """Let an agent aim at no cell."""
+    w.aim.y[agent] = w.aim.x[agent] = -1
+
+
+def go(w: World, agent: int) -> None:
+    """Move an agent to the cell that it aims at, if any."""
+    if w.aim.y[agent] >= 0:
+        w.stand(agent, w.aim.y[agent], w.aim.x[agent])
+    stay(w, agent)
+
+
+@system(TRANSITION)
+def move_priority(w: World) -> None:
+    """Move the agents one after the other, each into the cell it aims at unless an agent is there
+    by then."""
+    for agent in w.agents():
+        if w.aim.y[agent] >= 0 and w.agent_at(w.aim.y[agent], w.aim.x[agent]) != NOTHING:
+            stay(w, agent)
+        go(w, agent)
+
+
+@system(TRANSITION)
+def move_block_both(w: World) -> None:
+    """Move each agent into the cell it aims at unless an agent was there, also one that leaves, or
+    another agent aims at it."""
+    goes = np.zeros(len(w.agents()) + 1, np.bool_)
+    for agent in w.agents():
+        if w.aim.y[agent] >= 0 and w.agent_at(w.aim.y[agent], w.aim.x[agent]) == NOTHING:
+            goes[agent] = find_rival(w, agent) == NOTHING
+    for agent in w.agents():
+        if not goes[agent]:
+            stay(w, agent)
+        go(w, agent)
+
+
+@system(TRANSITION)
+def move_soft(w: World) -> None:
+    """Move all agents at once, also in a row or a circle. Two that would change places stay. Of
+    several that aim at one cell the first in the order of agents goes there. Who aims at the cell
+    of an agent that stays does so, too."""
+    for agent in w.agents():
+        if w.aim.y[agent] >= 0:
+            other = w.agent_at(w.aim.y[agent], w.aim.x[agent])
+            if wants(w, other, w.position.y[agent], w.position.x[agent]):
+                stay(w, agent)  # so that the other finds a rival
+    for number in range(len(w.agents())):
+        stopped = len(w.agents()) - number
+        if w.position.y[stopped] >= 0 and find_rival(w, stopped) != NOTHING:
+            while stopped != NOTHING:
+                stay(w, stopped)
+                stopped = find_rival(w, stopped)
+    for agent in w.agents():
+        go(w, agent)
+
+
+@system(TRANSITION)
+def move_unless_contested(w: World) -> None:
+    """Move each agent into the cell it aims at unless another agent wants to be there. Two can
+    change places, and come to share a cell if one follows another that does not move."""
+    goes = np.zeros(len(w.agents()) + 1, np.bool_)
+    for agent in w.agents():
+        goes[agent] = not is_contested(w, agent)
+    for agent in w.agents():
+        if not goes[agent]:
+            stay(w, agent)
+        go(w, agent)
+
+
+@system(TRANSITION)
+def move_all_or_none(w: World) -> None:
+    """Move all agents into the cells they aim at, or none if any two want the same cell or would
+    change places."""
+    clear = True
+    for agent in w.agents():
+        y, x = wanted_cell(w, agent)
+        is_on_grid = w.position.y[agent] >= 0
+        clear = clear and not (is_on_grid and is_contested(w, agent))
+        for other in range(1, agent):
+            swaps = wants(w, other, w.position.y[agent], w.position.x[agent])
+            there = w.position.y[other] == y and w.position.x[other] == x
+            clear = clear and not (is_on_grid and swaps and there)
+    for agent in w.agents():
+        if not clear:
+            stay(w, agent)
+        go(w, agent)
