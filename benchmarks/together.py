@@ -20,13 +20,20 @@ from benchmarks.roster import Entry
 
 _OLD = "numpy<2"  # for peers that need NumPy 1
 SINGLE_AGENT, ALONE_65, FOUR, CROWD = "alone", "alone-65x65", "four", "crowd-65x65"
-FORAGING, PATHS, KITCHEN = "foraging", "paths", "kitchen"
+FORAGING, PATHS, KITCHEN, WAREHOUSE = "foraging", "paths", "kitchen", "warehouse"
 
 
 def _engine_entry(label: str, size: int, agents: int, worlds: int) -> Entry:
     """Return the roster entry of a multi-agent level of the engine."""
     settings = {"size": size, "agents": agents, "worlds": worlds}
     return Entry(label, "together.gv_agents", settings, cores=1)
+
+
+def _known_entry(label: str, name: str, agents: int = 4, **settings: int) -> Entry:
+    """Return the roster entry of a level here that a peer plays by the same rules; the kitchen
+    here is somewhat larger."""
+    arguments = {"name": name, "worlds": 1024, "agents": agents, **settings}
+    return Entry(label, "together.gv_known", arguments, cores=1)
 
 
 def _peer_entry(label: str, function: str, *packages: str) -> Entry:
@@ -39,9 +46,10 @@ CONTESTANTS = {
     FOUR: _engine_entry("GV Engine, 4 agents", 9, 4, 1024),
     ALONE_65: _engine_entry("GV Engine, one agent", 65, 1, 256),
     CROWD: _engine_entry("GV Engine, 64 agents", 65, 64, 64),
-    FORAGING: Entry("GV Engine, foraging", "together.gv_foraging", {"worlds": 1024}, cores=1),
-    PATHS: Entry("GV Engine, POGEMA", "together.gv_pogema", {"worlds": 1024}, cores=1),
-    KITCHEN: Entry("GV Engine, kitchen", "together.gv_kitchen", {"worlds": 1024}, cores=1),
+    FORAGING: _known_entry("GV Engine, foraging", "foraging-10x10-4p-3f-2s"),
+    PATHS: _known_entry("GV Engine, POGEMA", "pogema-8x8-4a", sight=3),
+    KITCHEN: _known_entry("GV Engine, kitchen", "kitchen-alcove", agents=2),
+    WAREHOUSE: _known_entry("GV Engine, warehouse", "warehouse-tiny-4ag"),
     "multigrid": _peer_entry("multigrid", "multigrid", "multigrid", _OLD),
     "mosaic-multigrid": _peer_entry("mosaic-multigrid", "mosaic_multigrid", "mosaic-multigrid"),
     "lbforaging": _peer_entry("Level-Based Foraging", "lbforaging", "lbforaging"),
@@ -68,6 +76,7 @@ RATIOS = [
     Ratio(FORAGING, "lbforaging", 100.0),
     Ratio(PATHS, "pogema", 100.0),
     Ratio(KITCHEN, "overcooked", 100.0),
+    Ratio(WAREHOUSE, "rware", 100.0),
 ]
 
 
@@ -87,31 +96,12 @@ def gv_agents(size: int, agents: int, worlds: int) -> Contestant:
     return vector(f"{name} {size}x{size}, {agents_text}", env)
 
 
-def gv_foraging(worlds: int) -> Contestant:
-    """Return the level of `lbforaging`, which has the same rules."""
+def gv_known(name: str, worlds: int, agents: int, **settings: Any) -> Contestant:
+    """Return a level that a peer plays by the same rules."""
     import gv_engine
 
-    name = "foraging-10x10-4p-3f-2s"
-    env = gv_engine.EachAgentVectorEnv(name, worlds, world="compiled", copy=False)
-    return vector(f"{name}, 4 agents", env)
-
-
-def gv_pogema(worlds: int) -> Contestant:
-    """Return the level of `pogema`, which has the same rules."""
-    import gv_engine
-
-    name = "pogema-8x8-4a"
-    env = gv_engine.EachAgentVectorEnv(name, worlds, world="compiled", copy=False, sight=3)
-    return vector(f"{name}, 4 agents", env)
-
-
-def gv_kitchen(worlds: int) -> Contestant:
-    """Return a kitchen somewhat larger than that of `overcooked`, with the same rules."""
-    import gv_engine
-
-    name = "kitchen-alcove"
-    env = gv_engine.EachAgentVectorEnv(name, worlds, world="compiled", copy=False)
-    return vector(f"{name} 7x4, 2 agents", env)
+    env = gv_engine.EachAgentVectorEnv(name, worlds, world="compiled", copy=False, **settings)
+    return vector(f"{name}, {agents} agents", env)
 
 
 def multigrid(agents: int = 4) -> Contestant:

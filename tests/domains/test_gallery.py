@@ -13,6 +13,7 @@ import pytest
 import gv_engine
 from gv_engine import AgentsVectorEnv, GridEnv, RuleError, Scenario, ScenarioError
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
+from gv_engine.scenario.rule_modules import load_rule_file
 from gv_engine.session.catalogue import built_in_entries
 from tests import DATA, ROOT
 from tests.levels import NOT_OF_GALLERY, OF_GALLERY
@@ -102,8 +103,11 @@ WINS = {
         "fffbflflibfbfffffffffffffrbfrfiilbbliffrrrrrr.lrrfiirbi",
         "fffb.ffrrrilllllllllllfirlfi.flfibbriffllllllllf..llbir",
     ),
+    "warehouse-tiny-2ag": ("RRffffffffpRfRfffffffffLf", "........................."),
+    "warehouse-tiny-4ag": ("...............", "RffpRRfLfffffRf", *["..............."] * 2),
+    "warehouse-small-4ag": ("............", "............", "LfpLfLffffRf", "............"),
 }
-"""By name, what each does until all have won."""
+"""By name, what each does until all have won; of warehouses, with a quota of 1."""
 WON, CUT_OFF = (0.99, True, True), (-0.01, False, False)
 
 
@@ -169,6 +173,7 @@ def test_nobody_wins_alone(name: str, world: str):
 
 # ---- known worlds ------------------------------------------------------------------------------
 
+FORAGING, POGEMA, WAREHOUSE = "foraging-8x8-2p-3f", "pogema-8x8-4a", "warehouse-tiny-2ag"
 RECORDED = {
     level.name: (known, level)
     for known in WORLDS
@@ -217,9 +222,6 @@ def test_each_agent_that_arrives_is_paid_1(name: str):
     assert terminated.any() == terminated.all()
 
 
-FORAGING, POGEMA = "foraging-8x8-2p-3f", "pogema-8x8-4a"
-
-
 KITCHENS = [name for name in WINS if name.startswith("kitchen")]
 
 
@@ -244,6 +246,31 @@ def test_full_pots_are_heated_by_a_hand_or_by_themselves(by_hand: bool, left: li
     steps = [tuple(way[:n] for way in WINS["kitchen-alcove"]) for n in (14, 15)]
     rows = [played(scenario, ways, "object")[0].snapshot() for ways in steps]
     assert [int(row["kitchen"]["first"].max()) for row in rows] == left
+
+
+@pytest.mark.parametrize("name", [name for name in WINS if name.startswith("warehouse")])
+def test_a_delivery_pays_1_and_meets_a_quota_of_1(name: str):
+    ways = WINS[name]
+    env, told = played(Scenario.load(name, quota=1), ways, "object")
+    assert not env.agents
+    assert sum(reward for reward, _, _ in told) == 1
+    assert [(ended, success) for _, ended, success in told] == [(True, True)] * len(ways)
+    env, told = played(Scenario.load(name, quota=2), ways, "object")
+    assert len(env.agents) == len(ways)
+    env, told = played(Scenario.load(name, idle=5), ways, "object")
+    assert told == [(0.0, True, False)] * len(ways)
+
+
+def test_cells_are_ordered_as_in_sets():
+    rules = load_rule_file(ROOT / "scenarios" / "together" / "warehouse" / "rules.py")
+    rng = np.random.default_rng(0)
+    for count in range(1, 22):
+        for _ in range(20):
+            cells = rng.choice(66 * 28, count, False)
+            order: set[tuple[int, int]] = set()
+            for cell in cells.tolist():
+                order.add((cell % 28, cell // 28))
+            assert rules.order_as_set(cells, 28).tolist() == [28 * y + x for x, y in order]
 
 
 @pytest.mark.parametrize(
@@ -277,6 +304,19 @@ def test_kitchens_that_cannot_be_are_refused(settings: dict[str, Any], says: str
         (POGEMA, {"collisions": "hard"}, "allowed are priority, block_both, soft"),
         (POGEMA, {"on_target": "stop"}, "allowed are finish, nothing, restart"),
         (POGEMA, {"size": 5, "agents": 13}, "found 13 agents: .* need 26 cells of 25"),
+        (WAREHOUSE, {"columns": 4}, "found 4 columns: the number of columns must be odd"),
+        (
+            WAREHOUSE,
+            {"column_height": 1, "robots": 41},
+            "found 41 robots: .* 40 cells",
+        ),
+        (
+            WAREHOUSE,
+            {"column_height": 1, "requests": 4},
+            "4 requests for 4 shelves: there must be mo",
+        ),
+        (WAREHOUSE, {"rows": 5}, "rows=5: allowed are whole numbers from 1 to 4"),
+        (WAREHOUSE, {"reward": "all"}, "reward='all': allowed are"),
     ],
 )
 def test_levels_that_cannot_be_are_refused(name: str, settings: dict[str, Any], says: str):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
-WORLDS = ("foraging", "pogema", "kitchen")
+WORLDS = ("foraging", "pogema", "kitchen", "warehouse")
 """Modules in this folder, each with a `WORLD`. They are also imported where only the world's own
 package is installed, so they import numpy alone at the top."""
 
