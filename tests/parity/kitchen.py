@@ -74,6 +74,7 @@ def _make_scenario(mdp: Any, horizon: int, helping: float) -> dict[str, Any]:
     return {
         "extends": "kitchen-alcove",
         "agents": {"number": mdp.num_players},
+        "capacity": 2 * mdp.height * mdp.width + 2,
         "parameters": {
             "values": {"default": [mdp.get_recipe_value(start, soup) for soup in soups]},
             "times": {"default": [soup.time for soup in soups]},
