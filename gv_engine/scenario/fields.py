@@ -23,6 +23,8 @@ MAX_CELLS = 2**22
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 """Bounds of the integers that columns can hold."""
 _MAX_VIEW_SIDE = 129
+MAX_RADIUS = _MAX_VIEW_SIDE // 2
+"""Radius of a view, in cells, at most."""
 """Cells of a view's side at most: the whole of a 65x65 grid from any of its cells."""
 _MAX_PROBLEMS = 200
 """Number of errors after which the reading of a scenario stops."""
@@ -418,8 +420,11 @@ def read_pair(node: YamlNode) -> tuple[int, int]:
 
 def read_area(node: YamlNode) -> Area:
     """Return the area (of the agent's view) that `node` gives as `[[ymin, ymax], [xmin, xmax]]`,
-    both ends included."""
-    expected = "two ranges: [[ymin, ymax], [xmin, xmax]]"
+    both ends included, or as the number of cells in each direction."""
+    if isinstance(node.value, int):
+        radius = integer(node, 0, MAX_RADIUS)
+        return Area(-radius, radius, -radius, radius)
+    expected = "two ranges: [[ymin, ymax], [xmin, xmax]], or a radius"
     ranges = items(node, expected)
     sides = [items(limits, "a range: [least, most]") for limits in ranges]
     if [len(limits) for limits in sides] != [2, 2]:

@@ -80,7 +80,8 @@ SPACE: KeyTable = {
 }
 VIEW: KeyTable = {
     "area": Key(
-        "[[ymin, ymax], [xmin, xmax]] around an agent that looks up; -6 is six cells ahead.",
+        "[[ymin, ymax], [xmin, xmax]] around an agent that looks up; -6 is six cells ahead. A "
+        "number is a radius: 3 is [[-3, 3], [-3, 3]].",
         schema.AREA,
         required=True,
     ),

@@ -16,6 +16,7 @@ from gv_engine.rules.system import Phase, System
 from gv_engine.scenario.fields import (
     INT32_MAX,
     INT32_MIN,
+    MAX_RADIUS,
     MAX_SIDE,
     YamlNode,
     boolean,
@@ -187,7 +188,10 @@ DEFINITIONS: Mapping[str, JsonSchema] = {
     "plain": ValueSchema({"type": ["number", "boolean", "array"]}, read_plain),
     "pair": ValueSchema(list_of(integer_schema(1, MAX_SIDE), **_PAIR_LENGTH), read_pair),
     "area": ValueSchema(
-        list_of(list_of(integer_schema(-MAX_SIDE, MAX_SIDE), **_PAIR_LENGTH), **_PAIR_LENGTH),
+        any_of(
+            integer_schema(0, MAX_RADIUS),
+            list_of(list_of(integer_schema(-MAX_SIDE, MAX_SIDE), **_PAIR_LENGTH), **_PAIR_LENGTH),
+        ),
         read_area,
     ),
     "color": ValueSchema(enum_schema(COLORS), read_color),

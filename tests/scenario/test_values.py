@@ -17,7 +17,7 @@ def node(text: str) -> YamlNode:
     return fields.mapping(parse_yaml(f"value: {text}".encode(), ErrorCollector("f")))["value"]
 
 
-AREA = "[[ymin, ymax], [xmin, xmax]]"
+AREA = "[[ymin, ymax], [xmin, xmax]], or a radius"
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,8 @@ AREA = "[[ymin, ymax], [xmin, xmax]]"
         (fields.read_pair, "[1, 512]", (1, 512)),
         (fields.read_pair, "[512, 1]", (512, 1)),
         (fields.read_area, "[[-128, 0], [-64, 64]]", Area(-128, 0, -64, 64)),
+        (fields.read_area, "64", Area(-64, 64, -64, 64)),
+        (fields.read_area, "0", Area(0, 0, 0, 0)),
         (fields.read_int32, "-2147483648", -(2**31)),
         (fields.read_int32, "2147483647", 2**31 - 1),
         (fields.number, "1e300", 1e300),
@@ -54,6 +56,9 @@ def test_values_at_their_bounds(read: Any, text: str, found: Any):
         (fields.read_area, "[[-513, 0], [0, 1]]", "found -513, allowed are -512 to 512"),
         (fields.read_area, "[[0, 1]]", f"expected two ranges: {AREA}"),
         (fields.read_area, "[[0, 1], [0, 1, 2]]", f"expected two ranges: {AREA}"),
+        (fields.read_area, "65", "found 65, allowed are 0 to 64"),
+        (fields.read_area, "-1", "found -1, allowed are 0 to 64"),
+        (fields.read_area, "true", "found true, expected a whole number"),
         (fields.read_area, "[7, 8]", "found 7, expected a range: [least, most]"),
         (fields.read_int32, "2147483648", "allowed are -2147483648 to 2147483647"),
         (fields.read_int32, "true", "found true, expected a whole number"),
