@@ -1,5 +1,5 @@
 """Crafter (Hafner, 2021) with the rules of Craftax-Classic (Matthews and others, 2024): a player
-gathers, makes tools, fights, eats, drinks and sleeps in a generated world. See docs/crafter.md."""
+gathers, makes tools, fights, eats, drinks and sleeps in a generated world. See docs/worlds.md."""
 
 import math
 from enum import IntEnum
