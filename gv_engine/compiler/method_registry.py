@@ -322,7 +322,7 @@ def _build_random(r: Any, size: Any = None) -> Any:
     def fill(r: Any, size: Any = None) -> Any:
         """Return an array of shape `size` with random floats in [0, 1)."""
         values = np.empty(size, np.float64)
-        flat = values.reshape(-1)
+        flat = flat_array_view(values)
         for i in range(flat.size):
             flat[i] = random(r)
         return values

@@ -373,7 +373,8 @@ class Scenario(ImmutableScenario):
             a `gv_engine.gridverse.GridWorld`.
 
         Raises:
-            RuleError: the scenario lists an esper.Processor, or is a mixture.
+            RuleError: the scenario lists an esper.Processor, is a mixture, or has views that do not
+                turn.
         """
         return resolve_name(INNER_ENV)(self)
 

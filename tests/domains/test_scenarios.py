@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import GridEnv, Scenario
+from gv_engine import GridEnv, RuleError, Scenario
 from gv_engine.envs.registration import make_env, make_vector_env
 from gv_engine.gridverse import Action as GridverseAction
 from gv_engine.rules.component import AGENT
@@ -113,7 +113,11 @@ def check_frames(scenario: Scenario) -> None:
 
 def check_inner_environment(scenario: Scenario) -> None:
     """GridVerse's inner environment and the outer one play the same; its views always turn."""
-    if scenario.mixture or not scenario.area.turns:
+    if scenario.mixture:
+        return
+    if not scenario.area.turns:
+        with pytest.raises(RuleError, match="has views with `turns: no`, and GridVerse's always"):
+            scenario.inner_env()
         return
     inner, outer = scenario.inner_env(), GridEnv(scenario, world="object")
     inner.set_seed(7)

@@ -55,7 +55,8 @@ class GridWorld(InnerEnv):
         """Return an environment with the rules of a scenario, but without its step limit.
 
         Raises:
-            RuleError: the scenario lists an esper.Processor, or is a mixture.
+            RuleError: the scenario lists an esper.Processor, is a mixture, or has views that do
+                not turn.
             SeveralAgentsError: the scenario has several agents.
         """
         scenario.require_single_agent("a state")
@@ -63,6 +64,11 @@ class GridWorld(InnerEnv):
             raise RuleError(
                 f"{scenario.name} is a mixture, and states do not say which of its scenarios they "
                 f"belong to; take an inner environment of one of {list(scenario.members)}"
+            )
+        if not scenario.area.turns:
+            raise RuleError(
+                f"{scenario.name} has views with `turns: no`, and GridVerse's always turn with the "
+                f"agent; leave `turns` out"
             )
         (reset,) = (to_function(c, scenario.layout) for c in scenario.calls(RESET))
         transitions = [to_function(c) for c in scenario.calls(TRANSITION)]
