@@ -72,7 +72,7 @@ class MovingObstacle:
 @component
 class Aim:
     """Cell (y, x) that an agent aims at, for the rules that move all agents at once; (-1, -1) for
-    none. Agents have it in scenarios with such a rule."""
+    none. Agents have it in scenarios with such a rule, or that list it."""
 
     y: Coordinate = -1
     x: Coordinate = -1

@@ -242,7 +242,14 @@ def is_in_region(y: int, x: int, boxes: Table, marks: Table, rooms: Table) -> bo
 
 
 def find_free_cells(
-    w: World, transform: int, boxes: Table, marks: Table, rooms: Table, apart: Table, agent: bool
+    w: World,
+    transform: int,
+    boxes: Table,
+    marks: Table,
+    rooms: Table,
+    apart: Table,
+    agent: bool,
+    bare: bool,
 ) -> Table:
     """Return the free cells of a region as numbers y * width + x, in row order: cells in one of
     `boxes` or of a room that `marks` lists, after the map's rotation or reflection `transform`.
@@ -256,6 +263,7 @@ def find_free_cells(
         rooms: (rows, columns) room number of each map cell.
         apart: types that may not be in a neighbouring cell.
         agent: find cells for the next agent, whose own cell is free then.
+        bare: find cells without terrain only, for what lies on the ground itself.
     """
     cells = np.empty(w.height * w.width, np.int64)
     count = 0
@@ -264,7 +272,7 @@ def find_free_cells(
             below = w.ground[y, x]
             if w.at[y, x] != NOTHING or (below != NOTHING and not w.is_terrain(below)):
                 continue
-            if below != NOTHING and not can_enter(w, y, x):
+            if below != NOTHING and (bare or not can_enter(w, y, x)):
                 continue
             other = w.agent_at(y, x)
             if other != NOTHING and not (agent and other == next_agent(w)):
@@ -318,7 +326,8 @@ def place_things(
         if count == 0:
             continue
         agent = facings[k] != NOBODY
-        cells = find_free_cells(w, transform, boxes[k], marks[k], rooms_here, apart[k], agent)
+        bare = may_lie_on_ground(w, looks[k], weights[k])
+        cells = find_free_cells(w, transform, boxes[k], marks[k], rooms_here, apart[k], agent, bare)
         left = len(cells)
         for _ in range(count):
             if left == 0:
@@ -330,9 +339,18 @@ def place_things(
             cells[picked] = cells[left]
             if apart[k, 0] >= 0:  # the new object may be one of these types
                 cells = find_free_cells(
-                    w, transform, boxes[k], marks[k], rooms_here, apart[k], agent
+                    w, transform, boxes[k], marks[k], rooms_here, apart[k], agent, bare
                 )
                 left = len(cells)
+
+
+def may_lie_on_ground(w: World, looks: Table, weights: Table) -> bool:
+    """Return True if an option of a random object lies on the ground; `looks` and `weights` are
+    those of its options."""
+    for option in range(len(weights)):
+        if weights[option] > 0 and w.on_ground(resolve(w, looks[option, 0])):
+            return True
+    return False
 
 
 def can_pass(w: World, entity: int, through: Table) -> bool:

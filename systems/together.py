@@ -3,7 +3,8 @@
     transition_functions: [aim_move, move_block_both]
 
 The rules differ in who gives way. Only objects block the way of an aim, whether agents are solid or
-not. No two agents come to share a cell, except by `move_unless_contested`.
+not. An aim is beside the agent's cell. Agents that begin in different cells then never come to
+share one, except by `move_unless_contested`.
 """
 
 import numpy as np
@@ -107,8 +108,8 @@ def move_block_both(w: World) -> None:
 @system(TRANSITION)
 def move_soft(w: World) -> None:
     """Move all agents at once, also in a row or a circle. Two that would change places stay. Of
-    several that aim at one cell the first in the order of agents goes there. Who aims at the cell
-    of an agent that stays does so, too."""
+    several that aim at one cell the first in the order of agents goes there. An agent that aims at
+    the cell of one that stays, stays too."""
     for agent in w.agents():
         if w.aim.y[agent] >= 0:
             other = w.agent_at(w.aim.y[agent], w.aim.x[agent])

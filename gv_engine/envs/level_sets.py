@@ -327,7 +327,7 @@ def compute_content_keys(
             words, into = _to_words(columns[field.name]), own_keys
             if field.is_entity:  # entity numbers differ, so hash the entity's contents
                 words, into = (np.take_along_axis(own_keys, words.astype(np.int64), 1), inner_keys)
-            for each in words.reshape(*own_keys.shape, -1).transpose(2, 0, 1):
+            for each in words.reshape(*own_keys.shape, max(1, len(field.items))).transpose(2, 0, 1):
                 into += np.where(columns["has"], _mix_bits(each ^ next(salts)), 0).astype(np.uint64)
         own_keys += columns["has"] * next(salts)
     mixed = _mix_bits(own_keys + inner_keys) * rows["alive"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,14 @@ from components.core import FLOOR, NONE, Kind
 from components.items import Opaque, Portable, Solid
 from components.objects import built_in_components
 from gv_engine.rules import objects
-from gv_engine.rules.component import NOTHING, Int8, column_name, component, fields_of
+from gv_engine.rules.component import (
+    NOTHING,
+    Int8,
+    column_name,
+    component,
+    field_values,
+    fields_of,
+)
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.objects import ABOVE, OBJECT_TYPES, Color, ObjectType, ObjectTypes
 from gv_engine.scenario.layout import Layout, make_prefab, round_up_size
@@ -72,6 +78,21 @@ class ComponentNumber:
     def __set__(self, obj: Any, value: Any) -> None:
         number = float(value) if isinstance(value, float) else int(value)
         setattr(obj.part(self.part), self.name, number if self.kind is None else self.kind(value))
+
+
+class ComponentArray(ComponentNumber):
+    """Descriptor that reads and writes an array of one of an object's components."""
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        """Replace all numbers: by a list of as many, or by one number for all.
+
+        Raises:
+            ValueError: there are too few numbers, or too many.
+        """
+        part = obj.part(self.part)
+        values = {field.name: getattr(part, field.name) for field in fields_of(self.part)}
+        new = self.part(**{**values, self.name: value})
+        setattr(part, self.name, getattr(new, self.name))
 
 
 class StateNumber(ComponentNumber):
@@ -133,7 +154,8 @@ def adopt_type(cls: Any, kind: ObjectType) -> None:
                 if kind.state == (column_name(part), column.name):
                     fields[column.name] = StateNumber(part, column.name, status)
                 else:
-                    fields[column.name] = ComponentNumber(part, column.name)
+                    form = ComponentArray if column.items else ComponentNumber
+                    fields[column.name] = form(part, column.name)
     cls._fields = fields
     for name, field in fields.items():
         if name not in cls.__dict__:
@@ -585,7 +607,7 @@ class GridObject(Value):
         if store := self._active_store:
             self._parts = store.components_of(self._entity)
         other = object.__new__(type(self))
-        other._init_components({cls: copy.copy(part) for cls, part in self._parts.items()})
+        other._init_components({cls: cls(*field_values(part)) for cls, part in self._parts.items()})
         place = other._parts[components.Position]
         place.y = place.x = -1
         for cls, name in entity_fields(self._parts):

@@ -86,8 +86,8 @@ class Array:
             from 0, or a list of texts. Scenario files use the names.
 
     Raises:
-        ValueError: there are no items or more than `MOST_ITEMS`, or the values of an enum do not
-            count from 0.
+        ValueError: there are no items or more than `MOST_ITEMS`, two have one name, or the values
+            of an enum do not count from 0.
     """
 
     def __init__(self, items: int | Iterable[str] | type[Enum]) -> None:
@@ -98,6 +98,8 @@ class Array:
         self.names = tuple(map(str, range(items) if isinstance(items, int) else items))
         if not 1 <= len(self.names) <= MOST_ITEMS:
             raise ValueError(f"found {len(self.names)} items, expected 1 to {MOST_ITEMS}")
+        if len({*self.names}) < len(self.names):
+            raise ValueError(f"two of the items {', '.join(self.names)} have one name")
 
 
 MOST_ITEMS = 64

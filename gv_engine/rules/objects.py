@@ -85,7 +85,8 @@ USUAL_COLORS = tuple(range(Color.YELLOW + 1))
 
 ABOVE, GROUND, TERRAIN = LAYERS = "above", "ground", "terrain"
 """Layers of a cell. A cell holds at most one object above, and beneath it one on the ground, or
-terrain: all cells with terrain of one type share one entity, so that large grids need few."""
+terrain. All cells with terrain of one type share one entity, so that large grids need few
+entities."""
 
 MOST_TYPES = 128
 """Maximum number of object types of a scenario: indices are bytes."""

@@ -421,12 +421,12 @@ class World(Protocol):
 
     @verb
     def unique(self, kind: int) -> int:
-        """Return the only object of a type on the grid; NOTHING if there is none or more than
-        one."""
+        """Return the only object of a type on the grid, or the entity of terrain in only one cell;
+        NOTHING if there is none or more than one."""
         if self.placed[kind] != 1:
             return NOTHING
         e = self.recent[kind]
-        if self.kind.value[e] == kind and self.position.y[e] >= 0:
+        if self.is_terrain(e) or (self.kind.value[e] == kind and self.position.y[e] >= 0):
             return e
         for other in range(1, self.capacity):
             if self.kind.value[other] == kind and self.position.y[other] >= 0:

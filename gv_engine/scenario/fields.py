@@ -23,9 +23,9 @@ MAX_CELLS = 2**22
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 """Bounds of the integers that columns can hold."""
 _MAX_VIEW_SIDE = 129
+"""Cells of a view's side at most: the whole of a 65x65 grid from any of its cells."""
 MAX_RADIUS = _MAX_VIEW_SIDE // 2
 """Radius of a view, in cells, at most."""
-"""Cells of a view's side at most: the whole of a 65x65 grid from any of its cells."""
 _MAX_PROBLEMS = 200
 """Number of errors after which the reading of a scenario stops."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -317,10 +318,12 @@ class GridReader(TopLevel):
             Phase.RENDERING: (Call(REGISTRIES[Phase.RENDERING]["draw_state_and_observation"], {}),),
         }
         self.require_mission(calls)
-        modules = {call.system.function.__module__ for call in calls[Phase.TRANSITION]}
-        if together.__name__ in modules:
-            aim: Parts = ((Aim, (-1, -1)),)
-            self.agents = self.agents._replace(bodies=tuple(b + aim for b in self.agents.bodies))
+        paths = chain.from_iterable(call.walk_paths() for call in calls[Phase.TRANSITION])
+        if any(path[-1].system.function.__module__ == together.__name__ for path in paths):
+            # the rules that move all agents at once note their aims
+            aim = Aim, (-1, -1)
+            bodies = (tuple(dict([aim, *body]).items()) for body in self.agents.bodies)
+            self.agents = self.agents._replace(bodies=tuple(bodies))
         layout = self.make_layout(levels, objects, seen_objects)
         # without a layout there are errors in the sizes, without components in `world`
         is_known = layout and ("world" not in self.entries or self.world_components)

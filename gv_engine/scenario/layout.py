@@ -285,6 +285,8 @@ class Layout:
             contents.append(_to_plain(self.agent_prefabs[0]))
         if any(self.grounds):
             contents.append(self.grounds)
+        if self.terrain:
+            contents.append(self.terrain_entities)
         if any(self.bodies):
             contents.append([_to_plain(parts) for parts in self.agent_prefabs])
         if self.world_components:
@@ -298,7 +300,7 @@ class Layout:
         return np.min_scalar_type(self.capacity - 1)
 
     @property
-    def count(self) -> np.dtype[Any]:
+    def count_dtype(self) -> np.dtype[Any]:
         """Smallest NumPy dtype that can hold the number of objects of a type, or of the cells that
         terrain covers."""
         cells = self.height * self.width if self.terrain else 0
@@ -353,7 +355,7 @@ class Layout:
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
                 *((name, self.entity, (self.height + 1, self.width + 1)) for name in self.layers),
                 *(self._cell_agent_fields if self.agents > 1 else ()),
-                ("placed", self.count, (self.type_table_length,)),
+                ("placed", self.count_dtype, (self.type_table_length,)),
                 ("recent", self.entity, (self.type_table_length,)),
                 *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
                 *columns,

@@ -206,6 +206,10 @@ def read_symbol(draws: RandomValues, node: YamlNode, extra_keys: tuple[str, ...]
         for each in kinds:
             if draws.list_possible_values(color) != (NONE,) and not each.colored:
                 raise entries["color"].error(_no_color_message(names, entries, each))
+            if each.layer == TERRAIN:
+                raise entries["color"].error(
+                    f"{each.name} is terrain, which has one colour; declare a type for each colour"
+                )
     if "content" in entries:
         for each in kinds:
             if Box not in each.component_classes:
@@ -233,13 +237,14 @@ def _read_content(draws: RandomValues, node: YamlNode) -> Symbol:
     symbol = read_symbol(draws, node)
     if symbol.facing is not None:
         raise node.error("found an agent, expected an object: {object: Key, color: RED}")
+    _check_layer(draws, node, symbol, ABOVE, GROUND)
     return symbol
 
 
 def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: str) -> None:
     """Raise a FieldError at `node` if `symbol` may stand for an object that does not belong to one
     of `layers`. `draws` resolves random values."""
-    if GROUND in layers and symbol.facing is not None:
+    if ABOVE not in layers and symbol.facing is not None:
         raise node.error("the agent stands on the ground: write `agent` beside `ground`")
     for option in symbol.options:
         for kind in map(draws.names.types.__getitem__, draws.list_possible_values(option.kind)):

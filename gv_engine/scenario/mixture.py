@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from components.core import Color
 from gv_engine.rules.errors import ScenarioError, TrustError, shorten
-from gv_engine.rules.objects import COLORS, ObjectType
+from gv_engine.rules.objects import COLORS, TERRAIN, ObjectType
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.actions import ACTIONS_OF_ALL
@@ -293,10 +293,13 @@ class MixtureReader(TopLevel):
             for cls in layout.components:
                 self.add_column(columns, cls, self.entries[MIXTURE])
         largest = _find_largest_member(members).layout
+        terrain = sum(kind.layer == TERRAIN for kind in types.values())
+        layouts = [scenario.layout for scenario in members]
+        others = [each.capacity - each.agents - len(each.terrain) for each in layouts]
         return Layout(
             max(scenario.layout.height for scenario in members),
             max(scenario.layout.width for scenario in members),
-            largest.agents + max(each.layout.capacity - each.layout.agents for each in members),
+            largest.agents + terrain + max(others),
             tuple(columns.values()),
             tuple(types[index] for index in sorted(types)),
             max(scenario.layout.drawn for scenario in members),

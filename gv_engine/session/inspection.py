@@ -93,6 +93,22 @@ def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iter
             if e not in held:
                 yield from _change_if(e, words, PLACE, _place(was, e), _place(now, e))
             yield from _component_changes(was, now, e, words)
+    yield from _terrain_changes(was, now)
+
+
+def _terrain_changes(was: Any, now: Any) -> Iterator[Change]:
+    """Yield the differences in terrain between the old world `was` and the new one `now`, cell by
+    cell."""
+    has_terrain = was.layout.terrain or now.layout.terrain
+    if not has_terrain or (was.height, was.width) != (now.height, now.width):
+        return
+    for y in range(now.height):
+        for x in range(now.width):
+            before, after = was.ground[y, x], now.ground[y, x]
+            if was.is_terrain(before) or now.is_terrain(after):
+                old, new = _name_of(was, before) or "floor", _name_of(now, after) or "floor"
+                if old != new:
+                    yield Change(after, new, LOOK, old, f"{new} at row {y}, column {x}")
 
 
 def world_differences(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -336,7 +336,14 @@ class _Linter:
             entities = (
                 (w, e) for w in self._levels for e in range(w.layout.first_object, w.capacity)
             )
-            if not any(matches_mission(w, agent, e) for w, e in entities for agent in w.agents()):
+            terrain = (
+                (w, w.terrain_of(kind.index))
+                for w in self._levels
+                for kind in w.layout.terrain
+                if w.placed[kind.index]
+            )
+            found = chain(entities, terrain)
+            if not any(matches_mission(w, agent, e) for w, e in found for agent in w.agents()):
                 message = (
                     "no level has what it asks for; put one into the level, or ask for another"
                 )

@@ -343,10 +343,11 @@ class World {
       if (Array.isArray(fields) && fields[0][0] === "has") {
         const having = where(this.column(column, "has"));
         update(column, [having.length], having);
-        for (const [field, , kind] of fields.slice(1)) {
-          const all = this.column(column, field), values = having.map((e) => all[e]);
+        for (const [field, , kind, [, ...shape]] of fields.slice(1)) {
+          const all = this.column(column, field), size = shape.reduce((a, b) => a * b, 1);
+          const values = having.flatMap((e) => all.slice(e * size, (e + 1) * size));
           if (column === "kind" && field === "value") text(values.map(name).join(" "));
-          else update(field, [values.length], values, kind[0] === "f");
+          else update(field, [having.length, ...shape], values, kind[0] === "f");
         }
       }
     for (const table of ["placed", "recent"]) {

@@ -220,7 +220,8 @@ class ObjectArrayColumn:
 
     def _find(self, place: Any) -> tuple[Any, int]:
         """Return the numbers of entity e, and the index k in them, for the `place` (e, k)."""
-        if not isinstance(place, tuple) or len(place) != 2:
+        indices = place if isinstance(place, tuple) else (place,)
+        if len(indices) != 2 or any(isinstance(index, slice) for index in indices):
             name = f"w.{column_name(self._cls)}.{self._field.name}"
             count = len(self._field.items)
             raise ColumnError(

@@ -8,8 +8,10 @@ import pytest
 
 from gv_engine import Array, Int8, component
 from gv_engine.envs.level_sets import compute_content_keys
+from gv_engine.gridverse.object_store import class_of
 from gv_engine.rules.component import field_values
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError
+from gv_engine.rules.objects import object_type
 from gv_engine.scenario.row_checks import find_fault
 from gv_engine.session.inspection import Inspection
 from tests import DATA
@@ -43,6 +45,7 @@ def test_each_component_has_its_own_numbers():
         ("Annotated[EntityId, Array(3)]", "0", "the array 'counts' can hold numbers only"),
         ("Annotated[Int16, Array(0)]", "0", "found 0 items, expected 1 to 64"),
         ("Annotated[Int16, Array(65)]", "0", "found 65 items, expected 1 to 64"),
+        ("Annotated[Int16, Array(['a', 'a'])]", "0", "two of the items a, a have one name"),
         ("Annotated[Int16, Array(Odd)]", "0", "the values of Odd do not count from 0"),
         ("Annotated[Int8, Array(2), Bounds(0, 5)]", "7", "the default 7, which is not from 0 to 5"),
     ],
@@ -92,6 +95,8 @@ def test_rules_read_and_write_one_number_at_a_time():
     world: Any = begin(camp()).world
     with pytest.raises(ColumnError, match=r"w\.bag\.counts\[1\] names an array of 3 numbers; name"):
         world.bag.counts[1]
+    with pytest.raises(ColumnError, match="names an array of 3 numbers"):
+        world.bag.counts[1, :]
     with pytest.raises(OutOfBoundsError):
         world.bag.counts[1, 3]
     with pytest.raises(OutOfBoundsError):
@@ -131,3 +136,15 @@ def test_the_inspector_names_them():
     inspection.load(world.snapshot())
     (bag,) = (part for part in inspection.agent().parts if part.name == "Bag")
     assert bag.fields == {"counts": "SAP: 5", "weights": "0: 2, 1: 2"}
+
+
+def test_copies_of_objects_have_their_own_numbers():
+    index = object_type("TestSack", Pack, module=__name__)
+    sack: Any = class_of(index)([3, 4])
+    other = sack.copy()
+    other.sizes[0] = 9
+    assert (sack.sizes, other.sizes) == ([3, 4], [9, 4])
+    sack.sizes = 5
+    assert sack.sizes == [5, 5]
+    with pytest.raises(ValueError, match="found 3 numbers, expected 2"):
+        sack.sizes = [1, 2, 3]

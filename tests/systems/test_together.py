@@ -133,3 +133,12 @@ def test_walls_are_no_aim():
     env = AgentsVectorEnv(crowd("move_soft"), 1, world="object")
     _, info = env.reset(seed=0)
     assert info["action_mask"][0, 0].tolist() == [1, 0, 1, 0, 1]
+
+
+def test_nested_rules_and_agents_that_list_it_have_the_component():
+    both = {"name": "chain", "transition_functions": ["aim_move", "move_soft"]}
+    for level in (
+        crowd("move_soft", transition_functions=[both]),
+        crowd("move_soft", agents={"number": 4, "components": ["Aim"]}),
+    ):
+        assert begin(level).world.aim.has[1]

@@ -47,7 +47,8 @@ def data_of(page: str) -> Any:
 @pytest.mark.compiled
 @pytest.mark.sample("keydoor")
 @pytest.mark.parametrize(
-    "name", ["keydoor-5x5", "medley-7x7", "hold-plates", "hunt", "kick", "BabyAI-PickupLoc-v0"]
+    "name",
+    ["keydoor-5x5", "medley-7x7", "hold-plates", "hunt", "kick", "crafter", "BabyAI-PickupLoc-v0"],
 )
 def test_a_page_plays_the_worlds_of_python(name: str):
     level = Scenario.load(name)

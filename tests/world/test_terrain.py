@@ -7,13 +7,16 @@ import pytest
 
 from components.core import FLOOR
 from components.objects import BALL
-from gv_engine import NOTHING, RuleError
+from gv_engine import NOTHING, RuleError, Scenario
 from gv_engine.envs.level_sets import compute_content_keys
 from gv_engine.gridverse import Floor as FloorObject
 from gv_engine.gridverse import Grid, Position, Wall
 from gv_engine.gridverse.object_store import class_of
 from gv_engine.rules.objects import object_type
 from gv_engine.scenario.row_checks import compute_derived_columns, find_fault
+from gv_engine.session.inspection import world_differences
+from gv_engine.validation.lint import find_mistakes
+from tests import DATA
 from tests.scenario.reading import CAMP, assert_refused, begin, camp
 
 
@@ -44,6 +47,7 @@ def test_cells_share_an_entity(w):
     w.pave(1, 1, FLOOR)
     assert (w.ground[1, 1], w.placed[ice]) == (NOTHING, 1)
     assert w.cells()[1, 3].tolist() == [snow, 0, 0]
+    assert w.unique(ice) == w.terrain_of(ice)
     assert [w.terrain_of(kind) for kind in (FLOOR, BALL, 127, -1)] == [NOTHING, -1, -1, -1]
 
 
@@ -112,3 +116,67 @@ def test_the_object_api_reads_and_writes_it():
 def test_terrain_has_one_state():
     objects = CAMP["objects"] | {"Mud": {"layer": "terrain", "states": ["WET", "DRY"]}}
     assert_refused("terrain has no states", {**CAMP, "objects": objects})
+
+
+GRASS = {"Grass": {"layer": "terrain", "colored": True}, "Mat": {"layer": "ground"}}
+MEADOW: dict[str, Any] = {
+    "objects": CAMP["objects"] | GRASS,
+    "map": "#######\n#>K.gP#\n#>DQQi#\n#######",
+    "legend": CAMP["legend"] | {"g": {"ground": "Grass"}},
+}
+
+
+def test_things_are_placed_on_it_but_no_other_ground():
+    place = [{"object": "Mat"}, {"object": "Key", "color": "RED"}]
+    for seed in range(4):
+        w: Any = begin(camp(**MEADOW, place=place), seed).world
+        assert w.ground[1, 4] == w.terrain_of(kind_of(w, "Grass"))
+        assert w.at[1, 4] != NOTHING  # one cell is left for the key
+        assert w.placed[kind_of(w, "Mat")] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"g": {"ground": {"object": "Grass", "color": "RED"}}}, "terrain, which has one colour"),
+        ({"g": {"object": "Box", "content": "Grass"}}, "Grass has the layer `terrain`; only"),
+        ({"g": {"agent": "LEFT", "holds": "Grass"}}, "Grass has the layer `terrain`; only"),
+    ],
+)
+def test_terrain_has_one_colour_and_is_not_held(changes: Any, says: str):
+    legend = CAMP["legend"] | changes
+    assert_refused(says, {**CAMP, **MEADOW, "legend": legend}, DATA / "camp")
+
+
+def test_a_cell_that_is_paved_is_a_difference(w):
+    before = w.fork()
+    w.pave(1, 3, kind_of(w, "Snow"))
+    assert world_differences(before, w) == ["snow at row 1, column 3, was floor"]
+
+
+def test_missions_may_be_about_it():
+    mission = {"text": "go to the {object}", "object": "Ice"}
+    level = camp(mission=mission, map=CAMP["map"])
+    assert "no level has" not in str(find_mistakes(level))
+
+
+def test_a_mixture_has_an_entity_for_each_terrain():
+    def member(name: str) -> dict[str, Any]:
+        objects = CAMP["objects"] | {name: {"layer": "terrain"}}
+        legend = CAMP["legend"] | {"g": {"ground": name}}
+        own = {**CAMP, **MEADOW, "objects": objects, "legend": legend, "capacity": 26}
+        return {key: value for key, value in own.items() if key != "observation"}
+
+    mixture = {"mixture": [{"scenario": member("Sand")}, {"scenario": member("Mud")}]}
+    layouts = [Scenario.load(each, DATA / "camp").layout for each in (member("Sand"), mixture)]
+    one, both = layouts
+    assert len(both.terrain) > len(one.terrain)
+    assert both.capacity - len(both.terrain) == one.capacity - len(one.terrain)
+
+
+def test_ground_and_terrain_have_other_layouts():
+    one, other = (
+        camp(objects=CAMP["objects"] | {"Sand": {"layer": layer}}).layout
+        for layer in ("ground", "terrain")
+    )
+    assert one.signature != other.signature

@@ -171,7 +171,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("redo", "redo a change", _REDO_KEYS, True),
         KeyCommand("save", "save the file", ("Ctrl+S", "F5")),
         KeyCommand("save_as", "save as another file", ("Ctrl+Shift+S",)),
-        KeyCommand("share", "write it as a web page", ("Ctrl+P",)),
+        KeyCommand("share", "write the level as a web page", ("Ctrl+P",)),
         KeyCommand("up", "a cell up", ("Up",), True),
         KeyCommand("down", "a cell down", ("Down",), True),
         KeyCommand("left", "a cell left", ("Left",), True),

@@ -319,8 +319,8 @@ class EditScreen(Screen):
             return
         page, process = self._export
         self._export = None
-        _, says = process.communicate()
-        reason = (says.strip().splitlines() or [f"the command ended with {status}"])[-1]
+        _, errors = process.communicate()
+        reason = (errors.strip().splitlines() or [f"the command ended with {status}"])[-1]
         failure = f"No page: {reason.removeprefix('gv-engine: ')}"
         success = f"{page} is written; open it in a browser, or send it to somebody"
         self.app.show_note(failure if status else success, stays=15)
@@ -418,13 +418,17 @@ class EditScreen(Screen):
     def write(self, file: Path | None = None, then: Callable[[], None] = lambda: None) -> None:
         """Write the text into `file`, by default the edited one, show a note, and call `then` if it
         succeeds."""
+        is_saved = False
         with self.app.showing_errors("Not saved"):
             saved = self.work.buffer.save(file)
             self.refresh()
             self.app.settings.add_recent(str(self.work.level))
             self.app.save_settings()
             self.app.show_note(f"Saved {saved}")
-            then()
+            is_saved = True
+        if is_saved:
+            with self.app.showing_errors():
+                then()
 
     def share(self) -> None:
         """Start to write the saved level as a web page beside its file, unless one is being
