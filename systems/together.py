@@ -8,6 +8,7 @@ share one, except by `move_unless_contested`.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import MOVE_RIGHT, NOOP
@@ -81,6 +82,14 @@ def go(w: World, agent: int) -> None:
     stay(w, agent)
 
 
+def go_where(w: World, allowed: NDArray[np.bool_]) -> None:
+    """Move each agent to the cell that it aims at if `allowed[agent]` is True; the others stay."""
+    for agent in w.agents():
+        if not allowed[agent]:
+            stay(w, agent)
+        go(w, agent)
+
+
 @system(TRANSITION)
 def move_priority(w: World) -> None:
     """Move the agents one after the other, each into the cell it aims at unless an agent is there
@@ -99,10 +108,7 @@ def move_block_both(w: World) -> None:
     for agent in w.agents():
         if w.aim.y[agent] >= 0 and w.agent_at(w.aim.y[agent], w.aim.x[agent]) == NOTHING:
             goes[agent] = find_rival(w, agent) == NOTHING
-    for agent in w.agents():
-        if not goes[agent]:
-            stay(w, agent)
-        go(w, agent)
+    go_where(w, goes)
 
 
 @system(TRANSITION)
@@ -132,10 +138,7 @@ def move_unless_contested(w: World) -> None:
     goes = np.zeros(len(w.agents()) + 1, np.bool_)
     for agent in w.agents():
         goes[agent] = not is_contested(w, agent)
-    for agent in w.agents():
-        if not goes[agent]:
-            stay(w, agent)
-        go(w, agent)
+    go_where(w, goes)
 
 
 @system(TRANSITION)

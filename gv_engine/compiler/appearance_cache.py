@@ -3,7 +3,7 @@ row.
 
 An appearance is a uint32 with type, state, colour and an opaque bit, see `Layout.looks_dtype`.
 Importing this module registers the writes with Numba. Writes also update the cell lists and
-distances of `spawn_remove`.
+distances of `cell_lists`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from components.core import FLOOR
+from gv_engine.compiler.cell_lists import TYPES_UNKNOWN
 from gv_engine.compiler.intrinsics import emit_lanes, emit_repeated, owning_world, writable_view
 from gv_engine.compiler.method_registry import (
     LAYOUTS,
@@ -26,7 +27,6 @@ from gv_engine.compiler.method_registry import (
 )
 from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, overload, types
 from gv_engine.compiler.records import DerivedColumn, EmptyGround, get_world_record
-from gv_engine.compiler.spawn_remove import TYPES_UNKNOWN
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import RuleError
 

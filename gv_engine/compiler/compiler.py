@@ -23,6 +23,7 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from gv_engine.compiler import (
     appearance_cache,
+    cell_lists,
     exceptions,
     intrinsics,
     link_units,
@@ -60,7 +61,7 @@ _SETTINGS = (
 """Numba settings that change the compiled code; most come from variables such as NUMBA_OPT."""
 
 _GENERATORS = (
-    *(intrinsics, method_registry, exceptions, spawn_remove, appearance_cache),
+    *(intrinsics, method_registry, exceptions, spawn_remove, cell_lists, appearance_cache),
     *(numba_pipeline, records, link_units, observation),
 )
 """Modules whose functions generate code, so that no rule refers to them by name."""

@@ -2,7 +2,7 @@
 `w.rng` for the records of a batch.
 
 Importing this module imports Numba and registers the verbs of `gv_engine.rules.world` and the
-methods of views. Other methods are in `spawn_remove` and `appearance_cache`.
+methods of views. Other methods are in `spawn_remove`, `cell_lists` and `appearance_cache`.
 """
 
 from __future__ import annotations
