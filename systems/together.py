@@ -48,8 +48,8 @@ def wants(w: World, agent: int, y: int, x: int) -> bool:
 
 
 def find_rival(w: World, agent: int) -> int:
-    """Return another agent that wants the same cell as an agent, among those in that cell and
-    beside it; NOTHING if there is none."""
+    """Return another agent that wants to be in the same cell as an agent after this step, among
+    those in that cell and in its four neighbours; NOTHING if there is none."""
     y, x = wanted_cell(w, agent)
     other = w.agent_at(y, x)
     if other != agent and wants(w, other, y, x):

@@ -102,8 +102,8 @@ class EditorDocument:
         return ScenarioRef(self.buffer.file or Path(NEW_FILE), self.variant)
 
     def export_command(self, page: Path, *options: str) -> list[str]:
-        """Return the command, with its words, that writes the saved level into the web page `page`,
-        with further `options` of `gv-engine export`."""
+        """Return the command `gv-engine export`, as a list of arguments, that writes the saved
+        level into the web page `page`; `options` are added to it."""
         consent = ["--trust"] * self.trust.trust + ["--no-code"] * (not self.trust.code)
         consent += [f"--allow-module={name}" for name in self.trust.allow_modules]
         consent += [f"--set={name}={json.dumps(value)}" for name, value in self._settings.items()]

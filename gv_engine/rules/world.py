@@ -311,7 +311,7 @@ class World(Protocol):
 
     @verb
     def pave(self, y: int, x: int, kind: int) -> None:
-        """Cover a cell with terrain of a type, in place of other terrain; FLOOR uncovers it."""
+        """Set the terrain of a cell to a type, in place of other terrain; FLOOR removes it."""
         if not self.inside(y, x):
             self.fail("w.pave: the cell is outside the grid; ask w.inside(y, x) first")
             return

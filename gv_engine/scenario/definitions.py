@@ -197,8 +197,8 @@ def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> d
 
 
 def _read_array(node: YamlNode, field: Field) -> tuple[float, ...]:
-    """Return the numbers in `node` for a field that is an array: a mapping from names of items to
-    numbers, a list of all numbers, or one number for all."""
+    """Return the numbers of an array field that `node` gives: by name in a mapping, with the
+    default for names left out, in order in a list, or as one number for all."""
     if isinstance(node.value, dict):
         numbers = dict(zip(field.items, field.default))
         for name, entry in fields.mapping(node).items():

@@ -97,8 +97,8 @@ def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iter
 
 
 def _terrain_changes(was: Any, now: Any) -> Iterator[Change]:
-    """Yield the differences in terrain between the old world `was` and the new one `now`, cell by
-    cell."""
+    """Yield a `Change` for each cell whose terrain differs between the old world `was` and the new
+    one `now`."""
     has_terrain = was.layout.terrain or now.layout.terrain
     if not has_terrain or (was.height, was.width) != (now.height, now.width):
         return
