@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
@@ -22,10 +22,14 @@ from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import Renderer
 from gv_engine.envs.representations import MISSION, STATE, Arrays
+from gv_engine.envs.step_results import StepResults
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector import backend
 from gv_engine.world import simulation
+
+_MAX_LENT = 3
+"""Results of steps whose arrays callers may have at a time without copies being made."""
 
 _Observation = TypeVar("_Observation")
 
@@ -229,8 +233,10 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
       in this step, and `s` (N,) bool, their `success`; only with `episode_statistics`, and if an
       episode ends.
 
-    Results are new arrays in every step, which never change later. `copy=False` saves these copies,
-    for callers that read results before the next step or provide arrays as `out`.
+    Results that callers keep never change later: a step writes into arrays that no caller has any
+    more, also not as a view. Who keeps the results of more than three steps gets copies. With
+    `copy=False` every step writes into the same arrays, for callers that read results before the
+    next step or provide arrays as `out`.
 
     Args:
         scenario, world, max_steps, observation_representation, options: as for `GridEnv`.
@@ -238,7 +244,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         autoreset_mode: time at which a finished world is reset: NEXT_STEP; SAME_STEP (the last
             observation is then in `info["final_obs"]`); or DISABLED (call `reset` with
             `options={"reset_mask": (N,) bool}`).
-        copy: False returns the environment's own arrays, which the next step overwrites.
+        copy: False returns the same arrays in every step, which the next one overwrites.
         render_mode: "rgb_array" or "ansi": `render()` then returns one picture per world.
         num_threads: threads that share the compiled worlds; results do not depend on their number.
         episode_statistics: add what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds,
@@ -260,9 +266,6 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     is_multi_agent = False
     """True for classes that play scenarios with several agents."""
     _renderer: Renderer | None = None
-    _shared_info: dict[str, Any] | None = None
-    _arrays: Arrays | None = None
-    _observed: Sequence[NDArray[Any]] = ()
     _final_arrays: tuple[Arrays, NDArray[np.object_]] | None = None
     _planner: backend.Backend | None = None
 
@@ -319,6 +322,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._ended = np.zeros(num_lines, np.bool_)
         self._statistics = episode_statistics
         self._has_action_masks, self._flat_info = action_masks, flat_info
+        self._make_results()
 
     @property
     def num_worlds(self) -> int:
@@ -367,6 +371,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         indices = np.flatnonzero(mask).tolist()
         seed_by_world = {i: s for i in indices if (s := seeds[i]) is not None}
         self._started = True
+        self._take_back_results()
         self._batch.restart(mask, seed_by_world)
         return self._observation(outputs), self._info(outputs)
 
@@ -388,8 +393,48 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             RuleError: a rule is not defined on one of the worlds.
         """
         outputs, numbers = self._output_arrays(out), self._check_actions(actions)
+        if self._copy:
+            self._use_results(self._own_results) if outputs else self._choose_results()
         self._batch.step(numbers, self._mode)
         return self._step_results(outputs)
+
+    def _make_results(self) -> None:
+        """Make the environment's own arrays of results, over those of the backend. Only copies of
+        them are returned, unless the environment makes no copies."""
+        results = StepResults(self._batch.outputs, self._encoder, self._share_info)
+        self._results = self._own_results = results
+        self._lent_results: tuple[StepResults, ...] = ()
+        self._makes_copies = self._copy
+
+    def _choose_results(self) -> None:
+        """Let the next step write into arrays that no caller has, so that they can be returned
+        without a copy; into the environment's own ones if callers keep many results."""
+        for results in self._lent_results:
+            # callers mostly still have those of the last step
+            if results is not self._results and results.is_unused():
+                results.write_constants()
+                self._use_results(results)
+                return
+        self._use_results(self._own_results)
+        if len(self._lent_results) < _MAX_LENT and self._batch.may_write_elsewhere:
+            outputs = self._own_results.outputs.make_similar()
+            results = StepResults(outputs, self._encoder, self._share_info)
+            self._use_results(results)
+            results.start_counting()
+            self._lent_results += (results,)
+
+    def _use_results(self, results: StepResults) -> None:
+        """Let the backend write into the arrays of `results` from now on."""
+        self._batch.write_into(results.outputs)
+        self._results = results
+        self._makes_copies = self._copy and results is self._own_results
+
+    def _take_back_results(self) -> None:
+        """Let the backend write into the environment's own arrays again, with the results of the
+        last step in them: callers may have the arrays of that step."""
+        if self._results is not self._own_results:
+            self._own_results.outputs.copy_from(self._results.outputs)
+            self._use_results(self._own_results)
 
     def _step_results(self, outputs: Arrays) -> VectorStep:
         """Return the results of the step that the backend has just made; arrays that the caller
@@ -409,7 +454,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             "terminated": out.terminated,
             "truncated": out.truncated,
         }
-        if outputs or self._copy:
+        if outputs or self._makes_copies:
             results = self._copy_results(results, outputs)
         rewards, terminated, truncated = results.values()
         return self._observation(outputs), rewards, terminated, truncated, info
@@ -424,43 +469,37 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
     @cached_property
     def _output_specs(self) -> arg_checks.ArraySpecs:
         """(shape, dtype) of each array that a caller of `step` may pass in `out`, by name."""
-        arrays: Arrays = {name: self._all_arrays[name] for name in self._encoder.buffer_names}
+        shown = self._own_results.arrays
+        arrays: Arrays = {name: shown[name] for name in self._encoder.buffer_names}
         if self._has_action_masks:
             arrays["action_mask"] = self._batch.outputs.mask
         return self._step_output_specs({name: (a.shape, a.dtype) for name, a in arrays.items()})
 
-    @property
-    def _all_arrays(self) -> Arrays:
-        """Arrays of the observations of all worlds, by name; those with the same content as an
-        array of the backend are that array itself, not a copy."""
-        if self._arrays is None:
-            self._observed = self._batch.outputs.get_arrays(self._encoder.source_arrays)
-            self._arrays = self._encoder.make_shared_arrays(*self._observed)
-        return self._arrays
-
     def _observation(self, outputs: Arrays | None = None) -> Any:
         """Encode the observations of all worlds and return them; arrays that the caller gave in
         `outputs` are filled."""
-        encoder, arrays = self._encoder, self._all_arrays
+        encoder, arrays = self._encoder, self._results.arrays
         if outputs:
             arrays = {name: outputs.get(name, array) for name, array in arrays.items()}
-        encoder.write(arrays, *self._observed)
-        if self._copy:
+        encoder.write(arrays, *self._results.observed)
+        if self._makes_copies:
             arrays = self._copy_results(arrays, outputs or {})
         return encoder.to_observation(arrays)
 
     def _info(self, outputs: Arrays | None = None) -> dict[str, Any]:
         """Return the dictionary `info` about all worlds; the action mask is written to the caller's
         array if `outputs` has one."""
-        out = self._batch.outputs
-        arrays: Arrays = {"action_mask": out.mask, "reward_terms": out.terms}
-        arrays |= {"member": out.member, "success": out.success}
-        if self._copy or (outputs and "action_mask" in outputs):
+        if self._makes_copies or (outputs and "action_mask" in outputs):
+            out = self._batch.outputs
+            arrays: Arrays = {"action_mask": out.mask, "reward_terms": out.terms}
+            arrays |= {"member": out.member, "success": out.success}
             arrays = self._copy_results(arrays, outputs or {})
             return self._make_info(*arrays.values(), info_mask=self._all)
-        if self._shared_info is None:
-            self._shared_info = self._make_info(*arrays.values(), info_mask=self._all)
-        return dict(self._shared_info)
+        return self._results.copy_info()
+
+    def _share_info(self, out: backend.StepArrays) -> dict[str, Any]:
+        """Return the dictionary `info` over the arrays of `out` themselves."""
+        return self._make_info(out.mask, out.terms, out.member, out.success, info_mask=self._all)
 
     def _make_info(
         self, mask: Any, terms: Any, member: Any, success: Any, *, info_mask: NDArray[np.bool_]
@@ -554,6 +593,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             raise ValueError(f"rows have shape {rows.shape}: expected () or {indices.shape}")
         if not self._started and indices.size < self.num_worlds:
             raise ValueError("call reset() before some of the worlds are restored")
+        self._take_back_results()
         self._batch.restore(indices, rows, trusted)
         self._started = True
         return self._observation(), self._info()
@@ -659,8 +699,13 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         """Return the attributes to be pickled or copied: all but the renderer and the arrays that
         are shared."""
         # a copy opens its own window and has its own arrays
-        own = "_renderer", "_shared_info", "_arrays", "_observed", "_final_arrays", "_planner"
+        own = "_renderer", "_results", "_own_results", "_lent_results", "_final_arrays", "_planner"
         return {name: value for name, value in vars(self).items() if name not in own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the attributes of a copy, or of what was pickled, and make its own arrays."""
+        vars(self).update(state)
+        self._make_results()
 
     def render(self) -> tuple[Any, ...] | None:
         """Return a picture of each world in the format of the render mode; None without a render

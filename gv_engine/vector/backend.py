@@ -7,6 +7,7 @@ the same values into the same arrays (`StepArrays`), so callers need not know wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from copy import copy
 from functools import cache
 from math import prod
 from pkgutil import resolve_name
@@ -120,6 +121,14 @@ class StepArrays:
         array: NDArray[Any] = getattr(self, name)
         return array.reshape(num_worlds, len(array) // num_worlds, *array.shape[1:])
 
+    def make_similar(self) -> StepArrays:
+        """Return copies of these arrays, but for those at the end of episodes, which are shared."""
+        similar = copy(self)
+        for name, array in vars(self).items():
+            if not name.startswith("final_"):
+                setattr(similar, name, array.copy())
+        return similar
+
     def copy_from(self, source: StepArrays) -> None:
         """Copy the values of all arrays in `source` into the arrays of the same names here."""
         for mine, theirs in zip(vars(self).values(), vars(source).values(), strict=True):
@@ -147,6 +156,7 @@ class Backend:
     Attributes:
         world: name of the backend.
         uses_compiled_code: True if observations may be encoded by compiled code.
+        may_write_elsewhere: True if `write_into` has an effect now.
         requested_levels: (N,) int64 index of the listed level that each world starts with next, or
             RANDOM_LEVEL.
         outputs: observations, rewards and flags, overwritten by `reset`, `step` and `restore`.
@@ -157,6 +167,7 @@ class Backend:
 
     world: str
     uses_compiled_code: bool = False
+    may_write_elsewhere: bool = False
 
     def __init__(
         self,
@@ -214,6 +225,10 @@ class Backend:
         record = np.zeros((), RNG)
         generator_to_row(generator, record)
         self.set_generators(i, record)
+
+    def write_into(self, outputs: StepArrays) -> None:
+        """Write the results of later steps into `outputs`, which are the backend's own, or were
+        made by `StepArrays.make_similar` and are not freed while it steps."""
 
     def reset(self, mask: NDArray[np.bool_]) -> None:
         """Start a new episode in each world for which `mask`, an (N,) array, is True.

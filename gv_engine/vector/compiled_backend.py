@@ -21,7 +21,7 @@ from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import OBSERVATION, RENDERING, VISIBILITY, System
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.rule_modules import make_system_error
-from gv_engine.vector.backend import Backend, view_as_words
+from gv_engine.vector.backend import Backend, StepArrays, view_as_words
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import BUSY, KEEP, LOOK, NEXT_STEP, Simulation, WorldIndex
@@ -66,6 +66,15 @@ class Lane(NamedTuple):
     records: NDArray[Any]
     address: int
     inputs: dict[str, NDArray[Any]]
+
+    def write_into(self, outputs: StepArrays) -> Lane:
+        """Return this lane with the arrays of `outputs` in place of those of the same names."""
+        arrays = {name: array for name, array in self.inputs.items() if name != "addresses"}
+        for name in arrays.keys() & vars(outputs).keys():
+            arrays[name] = getattr(outputs, name).reshape(arrays[name].shape)
+        addresses = parameters.make_address_record(arrays)
+        inputs = arrays | {"addresses": addresses}
+        return self._replace(address=addresses.ctypes.data, inputs=inputs)
 
     def get_running_system(self, member: int) -> System | None:
         """Return the system (rule) that ran last for mixture member number `member`, in a program
@@ -179,12 +188,22 @@ class CompiledBatch(Backend):
                 lanes.append(Lane(program, systems, records, addresses.ctypes.data, inputs))
             # a program samples the next member of a world, which another program may have to start
             self._lanes.append([*lanes, *lanes[:-1]])
+        self._lanes_by_outputs = {id(self.outputs): (self.outputs, self._lanes)}
+        # the reward terms of a mixture are not all written in every step
+        self.may_write_elsewhere = not scenario.mixture
         self._errors: dict[int, Exception] = {}
         self._mirror: Simulation | None = None
         # several chunks per thread, so that fast threads take over work
         pieces = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
         self._chunk = max(_MIN_CHUNK, -(-num_worlds // pieces))
         self._single_chunk = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
+
+    def write_into(self, outputs: StepArrays) -> None:
+        """Write the results of later steps into `outputs`; see `Backend.write_into`."""
+        if id(outputs) not in self._lanes_by_outputs:
+            lanes = [[lane.write_into(outputs) for lane in each] for each in self._lanes]
+            self._lanes_by_outputs[id(outputs)] = outputs, lanes
+        self.outputs, self._lanes = self._lanes_by_outputs[id(outputs)]
 
     @property
     def lanes(self) -> list[Lane]:

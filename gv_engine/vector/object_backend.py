@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.scenario.rule_modules import make_system_error
-from gv_engine.vector.backend import Backend
+from gv_engine.vector.backend import Backend, StepArrays
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import (
     KEEP,
@@ -230,6 +230,16 @@ class DeferredBackend(Backend):
             self._use(ObjectBatch(*arguments))
         else:
             self._use(ObjectBatch(*arguments) if self._pending else compiled)
+
+    @property
+    def may_write_elsewhere(self) -> bool:  # type: ignore[override]  # an attribute there
+        """True if the worlds are compiled for good and `write_into` has an effect."""
+        return not self._pending and self.current.may_write_elsewhere
+
+    def write_into(self, outputs: StepArrays) -> None:
+        """Let the current backend write the results of later steps into `outputs`."""
+        self.outputs = outputs
+        self.current.write_into(outputs)
 
     def _start_compilation(
         self, compiled: CompiledBatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -28,7 +29,7 @@ KINDS = pytest.mark.parametrize(
 )
 
 
-class DerivedColumn:
+class KeptResults:
     """All results of an environment, each beside a copy from the moment of its return."""
 
     def __init__(self) -> None:
@@ -46,7 +47,7 @@ class DerivedColumn:
 
 def play_vector(envs: Any) -> None:
     """Step, reset by mask and restore a vector environment, and look at all results at the end."""
-    kept, pilot = DerivedColumn(), np.random.default_rng(0)
+    kept, pilot = KeptResults(), np.random.default_rng(0)
     size = (envs.num_envs, *getattr(envs, "agent_shape", ()))
     kept.keep(envs.reset(seed=0))
     for _ in range(24):
@@ -66,7 +67,7 @@ def play_vector(envs: Any) -> None:
 
 
 def play_one(env: Any) -> None:
-    kept, pilot = DerivedColumn(), np.random.default_rng(0)
+    kept, pilot = KeptResults(), np.random.default_rng(0)
     kept.keep(env.reset(seed=0))
     for step in range(24):
         *_, terminated, truncated, _ = kept.keep(env.step(pilot.integers(env.action_space.n)))
@@ -97,6 +98,42 @@ def test_many_worlds(name: str, mode: AutoresetMode, kind: str):
     play_vector(VECTORS[name](world=kind, **options, render_mode="rgb_array"))
     with pytest.raises(AssertionError, match="has changed"):
         play_vector(VECTORS[name](world=kind, **options, copy=False))
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("form", ["default", "cells", "flat"])
+def test_results_that_callers_drop_are_reused(form: str):
+    """Callers keep whole results, views of them, or nothing, and write into what they drop."""
+    options: Any = {**SHORT, "world": "compiled", "observation_representation": form}
+    envs, twin = (
+        gv_engine.GridVectorEnv(LEVEL, 3, copy=copied, **options) for copied in (True, False)
+    )
+    pilot, kept = np.random.default_rng(0), KeptResults()
+    envs.reset(seed=0), twin.reset(seed=0)
+    for step in range(400):
+        if pilot.random() < 0.1:
+            mask = {"reset_mask": pilot.random(3) < 0.5}
+            assert same(envs.reset(options=mask), twin.reset(options=mask))
+        actions = pilot.integers(envs.num_actions, size=3)
+        result = envs.step(actions)
+        assert same(result, twin.step(actions)), step
+        observation, _, terminated, _, info = result
+        array = observation if form == "flat" else observation["agent_id_grid"]
+        match pilot.integers(7):
+            case 0:
+                kept.keep(result)
+            case 1:
+                kept.keep((array[1:], terminated[:2], info["reward_terms"]["reach_exit"][::2]))
+            case 2:
+                kept.keep((np.asarray(memoryview(array)), info["action_mask"].T))
+            case _:
+                array[...] = 9
+                terminated[...] = True
+        if step % 40 == 39:
+            kept.assert_unchanged()
+            kept = KeptResults()  # the callers drop what they have kept so far
+    dropped = [weakref.ref(envs.step(actions)[1]) for _ in range(6)]
+    assert len({id(array()) for array in dropped}) == 2, "they are freed, or made anew"
 
 
 @pytest.mark.sample("keydoor-5x5", "minigrid", "default")
@@ -136,7 +173,7 @@ def test_one_world(kind: str):
 @KINDS
 def test_agents_by_name(kind: str):
     pytest.importorskip("pettingzoo")
-    kept, pilot = DerivedColumn(), np.random.default_rng(0)
+    kept, pilot = KeptResults(), np.random.default_rng(0)
     env = gv_engine.parallel_env(TOGETHER, world=kind, render_mode="rgb_array", **SHORT)
     for seed in range(4):
         kept.keep(env.reset(seed=seed))
@@ -153,7 +190,7 @@ def test_arrays_of_gridverse():
         Representation.of_state(scenario, scenario.largest_shape),
         Representation.of_observation(scenario),
     )
-    kept, pilot = DerivedColumn(), np.random.default_rng(0)
+    kept, pilot = KeptResults(), np.random.default_rng(0)
     env.set_seed(0)
     env.reset()
     for _ in range(20):

@@ -1,0 +1,82 @@
+"""Arrays that vector environments return without a copy, and reuse when no caller has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from sys import getrefcount
+from typing import Any
+
+from numpy.typing import NDArray
+
+from gv_engine.envs.representations import Arrays, ObservationEncoder
+from gv_engine.vector.backend import StepArrays
+
+
+class StepResults:
+    """Arrays that a backend writes a step into, and what an environment returns of them.
+
+    Args:
+        outputs: arrays of the backend.
+        encoder: encoder of the observations.
+        make_info: function that returns the dictionary `info` over the arrays of `outputs`.
+
+    Attributes:
+        outputs: as given.
+        observed: those arrays of `outputs` that observations are made of.
+        arrays: arrays of the observations, by name; some are those of `outputs`.
+    """
+
+    def __init__(
+        self,
+        outputs: StepArrays,
+        encoder: ObservationEncoder,
+        make_info: Callable[[StepArrays], dict[str, Any]],
+    ) -> None:
+        """Make the arrays of observations, and `info`; the class says what each argument means."""
+        self.outputs = outputs
+        self.observed = outputs.get_arrays(encoder.source_arrays)
+        self.arrays: Arrays = encoder.make_shared_arrays(*self.observed)
+        self._info = make_info(outputs)
+        self._nested = [name for name, value in self._info.items() if isinstance(value, dict)]
+        fixed = self.arrays.keys() - encoder.buffer_names
+        self._constants = [(self.arrays[name], self.arrays[name].copy()) for name in fixed]
+        self._counted: list[NDArray[Any]] = []
+        self._counts: list[int] = []
+
+    def copy_info(self) -> dict[str, Any]:
+        """Return a new dictionary `info` over the arrays of `outputs`; those in it are new, too."""
+        info = self._info.copy()
+        for name in self._nested:
+            info[name] = info[name].copy()
+        return info
+
+    def write_constants(self) -> None:
+        """Write again what no step writes, as a caller may have changed it."""
+        for array, values in self._constants:
+            array[...] = values
+
+    def start_counting(self) -> None:
+        """Let `is_unused` compare the number of references to each array with that of now."""
+        names = "rewards", "terminated", "truncated", "terms"  # `info` has views of the terms
+        own = dict(zip(names, self.outputs.get_arrays(names), strict=True))
+        returned = _iter_arrays({"outputs": own, "arrays": self.arrays, "info": self._info})
+        self._counted = [*{id(array): array for array in returned}.values()]
+        del own
+        self._counts = self._count_references()
+
+    def _count_references(self) -> list[int]:
+        """Return the number of references to each array that may have been returned."""
+        return [*map(getrefcount, self._counted)]
+
+    def is_unused(self) -> bool:
+        """Return True if no caller has one of the arrays, or an array that shares its memory."""
+        return self._count_references() == self._counts
+
+
+def _iter_arrays(nested: dict[str, Any]) -> Iterator[NDArray[Any]]:
+    """Yield the writeable arrays in nested dictionaries."""
+    for value in nested.values():
+        if isinstance(value, dict):
+            yield from _iter_arrays(value)
+        elif value.flags.writeable:
+            yield value
