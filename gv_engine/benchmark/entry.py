@@ -97,11 +97,14 @@ class SplitLevels(NamedTuple):
         train: training levels; None for all levels.
         test: `TESTED` test levels, repeated if there are fewer different ones.
         apart: whether no test level is a training level; False if the scenario has too few levels.
+        test_layout: `TESTED` levels whose layouts are not in `train`, repeated likewise; None if
+            the scenario has too few layouts.
     """
 
     train: LevelSet | None
     test: LevelSet
     apart: bool
+    test_layout: LevelSet | None = None
 
 
 @cache
@@ -116,8 +119,16 @@ def split_levels(name: str) -> SplitLevels:
         train, test, apart = level_set(scenario, "train"), level_set(scenario, "test"), True
     except LevelsError:
         train, test, apart = None, level_set(scenario, range(TESTED)), False
-    seeds = (test.seeds * TESTED)[:TESTED]
-    return SplitLevels(train, LevelSet(test.scenario, seeds), apart)
+    try:
+        test_layout = _repeat_levels(level_set(scenario, "test-layout"))
+    except LevelsError:
+        test_layout = None
+    return SplitLevels(train, _repeat_levels(test), apart, test_layout)
+
+
+def _repeat_levels(levels: LevelSet) -> LevelSet:
+    """Return the first `TESTED` levels of a set, which is repeated if it has fewer."""
+    return levels._replace(seeds=(levels.seeds * TESTED)[:TESTED])
 
 
 # ---- entry ---------------------------------------------------------------------------------------
@@ -147,6 +158,7 @@ class EntryPart:
         steps: training steps of all worlds.
         seconds: CPU time of the training in all threads.
         curve: (steps, success rate) during training.
+        layout_success: success rate on the levels of new layouts; None if not tested.
     """
 
     scenario: str
@@ -159,6 +171,7 @@ class EntryPart:
     steps: int = 0
     seconds: float = 0.0
     curve: tuple[tuple[int, float], ...] = ()
+    layout_success: float | None = None
 
 
 @dataclass(frozen=True)
@@ -325,6 +338,7 @@ def _parse_part(values: dict[str, Any]) -> EntryPart:
         raise unknown_scenario_error(scenario)
     if not isinstance(held_out := values.get("held_out", True), bool):
         raise ValueError(f"its held_out is {_shorten_json(held_out)}, expected true or false")
+    rate = values.get("layout_success")
     return EntryPart(
         scenario,
         _check_number(values["seed"], "seed", SEEDS - 1),
@@ -336,6 +350,7 @@ def _parse_part(values: dict[str, Any]) -> EntryPart:
         _check_number(values.get("steps", 0), "steps"),
         float(_check_number(values.get("seconds", 0.0), "seconds", is_whole=False)),
         _parse_curve(values.get("curve", [])),
+        None if rate is None else float(_check_number(rate, "layout_success", 1.0, False)),
     )
 
 

@@ -151,8 +151,9 @@ BEGIN, END = "<!-- benchmark -->\n", "<!-- end of benchmark -->\n"
 """Marks around the tables of a page."""
 _NONE = "–"
 _LEGEND = f"""\
-- `%`: success with its 95 % interval; `greedy %`: with the most likely actions. **Bold**: no entry
-  that learns succeeds in half of the levels.
+- `%`: success on `test` with its 95 % interval, other starts in layouts that may be in `train`;
+  `new layouts %`: on `test-layout`; `greedy %`: on `test` with the most likely actions. **Bold**:
+  no entry that learns succeeds in half of the levels.
 - `levels`: different tested levels. `shortest`: mean length of shortest solutions, in brackets the
   number of solved levels if not all.
 - `steps`, `seconds`: means of the training. `path`: length as a multiple of the shortest.
@@ -182,6 +183,7 @@ class EntryColumn:
         parts: parts of each scenario, by seed.
         has_training: True if any part was trained.
         greedy: True if any part was tested with the most likely actions too.
+        layouts: True if any part was tested on new layouts.
     """
 
     def __init__(self, entry: BenchmarkEntry) -> None:
@@ -192,6 +194,13 @@ class EntryColumn:
             self.parts.setdefault(part.scenario, []).append(part)
         self.has_training = any(part.steps for part in parts)
         self.greedy = any(part.greedy for part in parts)
+        self.layouts = any(part.layout_success is not None for part in parts)
+
+    def layout_successes(self, scenario: str) -> list[float]:
+        """Return the success rate on new layouts of each seed in a scenario that was tested on
+        them."""
+        rates = [part.layout_success for part in self.parts.get(scenario, ())]
+        return [rate for rate in rates if rate is not None]
 
     def successes(self, scenario: str, greedy: bool = False) -> list[float]:
         """Return the success rate of each seed in a scenario; `greedy` is for tests with the most
@@ -290,7 +299,8 @@ class Comparison:
         columns = self._columns_for(names)
         head = ["", "levels", "shortest"]
         for column in columns:
-            head += [f"{column.name} %", *(["greedy %"] if column.greedy else [])]
+            head += [f"{column.name} %", *(["new layouts %"] if column.layouts else [])]
+            head += ["greedy %"] if column.greedy else []
             head += ["steps", "seconds", "path"] if column.has_training else []
         return head, [self._make_row(name, columns) for name in names]
 
@@ -303,7 +313,7 @@ class Comparison:
         title = f"**`{name}`**" if means and max(means) < 0.5 else f"`{name}`"
         row = [title + _footnote_mark(held_out), levels, self._shortest_length(name)]
         for column in columns:
-            for _, get in _success_series([column]):
+            for _, get in _success_series([column], with_layouts=True):
                 rates = get(name)
                 seeds = f", {len(rates)} of {SEEDS}" if 0 < len(rates) < SEEDS else ""
                 mark = _footnote_mark(column.held_out(name) or not held_out) if rates else ""
@@ -364,11 +374,16 @@ def _scope_title(finished: int, scope: Sequence[str], columns: Sequence[EntryCol
     return f"{some}{len(scope)} scenarios of {names}"
 
 
-def _success_series(columns: Sequence[EntryColumn]) -> Iterator[tuple[str, _SuccessFunction]]:
+def _success_series(
+    columns: Sequence[EntryColumn], with_layouts: bool = False
+) -> Iterator[tuple[str, _SuccessFunction]]:
     """Yield (label, function from scenario to success rates) for each entry, and a second one if it
-    was also tested with the most likely actions."""
+    was also tested with the most likely actions; before that, if `with_layouts`, one for new
+    layouts, which few scenarios may have."""
     for column in columns:
         yield column.name, column.successes
+        if with_layouts and column.layouts:
+            yield f"{column.name}, new layouts", column.layout_successes
         if column.greedy:
             yield f"{column.name}, greedy", partial(column.successes, greedy=True)
 

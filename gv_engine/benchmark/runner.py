@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gv_engine.benchmark import entry
+from gv_engine.envs.level_sets import LevelSet
 from gv_engine.rollout.policy import BUILT_IN, GREEDY, with_absolute_paths
 from gv_engine.rollout.shards import Job
 from gv_engine.rules.errors import shorten
@@ -78,12 +79,12 @@ class PartRunner:
         results = _RUNNERS.get(self.policy, _run_policy)(self, scenario, seed)
         levels, digest = entry.split_levels(scenario), entry.find_scenario(scenario).identity.digest
         results["different"] = len({*levels.test.seeds})
-        results["held_out"] = levels.apart and self._is_held_out(digest)
+        results["held_out"] = levels.apart and self._is_held_out(scenario, digest)
         return entry.EntryPart(scenario, seed, digest, **results)
 
-    def _is_held_out(self, digest: str) -> bool:
-        """Return True unless the policy may have been trained on the test levels of the scenario
-        whose hash is `digest`.
+    def _is_held_out(self, scenario: str, digest: str) -> bool:
+        """Return True unless the policy may have been trained on other levels than the training
+        levels of the scenario, whose hash is `digest`.
 
         The `run.json` of a run folder tells; custom files count as held-out.
         """
@@ -93,22 +94,26 @@ class PartRunner:
             return True
         try:
             run = parse_json(read_bytes(folder / _RUN, _LARGEST, "descriptions of runs"))
-            trained_on = run["levels"], run["scenario"]["digest"]
+            seeds, trained_on = {*run["level_seeds"]}, run["scenario"]["digest"]
         except Exception:  # any error of invalid values
             return False
-        return trained_on == ("train", digest)
+        train = entry.split_levels(scenario).train
+        return train is not None and trained_on == digest and seeds <= {*train.seeds}
 
 
-def measure_lengths(scenario: str, policy: str, seed: int) -> tuple[int, ...]:
-    """Play a policy on all test levels of a scenario; return for each level the number of steps to
+def measure_lengths(
+    scenario: str, policy: str, seed: int, test: LevelSet | None = None
+) -> tuple[int, ...]:
+    """Play a policy on `TESTED` levels of a scenario; return for each level the number of steps to
     success, or 0.
 
     Args:
         scenario: name of the scenario.
         policy: name of the policy, see `gv_engine.rollout.policy`.
         seed: seed of the policy.
+        test: levels; the test levels if None.
     """
-    test = entry.split_levels(scenario).test
+    test = test or entry.split_levels(scenario).test
     job = Job(test.scenario, policy, entry.TESTED * seed, entry.TESTED, options={"levels": test})
     env = job.make_env(entry.TESTED)
     try:
@@ -119,9 +124,19 @@ def measure_lengths(scenario: str, policy: str, seed: int) -> tuple[int, ...]:
     return tuple(episode.length if episode.success else 0 for episode in episodes)
 
 
+def _measure(scenario: str, policy: str, seed: int) -> dict[str, Any]:
+    """Return the `lengths` and the `layout_success` of a part by a policy."""
+    levels, lengths = entry.split_levels(scenario), measure_lengths(scenario, policy, seed)
+    tested = lengths
+    if levels.test_layout and levels.test_layout != levels.test:
+        tested = measure_lengths(scenario, policy, seed, levels.test_layout)
+    success = sum(length > 0 for length in tested) / len(tested)
+    return {"lengths": lengths, "layout_success": success if levels.test_layout else None}
+
+
 def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
-    """Return the `lengths` of a part by a policy."""
-    return {"lengths": measure_lengths(scenario, runner.policy, seed)}
+    """Return the results of a part by a policy."""
+    return _measure(scenario, runner.policy, seed)
 
 
 def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
@@ -162,7 +177,7 @@ def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
             seconds = time.process_time() - began
             training.save_checkpoint()
         return {
-            "lengths": measure_lengths(scenario, folder, seed),
+            **_measure(scenario, folder, seed),
             "greedy": measure_lengths(scenario, f"{folder}:{GREEDY}", seed),
             "steps": metrics.steps,
             "seconds": round(seconds, 2),

@@ -101,7 +101,7 @@ class CommandParser(argparse.ArgumentParser):
         """Add the option --set for parameters of the scenario, and the options --trust,
         --allow-module and --no-code, which say what Python the scenario may run."""
         text = "set a parameter of the scenario, as --set size=9; may be repeated"
-        self.add_option("--set NAME=VALUE", _as_pair, text, [], dest="settings", action="append")
+        self.add_option("--set NAME=VALUE", parse_pair, text, [], dest="settings", action="append")
         text = "A scenario that you name may run the Python files inside its folder, and no others."
         group = self.add_argument_group("Python", text)
         text = "allow the same for scenarios that a snapshot, a replay or a mixture refers to"
@@ -126,7 +126,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_levels(self, text: str) -> None:
         """Add the option --levels; `text` says what the levels are for."""
-        sets = "train, test, larger, the seeds 0:100, or a file of `gv-engine splits`"
+        sets = "train, test, test-layout, larger, the seeds 0:100, or a file of `gv-engine splits`"
         self.add_option("--levels SET", str, f"{text}: {sets}")
 
     def add_ray(self, text: str) -> None:
@@ -185,7 +185,7 @@ def _parse_module_name(text: str) -> str:
     return text
 
 
-def _as_pair(text: str) -> tuple[str, Any]:
+def parse_pair(text: str) -> tuple[str, Any]:
     """Return (name, parsed value) of a setting `NAME=VALUE`; raise an argparse error for another
     text."""
     name, equals, value = text.partition("=")

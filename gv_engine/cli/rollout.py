@@ -264,6 +264,8 @@ def run(options: argparse.Namespace) -> int:
     seconds = time.perf_counter() - start
     total_stats.merge(new_stats)
     rows = total_stats.rows(scenario.reward_names, seconds, new=new_stats)
+    if levels:
+        rows.append(("levels", f"{options.levels}, {len(levels.seeds):,}"))
     cli.print_table(("", ">"), rows, scenario.name)
     done = total_stats.episodes
     if done < episodes:

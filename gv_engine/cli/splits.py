@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gv_engine.cli import options as cli
-from gv_engine.envs.level_sets import SETS, LevelsError, LevelSet, level_set
+from gv_engine.envs.level_sets import SETS, LevelsError, LevelSet, find_layouts, level_set
 from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.scenario import Scenario
 
 _EXAMPLES = """\
 gv-engine splits keydoor-9x9
@@ -18,7 +19,10 @@ gv-engine splits keydoor-9x9 --levels test --out test.json"""
 _EPILOG = """
 The levels of seeds 0, 1, 2 … are collected without duplicates; two levels are equal if they have
 the same objects in the same places, the same mission, and the same sampled values that rules read.
-Every fifth level is a test level. All commands with --levels accept FILE.
+Every fifth level is in `test`; its layout, which is the level without agents, mission and sampled
+values, may be in `train`, with another start. All levels of every fifth layout are in
+`test-layout`, all others in `train`. "new layouts" is the share of levels whose layout is not in
+`train`. All commands with --levels accept FILE.
 """
 
 
@@ -41,13 +45,8 @@ def run(options: argparse.Namespace) -> int:
     if options.levels is None:
         if options.solve or options.out:
             raise cli.UsageError(f"name the set by --levels: {', '.join(SETS)}, 0:100 or a file")
-        rows = []
-        for name in SETS:
-            try:
-                rows.append((name, f"{len(level_set(scenario, name).seeds):,}", ""))
-            except LevelsError as error:
-                rows.append((name, "0", str(error)))
-        cli.print_table(("set", "levels>", "note"), rows, scenario.name)
+        heads = "set", "levels>", "layouts>", "new layouts>", "note"
+        cli.print_table(heads, list(_describe_sets(scenario)), scenario.name)
         return 0
     selected = level_set(scenario, options.levels)
     if options.out:
@@ -61,6 +60,23 @@ def run(options: argparse.Namespace) -> int:
         columns, seed_rows = (*columns, "steps>"), _solve_set(selected, options.seconds)
     cli.print_table(columns, list(seed_rows), f"{scenario.name}, {options.levels}")
     return 0
+
+
+def _describe_sets(scenario: Scenario) -> Iterator[tuple[str, ...]]:
+    """Yield the name of each set of a scenario, its numbers of levels and of layouts, and the share
+    of its levels whose layout is not in `train`; or the reason why it has no levels."""
+    learned: set[int] = set()
+    for name in SETS:
+        try:
+            layouts = find_layouts(level_set(scenario, name))
+        except LevelsError as error:
+            yield name, "0", "", "", str(error)
+            continue
+        is_train = name == "train"
+        learned = {*layouts} if is_train else learned
+        new = sum(layout not in learned for layout in layouts) / len(layouts)
+        share = "" if is_train or not learned else f"{new:.0%}"
+        yield name, f"{len(layouts):,}", f"{len({*layouts}):,}", share, ""
 
 
 def _solve_set(selected: LevelSet, seconds: float) -> Iterator[tuple[object, ...]]:

@@ -1,9 +1,16 @@
 """Level sets: finite lists of distinct levels, with disjoint sets for training and testing.
 
 Seeds 0, 1, 2 … are tried in order, and a level counts when it occurs for the first time. Levels are
-equal if their contents are equal, whatever their seeds. Every fifth level belongs to `test`, the
-others to `train`, on every machine. `larger` has levels of the same scenario with almost twice its
-parameter `size`.
+equal if their contents are equal, whatever their seeds. The layout of a level is its content
+without agents, missions and sampled values: its size, and the type, state, colour, place and
+content of things.
+
+- `test`: every fifth level. Its layout may be in `train`, with another start.
+- `test-layout`: all levels of every fifth layout, so that none of its layouts is in `train`.
+- `train`: all other levels.
+- `larger`: levels of the same scenario with almost twice its parameter `size`.
+
+The sets are equal on every machine and in every backend.
 """
 
 from __future__ import annotations
@@ -22,7 +29,7 @@ from numpy.typing import NDArray
 
 from gv_engine.compiler.program_cache import find_functions, iter_code
 from gv_engine.rules import errors
-from gv_engine.rules.component import column_name, fields_of
+from gv_engine.rules.component import AGENT, column_name, fields_of
 from gv_engine.rules.system import RENDERING, RESET, Phase
 from gv_engine.scenario.document import read_file
 from gv_engine.scenario.files import parse_json, read_bytes, write_file
@@ -80,7 +87,7 @@ FILE_SUFFIX = ".json"
 """Suffix of files of level sets."""
 
 _MAX_LEVELS = 5000
-"""Levels of `train` and `test` together, and of any other set."""
+"""Levels of `train`, `test` and `test-layout` together, and of any other set."""
 _TEST_INTERVAL = 5
 _MAX_SEEDS_WITHOUT_NEW_LEVEL = 2000
 """Seeds that are tried in a row without a new level before the search ends."""
@@ -151,20 +158,29 @@ def limit_to_levels(
     return limited.scenario, make_seeded_generators(limited.seeds)
 
 
-def _split(scenario: Scenario, world: str, test: bool) -> LevelSet:
-    """Return the test levels of a scenario if `test`, else its training levels; `world` names the
-    backend that samples them.
+def _split(scenario: Scenario, world: str, name: str) -> LevelSet:
+    """Return the set `name` of a scenario, "train", "test" or "test-layout"; `world` names the
+    backend that samples the levels.
 
     Raises:
-        LevelsError: there are too few distinct levels.
+        LevelsError: there are too few distinct levels or layouts.
     """
-    seeds = tuple(islice(_distinct_seeds(scenario, count(), world), _MAX_LEVELS))
-    held_out = seeds[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]
-    if not held_out:
+    levels = [*islice(_distinct_levels(scenario, count(), world), _MAX_LEVELS)]
+    seeds, layouts = [seed for seed, _ in levels], [*dict.fromkeys(layout for _, layout in levels)]
+    new_layouts = {*layouts[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]}
+    sets = {
+        "test": seeds[_TEST_INTERVAL - 1 :: _TEST_INTERVAL],
+        "test-layout": [seed for seed, layout in levels if layout in new_layouts],
+    }
+    held_out = {*sets["test"], *sets["test-layout"]}
+    sets["train"] = [seed for seed in seeds if seed not in held_out]
+    number, kind = (len(layouts), "layouts") if name == "test-layout" else (len(seeds), "levels")
+    if number < _TEST_INTERVAL:
         raise LevelsError(
-            f"{scenario.name} has {len(seeds)} different levels, too few for a test set"
+            f"{scenario.name} has {number} different {kind}, too few for the set {name}: at least "
+            f"{_TEST_INTERVAL}"
         )
-    return LevelSet(scenario, held_out if test else tuple(sorted({*seeds}.difference(held_out))))
+    return LevelSet(scenario, tuple(sets[name]))
 
 
 def _larger_set(scenario: Scenario, world: str) -> LevelSet:
@@ -173,8 +189,9 @@ def _larger_set(scenario: Scenario, world: str) -> LevelSet:
 
 
 SETS: dict[str, Callable[[Scenario, str], LevelSet]] = {
-    "train": partial(_split, test=False),
-    "test": partial(_split, test=True),
+    "train": partial(_split, name="train"),
+    "test": partial(_split, name="test"),
+    "test-layout": partial(_split, name="test-layout"),
     "larger": _larger_set,
 }
 """Functions that find the levels of each named set."""
@@ -235,7 +252,8 @@ def _set_of_seeds(scenario: Scenario, levels: Any, world: str) -> LevelSet:
             f"numbers from 0 on, as range(100) or [3, 5, 8] has them; {', '.join(SETS)}; or a file "
             f"{FILE_SUFFIX}"
         )
-    return LevelSet(scenario, tuple(_distinct_seeds(scenario, map(int, seeds), world)))
+    distinct = _distinct_levels(scenario, map(int, seeds), world)
+    return LevelSet(scenario, tuple(seed for seed, _ in distinct))
 
 
 def _is_seed(value: Any) -> bool:
@@ -283,30 +301,51 @@ def check_level_seeds(values: Any) -> tuple[int, ...]:
     return seeds
 
 
-def _distinct_seeds(scenario: Scenario, seeds: Iterable[int], world: str) -> Iterator[int]:
-    """Yield each of the seeds whose level is different from those of all seeds before it; `world`
-    names the backend that samples the levels."""
-    backend, is_read = _make_sampling_backend(scenario, world), find_values_read_by_rules(scenario)
+def _distinct_levels(
+    scenario: Scenario, seeds: Iterable[int], world: str
+) -> Iterator[tuple[int, int]]:
+    """Yield each of the seeds whose level is different from those of all seeds before it, with the
+    key of its layout; `world` names the backend that samples the levels."""
     seen_keys: set[int] = set()
-    tried, remaining = 0, iter(seeds)
-    while tried < _MAX_SEEDS_WITHOUT_NEW_LEVEL and (block := [*islice(remaining, len(backend))]):
+    tried = 0
+    for seed, key, layout in _sample_keys(scenario, seeds, world):
+        tried += 1
+        if key not in seen_keys:
+            seen_keys.add(key)
+            tried = 0
+            yield seed, layout
+        elif tried == _MAX_SEEDS_WITHOUT_NEW_LEVEL:
+            return
+
+
+def find_layouts(levels: LevelSet, world: str = "auto") -> list[int]:
+    """Return for each level of a set a key of its layout, equal for levels of the same layout;
+    keys are only comparable within one process. `world` is as for `level_set`."""
+    return [layout for _, _, layout in _sample_keys(levels.scenario, levels.seeds, world)]
+
+
+def _sample_keys(
+    scenario: Scenario, seeds: Iterable[int], world: str
+) -> Iterator[tuple[int, int, int]]:
+    """Yield each seed with the keys of its level and of the layout of its level; `world` names the
+    backend that samples the levels."""
+    backend, is_read = _make_sampling_backend(scenario, world), find_values_read_by_rules(scenario)
+    remaining = iter(seeds)
+    while block := [*islice(remaining, len(backend))]:
         mask = np.arange(len(backend)) < len(block)
         backend.restart(mask, dict(enumerate(block)))
         rows = backend.snapshot(np.flatnonzero(mask))
         keys = compute_content_keys(rows, scenario.layout, is_read).tolist()
-        for seed, key in zip(block, keys, strict=True):
-            tried += 1
-            if key not in seen_keys:
-                seen_keys.add(key)
-                tried = 0
-                yield seed
+        layouts = compute_content_keys(rows, scenario.layout, None).tolist()
+        yield from zip(block, keys, layouts, strict=True)
 
 
 def compute_content_keys(
-    rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_]
+    rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_] | None
 ) -> NDArray[np.uint64]:
     """Return a hash of each world in `rows`, equal for worlds that have the same objects in the
-    same cells, and the same sampled values where `is_read` says that rules read them.
+    same cells, and the same sampled values where `is_read` says that rules read them. With None the
+    hash is that of the layout: only type, state, colour, place and content of things count.
 
     The order in which objects were spawned does not count. Hashes are only comparable within one
     process.
@@ -315,31 +354,39 @@ def compute_content_keys(
         rows: (n,) worlds.
         layout: layout of the rows.
         is_read: (members, drawn) sampled values that tell levels apart, see
-            `find_values_read_by_rules`.
+            `find_values_read_by_rules`; None for the hash of the layout.
     """
+    whole, counted = is_read is not None, np.ones(layout.capacity, np.bool_)
+    counted[AGENT : AGENT + layout.agents] = whole
+    shown = {("position", "y"), ("position", "x"), ("kind", "value"), ("color", "value")}
+    shown.update(kind.state for kind in layout.types if kind.state)
     own_keys = np.zeros((len(rows), layout.capacity), np.uint64)
     inner_keys = np.zeros_like(own_keys)
     rng = np.random.default_rng(0)
     salts = (rng.integers(2**64, dtype=np.uint64) for _ in count())
     for cls in layout.components:
         columns = rows[column_name(cls)]
+        has = columns["has"] * counted
         for field in fields_of(cls):
+            if not (whole or field.is_entity or (column_name(cls), field.name) in shown):
+                continue
             words, into = _to_words(columns[field.name]), own_keys
             if field.is_entity:  # entity numbers differ, so hash the entity's contents
                 words, into = (np.take_along_axis(own_keys, words.astype(np.int64), 1), inner_keys)
             for each in words.reshape(*own_keys.shape, max(1, len(field.items))).transpose(2, 0, 1):
-                into += np.where(columns["has"], _mix_bits(each ^ next(salts)), 0).astype(np.uint64)
-        own_keys += columns["has"] * next(salts)
-    mixed = _mix_bits(own_keys + inner_keys) * rows["alive"]
+                into += np.where(has, _mix_bits(each ^ next(salts)), 0).astype(np.uint64)
+        own_keys += has * whole * next(salts)
+    mixed = _mix_bits(own_keys + inner_keys) * (rows["alive"] * counted)
     keys: NDArray[np.uint64] = mixed.sum(1, dtype=np.uint64)
     if layout.terrain:  # cells share its entities
-        shown = np.isin(rows["ground"], layout.terrain_entities) * rows["ground"]
-        words = _to_words(shown.reshape(len(rows), -1))
+        terrain = np.isin(rows["ground"], layout.terrain_entities) * rows["ground"]
+        words = _to_words(terrain.reshape(len(rows), -1))
         cells = np.arange(words.shape[1], dtype=np.uint64) << np.uint64(32)
         keys += np.where(words, _mix_bits(words ^ cells ^ next(salts)), 0).sum(1, dtype=np.uint64)
     scalars = [rows[name] for name in ("member", "height", "width")]
-    read = np.flatnonzero(is_read.any(axis=0))
-    scalars += [np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0) for k in read]
+    if is_read is not None:
+        read = np.flatnonzero(is_read.any(axis=0))
+        scalars += [np.where(is_read[rows["member"], k], rows["drawn"][:, k], 0) for k in read]
     for values in scalars:
         keys += _mix_bits(_to_words(values) ^ next(salts))
     return keys

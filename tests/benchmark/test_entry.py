@@ -39,7 +39,9 @@ def put(entry: BenchmarkEntry, **changes: Any) -> None:
 
 
 def test_what_is_written_is_read_back(entry):
-    part = EntryPart("keydoor-5x5", 3, DIGEST, LENGTHS, 9, False, LENGTHS[::-1], 10_000, 2.5, CURVE)
+    part = EntryPart(
+        "keydoor-5x5", 3, DIGEST, LENGTHS, 9, False, LENGTHS[::-1], 10_000, 2.5, CURVE, 0.5
+    )
     entry.append(part)
     assert entry.read_parts() == {("keydoor-5x5", 3): part}
     assert (entry.path / PARTS_FILE).stat().st_size < 2500
@@ -121,6 +123,7 @@ def test_all_grids_that_tell_success_are_played():
         ({"curve": [[5, 1.5]]}, "its curve is 1.5, expected a number from 0 to 1"),
         ({"curve": [[10**400, 0.5]]}, "its curve has more than 10,000 pairs, or 4,611,686,018"),
         ({"curve": [[k, 0.5] for k in range(10_001)]}, "its curve has more than 10,000 pairs"),
+        ({"layout_success": 1.5}, "its layout_success is 1.5, expected a number from 0 to 1"),
         ({"lenghts": []}, "found 'lenghts', allowed are curve, different"),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",

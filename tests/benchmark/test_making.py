@@ -34,7 +34,8 @@ def test_no_level_is_tested_that_was_learned():
     levels = split_levels(LEVEL)
     assert levels.apart
     assert levels.train
-    assert not {*levels.train.seeds} & {*levels.test.seeds}
+    assert levels.test_layout
+    assert not {*levels.train.seeds} & {*levels.test.seeds, *levels.test_layout.seeds}
     rows = []
     for part in levels.train, levels.test:
         envs = GridVectorEnv(LEVEL, len(part.seeds), world="compiled")
@@ -81,16 +82,20 @@ def test_a_part_repeats():
     part = PartRunner("valid").run(LEVEL, 3)
     assert part == PartRunner("valid").run(LEVEL, 3)
     assert (part.held_out, part.different, part.steps) == (True, 21, 0)
+    layouts = split_levels(LEVEL).test_layout
+    lengths = np.array(measure_lengths(LEVEL, "valid", 3, layouts))
+    assert part.layout_success == np.mean(lengths > 0) < 1
     assert isinstance(part, EntryPart)
 
 
 @pytest.mark.parametrize(
     ("levels", "learned", "held_out"),
     [
-        ("train", LEVEL, True),
-        ("test", LEVEL, False),
+        ([0, 1], LEVEL, True),
+        ([0, 4], LEVEL, False),  # of `test`
+        ([0, 28], LEVEL, False),  # of `test-layout`
         (None, LEVEL, False),
-        ("train", "keydoor-7x7", False),
+        ([0, 1], "keydoor-7x7", False),
     ],
 )
 @pytest.mark.parametrize("name", ["run", "run:greedy"])
@@ -103,6 +108,6 @@ def test_a_run_that_may_have_learned_the_test_is_not_held_out(
     assert not PartRunner(name).run(LEVEL, 0).held_out  # it does not tell
     digest = find_scenario(learned).identity.digest
     (tmp_path / "run/run.json").write_text(
-        json.dumps({"levels": levels, "scenario": {"digest": digest}})
+        json.dumps({"level_seeds": levels, "scenario": {"digest": digest}})
     )
     assert PartRunner(name).run(LEVEL, 0).held_out == held_out

@@ -82,6 +82,18 @@ def test_what_is_missing_is_said(entries):
     assert f"| mean success, % | 1 of all {count} scenarios |" in text
 
 
+def test_success_on_new_layouts_has_a_column(tmp_path):
+    entry = BenchmarkEntry(tmp_path / "own", "Own").create()
+    for seed in range(2):
+        entry.append(
+            EntryPart(LEVEL, seed, DIGEST, (8,) * TESTED, layout_success=0.5 if seed else None)
+        )
+    text = "\n\n".join(page.Comparison([entry]).sections("images"))
+    assert "| Own % | new layouts % |" in text
+    assert row(text, LEVEL)[0][3:5] == ["100.0, 2 of 10", "50.0, 1 of 10"]
+    assert row(text, "keydoor-9x9")[0][3:5] == ["–", "–"]
+
+
 def test_an_entry_is_compared_over_what_it_is_meant_for(entries, tmp_path):
     other = BenchmarkEntry(tmp_path / "other", "Other", scenarios=(LEVEL, "sokoban")).create()
     for seed in range(SEEDS):

@@ -226,8 +226,15 @@ def test_every_level_of_a_set_is_played_once(here: Path, capsys):
 
 def test_sets_are_counted_and_solved(here: Path, capsys):
     assert main(["splits", "empty-4x4"]) == 0
-    counts = dict(line.split("\t")[:2] for line in capsys.readouterr().out.splitlines()[1:])
-    assert counts.keys() == {"train", "test", "larger"}
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
+    counts = {row[0]: row[1] for row in rows}
+    assert counts.keys() == {"train", "test", "test-layout", "larger"}
+    assert [row[2:] for row in rows] == [
+        ["1", "", ""],
+        ["1", "0%", ""],
+        ["", "", "empty-4x4 has 1 different layouts, too few for the set test-layout: at least 5"],
+        ["1", "100%", ""],
+    ]
     assert main(["splits", "empty-4x4", "--levels", "test", "--solve"]) == 0
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
     assert len(lines) == int(counts["test"])

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.splits import read_layouts
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs import level_sets
 from gv_engine.envs.level_sets import (
     LevelsError,
     LevelSet,
     compute_content_keys,
+    find_layouts,
     find_values_read_by_rules,
     level_set,
     make_larger,
@@ -40,12 +42,60 @@ def contents(env: GridVectorEnv) -> list[int]:
 
 
 @pytest.mark.compiled
-def test_no_level_is_in_two_sets_or_twice_in_one():
-    train, test, every = (
-        contents(begun(levels, world="compiled")) for levels in ("train", "test", range(2000))
+def test_no_level_is_in_train_and_in_a_set_to_test():
+    train, test, layout, every = (
+        contents(begun(levels, world="compiled"))
+        for levels in ("train", "test", "test-layout", range(2000))
     )
-    assert (len(train), len(test), len(every)) == (87, 21, 108)
-    assert sorted({*train, *test}) == sorted(every)
+    assert [len(each) for each in (train, test, layout, every)] == [77, 21, 12, 108]
+    assert sorted({*train, *test, *layout}) == sorted(every)
+    assert len({*train}) == 77
+    assert not {*train} & {*test, *layout}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("level", [LEVEL, "MiniGrid-KeyCorridorS3R1-v0"])
+def test_no_layout_of_test_layout_is_in_train(level):
+    """The layouts are read here from object worlds, and the levels found in compiled ones."""
+    scenario = Scenario.load(level)
+    levels = {name: level_set(scenario, name) for name in ("train", "test", "test-layout")}
+    layouts = {name: {*read_layouts(found)} for name, found in levels.items()}
+    assert not layouts["test-layout"] & layouts["train"]
+    assert layouts["test"] & layouts["train"]
+    assert len(layouts["test-layout"]) == len({*find_layouts(levels["test-layout"])})
+    assert len(layouts["train"]) == len({*find_layouts(levels["train"], "object")})
+    if level == LEVEL:
+        assert level_set(scenario, "test-layout", "object") == levels["test-layout"]
+
+
+def test_where_all_layouts_differ_test_has_new_ones(monkeypatch):
+    monkeypatch.setattr(level_sets, "_MAX_LEVELS", 50)
+    scenario = Scenario.load("maze-9x9")
+    assert level_set(scenario, "test-layout", "object") == level_set(scenario, "test", "object")
+
+
+@pytest.mark.parametrize(
+    ("column", "field", "entity", "counts"),
+    [
+        ("agent", "facing", AGENT, False),
+        ("position", "x", AGENT, False),
+        ("target", "descriptions", -1, False),
+        ("color", "value", -1, True),
+        ("kind", "value", -1, True),
+        ("position", "y", -1, True),
+    ],
+)
+def test_agents_and_missions_are_no_part_of_a_layout(column, field, entity, counts):
+    scenario = Scenario.load("BabyAI-GoToLocal-v0")
+    env = GridVectorEnv(scenario, 1, world="object")
+    env.reset(seed=3)
+    row = env.snapshot()
+    entity = entity if entity == AGENT else int(row["target"]["has"][0].nonzero()[0][0])
+    changed = row.copy()
+    changed[column][field][0, entity] += 1
+    for read, expected in ((None, counts), (find_values_read_by_rules(scenario), True)):
+        keys = (compute_content_keys(each, scenario.layout, read) for each in (row, changed))
+        assert (next(keys) != next(keys)) == expected
 
 
 @pytest.mark.compiled
@@ -157,7 +207,7 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
         ({1, 2}, "levels={1, 2}: expected 1 to 5,000 seeds"),
         (b"0:5", "levels=b'0:5': expected 1 to 5,000 seeds"),
         (5, "levels=5: expected"),
-        (True, "train, test, larger; or a file .json"),
+        (True, "train, test, test-layout, larger; or a file .json"),
         ([True], r"levels=.True.: expected"),
         ([-1], "levels=.-1.: expected"),
         (["1"], "levels=.'1'.: expected"),
