@@ -70,8 +70,8 @@ class EngineLearner:
     """Learner of `gv-engine train` with its default settings."""
 
     def __init__(self, seed: int) -> None:
+        from gv_engine.learning.config import Hyperparameters
         from gv_engine.learning.ppo import Learner, make_training_env
-        from gv_engine.learning.training import Hyperparameters
 
         self._settings = Hyperparameters(seed=seed)
         self._learner = Learner(make_training_env(LEVEL, self._settings), self._settings)

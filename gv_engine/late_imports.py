@@ -26,3 +26,14 @@ STATE_FUNCTION_ADAPTER = "gv_engine.gridverse.functions:make_system"
 
 INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
 """Factory of the object environment of a scenario."""
+
+LEARNING_NAMES = {
+    "Config": "gv_engine.learning.config:Config",
+    "TrainedPolicy": "gv_engine.learning.policy_file:TrainedPolicy",
+    "WandbLogger": "gv_engine.learning.loggers:WandbLogger",
+    "evaluate": "gv_engine.rollout.evaluation:evaluate_policy",
+    "load_policy": "gv_engine.learning.policy_file:TrainedPolicy",
+    "resume_training": "gv_engine.learning.training:resume_training",
+    "train": "gv_engine.learning.training:train",
+}
+"""Public names of `gv_engine.learning`."""

@@ -153,12 +153,13 @@ def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
     """Train a network with PPO on a scenario, and return its results on the test levels."""
     # here, as torch takes its time
+    from gv_engine.learning.config import Config
     from gv_engine.learning.run_folder import Run
-    from gv_engine.learning.training import RECURRENT_DEFAULTS, Hyperparameters, Training
+    from gv_engine.learning.training import Training
 
     grid, levels = entry.find_scenario(scenario), entry.split_levels(scenario)
-    defaults: dict[str, Any] = RECURRENT_DEFAULTS if runner.settings["memory"] else {}
-    settings = Hyperparameters(seed=seed, **defaults)
+    config = Config.from_values({"seed": seed, "recurrent": runner.settings["memory"]})
+    settings = config.hyperparameters
     max_steps, until = runner.settings["steps"], runner.settings["until"]
     curve: list[tuple[int, float]] = []
     lengths: list[tuple[int, float]] = []

@@ -13,6 +13,7 @@ from gv_engine.cli import options as cli
 from gv_engine.cli.replay import load_verified
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.rollout.episode_folder import EpisodeFolder, EpisodeStats, read
+from gv_engine.rollout.evaluation import estimate_success
 from gv_engine.rollout.policy import ActionSequence, policy_digest
 from gv_engine.rollout.shards import Job
 from gv_engine.scenario.loading import load_scenario
@@ -266,6 +267,9 @@ def run(options: argparse.Namespace) -> int:
     rows = total_stats.rows(scenario.reward_names, seconds, new=new_stats)
     if levels:
         rows.append(("levels", f"{options.levels}, {len(levels.seeds):,}"))
+        if "success" in total_stats.ends:
+            rate = estimate_success(total_stats.ends["success"], total_stats.episodes)
+            rows.append(("success, 95 % interval", f"{rate.low:.1%} to {rate.high:.1%}"))
     cli.print_table(("", ">"), rows, scenario.name)
     done = total_stats.episodes
     if done < episodes:

@@ -6,8 +6,8 @@ import argparse
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import replace
+from contextlib import AbstractContextManager, ExitStack, closing
+from dataclasses import asdict, replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -15,14 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.learning.training import (
-    RECURRENT_DEFAULTS,
-    Hyperparameters,
-    RunResult,
-    StopCondition,
-    Training,
-    TrainingSlices,
-)
+from gv_engine.learning.config import Config, StopCondition, read_config_file
+from gv_engine.learning.loggers import WandbLogger, import_wandb
+from gv_engine.learning.training import Logger, RunResult, Training, TrainingSlices
 from gv_engine.rollout import episode_folder
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.files import make_file_name
@@ -68,6 +63,7 @@ def train_here(
     watch: bool = False,
     demonstrations: tuple[Path, Any] | None = None,
     device: str = "cpu",
+    wandb: str | None = None,
 ) -> int:
     """Train the policies of `runs` one after the other on this machine, in the scenario of `plan`;
     print a report, and return the exit code. With `watch` a window shows the training worlds.
@@ -78,6 +74,7 @@ def train_here(
         watch: show the worlds in a window.
         demonstrations: folder and content of a rollout whose actions are learned first.
         device: torch device to learn on.
+        wandb: project of Weights & Biases that gets the metrics; None for none.
     """
     code, steps, results = 0, 0, []
     rows: list[tuple[str, str]] = []
@@ -85,9 +82,13 @@ def train_here(
     for run in runs:
         label = f"steps of {run.path}" if runs[1:] else "steps"
         make = partial(Training, run, plan.scenario, plan.levels, device, **options)
-        with run.lock(), closing(make()) as training:
+        with run.lock(), closing(make()) as training, ExitStack() as stack:
+            loggers: list[Logger] = []
+            if wandb:
+                options_there = {"name": str(run.path), "config": asdict(run.settings)}
+                loggers = [stack.enter_context(WandbLogger(wandb, **options_there))]
             imitation_rows = _imitate(training, *demonstrations) if demonstrations else []
-            code = _train(training, plan, label, watch)
+            code = _train(training, plan, label, watch, loggers)
             results.append(RunResult(run.path, training.metrics, training.seconds, {}))
             rows = [*imitation_rows, *_report_rows(training)]
             steps += training.steps
@@ -110,25 +111,37 @@ def train_here(
     return code
 
 
-def _train(training: Training, plan: TrainingPlan, label: str, watch: bool) -> int:
+def _train(
+    training: Training, plan: TrainingPlan, label: str, watch: bool, loggers: Sequence[Logger]
+) -> int:
     """Train one run, `training`, until the stop condition of `plan` is met or a signal interrupts;
-    save a checkpoint, and return the exit code. `label` names the progress bar, and `watch` opens a
-    window with the worlds."""
+    save a checkpoint, and return the exit code. `label` names the progress bar, `watch` opens a
+    window with the worlds, and `loggers` get the metrics."""
     stop_condition, code = plan.stop_condition, 0
     viewer = _open_viewer(training) if watch else None
     try:
-        with cli.delaying_signals() as interrupts:  # until the checkpoint is saved
-            with cli.progress(label, stop_condition.steps) as advance:
-                advance(training.metrics.steps)
-                while not (interrupts or stop_condition.is_met(training.metrics)):
-                    steps = training.metrics.steps
-                    with force_exit_after(_MAX_WAIT, _interrupted_message(training, plan)):
-                        metrics = training.update()
-                    if viewer:
-                        _send_metrics(viewer, training)
-                    speed = f"{training.steps_per_second:,.0f} steps/s"
-                    advance(metrics.steps - steps, f"{_format_progress(metrics)}{speed}")
-            training.save_checkpoint()
+        with (
+            cli.delaying_signals() as interrupts,  # until the checkpoint is saved
+            cli.progress(label, stop_condition.steps) as advance,
+        ):
+            steps = training.metrics.steps
+            advance(steps)
+
+            def report(training: Training) -> bool:
+                """Show the metrics of the last update; return True after a signal."""
+                nonlocal steps
+                if viewer:
+                    _send_metrics(viewer, training)
+                metrics, speed = training.metrics, f"{training.steps_per_second:,.0f} steps/s"
+                advance(metrics.steps - steps, f"{_format_progress(metrics)}{speed}")
+                steps = metrics.steps
+                return bool(interrupts)
+
+            def guard() -> AbstractContextManager[None]:
+                """Return a context that ends the process if an update does not end."""
+                return force_exit_after(_MAX_WAIT, _interrupted_message(training, plan))
+
+            training.run_until(stop_condition, [report], loggers, guard)
     except KeyboardInterrupt as interrupt:
         code = cli.exit_code(interrupt)
         cli.complain(f"interrupted; go on by: {plan.resume_command}")
@@ -281,6 +294,8 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
     texts = *_format_counts(metrics, training.seconds), speed, *_format_means(metrics)
     rows = [*zip((*names, "return, mean", "length, mean"), texts, strict=True)]
     rows.append(("device", str(training.learner.device)))
+    seeds = training.run.level_seeds
+    rows.append(("levels", f"{training.run.levels}, {len(seeds):,}" if seeds else "all"))
     if best:
         success_rate, mean_return, _ = best["score"]
         if not math.isnan(metrics.success_rate):
@@ -362,6 +377,12 @@ def add(commands: cli.Commands) -> None:
     parser.add_option("--device NAME", str, device_text)
     limit_text = "step limit of an episode, instead of the scenario's"
     parser.add_option("--max-steps T", cli.parse_positive, limit_text)
+    config_text = "YAML or TOML file of settings, see `Config` in gv_engine/learning/config.py"
+    parser.add_option("--config FILE", Path, config_text)
+    set_text = "a setting, as --set-hp learning_rate=3e-4, over those of FILE; may be repeated"
+    more: dict[str, Any] = {"dest": "hyperparameters", "action": "append"}
+    parser.add_option("--set-hp NAME=VALUE", cli.parse_pair, set_text, [], **more)
+    parser.add_option("--wandb PROJECT", str, "send the metrics to Weights & Biases, too")
     seeds = parser.add_mutually_exclusive_group()
     seed_text = (
         "seed of levels, weights and sampling; on one machine the same seed gives the same "
@@ -381,24 +402,30 @@ def run(options: argparse.Namespace) -> int:
     exit code."""
     if RL.missing_message:
         raise MissingExtraError(RL.missing_message)
-    local = [name for name, value in cli.values_of(options, "imitate", "device").items() if value]
+    if options.scenario is None and not options.resume:
+        raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
+    here = "imitate", "device", "wandb"
+    local = [name for name, value in cli.values_of(options, *here).items() if value]
     if options.ray and local:
         raise cli.UsageError(f"{local[0]} trains on this machine: leave out --ray")
     if options.ray:
         from gv_engine.rollout import on_ray  # noqa: F401  # fails with how to install it
     if options.watch and (options.ray or options.seeds):
         raise cli.UsageError("--watch shows one run that trains here: leave out --seeds and --ray")
+    if options.wandb:
+        import_wandb()  # fails with how to install it
     from gv_engine.learning.ppo import find_device
 
+    config = Config() if options.resume else _read_config(options)
     try:
-        device = find_device("auto" if options.device is None else options.device)
+        device = find_device(options.device or config.device)
     except ValueError as error:
         raise cli.UsageError(f"--device: {error}") from None
     demonstrations = None
     if options.imitate and not options.resume:
         demonstrations = options.imitate, episode_folder.read(options.imitate)
     scenario, runs = (
-        _resume_runs(options) if options.resume else _create_runs(options, demonstrations)
+        _resume_runs(options) if options.resume else _create_runs(options, config, demonstrations)
     )
     if options.watch and runs[1:]:
         raise cli.UsageError(
@@ -416,7 +443,7 @@ def run(options: argparse.Namespace) -> int:
         for each in runs:
             each.set_stop_condition(plan.stop_condition)
         if not options.ray:
-            return train_here(plan, runs, options.watch, demonstrations, device)
+            return train_here(plan, runs, options.watch, demonstrations, device, options.wandb)
         for each in runs:
             stack.enter_context(each.lock())
         return train_on_ray(plan, runs, options.ray)
@@ -437,36 +464,33 @@ def _format_commands(
 
 
 def _create_runs(
-    options: argparse.Namespace, demonstrations: tuple[Path, Any] | None
+    options: argparse.Namespace, config: Config, demonstrations: tuple[Path, Any] | None
 ) -> tuple[Scenario, list[Run]]:
-    """Return the scenario that the options name, and a newly created training run for each seed.
-    `demonstrations` are the folder and the content of a rollout that is imitated first.
+    """Return the scenario that the options name, and a newly created training run for each seed,
+    with the settings `config`. `demonstrations` are the folder and the content of a rollout that
+    is imitated first.
 
     Raises:
-        UsageError: no scenario is named, or it cannot be trained on.
+        UsageError: the scenario cannot be trained on.
         OSError: a folder cannot be created.
     """
-    if options.scenario is None:
-        raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
     from gv_engine.learning.run_folder import Run, check_new_folder
 
     loaded = load_scenario(options.scenario, **cli.scenario_options(options))
     grid = cli.require_grid(loaded, "train takes grids")
     scenario: Scenario = cli.require_step_limit(grid, options.max_steps, "give --max-steps")
-    levels = options.levels
+    levels, settings = config.levels, config.hyperparameters
     loaded_levels = None if levels is None else level_set(scenario, levels)
     scenario = loaded_levels.scenario if loaded_levels else scenario
-    settings = replace(Hyperparameters(), **_hyperparameters(options))
     if demonstrations:
         from gv_engine.learning.imitation import check_rollout
 
         folder, (_, about) = demonstrations
         check_rollout(folder, about, scenario)
 
-    def create(path: Path, settings: Hyperparameters) -> Run:
-        default = StopCondition(steps=0) if demonstrations else StopCondition()
-        end, imitates = _stop_condition(options, default), demonstrations is not None
-        return Run.create(path, scenario, settings, levels, loaded_levels, end, imitates)
+    def create(path: Path, settings: Any) -> Run:
+        described = levels, loaded_levels, config.stop_condition, demonstrations is not None
+        return Run.create(path, scenario, settings, *described)
 
     name = make_file_name(scenario.name)
     if options.seeds is None:
@@ -483,13 +507,25 @@ def _stop_condition(options: argparse.Namespace, default: StopCondition) -> Stop
     return StopCondition(options.steps or default.steps, options.until or default.until)
 
 
-def _hyperparameters(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the training hyperparameters that the command-line options set, by name."""
-    values = {"num_envs": options.num_envs, "seed": options.seed}
-    values |= dict.fromkeys(("num_threads", "num_env_threads"), options.threads)
-    settings = {name: value for name, value in values.items() if value is not None}
-    defaults = RECURRENT_DEFAULTS if options.memory else {}
-    return {**defaults, **settings, "mask_actions": options.masks}
+def _read_config(options: argparse.Namespace) -> Config:
+    """Return the configuration of new runs: values of --set-hp, then those of other options, then
+    those of --config, then the defaults.
+
+    Raises:
+        ConfigError: the file cannot be read, a name is unknown, or a value is invalid.
+    """
+    values = {}
+    if options.config:
+        Config.read(options.config)  # fails with the name of the file
+        values = read_config_file(options.config)
+    if options.imitate:
+        values = {"steps": 0, **values}
+    given = {name: getattr(options, name) for name in ("num_envs", "seed", "levels", "device")}
+    given |= dict.fromkeys(("num_threads", "num_env_threads"), options.threads)
+    given |= {"steps": options.steps, "until": options.until, "recurrent": options.memory or None}
+    given |= {"mask_actions": None if options.masks else False}
+    values |= {name: value for name, value in given.items() if value is not None}
+    return Config.from_values(values | dict(options.hyperparameters))
 
 
 def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
@@ -502,10 +538,11 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     """
     from gv_engine.learning.run_folder import find_runs
 
-    names = "num_envs", "threads", "max_steps", "levels", "seed", "seeds", "imitate"
+    names = "num_envs", "threads", "max_steps", "levels", "seed", "seeds", "imitate", "config"
     new_run_options = {"SCENARIO": options.scenario, **cli.values_of(options, "out", "memory")}
     new_run_options |= {"--no-masks": not options.masks, **cli.values_of(options, *names)}
     new_run_options["--set"] = options.settings or None
+    new_run_options["--set-hp"] = options.hyperparameters or None
     if wrong := [name for name, value in new_run_options.items() if value not in (None, False)]:
         raise cli.UsageError(
             f"{wrong[0]} is that of the run, which --resume {options.resume} continues: leave "

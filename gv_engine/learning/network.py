@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gv_engine.envs.representations import get_compiled
+from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.policy_file import NUM_HEADS, NetworkSpec
-from gv_engine.learning.training import Hyperparameters
 
 
 class ActorCritic(nn.Module):

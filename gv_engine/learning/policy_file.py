@@ -1,5 +1,5 @@
 """Policies of trained runs, which need NumPy alone: the file `policy.npz`, the forward pass of its
-network, and the policy that acts with it.
+network, and the policy that acts with it, `TrainedPolicy`.
 
 - `about`: JSON with `scenario`, the name of the scenario, `scenario_spec` and `mask_actions`;
 - `cells` (codes, 3) uint8: type, state and colour that each cell code stands for;
@@ -323,7 +323,7 @@ than they save."""
 
 
 class NumpyNet:
-    """Actor of a trained `ActorCritic` for NumPy arrays.
+    """Trained `ActorCritic` for NumPy arrays.
 
     It computes in float64: the rounding depends on the number of worlds, and in float64 it is too
     small to change an action.
@@ -350,14 +350,15 @@ class NumpyNet:
             self._match = _Linear(arrays, "match.weight", "match.bias")
         self._second = _Linear(arrays, "second.weight", "second.bias")
         self._actor = _Linear(arrays, "actor.weight", "actor.bias")
+        self._critic = _Linear(arrays, "critic.weight", "critic.bias")
         self._gru = _GRU(arrays) if "gru.weight_ih" in arrays else None
         if (actions := self._actor.outputs) != spec.actions:
             raise ValueError(f"the actor has {actions} actions, expected {spec.actions}")
 
     def forward(
         self, rows: NDArray[np.int32], memory: Floats, masks: NDArray[Any]
-    ) -> tuple[Floats, Floats]:
-        """Return the action probabilities of N agents, and the new (N, hidden) state of the GRU.
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return action probabilities and values of N agents, and the new state of the GRU.
 
         Args:
             rows: (N, slots) encoded observations, see `NetworkSpec.encode`.
@@ -365,7 +366,7 @@ class NumpyNet:
             masks: (N, actions) action masks; a mask of zeros allows all actions.
 
         Returns:
-            (N, actions) probabilities and (N, hidden) state.
+            (N, actions) probabilities, (N,) values and (N, hidden) state.
         """
         features = self._features(rows)
         if self._gru is not None:
@@ -374,7 +375,8 @@ class NumpyNet:
         logits = self._actor(features)
         logits[(masks == 0) & (masks != 0).any(1, keepdims=True)] = -np.inf
         exponentials: Floats = np.exp(logits - logits.max(1, keepdims=True))
-        return exponentials / exponentials.sum(1, keepdims=True), memory
+        values = self._critic(features)[:, 0]
+        return exponentials / exponentials.sum(1, keepdims=True), values, memory
 
     def _features(self, rows: NDArray[np.int32]) -> Floats:
         """Return the (N, hidden) output of the first two layers for N encoded observations."""
@@ -577,69 +579,102 @@ def damaged_file_error(path: Path, error: Exception) -> RunError:
 UNKNOWN_CODE = -1
 
 
-class CheckpointPolicy:
-    """Policy of a trained run for N worlds, each with its own generator and GRU state.
+class TrainedPolicy:
+    """Policy of a trained run for any number of worlds: a function `act` of observations, infos and
+    random generators, with a GRU state for each world if the run has a GRU.
 
     Args:
         path: folder of the run.
-        num_envs: N.
-        scenario: scenario that the policy acts in.
+        scenario: scenario that the policy acts in; None if it need not be checked.
         greedy: take the most probable action instead of sampling.
 
     Attributes:
-        probabilities: (N, actions) probabilities of the last `act`, also if `greedy`; None before.
+        probabilities: (N, actions) float64 probabilities of the last `act`, also if `greedy`; None
+            before.
+        values: (N,) float64 values of the critic in the last `act`, in units of the scaled rewards
+            of the training; None before.
+        agents: (N,) index of each line's agent in its world; by default 0, 1 … in turn.
 
     Raises:
         RunError: there is no run, it is damaged, or it does not fit the scenario.
     """
 
     def __init__(
-        self, path: Path, num_envs: int, scenario: AnyScenario | None, greedy: bool = False
+        self, path: str | Path, scenario: AnyScenario | None = None, greedy: bool = False
     ) -> None:
-        file = PolicyFile.read(path)
-        spec = file.network_spec
+        self._path, self._greedy = Path(path), greedy
+        self._file = file = PolicyFile.read(self._path)
+        self._spec = spec = file.network_spec
         try:
-            net = NumpyNet(spec, file.weights)
-            self._memory = np.zeros((num_envs, net.hidden_size))
-            net.forward(spec.first_rows[None], self._memory[:1], np.ones((1, spec.actions)))
+            self._net = NumpyNet(spec, file.weights)
+            self._memory = np.zeros((1, self._net.hidden_size))
+            self._net.forward(spec.first_rows[None], self._memory, np.ones((1, spec.actions)))
             self._codes = codes_by_cell(file.cells)
         except Exception as error:  # weights from a file may be anything
-            raise damaged_file_error(path / POLICY_FILE, error) from None
-        self._scenario_spec = _check_scenario(path, file, scenario)
+            raise damaged_file_error(self._path / POLICY_FILE, error) from None
+        self._scenario_spec = file.scenario_spec
+        if scenario is not None:
+            self.require_fit(scenario)
+        self.agents = np.zeros(0, np.int64)
         self.probabilities: NDArray[np.float64] | None = None
-        self._path, self._file, self._spec, self._net = path, file, spec, net
-        self._greedy = greedy
-        self._rngs = [np.random.default_rng(0)] * num_envs
-        self._agents = np.zeros(num_envs, np.int64)
+        self.values: NDArray[np.float64] | None = None
 
-    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start new episodes in some worlds: reset their GRU states, and seed their random
-        generators by `seed` and episode number.
+    def require_fit(self, scenario: AnyScenario | None) -> None:
+        """Raise an error unless the policy can act in a scenario.
 
-        With A agents, episode n has the numbers A * n to A * n + A - 1.
+        Raises:
+            RunError: the policy does not fit the scenario, or there is none.
         """
-        self._memory[list(worlds)] = 0
-        self._agents[list(worlds)] = np.array(numbers) % self._spec.agents
-        for world, number in zip(worlds, numbers, strict=True):
-            self._rngs[world] = np.random.default_rng([seed, number])
+        self._scenario_spec = _check_scenario(self._path, self._file, scenario)
 
-    def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return an action for each of N worlds as (N,) int64, for observations in the
-        representation `default`.
+    def allocate(self, num_envs: int) -> None:
+        """Prepare to act in `num_envs` worlds, each at the start of an episode; do nothing if the
+        policy acts in as many already."""
+        if len(self.agents) != num_envs:
+            self._memory = np.zeros((num_envs, self._net.hidden_size))
+            self.agents = np.arange(num_envs) % self._spec.agents
+
+    @property
+    def num_agents(self) -> int:
+        """Number of agents in a world."""
+        return self._spec.agents
+
+    def begin(self, worlds: Sequence[int]) -> None:
+        """Reset the GRU states of worlds where episodes begin."""
+        if len(self.agents):
+            self._memory[list(worlds)] = 0
+
+    def act(
+        self,
+        observation: Arrays,
+        info: Mapping[str, Any],
+        rngs: Sequence[np.random.Generator] = (),
+    ) -> NDArray[np.int64]:
+        """Return an action for each of N worlds as (N,) int64.
+
+        Args:
+            observation: (N, …) arrays in the representation `default`.
+            info: infos of the vector environment, with `action_mask`.
+            rngs: N random generators; unused by a greedy policy.
 
         Raises:
             RunError: an observation shows an object that the run was not trained with.
+            ValueError: there are not N generators.
         """
-        rows = np.zeros((len(self._rngs), len(self._spec.sizes)), np.int32)
-        self._spec.encode(self._to_codes(observation), self._agents, rows)
+        number = len(observation["grid"])
+        self.allocate(number)
+        rows = np.zeros((number, len(self._spec.sizes)), np.int32)
+        self._spec.encode(self._to_codes(observation), self.agents, rows)
         masks = info["action_mask"]
         masks = masks if self._file.mask_actions else np.ones_like(masks)
-        probabilities, self._memory = self._net.forward(rows, self._memory, masks)
+        probabilities, self.values, self._memory = self._net.forward(rows, self._memory, masks)
         self.probabilities = probabilities
         if self._greedy:
             greedy_actions: NDArray[np.int64] = probabilities.argmax(1)
             return greedy_actions
-        samples = np.array([rng.random() for rng in self._rngs])
+        if len(rngs) != number:
+            raise ValueError(f"found {len(rngs)} generators, expected {number}, one for each world")
+        samples = np.array([rng.random() for rng in rngs])
         below = probabilities.cumsum(1) <= samples[:, None]
         # rounding may leave the sum of all below a sample: take the last possible action then
         last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(1)
@@ -662,6 +697,53 @@ class CheckpointPolicy:
                     f"shown here: let it act in {trained_on}, or in one that shows the same"
                 )
         return {**observation, **encoded}
+
+
+class CheckpointPolicy:
+    """Policy of a trained run for N worlds, each with its own generator and GRU state.
+
+    Args:
+        path: folder of the run.
+        num_envs: N.
+        scenario: scenario that the policy acts in.
+        greedy: take the most probable action instead of sampling.
+
+    Raises:
+        RunError: there is no run, it is damaged, or it does not fit the scenario.
+    """
+
+    def __init__(
+        self, path: Path, num_envs: int, scenario: AnyScenario | None, greedy: bool = False
+    ) -> None:
+        self._policy = TrainedPolicy(path, greedy=greedy)
+        self._policy.require_fit(scenario)
+        self._policy.allocate(num_envs)
+        self._rngs = [np.random.default_rng(0)] * num_envs
+
+    @property
+    def probabilities(self) -> NDArray[np.float64] | None:
+        """(N, actions) probabilities of the last `act`, also if `greedy`; None before."""
+        return self._policy.probabilities
+
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Start new episodes in some worlds: reset their GRU states, and seed their random
+        generators by `seed` and episode number.
+
+        With A agents, episode n has the numbers A * n to A * n + A - 1.
+        """
+        self._policy.begin(worlds)
+        self._policy.agents[list(worlds)] = np.array(numbers) % self._policy.num_agents
+        for world, number in zip(worlds, numbers, strict=True):
+            self._rngs[world] = np.random.default_rng([seed, number])
+
+    def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
+        """Return an action for each of N worlds as (N,) int64, for observations in the
+        representation `default`.
+
+        Raises:
+            RunError: an observation shows an object that the run was not trained with.
+        """
+        return self._policy.act(observation, info, self._rngs)
 
 
 def _check_scenario(path: Path, file: PolicyFile, scenario: AnyScenario | None) -> ScenarioSpec:

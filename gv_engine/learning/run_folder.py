@@ -20,7 +20,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -30,6 +30,7 @@ from zipfile import ZIP_STORED, ZipFile
 import torch
 
 from gv_engine.envs.level_sets import LevelSet, check_level_seeds, level_set
+from gv_engine.learning.config import Hyperparameters, StopCondition
 from gv_engine.learning.policy_file import (
     POLICY_FILE,
     PolicyFile,
@@ -38,7 +39,6 @@ from gv_engine.learning.policy_file import (
     damaged_file_error,
 )
 from gv_engine.learning.ppo import Learner, TrainingMetrics
-from gv_engine.learning.training import Hyperparameters, StopCondition
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.array_files import ArrayError
 from gv_engine.scenario.files import (
@@ -131,7 +131,6 @@ class Run:
         check_new_folder(path)
         stop_condition = stop_condition or StopCondition()
         try:
-            _check_settings(asdict(settings))
             _check_stop_condition(stop_condition)
         except ValueError as error:
             raise RunError(f"{path} cannot begin: {error}") from None
@@ -405,7 +404,7 @@ def _read_run_file(path: Path) -> dict[str, Any]:
         raise ValueError(f"its levels are {shorten(repr(levels), 40)}")
     return {
         "scenario": check_reference(about["scenario"]),
-        "settings": _check_settings(about["settings"]),
+        "settings": Hyperparameters(**about["settings"]),
         "stop_condition": _check_stop_condition(StopCondition(about["steps"], about["until"])),
         "levels": levels,
         "level_seeds": None if levels is None else check_level_seeds(seeds),
@@ -423,19 +422,6 @@ def _check_stop_condition(stop_condition: StopCondition) -> StopCondition:
         text = shorten(repr(until), 40)
         raise ValueError(f"until is {text}; expected None, or a float above 0 and at most 1")
     return stop_condition
-
-
-def _check_settings(settings: dict[str, Any]) -> Hyperparameters:
-    """Return the hyperparameters in a mapping; raise ValueError if one has a wrong type or
-    range."""
-    defaults = Hyperparameters()
-    for field in fields(Hyperparameters):
-        kind = type(getattr(defaults, field.name))
-        value = settings[field.name]
-        if type(value) is not kind or not 0 <= value <= 2**62:
-            text = shorten(repr(value), 40)
-            raise ValueError(f"{field.name} is {text}, expected {kind.__name__} from 0 to 2**62")
-    return replace(defaults, **settings)
 
 
 def _load_checkpoint(path: Path) -> dict[str, Any]:

@@ -1,96 +1,35 @@
-"""Training of runs: in this process, or in slices that any process can continue."""
+"""Training of runs: in this process, or in slices that any process can continue.
+
+Start with `train`, which the command `gv-engine train` is made of.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from contextlib import closing
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gv_engine.envs.level_sets import LevelSet
+from gv_engine.envs.environment import resolve_grid_scenario
+from gv_engine.envs.level_sets import LevelSet, level_set
+from gv_engine.learning.config import Config, StopCondition
+from gv_engine.scenario.files import make_file_name
+from gv_engine.scenario.loading import load_reference
+from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from gv_engine.learning.ppo import TrainingMetrics
     from gv_engine.learning.run_folder import Run
 
-
-_MIN_EPISODES = 500
-"""Finished episodes before `StopCondition.until` is compared with the success rate."""
-
-
-@dataclass(frozen=True)
-class Hyperparameters:
-    """Settings of PPO; the defaults suit all grid scenarios of the engine.
-
-    Attributes:
-        seed: seed of the worlds, the initial weights and the sampling of actions.
-        recurrent: add a GRU, reset at the start of each episode.
-        mask_actions: give probability 0 to the actions that `info["action_mask"]` excludes.
-        augment_colors: permute interchangeable colours per episode, see `color_augmentation`.
-        num_envs: number of worlds; a world of A agents fills A lines of a batch.
-        num_steps: steps of each world between two updates.
-        update_epochs: passes over the collected steps in an update.
-        num_minibatches: minibatches of a pass.
-        learning_rate: step size of Adam.
-        gamma: discount factor.
-        gae_lambda: lambda of generalised advantage estimation.
-        clip_coef: clip range of the probability ratio.
-        ent_coef: weight of the entropy bonus.
-        vf_coef: weight of the value loss.
-        max_grad_norm: gradient norm above which the gradient is clipped.
-        embedding_size: length of the embedding of a cell code.
-        hidden_size: width of the hidden layers and of the GRU.
-        num_threads: threads that share the gradient of a minibatch.
-        num_env_threads: threads that step the worlds.
-    """
-
-    seed: int = 0
-    recurrent: bool = False
-    mask_actions: bool = True
-    augment_colors: bool = True
-    num_envs: int = 128
-    num_steps: int = 32
-    update_epochs: int = 3
-    num_minibatches: int = 4
-    learning_rate: float = 2e-3
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    clip_coef: float = 0.2
-    ent_coef: float = 0.01
-    vf_coef: float = 0.5
-    max_grad_norm: float = 0.5
-    embedding_size: int = 16
-    hidden_size: int = 128
-    num_threads: int = 1
-    num_env_threads: int = 1
-
-
-RECURRENT_DEFAULTS = {"recurrent": True, "num_envs": 256, "num_minibatches": 2, "ent_coef": 0.03}
-"""Settings of a recurrent learner that differ from the defaults: more exploration, and larger
-minibatches, because a GRU runs through them step by step."""
-
-
-class StopCondition(NamedTuple):
-    """End of training: a number of steps, or a success rate before that.
-
-    Attributes:
-        steps: total environment steps of all worlds.
-        until: success rate in (0, 1] that ends training early; None for no early end.
-    """
-
-    steps: int = 1_000_000
-    until: float | None = None
-
-    def is_met(self, metrics: TrainingMetrics) -> bool:
-        """Return True if `metrics` have reached the number of steps or the success rate at which
-        training ends."""
-        if self.until is None or metrics.episodes < _MIN_EPISODES:
-            return metrics.steps >= self.steps
-        return metrics.steps >= self.steps or metrics.success_rate >= self.until
+Callback = Callable[["Training"], Any]
+"""Function that is called after each update; it may return True to end the training."""
+Logger = Callable[[Mapping[str, float]], Any]
+"""Function that gets the known metrics of each update by name, `seconds` and `steps` among them."""
 
 
 _CHECKPOINT_SECONDS = 30.0
@@ -128,6 +67,26 @@ class Training:
         self._seconds_before = run.restore_learner(self.learner)
         self._start = self._saved_at = time.perf_counter()
         self._steps_before = self.saved_steps = self.learner.metrics.steps
+
+    def run_until(
+        self,
+        stop_condition: StopCondition,
+        callbacks: Iterable[Callback] = (),
+        loggers: Iterable[Logger] = (),
+        guard: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
+        """Run updates until the stop condition is met or a callback returns True; save a
+        checkpoint at the end. Each update runs in the context that `guard` returns."""
+        callbacks, loggers, is_stopped = [*callbacks], [*loggers], False
+        while not (is_stopped or stop_condition.is_met(self.metrics)):
+            with guard():
+                metrics = self.update()
+            values = {"seconds": self.seconds, **metrics._asdict()}
+            known = {name: value for name, value in values.items() if not math.isnan(value)}
+            for log in loggers:
+                log(known)
+            is_stopped = True in [callback(self) for callback in callbacks]
+        self.save_checkpoint()
 
     @property
     def metrics(self) -> TrainingMetrics:
@@ -182,6 +141,100 @@ class RunResult(NamedTuple):
     metrics: TrainingMetrics
     seconds: float
     files: dict[str, bytes]
+
+
+def train(
+    scenario: Any,
+    config: Config | Mapping[str, Any] | str | Path | None = None,
+    out: str | Path | None = None,
+    callbacks: Iterable[Callback] = (),
+    loggers: Iterable[Logger] = (),
+) -> RunResult:
+    """Train a policy on a scenario, and return the result; the policy is the folder `path` of it.
+
+    Args:
+        scenario: name, file, mapping or `Scenario` of a grid with a step limit.
+        config: configuration; a mapping or a YAML or TOML file with values of it by name.
+        out: new folder of the run; by default "SCENARIO-run".
+        callbacks: called with the `Training` after each update.
+        loggers: called with the metrics after each update. The run itself writes `progress.csv`
+            and, if TensorBoard is installed, its events.
+
+    Raises:
+        ConfigError: the configuration is invalid.
+        FileExistsError: the folder is not empty.
+        LevelsError: there is no such level set.
+        OSError: the folder cannot be written.
+        ScenarioError: the scenario is invalid.
+        ValueError: episodes of the scenario have no step limit, or there is no such device.
+    """
+    from gv_engine.learning.run_folder import Run
+
+    config = _to_config(config)
+    grid = resolve_grid_scenario(scenario)
+    grid = get_plugin(grid).with_step_limit(grid, None)  # which requires one
+    levels = None if config.levels is None else level_set(grid, config.levels)
+    path = Path(out or f"{make_file_name(grid.name)}-run")
+    described = config.hyperparameters, config.levels, levels, config.stop_condition
+    run = Run.create(path, grid, *described)
+    return _train_run(run, levels.scenario if levels else grid, config.device, callbacks, loggers)
+
+
+def resume_training(
+    path: str | Path,
+    steps: int | None = None,
+    until: float | None = None,
+    device: str = "auto",
+    callbacks: Iterable[Callback] = (),
+    loggers: Iterable[Logger] = (),
+    trust: bool = False,
+) -> RunResult:
+    """Continue the training of the run in a folder exactly where it stopped, and return the result.
+
+    Args:
+        path: folder of the run.
+        steps, until: new end of training; None for the last value of the run.
+        device: as in `Config`.
+        callbacks, loggers: as for `train`.
+        trust: whether the scenario of the run may run Python of its own.
+
+    Raises:
+        RunError: there is no run, it is damaged, or another process trains it.
+    """
+    from gv_engine.learning.run_folder import Run
+
+    run = Run(Path(path))
+    run.require_imitated()
+    old = run.stop_condition
+    run.set_stop_condition(StopCondition(steps or old.steps, until or old.until))
+    scenario = load_reference(run.scenario, run.path, trust=trust)
+    assert isinstance(scenario, Scenario)  # of a run that began
+    return _train_run(run, scenario, device, callbacks, loggers)
+
+
+def _to_config(config: Config | Mapping[str, Any] | str | Path | None) -> Config:
+    """Return the configuration that the argument `config` of `train` means."""
+    if isinstance(config, Config):
+        return config
+    return (
+        Config.read(config) if isinstance(config, str | Path) else Config.from_values(config or {})
+    )
+
+
+def _train_run(
+    run: Run,
+    scenario: Scenario,
+    device: str,
+    callbacks: Iterable[Callback],
+    loggers: Iterable[Logger],
+) -> RunResult:
+    """Train a run until its stop condition is met, and return the result."""
+    from gv_engine.learning.ppo import find_device
+
+    levels = LevelSet(scenario, run.level_seeds) if run.level_seeds else None
+    with run.lock(), closing(Training(run, scenario, levels, find_device(device))) as training:
+        training.run_until(run.stop_condition, callbacks, loggers)
+        return RunResult(run.path, training.metrics, training.seconds, {})
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class CallablePolicy:
     function, and its `begin(worlds)` gets the indices of the worlds where an episode begins.
 
     Args:
-        function: function or class.
+        function: function, class, or object with these methods.
         num_envs: N.
         num_actions: number of the scenario's actions.
         name: name for messages.
@@ -168,7 +168,9 @@ class CallablePolicy:
             if missing := [method for method in ("act", "begin") if not hasattr(function, method)]:
                 raise PolicyError(f"{name}: the class lacks `{missing[0]}`, which policies have")
             _check_signature(name, function, "num_envs", "num_actions")
-            instance: Any = function(num_envs, num_actions)
+            function = function(num_envs, num_actions)
+        if hasattr(function, "act"):
+            instance: Any = function
             self._function, self._on_begin = instance.act, instance.begin
             _check_signature(f"{name}.begin", self._on_begin, "worlds")
         act_name = f"{name}.act" if self._on_begin else name

@@ -8,8 +8,8 @@ import numpy as np
 
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
+from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.policy_file import NUM_HEADS, NetworkSpec, PolicyFile, ScenarioSpec
-from gv_engine.learning.training import Hyperparameters
 
 
 def make_learner(level: Any, world: str = "auto", device: str = "cpu", **settings: Any) -> Any:

@@ -115,7 +115,7 @@ def test_what_is_learned_acts_by_numpy_as_by_torch(level, memory):
     known = torch.zeros(memories.shape)
     collected = learner._collect()
     for rows, masks in zip(collected.rows, collected.masks, strict=True):
-        chances, memories = acting.forward(rows.numpy(), memories, masks.numpy())
+        chances, _, memories = acting.forward(rows.numpy(), memories, masks.numpy())
         with torch.no_grad():
             features, known = net.recur(net.features(kept, rows), known)
             likely, _ = net(features, masks)

@@ -1,0 +1,217 @@
+"""Configuration of a training run: hyperparameters, levels, device and end.
+
+`Config` is made in Python, or read from a YAML or TOML file of the same names:
+
+>>> Config.from_values({"learner": "ppo", "recurrent": True, "learning_rate": 1e-3}).num_envs
+256
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gv_engine.rules.errors import GVEngineError, describe_allowed, error_text, shorten
+from gv_engine.scenario.files import read_bytes
+from gv_engine.scenario.yaml_parser import parse_value
+
+if TYPE_CHECKING:
+    from gv_engine.learning.ppo import TrainingMetrics
+
+
+class ConfigError(GVEngineError, ValueError):
+    """A configuration has an unknown name or an invalid value, or its file cannot be read."""
+
+
+_MIN_EPISODES = 500
+"""Finished episodes before `StopCondition.until` is compared with the success rate."""
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """Settings of PPO; the defaults suit all grid scenarios of the engine.
+
+    Attributes:
+        seed: seed of the worlds, the initial weights and the sampling of actions.
+        recurrent: add a GRU, reset at the start of each episode.
+        mask_actions: give probability 0 to the actions that `info["action_mask"]` excludes.
+        augment_colors: permute interchangeable colours per episode, see `color_augmentation`.
+        num_envs: number of worlds; a world of A agents fills A lines of a batch.
+        num_steps: steps of each world between two updates.
+        update_epochs: passes over the collected steps in an update.
+        num_minibatches: minibatches of a pass.
+        learning_rate: step size of Adam.
+        gamma: discount factor.
+        gae_lambda: lambda of generalised advantage estimation.
+        clip_coef: clip range of the probability ratio.
+        ent_coef: weight of the entropy bonus.
+        vf_coef: weight of the value loss.
+        max_grad_norm: gradient norm above which the gradient is clipped.
+        embedding_size: length of the embedding of a cell code.
+        hidden_size: width of the hidden layers and of the GRU.
+        num_threads: threads that share the gradient of a minibatch.
+        num_env_threads: threads that step the worlds.
+    """
+
+    seed: int = 0
+    recurrent: bool = False
+    mask_actions: bool = True
+    augment_colors: bool = True
+    num_envs: int = 128
+    num_steps: int = 32
+    update_epochs: int = 3
+    num_minibatches: int = 4
+    learning_rate: float = 2e-3
+    gamma: float = 0.99
+    gae_lambda: float = 0.95
+    clip_coef: float = 0.2
+    ent_coef: float = 0.01
+    vf_coef: float = 0.5
+    max_grad_norm: float = 0.5
+    embedding_size: int = 16
+    hidden_size: int = 128
+    num_threads: int = 1
+    num_env_threads: int = 1
+
+    def __post_init__(self) -> None:
+        """Convert integers of float fields; raise ConfigError if a value is invalid."""
+        for field in fields(self):
+            value = _check_value(field.name, field.default, getattr(self, field.name))
+            object.__setattr__(self, field.name, value)
+
+
+RECURRENT_DEFAULTS = {"recurrent": True, "num_envs": 256, "num_minibatches": 2, "ent_coef": 0.03}
+"""Settings of a recurrent learner that differ from the defaults: more exploration, and larger
+minibatches, because a GRU runs through them step by step."""
+
+_LARGEST = 2**62
+_SHARES = ("gamma", "gae_lambda", "until")
+"""Fields with values from 0 to 1."""
+_COUNTS = (
+    *("num_envs", "num_steps", "update_epochs", "num_minibatches"),
+    *("embedding_size", "hidden_size", "num_threads", "num_env_threads"),
+)
+"""Fields with values from 1."""
+
+
+def _check_value(name: str, default: Any, value: Any) -> Any:
+    """Return the value of a field, a float where the default is one; raise ConfigError if its type
+    or its range is wrong."""
+    kind: Any = {"until": float, "levels": str}.get(name, type(default))
+    if kind is float and type(value) is int:
+        value = float(value)
+    if value is None and default is None:
+        return value
+    low, high = int(name in _COUNTS), 1 if name in _SHARES else _LARGEST
+    is_number = kind in (int, float)
+    if type(value) is not kind or (is_number and not low <= value <= high):
+        article = {bool: "true or false", str: "a text", int: "an integer"}.get(kind, "a number")
+        limits = f" from {low} to {'2**62' if high == _LARGEST else high}" if is_number else ""
+        raise ConfigError(f"{name} is {shorten(repr(value), 40)}; expected {article}{limits}")
+    return value
+
+
+@dataclass(frozen=True)
+class Config(Hyperparameters):
+    """Hyperparameters of a run, and where and how long it trains.
+
+    Attributes:
+        steps: total environment steps of all worlds.
+        until: success rate in (0, 1] that ends training early; None for no early end.
+        levels: level set to train on, such as "train"; None for all levels.
+        device: torch device of the network: "cpu", "cuda", "cuda:1", or "auto", a GPU if there is
+            one.
+
+    Raises:
+        ConfigError: a value is invalid.
+    """
+
+    steps: int = 1_000_000
+    until: float | None = None
+    levels: str | None = None
+    device: str = "auto"
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Config:
+        """Return the configuration with these values by name. Other values are the defaults, of a
+        recurrent learner if `recurrent` is True.
+
+        Raises:
+            ConfigError: a name is unknown, or a value is invalid.
+        """
+        names = [field.name for field in fields(cls)]
+        if unknown := [name for name in values if name not in names]:
+            wrong = shorten(str(unknown[0]), 60)
+            raise ConfigError(f"no setting {wrong!r}: {describe_allowed(wrong, names)}")
+        defaults = RECURRENT_DEFAULTS if values.get("recurrent") is True else {}
+        return cls(**{**defaults, **values})
+
+    @classmethod
+    def read(cls, path: str | Path) -> Config:
+        """Return the configuration in a YAML or TOML file.
+
+        Raises:
+            ConfigError: see `read_config_file` and `from_values`.
+        """
+        try:
+            return cls.from_values(read_config_file(Path(path)))
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from None
+
+    @property
+    def hyperparameters(self) -> Hyperparameters:
+        """The hyperparameters alone."""
+        names = [field.name for field in fields(Hyperparameters)]
+        return Hyperparameters(**{name: getattr(self, name) for name in names})
+
+    @property
+    def stop_condition(self) -> StopCondition:
+        """End of training."""
+        return StopCondition(self.steps, self.until)
+
+
+_MAX_FILE = 2**16
+"""Bytes of a configuration file."""
+
+
+def read_config_file(path: Path) -> dict[str, Any]:
+    """Return the unchecked values in a configuration file by name: TOML if its name ends with
+    `.toml`, else YAML.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds no mapping.
+    """
+    try:
+        text = read_bytes(path, _MAX_FILE, "configurations").decode()
+        values = tomllib.loads(text) if path.suffix == ".toml" else parse_value(text)
+    except OSError as error:
+        raise ConfigError(error_text(error)) from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"neither YAML nor TOML: {shorten(str(error), 200)}") from None
+    if not isinstance(values, dict | NoneType):
+        found = shorten(repr(values), 40)
+        raise ConfigError(f"found {found}; expected lines such as `learning_rate: 3e-4`")
+    return values or {}
+
+
+class StopCondition(NamedTuple):
+    """End of training: a number of steps, or a success rate before that.
+
+    Attributes:
+        steps: total environment steps of all worlds.
+        until: success rate in (0, 1] that ends training early; None for no early end.
+    """
+
+    steps: int = 1_000_000
+    until: float | None = None
+
+    def is_met(self, metrics: TrainingMetrics) -> bool:
+        """Return True if `metrics` have reached the number of steps or the success rate at which
+        training ends."""
+        if self.until is None or metrics.episodes < _MIN_EPISODES:
+            return metrics.steps >= self.steps
+        return metrics.steps >= self.steps or metrics.success_rate >= self.until

@@ -1,0 +1,68 @@
+"""Configurations of training, and what is said of wrong ones; no torch is needed."""
+
+from pathlib import Path
+
+import pytest
+
+from gv_engine.learning import Config
+from gv_engine.learning.config import RECURRENT_DEFAULTS, ConfigError, Hyperparameters
+
+VALUES = {"learning_rate": 3e-4, "num_envs": 64, "recurrent": True, "levels": "train", "until": 0.9}
+YAML = "learning_rate: 3e-4\nnum_envs: 64\nrecurrent: true\nlevels: train\nuntil: 0.9\n"
+TOML = 'learning_rate = 3e-4\nnum_envs = 64\nrecurrent = true\nlevels = "train"\nuntil = 0.9\n'
+
+
+@pytest.mark.parametrize(("name", "text"), [("a.yaml", YAML), ("a.toml", TOML)])
+def test_a_file_says_what_python_says(name, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    config = Config.read(tmp_path / name)
+    assert config == Config.from_values(VALUES)
+    assert config.num_minibatches == RECURRENT_DEFAULTS["num_minibatches"]
+    assert (config.num_envs, config.stop_condition) == (64, (1_000_000, 0.9))
+    assert type(config.hyperparameters) is Hyperparameters
+    assert config.hyperparameters.learning_rate == 3e-4
+
+
+def test_an_empty_file_is_the_defaults(tmp_path):
+    (tmp_path / "a.yaml").write_text("# nothing yet\n")
+    assert Config.read(tmp_path / "a.yaml") == Config()
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"learning_rat": 1}, "no setting 'learning_rat': did you mean 'learning_rate'?"),
+        ({"gamma": 2}, "gamma is 2.0; expected a number from 0 to 1"),
+        ({"num_envs": 0}, "num_envs is 0; expected an integer from 1 to"),
+        ({"num_envs": 1.5}, "num_envs is 1.5; expected an integer"),
+        ({"num_envs": True}, "num_envs is True; expected an integer"),
+        ({"recurrent": "yes"}, "recurrent is 'yes'; expected true or false"),
+        ({"learning_rate": "3e-4"}, "learning_rate is '3e-4'; expected a number from 0"),
+        ({"learning_rate": float("nan")}, "learning_rate is nan; expected a number"),
+        ({"levels": 3}, "levels is 3; expected a text"),
+    ],
+)
+def test_wrong_values_are_told(values, says, tmp_path):
+    with pytest.raises(ConfigError, match=says.replace("?", r"\?")):
+        Config.from_values(values)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        (
+            "a.yaml",
+            "[1, 2]",
+            r"a.yaml: found \[1, 2\]; expected lines such as `learning_rate: 3e-4`",
+        ),
+        ("a.toml", "gamma: 1", "a.toml: neither YAML nor TOML: "),
+        ("a.yaml", "a: [", "a.yaml: neither YAML nor TOML: "),
+        ("a.yaml", "num_env: 3", "a.yaml: no setting 'num_env': did you mean 'num_envs'"),
+        ("a.yaml", None, "a.yaml cannot be read: No such file"),
+    ],
+)
+def test_wrong_files_are_told(name, text, says, tmp_path: Path):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match=says):
+        Config.read(tmp_path / name)
