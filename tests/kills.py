@@ -1,7 +1,7 @@
 """Kills the engine while it writes: what it calls whole is whole, the rest is removed or told.
 
-`python -m tests.kills --times 20` kills each of a rollout, a recording, an export from the window
-and the saving of settings so often, at random moments.
+`python -m tests.kills --times 20` kills each of a rollout, a recording, an export from the window,
+the saving of settings, and a window in which somebody edits or plays so often, at random moments.
 """
 
 from __future__ import annotations
@@ -16,16 +16,20 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
+import platformdirs
 
 from gv_engine.cli import main as gv_engine
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import RolloutError
 from gv_engine.scenario.files import remove_stale_drafts
+from gv_engine.ui.autosave import UnsavedEdits, find_autosaves
 from gv_engine.ui.settings import SPEEDS, Settings
 from tests import ROOT
 
@@ -80,6 +84,43 @@ while True:
     for speed in SPEEDS:
         Settings(speed=speed, recent=[str(speed)] * 12).save(pathlib.Path("settings.toml"))
 """
+
+
+_WINDOW = """
+import time
+import zlib
+import platformdirs
+platformdirs.user_data_dir = platformdirs.user_config_dir = lambda *_, **__: "data"
+from gv_engine.ui.input.bindings import Bindings
+from gv_engine.ui.settings import Settings
+from gv_engine.ui.window.app import App
+from tests.desk import key_event
+log = open("log", "a", buffering=1)
+keys = iter({keys} * 10_000)
+def next_events(patience):
+    print(time.time(), {state}, file=log)
+    time.sleep(0.05)
+    key = next(keys)
+    return [key_event(key, True), key_event(key, False)]
+app = App(Settings(), Bindings())
+app._wait_for_events = next_events
+def begin(app):
+    {begin}
+    print("ready", flush=True)
+app.run(begin)
+"""
+_EDIT = _WINDOW.format(
+    keys=["Space", "Right", "Space", "Down", "C", "RightBracket", "Left", "Z", "Up"],
+    state="zlib.crc32(app.top.work.buffer.text.encode())",
+    begin="app.edit_new_level('keydoor')",
+)
+_PLAY = _WINDOW.format(
+    keys=["Left", "Right", "Right"],
+    state="len(app.top.game.replay().steps)",
+    begin="app.play('empty-8x8', 0)",
+)
+MOST_LOST = 5.0
+"""Seconds of work that a killed window may lose."""
 
 
 class Act(NamedTuple):
@@ -150,9 +191,32 @@ def settings(folder: Path) -> str:
     return "swept" if left else "whole"
 
 
+def window(folder: Path) -> str:
+    """The next window finds what was edited or played, but for the last seconds."""
+    lines = [line.split() for line in (folder / "log").read_text().splitlines()]
+    times = {state: float(moment) for moment, state in lines}  # the last time of each state
+    with mock.patch.object(platformdirs, "user_data_dir", return_value=str(folder / "data")):
+        found = find_autosaves()
+    last = float(lines[-1][0])
+    if not found:
+        assert last - float(lines[0][0]) < MOST_LOST
+        return "not begun"
+    (kept,) = found
+    assert not isinstance(kept.work, str), kept.work
+    if isinstance(kept.work, UnsavedEdits):
+        state = zlib.crc32(kept.work.text.encode())
+    else:
+        state = len(kept.work.steps)
+    lost = last - times[str(state)]
+    assert lost < MOST_LOST, f"{lost:.1f} s of work are lost"
+    return f"at most {int(lost) + 1} s lost"
+
+
 WRITERS = {
     "rollout": Act(_ROLLOUT, 1.0, rollout),
     "settings": Act(_SETTINGS, 0.5, settings),
+    "edit": Act(_EDIT, 9.0, window),
+    "play": Act(_PLAY, 9.0, window),
 }
 """What writes until it is killed."""
 

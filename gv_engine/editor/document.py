@@ -328,6 +328,27 @@ def open_document(source: str, **options: Any) -> EditorDocument:
     return document
 
 
+def open_unsaved(text: str, file: str, variant: str, **options: Any) -> EditorDocument:
+    """Return a document with the unsaved edits `text`; undo leads back to `file` as it is on the
+    disk.
+
+    Args:
+        text: edited text.
+        file: path of the edited file, which may be gone; "" if the edits have no file.
+        variant: edited variant of the scenario; "" for none.
+        options: as for `open_document`.
+
+    Raises:
+        EditError, OSError: the file on the disk cannot be read, or the text is no YAML.
+    """
+    trust, settings = split_options(options)
+    path = Path(file) if file else None
+    has_file = path is not None and path_exists(path)
+    buffer = TextBuffer.load(path) if path and has_file else TextBuffer("", path)
+    buffer.edit(lambda _: text)
+    return EditorDocument(buffer, variant, trust=trust, settings=settings)
+
+
 def new_document(starter: str, file: Path | None = None, **options: Any) -> EditorDocument:
     """Return a new, unsaved document that begins with the text of `starter`, one of `STARTERS`.
     `file` is the path to save it to, and `options` are as for `open_document`.

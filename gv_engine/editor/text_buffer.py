@@ -548,7 +548,7 @@ class TextBuffer:
         target = file or self.file
         if target is None:
             raise ValueError("a new file needs a name")
-        write_file(target, self.text.replace("\n", self._line_break))
+        write_file(target, self.text.replace("\n", self._line_break), is_durable=True)
         self.file, self._saved = target, self.text
         self.accept_disk_version()
         return target

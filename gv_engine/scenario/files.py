@@ -299,8 +299,11 @@ class AtomicFile:
         except OSError as error:
             raise OSError(f"{target} cannot be written: {error.strerror}") from None
 
-    def commit(self) -> None:
-        """Put the draft in the place of the target file."""
+    def commit(self, is_durable: bool = False) -> None:
+        """Put the draft in the place of the target file; if `is_durable`, first wait until the
+        draft is on the disk, so that a power failure loses neither file."""
+        if is_durable:
+            os.fsync(self._lock.fileno())
         self._lock.close()
         self.path.replace(self._target)
 
@@ -311,9 +314,10 @@ class AtomicFile:
 
 
 @contextmanager
-def atomic_write(path: Path, follow_links: bool = True) -> Iterator[Path]:
+def atomic_write(path: Path, follow_links: bool = True, is_durable: bool = False) -> Iterator[Path]:
     """Context manager that yields the path of a temporary file (draft) to write; at the end of the
-    block the draft replaces `path`. `follow_links` says if `path` may be a link.
+    block the draft replaces `path`. `follow_links` says if `path` may be a link, and `is_durable`
+    if the draft is flushed to the disk first.
 
     An error in the block removes the draft and leaves `path` as it was. See `AtomicFile` for
     permissions and links.
@@ -325,24 +329,29 @@ def atomic_write(path: Path, follow_links: bool = True) -> Iterator[Path]:
     draft = AtomicFile(path, follow_links)
     try:
         yield draft.path
-        draft.commit()
+        draft.commit(is_durable)
     except OSError as error:
         raise OSError(f"{path} cannot be written: {error.strerror or error}") from None
     finally:
         draft.discard()
 
 
-def write_file(path: Path, content: str | bytes | memoryview, follow_links: bool = True) -> None:
+def write_file(
+    path: Path,
+    content: str | bytes | memoryview,
+    follow_links: bool = True,
+    is_durable: bool = False,
+) -> None:
     """Replace the file `path` by `content` in one atomic step; a text is written in UTF-8.
 
     Args:
-        path, follow_links: see `atomic_write`.
+        path, follow_links, is_durable: see `atomic_write`.
         content: whole content of the file.
 
     Raises:
         OSError: as for `atomic_write`.
     """
-    with atomic_write(path, follow_links) as draft:
+    with atomic_write(path, follow_links, is_durable) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
 

@@ -229,7 +229,7 @@ class Replay:
             raise OSError(
                 f"{path} cannot be written: {len(self.steps):,} steps are more than a replay holds"
             )
-        write_file(path, data)
+        write_file(path, data, is_durable=True)
 
     def to_bytes(self) -> bytes:
         """Return the content of the replay's file: JSON with a checksum at the end."""

@@ -103,34 +103,18 @@ def unfinished_file() -> Path:
     return replay_folder().parent / f"unfinished{SUFFIX}"
 
 
-def save_unfinished(replay: Replay) -> None:
-    """Save `replay` as the game that the user can continue later; if the game has no steps or is
-    over, delete the saved one.
+def save_unfinished(replay: Replay | None) -> None:
+    """Save `replay` as the game that the user can continue later; for None, delete the saved one.
 
     Raises:
         OSError: the file cannot be written or removed.
     """
     file = unfinished_file()
-    if replay.steps and not replay.outcome:
+    if replay:
         file.parent.mkdir(parents=True, exist_ok=True)
         replay.save(file)
     else:
         file.unlink(missing_ok=True)
-
-
-def save_unsaved(name: str, text: str) -> Path:
-    """Write `text`, an edited scenario that the user has not saved, into a new file named after
-    `name` and the time; return its path.
-
-    Args:
-        name: name of the level, for the file name.
-        text: text of the scenario file.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    folder = replay_folder().parent / "unsaved"
-    return write_text(folder / f"{name}-{datetime.now():%Y%m%d-%H%M%S}.yaml", text)
 
 
 def write_text(file: Path, text: str, errors: str = "strict") -> Path:

@@ -8,7 +8,6 @@ import pytest
 
 from gv_engine.editor.document import STARTERS
 from gv_engine.editor.map_model import MapCell
-from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.edit_forms import FormScreen, RuleListScreen
@@ -222,9 +221,16 @@ def test_what_was_not_saved_is_kept_when_the_window_is_closed(
     screen = editing(desk)
     desk.press(*PAINT)
     desk.app.quit()
-    (file,) = (settings.replay_folder().parent / "unsaved").iterdir()
-    assert file.read_text("utf-8") == screen.work.buffer.text
-    assert capsys.readouterr().err == f"gv-engine: unsaved edits are in {file}\n"
+    assert capsys.readouterr().err == "gv-engine: unsaved edits are kept for the next start\n"
+    desk.start()
+    desk.app.offer_autosaves()
+    desk.choose("Go on editing: a new level")
+    again = desk.top(EditScreen)
+    assert again.work.buffer.text == screen.work.buffer.text
+    desk.press("Escape")
+    desk.choose("Leave the editor")
+    desk.choose("Leave without saving")
+    assert capsys.readouterr().err == ""
 
 
 def test_a_file_that_changes_elsewhere_is_noticed(desk: Desk, screen: EditScreen):

@@ -624,6 +624,9 @@ class WorldScreen(AutoplayScreen):
         self.autoplayer.close()
         self._worlds.give_back(self._number, self.game)
 
+    def unsaved_work(self) -> None:
+        return None
+
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         _, *others = super().buttons()
         return (("Back to the batch", "play", "menu"), *others)

@@ -12,9 +12,9 @@ from gv_engine.editor import map_model
 from gv_engine.editor.document import BackgroundChecker, CheckState, EditorDocument, Fault
 from gv_engine.editor.rules import RULE_PARTS
 from gv_engine.editor.text_buffer import EditError
-from gv_engine.rules.errors import complain, error_text
 from gv_engine.scenario.files import path_exists
 from gv_engine.session.session import Session
+from gv_engine.ui.autosave import UnsavedEdits
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import MapDrawing, make_map_drawing
 from gv_engine.ui.drawing.widgets import Painter, cut
@@ -24,7 +24,6 @@ from gv_engine.ui.screens.edit_panels import EditLayout, draw_palette, draw_repo
 from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.replay import Prompt
 from gv_engine.ui.screens.screen import AppContext, Screen
-from gv_engine.ui.settings import save_unsaved
 
 TOOLS = ("pen", "rectangle", "room", "fill")
 FILE_POLL_INTERVAL = 0.5  # s
@@ -326,19 +325,17 @@ class EditScreen(Screen):
         self.app.show_note(failure if status else success, stays=15)
 
     def on_close(self) -> None:
-        """Stop the background check and the writing of a page, and save unsaved edits into a file
-        in the folder `unsaved`."""
+        """Stop the background check and the writing of a page."""
         self._checker.close()
         if self._export is not None:
             self._export[1].kill()
             self._export[1].communicate()
-        if self.work.buffer.is_edited and not self._is_discarded:
-            try:
-                file = save_unsaved(self.work.level.file.stem, self.work.buffer.text)
-            except OSError as error:
-                complain(f"unsaved edits are lost: {error_text(error)}")
-            else:
-                complain(f"unsaved edits are in {file}")
+
+    def unsaved_work(self) -> UnsavedEdits | None:
+        buffer = self.work.buffer
+        if not buffer.is_edited or self._is_discarded:
+            return None
+        return UnsavedEdits(buffer.text, str(buffer.file or ""), self.work.variant)
 
     def _check_file(self) -> None:
         """Read the file again if another program has changed it; if there are unsaved edits, only

@@ -4,9 +4,11 @@ level."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from gv_engine.scenario.reference_docs import Section
+from gv_engine.ui.autosave import Autosave, UnsavedEdits
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, Pixel, cut, wrap_text
 from gv_engine.ui.input.bindings import format_keys_file, keys_file, next_row
@@ -256,6 +258,63 @@ class Menu(ListScreen):
         painter.draw_text(value, "<", color)
         painter.draw_text(value.inflate(-2 * painter.line_height, 0), row.value, color, "center")
         painter.draw_text(value, ">", color, "right")
+
+
+class AutosaveMenu(Menu):
+    """Question what to do with unsaved work that windows have left behind.
+
+    Args:
+        app: app of the screen.
+        autosaves: the unsaved work, the newest first.
+    """
+
+    title = "Not saved when the window ended"
+
+    def __init__(self, app: AppContext, autosaves: Sequence[Autosave]) -> None:
+        super().__init__(app)
+        self._autosaves = [*autosaves]
+
+    @property
+    def text_above(self) -> str:
+        """Description of the selected work, or of all."""
+        count = len(self._autosaves)
+        shown = self._autosaves[self.chosen :][:1] or self._autosaves[:1]
+        text = " ".join(autosave.describe() for autosave in shown)
+        return text if count == 1 else f"{min(self.chosen, count - 1) + 1} of {count}. {text}"
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a row to continue each work, and rows to discard all or to decide later."""
+        later = "Decide at the next start"
+        return (
+            *(
+                MenuRow(self._label(autosave), partial(self._resume, autosave))
+                for autosave in self._autosaves
+                if not isinstance(autosave.work, str)
+            ),
+            self.close_row(later),
+            MenuRow("Discard" + " all" * (len(self._autosaves) > 1), self._discard_all),
+        )
+
+    @staticmethod
+    def _label(autosave: Autosave) -> str:
+        """Return the label of the row that continues the work of `autosave`."""
+        verb = "editing" if isinstance(autosave.work, UnsavedEdits) else "playing"
+        return f"Go on {verb}: {autosave.title}"
+
+    def _resume(self, autosave: Autosave, _: int) -> None:
+        """Continue the work of `autosave`; the question stays below for the others."""
+        self.app.resume_autosave(autosave)
+        self._autosaves.remove(autosave)
+
+    def _discard_all(self, _: int) -> None:
+        """Delete all autosaves, and close the question."""
+        self.app.pop()
+        for autosave in self._autosaves:
+            autosave.discard()
+
+    def on_resume(self) -> None:
+        if not self._autosaves:
+            self.app.pop()
 
 
 # ---- texts ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ from gv_engine.scenario.plugin import KeyCommand, get_plugin
 from gv_engine.scenario.reference_docs import list_rule_sections
 from gv_engine.session.autoplay import SOLVER, Opponent
 from gv_engine.session.catalogue import next_size_variant, source_of
-from gv_engine.session.replay import SUFFIX, ReplayError
+from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.session.tones import choose_sound
 from gv_engine.ui.drawing.recording import Recorder
@@ -165,11 +166,15 @@ class PlayScreen(GameScreen):
         self.end_recording()
         self.app.sessions.append(self.game)
         try:
-            save_unfinished(self.game.replay())
-        except ReplayError:  # it began with a snapshot
-            pass
+            save_unfinished(self.unsaved_work())
         except OSError as error:
             complain(f"the game is not saved: {error_text(error)}")
+
+    def unsaved_work(self) -> Replay | None:
+        with suppress(ReplayError):  # it began with a snapshot
+            replay = self.game.replay()
+            return replay if replay.steps and not replay.outcome else None
+        return None
 
     def _toggle_real_time(self) -> None:
         """Start or stop real time, in which the game steps at a fixed rate without key presses."""
@@ -414,6 +419,9 @@ class PlaytestScreen(PlayScreen):
     def on_close(self) -> None:
         """End the video recording; the game of an edited level is not saved."""
         self.end_recording()
+
+    def unsaved_work(self) -> None:
+        return None
 
     def _on_files_changed(self) -> None:
         """Return to the editor, which reads the changed files."""

@@ -18,6 +18,7 @@ from gv_engine.session.catalogue import is_scenario_text, load_playable, load_re
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
+from gv_engine.ui.autosave import Autosave, AutosaveWriter, Unsaved, UnsavedEdits
 from gv_engine.ui.colors import THEMES, Theme
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, cut
@@ -54,6 +55,7 @@ class AppContext:
         self._keyboard = Keyboard()
         self._note, self._note_until = "", 0.0
         self._last_save_error = ""
+        self._autosaves = AutosaveWriter()
 
     @property
     def bindings(self) -> Bindings:
@@ -86,9 +88,28 @@ class AppContext:
             self.top.on_resume()
 
     def quit(self) -> None:
-        """Close all screens, which ends the app."""
+        """Close all screens, which ends the app; unsaved edits are left for the next window."""
+        edits = [w if isinstance(w, UnsavedEdits) else None for w in self._unsaved_works]
         while self.screens:
             self.screens.pop().on_close()
+        self._autosaves.close(edits)
+        if self._autosaves.error or any(edits):
+            complain(self._autosaves.error or "unsaved edits are kept for the next start")
+
+    def autosave(self, now: float) -> float | None:
+        """Write the unsaved work of all screens into files that the next window finds, if it has
+        changed; return the seconds until the next call, or None if all work is saved."""
+        due = self._autosaves.save(self._unsaved_works, now)
+        if error := self._autosaves.error:
+            self._autosaves.error = ""
+            complain(error)
+            self.show_note(error, stays=15)
+        return due
+
+    @property
+    def _unsaved_works(self) -> list[Unsaved | None]:
+        """Unsaved work of each screen; None for a screen without."""
+        return [screen.unsaved_work() for screen in self.screens]
 
     def show_note(self, note: str, stays: float = NOTE_STAYS) -> None:
         """Show the text `note` over the screens for `stays` seconds."""
@@ -254,6 +275,13 @@ class AppContext:
             GVEngineError, OSError: the game cannot be played.
         """
 
+    def resume_autosave(self, autosave: Autosave) -> None:
+        """Continue the game or the edits of `autosave`, and delete its file.
+
+        Raises:
+            GVEngineError, OSError: the work cannot be opened; the file stays.
+        """
+
     def resume_from_text(self, line: str) -> None:
         """Continue the game in `line`, a text copied with the copy command; a level that this
         machine does not have is read from the text.
@@ -365,6 +393,11 @@ class Screen:
 
     def on_file_drop(self, file: Path) -> None:
         """Open or handle `file`, which the user has dropped on the window."""
+
+    def unsaved_work(self) -> Unsaved | None:
+        """Return the work that would be lost if the process were killed now; None if there is
+        none."""
+        return None
 
     def on_resume(self) -> None:
         """Update the screen when it is on top of the stack again."""

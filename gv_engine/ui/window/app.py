@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Unpack
 
-from gv_engine.editor.document import new_document, open_document
+from gv_engine.editor.document import new_document, open_document, open_unsaved
 from gv_engine.rules.errors import complain
 from gv_engine.scenario.rule_modules import Consent
 from gv_engine.session.autoplay import Autoplayer, Opponent
@@ -29,6 +29,7 @@ from gv_engine.session.replay import Replay, ReplayError, scenario_of_replay
 from gv_engine.session.rollout_games import RolloutSessions, is_rollout
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
+from gv_engine.ui.autosave import Autosave, UnsavedEdits, find_autosaves
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, Pixel, cut, line_height, wrap_text
@@ -39,7 +40,7 @@ from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.edit_menus import StarterMenu
 from gv_engine.ui.screens.game_screen import GameScreen
 from gv_engine.ui.screens.keyboard import Keyboard
-from gv_engine.ui.screens.menu import HelpScreen
+from gv_engine.ui.screens.menu import AutosaveMenu, HelpScreen
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import CompareScreen, ReplayScreen, RolloutScreen
 from gv_engine.ui.screens.screen import AppContext
@@ -199,6 +200,23 @@ class App(AppContext):
         scenario = load_playable(source, **self.consent) if source else None
         self._resume_replay(replay, self.find_scenario(replay, file, scenario))
 
+    def offer_autosaves(self) -> None:
+        """If a window has left unsaved work behind, ask the user what to do with it."""
+        if found := find_autosaves():
+            self.push(AutosaveMenu(self, found))
+
+    def resume_autosave(self, autosave: Autosave) -> None:
+        """Continue the game or the edits of `autosave`, and delete its file."""
+        work = autosave.work
+        if isinstance(work, UnsavedEdits):
+            document = open_unsaved(work.text, work.file, work.variant, **self.consent)
+            self.push(EditScreen(self, document))
+        else:
+            self.resume_game(autosave.file)
+        self._autosaves.flush(self._unsaved_works)
+        if not self._autosaves.error:
+            autosave.discard()
+
     def resume_from_text(self, line: str) -> None:
         """Continue the game in `line`, a text copied with the copy command; a level that this
         machine does not have is read from the text."""
@@ -254,6 +272,7 @@ class App(AppContext):
             with Watchdog(PATIENCE, self._ask_to_stop):
                 with self.showing_errors():
                     open_first_screens(self)
+                    self.offer_autosaves()
                 self._loop()
         except KeyboardInterrupt:
             pass
@@ -279,7 +298,7 @@ class App(AppContext):
             with self.showing_errors():
                 due = self.top.tick(now)
             self._question = None
-            waits = [] if due is None else [due]
+            waits = [wait for wait in (due, self.autosave(now)) if wait is not None]
             if self.needs_redraw:
                 waits.append(drawn + FRAME_TIME - time.monotonic())
             if self._note:
