@@ -19,6 +19,7 @@ from gv_engine.ui.screens import start
 from gv_engine.ui.screens.menu import Menu
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import ReplayScreen
+from gv_engine.ui.screens.settings import PauseMenu, PauseSection
 from gv_engine.ui.screens.start import StartScreen
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.window.app import App
@@ -151,6 +152,13 @@ def letter_event(letter: str) -> pygame.event.Event:
 def labels(menu: Menu) -> list[str]:
     """Return the labels of all rows of a menu."""
     return [row.label for row in menu.rows()]
+
+
+def pause_labels(desk: Desk) -> list[str]:
+    """Return the labels of the pause menu on top and of the lists that it leads to."""
+    menu = desk.top(PauseMenu)
+    sections = [PauseSection(menu._screen, number, "") for number in (1, 2, 3)]
+    return [label for shown in (menu, *sections) for label in labels(shown)]
 
 
 list_levels_once = cache(built_in_entries)

@@ -249,12 +249,28 @@ def level_beside(scenario: Playable, step: int) -> Playable | None:
     if 1 <= number <= len(document.levels):
         source = str(ScenarioRef(document.source, str(number)))
         return read_playable(source, document.trust, document.settings)
-    pack = document.source.stem
-    if number < 1 or document.source.parent != PUZZLES or pack not in COURSE:
+    following = _pack_after(document.source) if number > 0 else ""
+    if not following:
         return None
-    following = COURSE[COURSE.index(pack) + 1]
     is_pack_too = bool(Entry(following, "").levels)
     return read_playable(f"{following}#1" if is_pack_too else following, document.trust, {})
+
+
+def is_last_level(scenario: Playable) -> bool:
+    """Return True if `scenario` is the last level of its pack (file of levels), and no other pack
+    follows in `COURSE`."""
+    document = scenario.document
+    if not document.pack_level or document.source is None:
+        return False
+    return int(document.variant) == len(document.levels) and not _pack_after(document.source)
+
+
+def _pack_after(file: Path) -> str:
+    """Return the name of the scenario that follows the pack `file` in `COURSE`; "" if there is
+    none."""
+    if file.parent != PUZZLES or file.stem not in COURSE:
+        return ""
+    return COURSE[COURSE.index(file.stem) + 1]
 
 
 def pack_level_named(scenario: Playable, name: str) -> Playable | None:

@@ -180,6 +180,8 @@ class Settings:
     """Width and height of the window in pixels; empty before the first window."""
     full_screen: bool = False
     sound: bool = False
+    puzzle_rewards: bool = False
+    """True to show seed and rewards also in levels of packs."""
     speed: int = 4
     """Steps per second of a replay."""
     time_speed: int = 4
@@ -300,7 +302,11 @@ _MAX_LEVELS = 2000
 _MAX_FILE_SIZE = 2**20
 """Maximum size of the file in bytes."""
 _LEVEL_LINE = re.compile(rb'\s*"?(\w{1,64})"?\s*=\s*([1-9]\d{0,8})\s*(#.*)?')
-"""Line of the file: digest of a map, and number of steps."""
+"""Line of the file: digest of a map, and number of steps; or a mark and the digest, and 1."""
+_MARKS = _TRIED, _FIRST = "tried_", "first_"
+"""Marks of levels with a failed try, and of those solved at the first try."""
+MEDALS = {"solved": "Solved", "par": "Par", "first": "First try"}
+"""Medals of a level, with their names."""
 
 
 class Progress:
@@ -312,36 +318,42 @@ class Progress:
 
     Attributes:
         fewest: fewest steps of a solution by digest of the level.
+        marks: digests after the prefix of a mark: of levels with a failed try, and of those solved
+            at the first try.
         wrong: message if the file is wrong, else ""; a wrong file is copied to a file with `.bad`
             after its name.
     """
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file or progress_file()
-        self.fewest, self.wrong = self._read()
+        self.fewest, self.marks, self.wrong = self._read()
 
-    def _read(self) -> tuple[dict[str, int], str]:
-        """Return the fewest steps of a solution by hash of the level, read from the file, and a
-        message about invalid lines or ""."""
-        fewest: dict[str, int] = {}
+    def _read(self) -> tuple[dict[str, int], set[str], str]:
+        """Return the fewest steps of a solution by hash of the level, and the marks, read from the
+        file, and a message about invalid lines or ""."""
+        fewest, marks = dict[str, int](), set[str]()
         try:
             lines = read_bytes(self._file, _MAX_FILE_SIZE, "marks of solved levels").splitlines()
         except FileNotFoundError:
-            return fewest, ""
+            return fewest, marks, ""
         except OSError as error:
-            return fewest, f"{error}. Levels count as not solved{backup_broken_file(self._file)}"
+            kept = backup_broken_file(self._file)
+            return fewest, marks, f"{error}. Levels count as not solved{kept}"
         invalid_lines = 0
         for line in lines:
-            if mark := _LEVEL_LINE.fullmatch(line):
-                digest, steps = mark[1].decode(), int(mark[2])
-                fewest[digest] = min(steps, fewest.get(digest, steps))
+            if match := _LEVEL_LINE.fullmatch(line):
+                digest, steps = match[1].decode(), int(match[2])
+                if digest.startswith(_MARKS):
+                    marks.add(digest)
+                else:
+                    fewest[digest] = min(steps, fewest.get(digest, steps))
             else:
                 invalid_lines += bool(line.strip()) and not line.lstrip().startswith(b"#")
         if not invalid_lines:
-            return fewest, ""
+            return fewest, marks, ""
         count = "1 line" if invalid_lines == 1 else f"{invalid_lines} lines"
         kept = backup_broken_file(self._file)
-        return fewest, f"{self._file}: {count} cannot be used and left out{kept}"
+        return fewest, marks, f"{self._file}: {count} cannot be used and left out{kept}"
 
     def format_goal(self, level: PackLevel) -> str:
         """Return a text such as `par 20 · your best 25`: the par (number of steps to aim for) of
@@ -358,6 +370,27 @@ class Progress:
             return ""
         return " · ".join(filter(None, (f"{steps} steps", self.format_goal(level))))
 
+    def medals(self, level: PackLevel) -> tuple[str, ...]:
+        """Return the medals, keys of `MEDALS`, that the player has won in `level`."""
+        best, digest = self.fewest.get(level.digest, 0), level.digest
+        has = {
+            "solved": bool(best),
+            "par": 0 < best <= level.par,
+            "first": bool(best) and f"{_FIRST}{digest}" in self.marks,
+        }
+        return tuple(medal for medal in MEDALS if has[medal])
+
+    def add_failed_try(self, game: Session) -> None:
+        """Save that the player has taken back, restarted, lost or left the level of `game`, unless
+        it is solved or in no pack.
+
+        Raises:
+            OSError: as for `add_solution`.
+        """
+        level = game.pack_level
+        if level and game.position and level.digest not in self.fewest:
+            self._add(f"{_TRIED}{level.digest}", 1)
+
     def add_solution(self, game: Session, steps: int) -> None:
         """Save that the player has solved the level of `game` in `steps` steps, unless a shorter
         solution is saved or the level is in no pack.
@@ -368,10 +401,26 @@ class Progress:
         if not game.pack_level:
             return
         digest = game.pack_level.digest
+        if digest not in self.fewest and f"{_TRIED}{digest}" not in self.marks:
+            self._add(f"{_FIRST}{digest}", 1)
+        self._add(digest, steps)
+
+    def _add(self, name: str, steps: int) -> None:
+        """Save `steps` as the fewest of the digest `name`, or the mark `name`."""
+        if name in self.marks:
+            return
         with suppress(OSError):  # another window may have written the file
-            for other, least in self._read()[0].items():
+            fewest, marks, _ = self._read()
+            self.marks |= marks
+            for other, least in fewest.items():
                 self.fewest[other] = min(least, self.fewest.get(other, least))
-        before = self.fewest.pop(digest, steps)
-        self.fewest[digest] = min(steps, before)
+        if name.startswith(_MARKS):
+            self.marks.add(name)
+        else:
+            before = self.fewest.pop(name, steps)
+            self.fewest[name] = min(steps, before)
         kept = [*self.fewest.items()][-_MAX_LEVELS:]
+        digests = {digest for digest, _ in kept}
+        kept += [(m, 1) for m in sorted(self.marks) if m.removeprefix(_FIRST) in digests]
+        kept += [(m, 1) for m in sorted(self.marks) if m.startswith(_TRIED)][-_MAX_LEVELS:]
         write_text(self._file, "".join(f"{known} = {least}\n" for known, least in kept))

@@ -11,11 +11,12 @@ from gv_engine.ui.drawing.stage import lay_out_screen
 from gv_engine.ui.drawing.widgets import Painter, line_height, wrap_text
 from gv_engine.ui.input.bindings import Bindings, keys_file
 from gv_engine.ui.screens.autoplay import RaceScreen
+from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.keyboard import Keyboard
 from gv_engine.ui.screens.menu import HelpScreen, Menu, RulesScreen
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import Prompt
-from gv_engine.ui.screens.settings import KeysScreen, PauseMenu, SettingsScreen
+from gv_engine.ui.screens.settings import KeysScreen, PauseMenu, PauseSection, SettingsScreen
 from gv_engine.ui.settings import settings_file
 from gv_engine.ui.window.app import App
 from gv_engine.ui.window.viewer import _window_size
@@ -96,8 +97,11 @@ def _standing(desk: Desk, screen: PlayScreen) -> tuple[object, ...]:
 
 def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
     screen = playing(desk, seed=5)
-    for row in PauseMenu(screen).rows():
-        if not row.key or "oom" in row.label or row.label == "Usual size":
+    sections = (PauseSection(screen, number, "") for number in (1, 2))
+    rows = [row for menu in (PauseMenu(screen), *sections) for row in menu.rows()]
+    for row in rows:
+        others = ("Back", "Usual size")
+        if row.key in ("", ">") or "oom" in row.label or row.label in others:
             continue
         desk.press("Left", "Escape")
         before = _standing(desk, screen)
@@ -106,7 +110,7 @@ def test_keys_that_the_pause_menu_prints_do_what_it_says(desk: Desk):
         happened = before != _standing(desk, screen)
         closed = row.key == "Esc" and desk.app.top is screen
         opened = isinstance(
-            desk.app.top, (Prompt, HelpScreen, RulesScreen, SettingsScreen, RaceScreen)
+            desk.app.top, (Prompt, HelpScreen, RulesScreen, SettingsScreen, RaceScreen, EditScreen)
         )
         assert happened or closed or opened or screen._is_real_time or screen._recorder, row
         while desk.app.top is not screen:
@@ -147,6 +151,7 @@ def test_one_row_of_a_menu_is_marked_and_a_resting_mouse_chooses_none(desk: Desk
 def test_a_seed_is_chosen_without_a_keyboard(desk: Desk):
     screen = playing(desk, seed=1)
     desk.press("Pad Back")
+    desk.choose("Levels and replays", "Pad A")
     desk.choose("Enter a seed", "Pad A", "Pad Up", "Pad Up", "Pad Down", "Pad A")
     assert screen.game.seed == 2
 

@@ -19,7 +19,7 @@ from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import Prompt, ReplayScreen
 from gv_engine.ui.screens.settings import PauseMenu
 from gv_engine.ui.settings import unfinished_file
-from tests.desk import Desk, key_event, labels, playing, watching
+from tests.desk import Desk, key_event, pause_labels, playing, watching
 
 pytestmark = pytest.mark.window
 
@@ -53,7 +53,7 @@ def test_actions_of_a_level_are_played_told_and_gone_with_it(desk: Desk, tmp_pat
     assert "undo a step" in keys.values()
     assert not {"pick up what is ahead", "another size or difficulty"} & {*keys.values()}
     desk.press("Escape", "Escape")
-    assert "Another size or difficulty" not in labels(desk.top(PauseMenu))
+    assert "Another size or difficulty" not in pause_labels(desk)
     desk.back_to_start()
     assert "K" not in dict(desk.app.bindings.describe_keys(("grid",)))
     assert "another size or difficulty" in told(desk, playing(desk, "empty-4x4"))

@@ -319,6 +319,7 @@ def make_map_drawing(
 
 _MISSION_LINES = 6  # lines from which on a panel shows the mission at its top
 _MAX_MISSION_LINES = 3  # lines
+_COUNTERS = 3  # rows of steps, reward and return
 WIDE_ASPECT = 1.45  # width : height from which on the panel is beside the stage, else below
 
 
@@ -393,6 +394,7 @@ def draw_status_panel(
     stage: Stage,
     facts: Sequence[str],
     seed_button: PanelButton | None = None,
+    has_rewards: bool = True,
 ) -> bool:
     """Draw the status panel into `rect`: mission, held item, steps, `facts`, message and the reward
     of each rule, as far as they fit. Return False if there is a message that did not fit.
@@ -404,6 +406,7 @@ def draw_status_panel(
         stage: stage that draws the held item.
         facts: short texts, the first of them the seed.
         seed_button: button beside the seed, if it fits.
+        has_rewards: False to leave out all rewards.
 
     Returns:
         False if there is a message and it did not fit.
@@ -412,6 +415,7 @@ def draw_status_panel(
     seed, facts = facts[0] if facts else "", (*stage.facts(), *facts)
     seed_text_and_button = (seed, seed_button) if seed_button else None
     mission = [scene.mission] if scene.mission else []
+    counters = _counter_rows(scene, has_rewards)
     painter.draw_card(rect)
     inner = rect.inflate(-line, -line * 3 // 4)
     if inner.w < 4 * line or inner.h < line:
@@ -419,10 +423,12 @@ def draw_status_panel(
     if rect.h < 5 * line:
         _draw_held_item(painter, inner, stage)
         terms = [
-            f"{name.replace('_', ' ')} {format_reward(v)}" for name, v in scene.terms.items() if v
+            f"{name.replace('_', ' ')} {format_reward(v)}"
+            for name, v in scene.terms.items()
+            if v and has_rewards
         ]
         numbers = [f"{number.label} {number.text}" for number in scene.numbers]
-        texts = [*mission, *numbers, *map(" ".join, _counter_rows(scene)), *facts, *terms]
+        texts = [*mission, *numbers, *map(" ".join, counters), *facts, *terms]
         for row in join_into_lines(texts, line, inner.w)[: inner.h // line]:
             painter.draw_text(cut(inner, "top", line), row)
         return not scene.message
@@ -433,15 +439,15 @@ def draw_status_panel(
         painter.draw_lines(cut(inner, "top", height, line // 2), scene.mission, "accent")
     if rect.w > 2 * rect.h:
         left = cut(inner, "left", inner.w * 9 // 20, line)
-        _draw_counters(painter, left, scene, stage, facts, seed_text_and_button)
+        _draw_counters(painter, left, scene, stage, counters, facts, seed_text_and_button)
         _draw_numbers(painter, inner, scene)
-        _draw_history(painter, inner, scene, stage)
+        _draw_history(painter, inner, scene, stage, has_rewards)
         return _draw_message(painter, left, scene.message)
-    _draw_counters(painter, inner, scene, stage, facts, seed_text_and_button)
+    _draw_counters(painter, inner, scene, stage, counters, facts, seed_text_and_button)
     _draw_numbers(painter, inner, scene)
     height = min(len(wrap_text(scene.message, line, inner.w)), 6) * line
     message = cut(inner, "bottom", height, line // 2 * bool(height))
-    _draw_history(painter, inner, scene, stage)
+    _draw_history(painter, inner, scene, stage, has_rewards)
     return _draw_message(painter, message, scene.message)
 
 
@@ -456,14 +462,12 @@ def _draw_held_item(painter: Painter, rect: Rect, stage: Stage) -> None:
         cut(rect, "left", side, line // 2)
 
 
-def _counter_rows(scene: Scene) -> list[tuple[str, str]]:
-    """Return (label, value) pairs for steps, reward and return of the frame `scene`."""
+def _counter_rows(scene: Scene, has_rewards: bool) -> list[tuple[str, str]]:
+    """Return (label, value) pairs for steps and, if `has_rewards`, reward and return of the frame
+    `scene`."""
     limit = "" if scene.max_steps is None else f" / {scene.max_steps}"
-    return [
-        ("Steps", f"{scene.steps}{limit}"),
-        ("Reward", format_reward(scene.reward)),
-        ("Return", format_reward(scene.total)),
-    ]
+    rewards = [("Reward", format_reward(scene.reward)), ("Return", format_reward(scene.total))]
+    return [("Steps", f"{scene.steps}{limit}"), *(rewards if has_rewards else ())]
 
 
 def _draw_numbers(painter: Painter, rest: Rect, scene: Scene) -> None:
@@ -484,10 +488,11 @@ def _draw_counters(
     rest: Rect,
     scene: Scene,
     stage: Stage,
+    rows: Sequence[tuple[str, str]],
     facts: Sequence[str],
     seed_button: tuple[str, PanelButton] | None,
 ) -> None:
-    """Draw the held item, steps, reward, return and `facts` of the frame `scene` at the top of
+    """Draw the held item, the counters `rows` and `facts` of the frame `scene` at the top of
     `rest`, and shrink `rest` to the free space below.
 
     Args:
@@ -495,14 +500,14 @@ def _draw_counters(
         rest: rectangle to draw in.
         scene: frame to describe.
         stage: stage that draws the held item.
+        rows: label and value of each counter.
         facts: short texts below the numbers.
         seed_button: text of the seed, and the button beside it.
     """
     line = painter.line_height
-    rows = _counter_rows(scene)
-    # one more line fits below
-    row_height = min(line * 5 // 4, (rest.h - line * 5 // 4) // len(rows))
-    counters, item = cut(rest, "top", len(rows) * row_height, line // 4), ""
+    # one more line fits below; the held item is as high as three rows
+    row_height = min(line * 5 // 4, (rest.h - line * 5 // 4) // _COUNTERS)
+    counters, item = cut(rest, "top", _COUNTERS * row_height, line // 4), ""
     if stage.holds:
         side = min(counters.h, rest.w // 3)
         well = cut(counters, "left", side, line // 2)
@@ -532,10 +537,12 @@ def _draw_counters(
     cut(rest, "top", line // 4)
 
 
-def _draw_history(painter: Painter, rect: Rect, scene: Scene, stage: Stage) -> None:
+def _draw_history(
+    painter: Painter, rect: Rect, scene: Scene, stage: Stage, has_rewards: bool
+) -> None:
     """Draw the history of the episode into `rect`; if the domain has none, the last reward of each
-    reward rule."""
-    if not stage.draw_history(painter.surface, rect):
+    reward rule, if `has_rewards`."""
+    if not stage.draw_history(painter.surface, rect) and has_rewards:
         _draw_reward_terms(painter, rect, scene)
 
 

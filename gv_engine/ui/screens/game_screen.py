@@ -291,9 +291,10 @@ class GameScreen(Screen):
         except ValueError as error:  # a drawing of the author's that cannot be read
             painter.draw_lines(layout.stage, str(error), "loss")
         self._draw_header(painter, layout.header.copy())
-        copy = "Copy", partial(self.run_command, "copy")
+        copy = None if self.is_puzzle else ("Copy", partial(self.run_command, "copy"))
+        facts = self.facts()
         message_fits = draw_status_panel(
-            painter, layout.panel, self.frame, self.stage, self.facts(), copy
+            painter, layout.panel, self.frame, self.stage, facts, copy, not self.is_puzzle
         )
         if panel is not None:
             panel.draw(painter.surface, layout.side, line)
@@ -326,9 +327,14 @@ class GameScreen(Screen):
             del parts[-2]
         return rows[:most]
 
+    @property
+    def is_puzzle(self) -> bool:
+        """True in a level of a pack, of which the player wants to see no seed and no rewards."""
+        return bool(self.game.pack_level) and not self.app.settings.puzzle_rewards
+
     def facts(self) -> Sequence[str]:
         """Return short texts for the status panel, such as the seed."""
-        return (f"Seed: {self.game.seed}",)
+        return ("",) if self.is_puzzle else (f"Seed: {self.game.seed}",)
 
     def hints(self) -> Sequence[str]:
         """Return short texts on keys for the bottom of the screen, each a key and what it does."""
@@ -388,8 +394,15 @@ class GameScreen(Screen):
         """Draw the title of the game and the buttons into `rect`."""
         level = self.game.pack_level
         self.draw_buttons(painter, rect, self.buttons(), 9 * painter.line_height)
-        title = f"{self.game.title} {level.title}" if level else self.game.title
-        painter.draw_text(rect, self.heading + title, size=1.3)
+        title = self.game.title
+        if level and level.title:
+            pack, _, number = title.rpartition("-")
+            width = painter.draw_text(rect, self.heading + level.title, size=1.3, middle=True)
+            cut(rect, "left", width + painter.line_height)
+            of_pack = f"{pack} {number} of {len(self.game.scenario.document.levels)}"
+            painter.draw_text(rect, of_pack, "muted", middle=True)
+        else:
+            painter.draw_text(rect, self.heading + title, size=1.3, middle=True)
 
     def _choose_view(self, view: str) -> None:
         """Switch to the view called `view`, if the domain has such a view."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import KeyCommand, get_plugin
 from gv_engine.scenario.reference_docs import list_rule_sections
 from gv_engine.session.autoplay import SOLVER, Opponent
-from gv_engine.session.catalogue import next_size_variant, source_of
+from gv_engine.session.catalogue import is_last_level, next_size_variant, source_of
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.session.tones import choose_sound
@@ -23,11 +23,15 @@ from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
+from gv_engine.ui.screens.medals import draw_medal
 from gv_engine.ui.screens.menu import RulesScreen
 from gv_engine.ui.screens.replay import Prompt
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import PauseMenu
-from gv_engine.ui.settings import new_file, recording_folder, replay_folder, save_unfinished
+from gv_engine.ui.settings import MEDALS, new_file, recording_folder, replay_folder, save_unfinished
+
+_GIVING_UP = ("undo", "first", "again", "next_level", "previous_level")
+"""Commands after which a level that is then solved was not solved at the first try."""
 
 
 class PlayScreen(GameScreen):
@@ -111,7 +115,11 @@ class PlayScreen(GameScreen):
         """Run the command `name`: one of the session such as undo, an action of the domain, or a
         command of this screen."""
         self.stage.stop_walking()
-        if name in SESSION_COMMANDS:
+        if name in _GIVING_UP:
+            self._save_failed_try()
+        if name == "go_on" and self.frame.success and is_last_level(self.game.scenario):
+            self.app.pop()
+        elif name in SESSION_COMMANDS:
             SESSION_COMMANDS[name](self.game)
             self.show(glide=False)
         elif any(command.name == name for command in self.app.bindings.commands(self.domain.title)):
@@ -156,14 +164,22 @@ class PlayScreen(GameScreen):
         self.stage.steers = self.app.settings.steering == "screen"
 
     def _save_solution(self) -> None:
-        """If the level is solved, save that with the number of steps."""
+        """If the level is solved, save that with the number of steps; if it is lost, that."""
         if self.frame.success:
             with self.app.showing_errors("The solution is not saved"):
                 self.app.progress.add_solution(self.game, self.frame.steps)
+        elif self.frame.outcome:
+            self._save_failed_try()
+
+    def _save_failed_try(self) -> None:
+        """Save that the player has not solved the level at the first try."""
+        with self.app.showing_errors("The progress is not saved"):
+            self.app.progress.add_failed_try(self.game)
 
     def on_close(self) -> None:
         """End the video recording, and save the game if it is unfinished."""
         self.end_recording()
+        self._save_failed_try()
         self.app.sessions.append(self.game)
         try:
             save_unfinished(self.unsaved_work())
@@ -354,6 +370,8 @@ class PlayScreen(GameScreen):
         undo, next_level = ("Undo", "undo"), "Next level"
         if self.game.is_lost:
             return (("Try again", "go_on"), undo, (next_level, "next_level"), replay)
+        if self.frame.success and is_last_level(self.game.scenario):
+            next_level = "Back to the levels"
         return ((next_level, "go_on"), ("Same level again", "again"), undo, replay)
 
     @property
@@ -363,40 +381,60 @@ class PlayScreen(GameScreen):
         return self.app.progress.format_result(self.game, steps) or f"{prefix} {steps} steps"
 
     def _draw_end(self, painter: Painter, room: Rect) -> None:
-        """Draw the result of the episode and the buttons for what to do next into `room`; only the
-        result if `room` is too small."""
+        """Draw the result of the episode, its medals, and the buttons for what to do next into
+        `room`; only the result if `room` is too small. A success and a failure differ in colour."""
         line, label = painter.line_height, self.app.bindings.label
         buttons = [(text, name, label("play", name)) for text, name in self._end_choices()]
         button_width = max(painter.text_width(text + key) for text, _, key in buttons)
         button_width += 7 * line // 2
         columns = next((n for n in (4, 2) if n * button_width + line <= room.w), 1)
-        is_solved = self.frame.success and self.game.pack_level
+        level, is_lost = self.game.pack_level, self.frame.success is False
+        color = "loss" if is_lost or self.game.is_lost else "gain"
+        is_solved = self.frame.success and level
         title, result = "Solved!" if is_solved else self.frame.ending, self._result_text
+        medals_height = 5 * line // 2 if is_solved else 0
         text_width = painter.text_width(title, 1.4) + painter.text_width(result)
         is_one_line = text_width + 4 * line <= room.w
         header_height = (3 if is_one_line else 4) * line
         rows = -(-len(buttons) // columns)
+        if header_height + medals_height + rows * 2 * line > room.h:
+            medals_height = 0
         if header_height + rows * 2 * line > room.h:  # then the hints tell what to press
             rows, is_one_line, header_height = 0, True, room.h
-        card = Rect(0, 0, room.w, header_height + rows * 2 * line)
+        card = Rect(0, 0, room.w, header_height + medals_height + rows * 2 * line)
         card.midbottom = room.midbottom
         painter.draw_card(card)
-        painter.draw_outline(card, "accent")
+        painter.draw_outline(card, color)
         text_rect = Rect(card.x, card.y + line // 2, card.w, 2 * line) if rows else card.copy()
         text_rect.inflate_ip(-2 * line, 0)
-        title_width = painter.draw_text(text_rect, title, "accent", size=1.4)
+        title_width = painter.draw_text(text_rect, title, color, size=1.4)
         if is_one_line:
             cut(text_rect, "left", title_width + line)
             painter.draw_text(text_rect, result, align="right")
         else:
             painter.draw_text(Rect(text_rect.x, text_rect.bottom, text_rect.w, line), result)
+        if level and medals_height:
+            place = Rect(card.x + line, card.y + header_height, card.w - 2 * line, 2 * line)
+            self._draw_won_medals(painter, place, self.app.progress.medals(level))
         column_width = (card.w - line) // columns
-        x, y = card.x + line * 3 // 4, card.y + header_height - line // 4
+        x, y = card.x + line * 3 // 4, card.y + header_height + medals_height - line // 4
         for number, (text, name, key) in enumerate(buttons[: rows * columns]):
             row, column = divmod(number, columns)
             slot = Rect(x + column * column_width, y + row * 2 * line, 0, line * 7 // 4)
             slot.w = column_width - line // 2
             painter.draw_button(slot, text, partial(self.run_command, name), key, number == 0)
+
+    @staticmethod
+    def _draw_won_medals(painter: Painter, rect: Rect, won: Collection[str]) -> None:
+        """Draw all medals of a level into `rect`, side by side with their names; those that the
+        player has not won as outlines."""
+        line, width = painter.line_height, rect.w // len(MEDALS)
+        for number, (medal, name) in enumerate(MEDALS.items()):
+            slot = Rect(rect.x + number * width, rect.y, width, rect.h)
+            disc = cut(slot, "left", line * 5 // 4, line // 4)
+            disc.h, disc.centery = disc.w, rect.centery
+            draw_medal(painter, disc, medal, medal in won)
+            painter.draw_text(slot, name, "text" if medal in won else "muted", size=0.9)
 
 
 class PlaytestScreen(PlayScreen):

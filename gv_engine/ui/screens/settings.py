@@ -111,6 +111,7 @@ class SettingsScreen(Menu):
             self.choice_row(settings, "Speed of replays", "speed", speeds),
             self.choice_row(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
             self.choice_row(settings, "Sound", "sound", ON_OFF),
+            self.choice_row(settings, "Seed and rewards in puzzles", "puzzle_rewards", ON_OFF),
             MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app))),
             MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), full_screen),
             self.close_row("Back"),
@@ -129,6 +130,13 @@ class SettingsScreen(Menu):
 
 # ---- pause ---------------------------------------------------------------------------------------
 
+_MAIN_COMMANDS = ("agent", "again", "hint", "take_over", "rules", "export")
+"""Commands of the pause menu itself, the most important first; others are in its lists."""
+_MAX_MAIN = 3
+_VIEW_COMMANDS = ("record", "picture", "real_time")
+"""Commands that are listed with those for the view."""
+_SECTIONS = ("Levels and replays", "View and actions", "Keys and settings")
+"""Titles of the lists of the pause menu."""
 INSPECTOR_COMMANDS = ("next_tab", "previous_tab", "next_choice", "previous_choice")
 """Commands of the group `inspector`, offered while a side panel is open."""
 
@@ -148,16 +156,32 @@ class PauseMenu(Menu):
         return str(getattr(self._screen.game.scenario, "description", ""))
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a menu row for each command of the game, and rows for keys, settings and
-        leaving."""
+        """Return at most eight rows: the main commands, a row for each list of further commands,
+        and rows for keys and settings and for leaving."""
+        main, *sections = self._sections()
         return (
             self.close_row(self._screen.resume_label),
-            *(self._row(group, name) for group, name in self._commands()),
-            self.command_row("Keys", "help"),
-            self.command_row("Settings", "settings"),
+            *(self._row(*command) for command in main),
+            *(
+                MenuRow(title, partial(self._open_section, number, title), key=">")
+                for number, title in enumerate(_SECTIONS, 1)
+                if number > len(sections) or sections[number - 1]
+            ),
             self.closing_row(self._screen.leave_label, self.app.pop),
-            MenuRow("Quit", lambda _: self.app.quit()),
         )
+
+    def _open_section(self, number: int, title: str, _: int) -> None:
+        """Open the list of commands number `number`, called `title`."""
+        self.app.push(PauseSection(self._screen, number, title))
+
+    def _sections(self) -> Sequence[Sequence[tuple[str, str]]]:
+        """Return the (group, name) pairs of the main commands, of the other commands of the game,
+        and of commands for the view and the agent."""
+        commands = self._commands()
+        main = [c for name in _MAIN_COMMANDS for c in commands if c[1] == name][:_MAX_MAIN]
+        others = [c for c in commands if c not in main]
+        views = [c for c in others if c[0] not in ("play", "replay") or c[1] in _VIEW_COMMANDS]
+        return main, [c for c in others if c not in views], views
 
     def run_command(self, name: str) -> None:
         """Run the command `name` of the game screen below, or of the menu."""
@@ -166,8 +190,7 @@ class PauseMenu(Menu):
         elif name == "menu":
             self.app.pop()
         elif name in (command_name for _, command_name in self._commands()):
-            self.app.pop()
-            self._screen.run_command(name)
+            self._run(name)
         else:
             super().run_command(name)
 
@@ -177,8 +200,13 @@ class PauseMenu(Menu):
         commands = self.app.bindings.commands(group)
         description = next(command.description for command in commands if command.name == name)
         key = self.app.bindings.label(group, name)
-        run = partial(self._screen.run_command, name)
-        return self.closing_row(description.capitalize(), run, key)
+        return MenuRow(description.capitalize(), lambda _: self._run(name), key=key)
+
+    def _run(self, name: str) -> None:
+        """Close the menu, and run the command `name` in the game screen."""
+        while self.app.top is not self._screen:
+            self.app.pop()
+        self._screen.run_command(name)
 
     def _commands(self) -> Sequence[tuple[str, str]]:
         """Return (group, name) of the commands in the menu: the available ones of the game screen,
@@ -191,3 +219,32 @@ class PauseMenu(Menu):
             actions = (command.name for command in bindings.commands(domain))
             commands += [(domain, n) for n in actions if not {*PAD} & {*bindings.keys(domain, n)}]
         return [command for command in commands if screen.has_command(command[1])]
+
+
+class PauseSection(PauseMenu):
+    """List of commands that the pause menu leads to.
+
+    Args:
+        screen: screen of the game.
+        number: number of the list, from 1.
+        title: title of the list.
+    """
+
+    text_above = ""
+
+    def __init__(self, screen: GameScreen, number: int, title: str) -> None:
+        super().__init__(screen)
+        self._number, self.title = number, title
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each command of the list, and a row that leads back."""
+        sections = self._sections()
+        if self._number < len(sections):
+            rows = [self._row(*command) for command in sections[self._number]]
+        else:
+            rows = [
+                self.command_row("Keys", "help"),
+                self.command_row("Settings", "settings"),
+                MenuRow("Quit", lambda _: self.app.quit()),
+            ]
+        return (*rows, self.close_row("Back"))

@@ -24,9 +24,10 @@ from gv_engine.ui.screens.cards import (
     ScenarioCard,
     UnfinishedCard,
 )
+from gv_engine.ui.screens.medals import draw_medals
 from gv_engine.ui.screens.menu import SearchField
 from gv_engine.ui.screens.screen import AppContext
-from gv_engine.ui.settings import Progress, replay_folder, unfinished_file
+from gv_engine.ui.settings import MEDALS, Progress, replay_folder, unfinished_file
 
 # ---- cards screen --------------------------------------------------------------------------------
 
@@ -269,11 +270,13 @@ class LevelCard(ScenarioCard):
 
     Attributes:
         fewest: fewest steps of the player's solutions; 0 if not solved.
+        medals: medals that the player has won.
     """
 
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry)
         self.fewest = 0
+        self.medals: tuple[str, ...] = ()
         self.show_pack_name(False)
 
     def show_pack_name(self, shown: bool) -> None:
@@ -289,8 +292,7 @@ class LevelCard(ScenarioCard):
 
     def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
         super().draw(painter, rect, chosen)
-        if self.fewest:
-            draw_check_mark(painter, rect)
+        draw_medals(painter, medal_row(painter, rect), self.medals)
 
     def update_progress(self, progress: Progress) -> bool:
         """Update the card's text from `progress`, the record of solved levels; return True if the
@@ -298,6 +300,7 @@ class LevelCard(ScenarioCard):
         level = self.entry.level
         assert level
         self.fewest = progress.fewest.get(level.digest, 0)
+        self.medals = progress.medals(level)
         best = f"Solved in {self.fewest} steps" if self.fewest else "Not solved yet"
         self.text = f"{best}, par {level.par}" if level.par else best
         return bool(self.fewest)
@@ -328,8 +331,8 @@ class PackCard(ScenarioCard):
         outlined."""
         self.text = f"{self._progress_text}. {self._description}"
         super().draw(painter, rect, chosen)
-        if all(card.fewest for card in self.levels):
-            draw_check_mark(painter, rect)
+        won = [m for m in MEDALS if all(m in card.medals for card in self.levels)]
+        draw_medals(painter, medal_row(painter, rect), won)
 
     def update_progress(self, progress: Progress) -> str:
         """Update the cards of all levels from `progress`, the record of solved levels; return a
@@ -337,6 +340,12 @@ class PackCard(ScenarioCard):
         solved = sum(card.update_progress(progress) for card in self.levels)
         self._progress_text = f"{solved} of {len(self.levels)} solved"
         return self._progress_text
+
+
+def medal_row(painter: Painter, rect: Rect) -> Rect:
+    """Return the rectangle of the medals in the lower right corner of the card in `rect`."""
+    line = painter.line_height
+    return Rect(rect.x, rect.bottom - line * 7 // 4, rect.w - line // 2, line * 5 // 4)
 
 
 class PackScreen(CardsScreen):
@@ -384,16 +393,6 @@ class PackScreen(CardsScreen):
             card.show_pack_name(False)
         levels = search(self.query, self._pack.levels, lambda card: card.search_texts)
         yield self._progress_text, levels
-
-
-def draw_check_mark(painter: Painter, rect: Rect) -> None:
-    """Draw a check mark in the upper right corner of `rect`."""
-    line = painter.line_height
-    disc = Rect(rect.right - line * 7 // 4, rect.y + line // 2, line * 5 // 4, line * 5 // 4)
-    pygame.draw.circle(painter.surface, painter.color("gain"), disc.center, disc.w // 2)
-    x, y, s = disc.x, disc.y, disc.w / 10
-    tick = [(x + 2.7 * s, y + 5.2 * s), (x + 4.4 * s, y + 7 * s), (x + 7.4 * s, y + 3.4 * s)]
-    pygame.draw.lines(painter.surface, painter.color("card"), False, tick, max(2, disc.w // 8))
 
 
 SHOWN_RECENT = 4
