@@ -21,6 +21,7 @@ from gv_engine.session.replay import Replay
 from gv_engine.session.rollout_games import RolloutSessions
 from gv_engine.session.session import Session
 from gv_engine.ui import settings
+from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.ui.screens.autoplay import AutoplayScreen, RaceScreen, likely_actions
 from gv_engine.ui.screens.replay import RolloutScreen
 from tests.desk import Desk, playing
@@ -65,20 +66,30 @@ def test_an_agent_acts_until_a_key_takes_over_and_is_handed_back(desk: Desk):
 @pytest.mark.compiled
 def test_hints_lead_through_a_level(desk: Desk):
     screen = playing(desk, "keydoor-5x5", 3)
-    to_go = []
-    while not screen.frame.outcome:
+    to_go, objects = [], dict[str, object]()
+    names = {command.description: command.name for command in GROUPS["grid"]}
+    hint = screen.stage._hint  # type: ignore[attr-defined]
+
+    def ask() -> str:
         desk.press("F4")
-        hint = screen.stage._hint  # type: ignore[attr-defined]
-
-        def is_found(hint=hint) -> bool:  # in another process
-            desk.look()
-            return not hint.is_searching
-
         until(is_found, "the hint")
-        action, steps = hint.message.removeprefix("Hint: ").split("; ")
+        return str(hint.message)
+
+    def is_found() -> bool:  # in another process
+        desk.look()
+        return not hint.is_searching
+
+    while not screen.frame.outcome:
+        assert "can be won from here in" in ask()
+        assert hint.cell is None
+        where = ask().split(".")[0]
+        objects[where] = hint.cell
+        action, steps = ask().removeprefix("Hint: ").split("; ")
         to_go.append(int(steps.split()[0]))
-        screen.take_action(action.upper().replace(" ", "_"))
+        screen.take_action(names[action])
     assert screen.frame.success
+    assert [text.split()[-1] for text in objects] == ["key", "door", "exit"]
+    assert len({*objects.values()}) == 3
     assert to_go == [*range(to_go[0], 0, -1)]
     desk.press("Z")
     assert hint.message == ""

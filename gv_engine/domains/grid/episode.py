@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from components.core import HIDDEN
+from components.core import FLOOR, HIDDEN
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import Policy
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT, WAIT, action_name, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
+from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand, get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session import episode
@@ -25,44 +26,55 @@ from gv_engine.session.autoplay import SolverAutoplayer
 from gv_engine.session.episode import ACTION_SEPARATOR, Episode, PolicyInput
 from gv_engine.session.inspection import world_differences
 from gv_engine.session.replay import row_digest
+from gv_engine.session.session import Session
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
 
 _COMPILE_NOTE_DELAY = 2.0  # seconds
+HINT_STRENGTHS = 3
+"""Number of requests in one state that give a stronger hint each."""
 
 
 class GridHint:
-    """Hint for a session, searched for on request.
+    """Hint for a session, searched for on request. Each further request in the same state gives a
+    stronger hint: the number of steps to win, the object to go to next, and the next action.
 
     Args:
         game: session of a grid.
+        describe_action: function that returns an action's name in words.
 
     Attributes:
         is_searching: a search is running.
         message: the hint, or a note that the search runs; empty without a request in this state.
+        cell: cell of the next object, from the second request on; else None.
     """
 
-    def __init__(self, game: Any) -> None:
-        self._game = game
+    def __init__(self, game: Any, describe_action: Callable[[str], str]) -> None:
+        self._game, self._describe_action = game, describe_action
         self._solver: SolverAutoplayer | None = None
         self._scenario: Any = None
         self._since = 0.0
+        self._strength = 0
         self.is_searching = False
         self.message = ""
+        self.cell: tuple[int, int] | None = None
 
     def search(self) -> None:
         """Start a search for the shortest action sequence that wins from the session's current
-        state."""
+        state; if there is a hint already, make it stronger. Do nothing while a search runs."""
+        if self.is_searching:
+            return
         if self._solver is None or self._scenario is not self._game.scenario:
             self._scenario = self._game.scenario
             provider = get_plugin(self._scenario).make_hint_provider(self._scenario)
             self._solver = SolverAutoplayer(provider)
         self.is_searching, self.message = True, "Looking for a way"
         self._since = time.monotonic()
+        self._strength = min(self._strength + 1, HINT_STRENGTHS)
 
     def clear(self) -> None:
         """Drop the hint, because the state has changed."""
-        self.is_searching, self.message = False, ""
+        self.is_searching, self.message, self.cell, self._strength = False, "", None, 0
 
     def update(self) -> None:
         """Check the running search: set `message` to the hint when it has ended, or to a note when
@@ -72,11 +84,41 @@ class GridHint:
             if self.is_searching and time.monotonic() > self._since + _COMPILE_NOTE_DELAY:
                 self.message = "Looking for a way; the rules are compiled the first time"
             return
-        count = len(way.actions)
-        to_go = "1 step" if count == 1 else f"{count} steps"
-        action = way.actions[0].replace("_", " ").capitalize() if way.actions else ""
         self.is_searching = False
-        self.message = f"Hint: {action}; {to_go} to go" if action else way.message
+        self.message = self._hint_text(way.actions) if way.actions else way.message
+
+    def _hint_text(self, actions: Sequence[str]) -> str:
+        """Return the hint of the requested strength, given the `actions` that win; from the second
+        on, set `cell`."""
+        steps = "1 step" if len(actions) == 1 else f"{len(actions)} steps"
+        if self._strength == 1:
+            return f"It can be won from here in {steps}. The same key tells where to go"
+        words, self.cell = self._find_next_object(actions)
+        if self._strength < HINT_STRENGTHS:
+            return f"Next: the {words}. The same key tells the step"
+        return f"Hint: {self._describe_action(actions[0])}; {steps} to go"
+
+    def _find_next_object(self, actions: Sequence[str]) -> tuple[str, tuple[int, int]]:
+        """Take `actions` in a copy of the game until something at the agent changes; return the
+        changed object in words, and its cell."""
+        game = Session(self._game.scenario, self._game.seed)
+        game.restore(self._game.row())
+        before = after = game.frame()
+        for action in actions:
+            game.apply_action(action)
+            before, after = after, game.frame()
+            changed = np.argwhere((before.grid != after.grid).any(-1)).tolist()
+            y, x = before.agent[:2]
+            near = [(cy, cx) for cy, cx in changed if abs(cy - y) + abs(cx - x) <= 1]
+            things = [cell for cell in near if before.grid[cell][0] != FLOOR]
+            if near:
+                return _describe_cell(before if things else after, (things or near)[0])
+        return _describe_cell(before, after.agent[:2])
+
+
+def _describe_cell(frame: Frame, cell: tuple[int, int]) -> tuple[str, tuple[int, int]]:
+    """Return the object in `cell` in words, and the cell."""
+    return describe_object(frame.types, *frame.grid[cell].tolist()), cell
 
 
 # ---- sound ---------------------------------------------------------------------------------------

@@ -74,6 +74,16 @@ class Steering:
         )
         self.replaces = frozenset((*_MOVES, *_SIDE_STEPS))
 
+    def direction_of(self, action: str, facing: int) -> str:
+        """Return the description of the steering command that begins with `action` for an agent
+        that looks in the direction `facing`, such as "go up"; "" if there is none."""
+        turns = {turn: way for way, (turn, *_) in _TURNS.items() if way != BACKWARD}
+        way = _MOVES.get(action, turns.get(action))
+        if way is None:
+            return ""
+        direction = rotate(facing, way)
+        return next(says for other, says, _ in _DIRECTIONS.values() if other == direction)
+
     def steer(
         self, name: str, frame: Callable[[], Frame], game: Any, look_first: bool
     ) -> Iterator[str]:

@@ -13,6 +13,7 @@ from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, find_moti
 from gv_engine.domains.grid.episode import GridHint, step_sound
 from gv_engine.domains.grid.input_map import DROPS, Steering, Walk, resolve_action
 from gv_engine.domains.grid.inspector import GridInspector
+from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import describe_object
@@ -166,7 +167,7 @@ class GridStage(Stage):
         self._camera = Camera()
         self._minimap = Minimap(self._sheet, theme)
         self._has_minimap = True
-        self._hint = GridHint(game)
+        self._hint = GridHint(game, self._describe_action)
         self._motion: Motion | None = None
         self._walk: Walk | None = None
         self._is_putting = False
@@ -237,6 +238,7 @@ class GridStage(Stage):
     def draw(self, surface: pygame.Surface, rect: pygame.Rect, progress: float) -> None:
         """Draw state and observation with highlights, tooltip and hint into `rect`; `progress` of
         the animation is from 0 to 1."""
+        self._hint.update()
         grid, seen = self._frame.grid.shape[:2], self._frame.observation.shape[:2]
         view = "state" if self.view == "explored" else self.view
         self._places = place_views(view, tuple(rect), self.line, grid, seen, self._readable)
@@ -309,11 +311,12 @@ class GridStage(Stage):
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
         """Outline, in both views, the cells that differ from another frame, the cell under the
-        mouse and the inspected cell."""
+        mouse, the inspected cell and the cell of the hint."""
         pointed = self._cell_at(self._mouse) if self._mouse else None
         chosen = self._inspector.chosen if self.side_panel is self._inspector else None
         loss, select = self._theme.loss, self._theme.select
         marks = [*((cell, 2, loss) for cell in self._differing_cells), (pointed, 1, select)]
+        marks.append((self._hint.cell, 2, self._theme.accent))
         for cell, thick, ink in (*marks, (chosen, 2, select)):
             if cell is None:
                 continue
@@ -345,7 +348,6 @@ class GridStage(Stage):
     def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
         """Draw the current hint, or the request to click a cell for the held object, at the bottom
         of `rect`."""
-        self._hint.update()
         if text := "Click where to put it" if self._is_putting else self._hint.message:
             box = self._plate_rect(text, rect)
             box.midbottom = rect.midbottom
@@ -407,6 +409,15 @@ class GridStage(Stage):
             size = max(1, int(width * scale)), max(1, int(height * scale))
             board = pygame.transform.smoothscale(board, size)
         surface.blit(board, board.get_rect(center=rect.center))
+
+    def _describe_action(self, action: str) -> str:
+        """Return `action` in words, such as "turn left"; if arrow keys go where they point, the
+        direction on the screen, such as "go up"."""
+        facing = self._frame.agent[2]
+        direction = self._steering.direction_of(action, facing) if self.steering else ""
+        commands: tuple[KeyCommand, ...] = (*DOMAIN.keys, *self._game.commands)
+        names = {command.name: command.description for command in commands}
+        return direction or names.get(action) or action.replace("_", " ").lower()
 
     # ---- input ---------------------------------------------------------------------------
 

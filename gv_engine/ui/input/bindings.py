@@ -91,7 +91,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("kin", "another size or difficulty", ("L",)),
         KeyCommand("enter_seed", "enter a seed", ("G",)),
         KeyCommand("rules", "rules of this level", ("F3",)),
-        KeyCommand("hint", "hint: the next step", ("F4",)),
+        KeyCommand("hint", "hint; again: a stronger one", ("F4",)),
         KeyCommand("real_time", "start or stop real time", ("T",)),
         KeyCommand("save_replay", "save a replay", ("Ctrl+S", "F5")),
         KeyCommand("watch", "watch the replay that was saved", ("F6",)),
