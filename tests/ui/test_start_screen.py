@@ -13,7 +13,7 @@ from gv_engine.ui.colors import DARK
 from gv_engine.ui.screens import start as start_module
 from gv_engine.ui.screens.cards import Card
 from gv_engine.ui.screens.play import PlayScreen
-from gv_engine.ui.screens.start import StartScreen
+from gv_engine.ui.screens.start import PackScreen, StartScreen
 from tests.desk import Desk, playing
 
 pytestmark = pytest.mark.window
@@ -46,10 +46,15 @@ def test_enter_plays_what_was_typed_behind_what_is_seen(desk: Desk):
 def test_every_scenario_is_there_once_and_has_a_thumbnail(desk: Desk):
     start = desk.start()
     empty = desk.look()
-    cards = [card for _, cards in start.sections() for card in cards]
+    cards = []
+    for category in ("Puzzles", "Gallery", "MiniGrid", "BabyAI", "Together", "Algebra", "Others"):
+        start.choose_category(category)
+        cards += [card for _, cards in start.sections() for card in cards]
+    start.choose_category("All")
     assert sorted(card.title for card in cards) == sorted(list_playable_scenarios())
     desk.settle()
-    assert all(card.text and not card.wrong for card in cards)
+    shown = [card for _, cards in start.sections() for card in cards]
+    assert all(card.text and not card.wrong for card in shown)
     assert (desk.look() != empty).any()
 
 
@@ -57,6 +62,7 @@ def test_what_is_not_installed_is_one_card(desk: Desk, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "mathy_core", None)
     monkeypatch.setattr(start_module, "built_in_entries", built_in_entries)
     start = desk.start()
+    start.choose_category("Others")
     sections = {heading: list(cards) for heading, cards in start.sections()}
     (card,) = sections["Not installed"]
     assert card.title == "24 more levels"
@@ -177,3 +183,38 @@ def test_escape_clears_the_search_and_then_leaves(desk: Desk):
     assert desk.app._note == "Esc again quits"
     desk.press("Escape")
     assert not desk.app.screens
+
+
+def test_categories_show_all_of_a_kind(desk: Desk):
+    start = desk.start()
+    headings = [heading for heading, cards in start.sections() if cards]
+    assert headings[:2] == ["Puzzles", "Gallery, 4 of 31"]
+    desk.press("Ctrl+Right", "Ctrl+Right", "Ctrl+Right")
+    assert start.category == "Not solved"
+    (section,) = start.sections()
+    titles = [card.title for card in section[1]]
+    assert titles[:4] == [
+        *("1. Go ahead (tutorial)", "2. Turn (tutorial)", "3. Key and door (tutorial)"),
+        "1. Stepping stone (puzzles-easy)",
+    ]
+    desk.press("Ctrl+Right")
+    assert len([card for _, cards in start.sections() for card in cards]) == 31
+    desk.press(*["Ctrl+Left"] * 4, "Pad X", "Pad Y")
+    assert start.category == "All"
+
+
+def test_levels_are_opened_by_solving_and_by_asking_twice(desk: Desk):
+    desk.start()
+    desk.press("Return")
+    pack = desk.top(PackScreen)
+    assert [card.is_locked for card in pack._pack.levels] == [False] * 3 + [True] * 3
+    desk.press("End", "Return")
+    assert "Enter again plays it now" in desk.app._note
+    desk.top(PackScreen)
+    desk.press("Return")
+    assert desk.top(PlayScreen).game.title == "tutorial-6"
+    desk.app.pop()
+    desk.press("Home", "Return", *["Up"] * 4)
+    desk.app.pop()
+    assert [card.is_locked for card in pack._pack.levels] == [False] * 4 + [True] * 2
+    assert pack.chosen == 1

@@ -211,6 +211,8 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
     "start": (
         KeyCommand("new_level", "make a new level", ("Ctrl+N",)),
         KeyCommand("edit_level", "edit the chosen level", ("Ctrl+E",)),
+        KeyCommand("next_category", "next category of levels", ("Ctrl+Right", "Pad Y")),
+        KeyCommand("previous_category", "previous category", ("Ctrl+Left", "Pad X")),
     ),
     "menu": (
         KeyCommand("up", "up", ("Up", "Pad Up"), True),

@@ -57,6 +57,10 @@ class CardsScreen(SearchField):
     """Label, group and command of the buttons at the top."""
     hinted_commands: Sequence[tuple[str, str, str]] = ()
     """Group, command and text of further hints."""
+    categories: Sequence[str] = ()
+    """Names of the categories to choose from; the first one shows some cards of each."""
+    category = ""
+    """Name of the chosen category."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -169,6 +173,8 @@ class CardsScreen(SearchField):
         gap = line // 2
         self._viewport = inner = painter.area.inflate(-2 * gap, -gap)
         self._draw_header(painter, cut(inner, "top", 2 * line, gap))
+        if self.categories:
+            self._draw_categories(painter, cut(inner, "top", line * 3 // 2, gap))
         footer = cut(inner, "bottom", line, gap)
         self._card_height, self._theme = CARD_LINES * line, painter.theme
         self._place_cards()
@@ -178,6 +184,7 @@ class CardsScreen(SearchField):
         self._draw_cards(painter)
         if not self._cards:
             text = f"Nothing fits {self.query!r}. Type a name, a word or the path of a file."
+            text = text if self.query else "There is nothing here yet."
             painter.draw_lines(inner.inflate(-2 * line, -2 * line), text, "muted")
         groove = Rect(painter.area.right - line // 3, inner.y, line // 4, inner.h)
         painter.draw_scrollbar(groove, int(self._scroll), inner.h, height)
@@ -214,6 +221,22 @@ class CardsScreen(SearchField):
             painter.draw_text(field, self.query + "|")
         else:
             painter.draw_text(field, f"...{self.query[-max(1, field.w // line) :]}|")
+
+    def _draw_categories(self, painter: Painter, row: Rect) -> None:
+        """Draw a button for each category into `row`, as far as they fit."""
+        line = painter.line_height
+        for name in self.categories:
+            width = painter.text_width(name) + line
+            if width > row.w:
+                break
+            press = partial(self.choose_category, name)
+            slot = cut(row, "left", width, line // 3)
+            painter.draw_button(slot, name, press, "", name == self.category, "card")
+
+    def choose_category(self, name: str) -> None:
+        """Show the cards of the category called `name`."""
+        self.category = name
+        self.set_query("")
 
     def _place_cards(self) -> None:
         """Compute the rectangles of headings and cards; short sections stand side by side."""
@@ -265,18 +288,24 @@ def make_card(entry: Entry) -> ScenarioCard:
     return PackCard(entry) if entry.levels else ScenarioCard(entry)
 
 
+OPEN_LEVELS = 3
+"""Number of levels of a pack that are open and not solved."""
+
+
 class LevelCard(ScenarioCard):
     """Card that plays a level of a pack and shows whether it is solved.
 
     Attributes:
         fewest: fewest steps of the player's solutions; 0 if not solved.
         medals: medals that the player has won.
+        is_locked: True until the player has solved enough of the levels before.
     """
 
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry)
         self.fewest = 0
         self.medals: tuple[str, ...] = ()
+        self.is_locked = False
         self.show_pack_name(False)
 
     def show_pack_name(self, shown: bool) -> None:
@@ -287,12 +316,31 @@ class LevelCard(ScenarioCard):
             self.title += f" ({Entry(pack, '').title})" * shown
 
     @property
+    def digest(self) -> str:
+        """Digest of the level's map."""
+        return self.entry.level.digest if self.entry.level else ""
+
+    @property
     def search_texts(self) -> tuple[str, str]:
         return self.entry.title, self.entry.group
 
     def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
         super().draw(painter, rect, chosen)
         draw_medals(painter, medal_row(painter, rect), self.medals)
+
+    def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
+        """Draw the thumbnail of the level into `well`, or a padlock while the level is locked."""
+        if not self.is_locked:
+            super().draw_thumbnail(painter, well)
+            return
+        painter.draw_card(well, "well")
+        body = Rect(0, 0, well.w * 2 // 5, well.h * 3 // 10)
+        body.center = well.centerx, well.centery + well.h // 10
+        bow = Rect(0, 0, body.w * 3 // 5, body.h * 3 // 2)
+        bow.center = body.midtop
+        width, ink = max(2, well.w // 16), painter.color("muted")
+        pygame.draw.rect(painter.surface, ink, bow, width, border_radius=bow.w // 2)
+        pygame.draw.rect(painter.surface, ink, body, border_radius=width)
 
     def update_progress(self, progress: Progress) -> bool:
         """Update the card's text from `progress`, the record of solved levels; return True if the
@@ -302,6 +350,7 @@ class LevelCard(ScenarioCard):
         self.fewest = progress.fewest.get(level.digest, 0)
         self.medals = progress.medals(level)
         best = f"Solved in {self.fewest} steps" if self.fewest else "Not solved yet"
+        best = "Locked" if self.is_locked else best
         self.text = f"{best}, par {level.par}" if level.par else best
         return bool(self.fewest)
 
@@ -336,10 +385,16 @@ class PackCard(ScenarioCard):
 
     def update_progress(self, progress: Progress) -> str:
         """Update the cards of all levels from `progress`, the record of solved levels; return a
-        text such as `3 of 10 solved`."""
+        text such as `3 of 10 solved`. Of the levels that are not solved, the first few are open."""
+        unsolved = [card for card in self.levels if not progress.fewest.get(card.digest)]
+        locked = {*unsolved[OPEN_LEVELS:]}
+        for card in self.levels:
+            card.is_locked = card in locked
         solved = sum(card.update_progress(progress) for card in self.levels)
+        par, first = (sum(m in card.medals for card in self.levels) for m in ("par", "first"))
         self._progress_text = f"{solved} of {len(self.levels)} solved"
-        return self._progress_text
+        details = f", {par} with par, {first} at the first try" if solved else ""
+        return self._progress_text + details
 
 
 def medal_row(painter: Painter, rect: Rect) -> Rect:
@@ -363,6 +418,7 @@ class PackScreen(CardsScreen):
         super().__init__(app)
         self._pack = pack
         self._plays = False
+        self._asked_for: Card | None = None
         self.on_resume()
 
     @property
@@ -370,6 +426,12 @@ class PackScreen(CardsScreen):
         return self._pack.title
 
     def _open(self, card: Card) -> None:
+        """Open the level of `card`; a locked one only at the second time."""
+        if isinstance(card, LevelCard) and card.is_locked and card is not self._asked_for:
+            self._asked_for = card
+            key = self.app.bindings.label("menu", "choose")
+            self.app.show_note(f"Solve one more of the open levels first; {key} again plays it now")
+            return
         self._plays = True
         super()._open(card)
 
@@ -395,6 +457,14 @@ class PackScreen(CardsScreen):
         yield self._progress_text, levels
 
 
+ALL = "All"
+_CATEGORIES = (
+    *(ALL, "Mine", "Puzzles", "Not solved", "Gallery", "MiniGrid", "BabyAI", "Together"),
+    *("Algebra", "Others"),
+)
+"""Categories of the start screen."""
+SHOWN_OF_CATEGORY = 4
+"""Number of cards of each category that are shown among all."""
 SHOWN_RECENT = 4
 SHOWN_REPLAYS = 12
 QUIT_WITHIN = 4.0  # s between two presses that quit
@@ -404,8 +474,13 @@ class StartScreen(CardsScreen):
     """Start screen with cards of levels and replays in sections."""
 
     buttons = (*CardsScreen.buttons, ("New level", "start", "new_level"))
-    hinted_commands = (("start", "edit_level", "edits"),)
+    hinted_commands = (
+        ("start", "edit_level", "edits"),
+        ("start", "next_category", "another category"),
+    )
     groups = ("start", "menu", "window")
+    categories = _CATEGORIES
+    category = ALL
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -457,7 +532,11 @@ class StartScreen(CardsScreen):
     def run_command(self, name: str) -> None:
         """Run the command `name`: complete a typed path, create or edit a level, quit, or a command
         of card screens."""
-        if name == "complete":
+        if name in ("next_category", "previous_category"):
+            step = 1 if name == "next_category" else -1
+            number = self.categories.index(self.category) + step
+            self.choose_category(self.categories[number % len(self.categories)])
+        elif name == "complete":
             self.set_query(complete_path(self.query))
         elif name == "new_level":
             self.app.open_new_level_menu()
@@ -498,13 +577,32 @@ class StartScreen(CardsScreen):
             typed = self._typed_card(cards)
             yield "Found", [*typed, *(card for card in matches if card not in typed)]
             return
-        yield "Recent", self._recent_cards
-        yield "In this folder", self._folder_cards
+        by_category: dict[str, list[tuple[str, list[Card]]]] = {name: [] for name in _CATEGORIES}
         groups = dict.fromkeys(("Puzzles", *(card.entry.group for card in self._scenario_cards)))
         for group in groups:
-            yield group, [card for card in self._scenario_cards if card.entry.group == group]
-        yield "Not installed", self._missing_cards
-        yield "Replays", replay_cards[:SHOWN_REPLAYS]
+            cards_of_group = [c for c in self._scenario_cards if c.entry.group == group]
+            by_category[_category_of(group)].append((group, [*cards_of_group]))
+        for level in levels:
+            level.show_pack_name(True)
+        unsolved: list[Card] = [c for c in levels if not (c.fewest or c.is_locked)]
+        by_category["Not solved"] = [("Puzzles that are open and not solved", unsolved)]
+        by_category["Mine"] = [
+            ("Recent", self._recent_cards),
+            ("In this folder", [*self._folder_cards]),
+            ("Replays", [*replay_cards[:SHOWN_REPLAYS]]),
+        ]
+        by_category["Others"].append(("Not installed", [*self._missing_cards]))
+        if self.category != ALL:
+            yield from by_category[self.category]
+            return
+        yield from by_category["Mine"][:2]
+        for name in ("Puzzles", "Gallery", "MiniGrid", "BabyAI", "Together", "Algebra", "Others"):
+            shown = by_category[name]
+            cards_of_all = [card for _, some in shown for card in some]
+            few = cards_of_all[:SHOWN_OF_CATEGORY]
+            count = f"{name}, {len(few)} of {len(cards_of_all)}"
+            yield name if len(few) == len(cards_of_all) else count, few
+        yield from by_category["Mine"][2:]
 
     def _typed_card(self, cards: Iterable[Card]) -> list[Card]:
         """If the search text is the path of a file that can be opened, return [the card of that
@@ -514,6 +612,12 @@ class StartScreen(CardsScreen):
             return []
         scenario_file = (file / FOLDER_FILE if (file / FOLDER_FILE).is_file() else file).absolute()
         return [next((card for card in cards if card.file == scenario_file), FileCard(file))]
+
+
+def _category_of(group: str) -> str:
+    """Return the category of the scenarios under the heading `group`."""
+    category = "Algebra" if group.startswith("Mathy") else group
+    return category if category in _CATEGORIES else "Others"
 
 
 def parse_path(text: str) -> Path:
