@@ -1,10 +1,7 @@
-"""Equality of what environments return, and of what processes print."""
+"""Equality of what environments return."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -22,17 +19,3 @@ def same(one: Any, other: Any) -> bool:
         return one.shape == other.shape and same(tuple(one.ravel()), tuple(other.ravel()))
     dtypes = getattr(one, "dtype", None) == getattr(other, "dtype", None)
     return dtypes and np.array_equal(one, other)
-
-
-def under_hash_seeds(program: str) -> list[str]:
-    """What a program prints in two processes that hash differently."""
-    return [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONHASHSEED": hash_seed},
-            check=True,
-        ).stdout
-        for hash_seed in ("1", "2")
-    ]

@@ -2,10 +2,11 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 from tests import ROOT
+from tests.processes import run_program
 
 SCENARIO = """
 map: |
@@ -22,12 +23,10 @@ RULE = "@system(TRANSITION)\ndef rule(w, agent):\n"
 HIDDEN = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
 
 
-def run_python(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with these words in another process, without a screen."""
+def run_without_screen(program: str, *words: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program in another process, without a screen."""
     environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
-    return subprocess.run(
-        [sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True
-    )
+    return run_program(program, *words, cwd=ROOT, env=environment, check=False)
 
 
 def write(folder: Path, rule: str = "turn_agent", more: str = "", code: str = "") -> Path:

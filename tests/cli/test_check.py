@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,9 +11,9 @@ from gv_engine.cli import main
 from gv_engine.cli.check import _sample_levels, find_levels, find_sources
 from gv_engine.compiler import programs
 from gv_engine.rules.errors import DoesNotCompileError
-from tests import ROOT
 from tests.cli.shell import RULE, write
 from tests.games import LINE, write_counter
+from tests.processes import FINDS_TESTS, run_python
 
 pytestmark = pytest.mark.slow
 
@@ -37,12 +35,7 @@ def test_new_is_sound_from_the_start(here: Path, capsys):
     assert "{{" not in (folder / "README.md").read_text()
     assert main(["check", str(folder)]) == 0
     assert "hit_rubble\tlevels/my-cave/rules.py" in capsys.readouterr().out.replace(os.sep, "/")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", str(folder)],
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
+    done = run_python("-m", "pytest", "-q", folder, env=os.environ | FINDS_TESTS, check=False)
     assert done.returncode == 0, done.stdout
 
 

@@ -16,7 +16,7 @@ from gv_engine.cli.options import print_table, progress
 from gv_engine.rules.errors import escape_unprintable
 from gv_engine.scenario.library import gym_id, list_multi_agent_grids
 from gv_engine.scenario.plugin import Domain, list_built_in_names, list_playable_scenarios
-from tests.cli.shell import run_python, write
+from tests.cli.shell import run_without_screen, write
 
 pytestmark = pytest.mark.slow
 
@@ -189,7 +189,7 @@ assert not {"imageio", "pygame"} & set(sys.modules)
 def test_imports_stay_where_they_are_needed_and_no_display_is_no_traceback(tmp_path: Path):
     picture = tmp_path / "a.png"
     for code in (WITHOUT_DISPLAY, ROLLOUT):
-        done = run_python("-c", code, str(picture))
+        done = run_without_screen(code, picture)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
         assert ("gv-engine rollout" in done.stderr) == (code == WITHOUT_DISPLAY)

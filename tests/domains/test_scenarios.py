@@ -23,8 +23,9 @@ from gv_engine.validation.lint import find_mistakes
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import Simulation
 from systems.rendering import draw_state_and_observation
-from tests.comparing import same, under_hash_seeds
+from tests.comparing import same
 from tests.levels import OF_GALLERY
+from tests.processes import under_hash_seeds
 from tests.session.test_inspection import a_look
 
 DOMAINS = [

@@ -2,12 +2,11 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
 from tests import ROOT
+from tests.processes import FINDS_TESTS, run_python
 
 pytestmark = pytest.mark.slow
 
@@ -43,14 +42,8 @@ print(json.dumps(last_lines))
     "names", [sorted(LAST_LINES.keys() - {"imitation"}), ["imitation"]], ids=["small", "imitation"]
 )
 def test_examples_print_their_results(names: list[str]):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", RUN, *names],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    environment = os.environ | FINDS_TESTS
+    done = run_python("-W", "error", "-c", RUN, *names, cwd=ROOT, env=environment)
     told = "gv-engine: compiling"
     assert [line for line in done.stderr.splitlines() if not line.startswith(told)] == []
     assert json.loads(done.stdout) == {name: LAST_LINES[name] for name in names}

@@ -3,13 +3,13 @@
 import ast
 import os
 import re
-import subprocess
 import sys
 import tomllib
 
 import pytest
 
 from tests import ROOT
+from tests.processes import run_program
 
 pytestmark = pytest.mark.slow
 
@@ -93,13 +93,8 @@ def modules_after(*programs):
     hidden = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_")
     environment = {k: v for k, v in os.environ.items() if not k.startswith(hidden)}
     listing = "\nimport sys\nprint('modules', *{name.partition('.')[0] for name in sys.modules})\n"
-    done = subprocess.run(
-        [sys.executable, "-c", "".join(program + listing for program in programs)],
-        capture_output=True,
-        text=True,
-        env=environment,
-        check=False,
-    )
+    whole = "".join(program + listing for program in programs)
+    done = run_program(whole, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     listed = [line.split() for line in done.stdout.splitlines() if line.startswith("modules ")]
     return [set(names) for _, *names in listed]

@@ -4,7 +4,6 @@ import contextlib
 import os
 import shutil
 import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 
@@ -12,20 +11,15 @@ import pytest
 from hatchling import build
 
 from tests import ROOT
+from tests.processes import run_python
 
 pytestmark = pytest.mark.slow
 
 
 def python(*arguments: str | Path, path: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """Run Python in the folder `path`, which it searches first, and the checkout after it."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(path), str(ROOT)])},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(path), str(ROOT)])}
+    return run_python(*arguments, cwd=path, env=environment, check=False)
 
 
 WORKS = """

@@ -4,8 +4,6 @@ import io
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -26,6 +24,7 @@ from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.validation.differential import run_differential_test
 from tests.learning.drawn import drawn
+from tests.processes import run_program
 
 PLAY = """
 import sys
@@ -99,8 +98,7 @@ def test_an_agent_in_the_window_needs_neither_torch_nor_a_compiler(here):
     drawn(Path("run"))
     own = {f"XDG_{name}_HOME": str(here / name.lower()) for name in ("CONFIG", "DATA")}
     surroundings = {**os.environ, **own, "SDL_VIDEODRIVER": "dummy"}
-    program = [sys.executable, "-c", PLAY]
-    done = subprocess.run(program, capture_output=True, text=True, env=surroundings, check=True)
+    done = run_program(PLAY, env=surroundings)
     assert "pygame" in done.stdout
     assert not {*done.stdout.split()} & {"torch", "numba", "llvmlite"}
 

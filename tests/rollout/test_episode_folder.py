@@ -25,11 +25,7 @@ from gv_engine.rollout.episode_folder import (
     RolloutError,
     episode_rows,
 )
-from gv_engine.rollout.policy import (
-    ActionSequence,
-    PolicyError,
-    load_policies,
-)
+from gv_engine.rollout.policy import ActionSequence, PolicyError, load_policies
 from gv_engine.rollout.rollout import rollout, rows_of_steps
 from gv_engine.rollout.shards import Job, ShardPlayer
 from gv_engine.rules.errors import ScenarioError

@@ -133,8 +133,7 @@ def test_any_row_opens_as_a_game(tmp_path):
 
 @pytest.mark.compiled
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("height", 90), ("steps", -5), ("at", 120), ("capacity", 9), ("free", 0)],
+    ("name", "value"), [("height", 90), ("steps", -5), ("at", 120), ("capacity", 9), ("free", 0)]
 )
 def test_damaged_rows_are_refused(name, value):
     for world in ("compiled", "object"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -61,14 +59,6 @@ def assert_refused(says: str, source: Any, folder: Path | None = None) -> None:
     """Loading fails, and one of the problems has these words."""
     found = find_problems(source, folder)
     assert any(says in problem for problem in found), found
-
-
-def run_python(
-    program: str, *words: Any, check: bool = True, **more: Any
-) -> subprocess.CompletedProcess[str]:
-    """A program that another process has run; its `stdout` and `stderr` are texts."""
-    command = [sys.executable, "-c", program, *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=check, **more)
 
 
 def keep_rollout(env: Any, folder: Path) -> tuple[Any, dict[str, Any]]:

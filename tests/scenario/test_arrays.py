@@ -68,8 +68,7 @@ class Bag:
 
 
 @pytest.mark.parametrize(
-    ("counts", "expected"),
-    [({"STONE": 4}, [0, 4, 0]), ([1, 2, 3], [1, 2, 3]), (7, [7, 7, 7])],
+    ("counts", "expected"), [({"STONE": 4}, [0, 4, 0]), ([1, 2, 3], [1, 2, 3]), (7, [7, 7, 7])]
 )
 def test_a_file_gives_them_by_name_in_order_or_one_for_all(counts: Any, expected: list[int]):
     own = {"./rules.py:Bag": {"counts": counts}, "./rules.py:Vitals": {}, "./rules.py:Warmth": {}}

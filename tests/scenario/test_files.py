@@ -38,11 +38,11 @@ from gv_engine.session.catalogue import folder_entries
 from gv_engine.session.replay import Replay
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Settings
-from tests import ROOT
 from tests.caches import own_cache
-from tests.scenario.reading import find_problems, run_python
+from tests.processes import FINDS_TESTS, run_program
+from tests.scenario.reading import find_problems
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+ENVIRONMENT = os.environ | FINDS_TESTS
 posix = pytest.mark.skipif(os.name != "posix", reason="of POSIX")
 
 
@@ -257,7 +257,7 @@ def test_a_line_is_appended_whole_or_not_at_all(tmp_path: Path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20, 20))\n"
         "append_line(pathlib.Path('lines'), 'x' * 50)\n"
     )
-    done = run_python(program, cwd=tmp_path, env=ENVIRONMENT, check=False)
+    done = run_program(program, cwd=tmp_path, env=ENVIRONMENT, check=False)
     assert "lines cannot be written: File too large" in done.stderr
     assert file.read_text() == "first\n"
 
@@ -338,7 +338,7 @@ def test_drafts_of_killed_processes_are_removed_by_the_next_one(tmp_path: Path):
     at_work = AtomicFile(tmp_path / "a.gif")
     at_work.path.with_suffix(".mkv").touch()
     (tmp_path / ".mine-1.gif").touch()
-    run_python(program, cwd=tmp_path, check=False)
+    run_program(program, cwd=tmp_path, check=False)
     assert len(list(tmp_path.iterdir())) == 5
     with atomic_write(tmp_path / "b.txt") as draft:
         draft.touch()
@@ -377,8 +377,8 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
         "words = 'rollout empty-4x4 --episodes 9999 --max-steps 20 --out out'\n"
         "sys.exit(main(words.split()))\n"
     )
-    environment = own_cache(tmp_path / "cache") | {"PYTHONPATH": str(ROOT)}
-    done = run_python(program, cwd=tmp_path, env=environment, check=False)
+    environment = own_cache(tmp_path / "cache") | FINDS_TESTS
+    done = run_program(program, cwd=tmp_path, env=environment, check=False)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "compiled programs cannot be kept" in done.stderr
@@ -406,7 +406,7 @@ def test_ctrl_c_while_the_command_is_imported(tmp_path: Path, module: str):
         "from gv_engine.__main__ import main\n"
         "sys.exit(main())\n"
     )
-    done = run_python(program, env=ENVIRONMENT, check=False)
+    done = run_program(program, env=ENVIRONMENT, check=False)
     assert done.returncode in (-signal.SIGINT, 130)
     assert done.stderr in ("", "gv-engine: interrupted\n")
 
@@ -415,7 +415,7 @@ def test_ctrl_c_while_the_command_is_imported(tmp_path: Path, module: str):
 @posix
 def test_programs_that_import_the_engine_keep_their_ctrl_c():
     program = "import signal, gv_engine; assert signal.getsignal(2) is signal.default_int_handler"
-    run_python(program)
+    run_program(program)
 
 
 def test_messages_fit_on_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -22,7 +22,7 @@ from gv_engine.session import catalogue
 from gv_engine.session.session import Session
 from tests import ROOT
 from tests.canary import canary
-from tests.scenario.reading import run_python
+from tests.processes import run_program
 from tests.scenario.ways_to_code import OWN, PLAIN, STRANGE, Place, module_of_a_package, own
 
 # ---- places in a scenario where code is named ----------------------------------------------------
@@ -266,7 +266,7 @@ def test_no_file_of_elsewhere_is_opened(tmp_path: Path):
         places[way].name({**OWN, **STRANGE, "heard": run_strange_rules}[way](places[way]))
     path = os.pathsep.join(map(str, (ROOT, *(place.away for place in places.values()))))
     env = {**os.environ, "PYTHONPATH": path}
-    done = run_python(LISTENING, *(place.level for place in places.values()), env=env)
+    done = run_program(LISTENING, *(place.level for place in places.values()), env=env)
     *silent, heard = map(json.loads, done.stdout.splitlines())
     assert silent == [[], [], [], []]
     assert heard == [str(tmp_path / "heard" / "away" / "rules.py")] * 3  # opened, compiled, run

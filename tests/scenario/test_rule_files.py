@@ -16,8 +16,9 @@ from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.rules.system import REWARD, TRANSITION, system
 from gv_engine.scenario.rule_modules import _explain_path
 from gv_engine.scenario.scenario import Scenario
+from tests.processes import run_program
 from tests.scenario.reading import RULES as BUILT_IN
-from tests.scenario.reading import begin, find_problems, run_python
+from tests.scenario.reading import begin, find_problems
 
 RULES = '''\
 """Coins to collect."""
@@ -371,7 +372,7 @@ def test_scenarios_and_worlds_reach_other_processes(folder):
     first = len(OBJECT_TYPES.built_in)
     types = [("Coin", first), ("Gate", first + 1)]
     shown = here.coin.has[3], here.cells()[1].tolist(), types, first
-    assert run_python(program, folder).stdout == f"3.0 True {' '.join(map(str, shown))}\n"
+    assert run_program(program, folder).stdout == f"3.0 True {' '.join(map(str, shown))}\n"
     assert here.cells()[1, 3, 0] == EXIT
     assert "coin" in [column_name(cls) for cls in scenario.layout.components]
 

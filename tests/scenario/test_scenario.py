@@ -12,27 +12,14 @@ from components.items import CLOSED, LOCKED, OPEN
 from components.objects import BOX, DOOR, EXIT, KEY, TELEPOD, WALL, built_in_components
 from gv_engine.rules.component import AGENT, column_name
 from gv_engine.rules.errors import ScenarioError
-from gv_engine.rules.geometry import (
-    BACKWARD,
-    FORWARD,
-    LEFT,
-    RIGHT,
-    Area,
-    euclidean,
-)
+from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT, Area, euclidean
 from gv_engine.rules.objects import OBJECT_TYPES
-from gv_engine.rules.system import (
-    RESET,
-    REWARD,
-    TERMINATING,
-    TRANSITION,
-    VISIBILITY,
-)
+from gv_engine.rules.system import RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
 from gv_engine.scenario.library import gym_id, list_grid_names
 from gv_engine.scenario.scenario import Scenario
 from tests import DATA
-from tests.comparing import under_hash_seeds
-from tests.scenario.reading import RULES, begin, run_python
+from tests.processes import run_program, under_hash_seeds
+from tests.scenario.reading import RULES, begin
 
 CONFIGS = json.loads((DATA / "scenario_configs.json").read_text())
 
@@ -119,7 +106,7 @@ assert "wet" in Scenario.load("keydoor-5x5").layout.dtype.names
 
 def test_a_component_of_the_package_needs_no_other_line():
     """In a process of its own, as all worlds made after it have the component."""
-    run_python(ANOTHER_COMPONENT)
+    run_program(ANOTHER_COMPONENT)
 
 
 def test_a_scenario_of_another_family_is_told_as_one():

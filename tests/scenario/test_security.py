@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +27,7 @@ from gv_engine.ui.settings import Settings
 from gv_engine.ui.window.app import App
 from tests import ROOT
 from tests.desk import Desk
+from tests.processes import run_python
 from tests.scenario.ways_to_code import OWN, STRANGE, Door, Place, above, module_of_a_package, own
 
 # ---- doors that somebody goes through by naming the scenario -------------------------------------
@@ -306,8 +305,7 @@ def test_a_worker_process_imports_nothing_from_the_current_folder(
     (tmp_path / "own.py").write_text(WORKER)
     for name in ("multiprocessing", "pickle", "signal", "operator"):
         (here / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
-    words = [sys.executable, *flags, str(tmp_path / "own.py")]
-    done = subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
+    done = run_python(*flags, tmp_path / "own.py", cwd=here, check=False)
     assert told in done.stdout + done.stderr
     assert not (tmp_path / "ran").exists()
 

@@ -50,12 +50,7 @@ def test_things_have_the_characters_of_maps():
 
 @pytest.mark.parametrize(
     ("cell", "where"),
-    [
-        ((0, 2), "2 ahead"),
-        ((2, 0), "2 left"),
-        ((3, 4), "1 behind, 2 right"),
-        ((2, 2), "here"),
-    ],
+    [((0, 2), "2 ahead"), ((2, 0), "2 left"), ((3, 4), "1 behind, 2 right"), ((2, 2), "here")],
 )
 def test_where_things_are_is_told_from_the_agent(cell: tuple[int, int], where: str):
     grid = floor(5, 5)

@@ -19,9 +19,9 @@ from gv_engine.session import watchdog as runaway
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import _ALARM, StuckRule, Watchdog, _handle_signals
-from tests import ROOT
 from tests.games import take, write_counter
 from tests.player import Player, playing, started
+from tests.processes import FINDS_TESTS, run_program
 from tests.screen import PATIENCE, Screen, until
 from tests.ui.test_terminal import playing as in_terminal
 from tests.ui.test_terminal import until as shown
@@ -315,17 +315,12 @@ from gv_engine.session import watchdog
 watchdog._GRACE_SECONDS = 0.3
 sys.exit(main(["check", sys.argv[1], "--limit", "LIMIT"]))
 """
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+ENVIRONMENT = os.environ | FINDS_TESTS
 
 
 def check_in_a_process(folder: Path, limit: float) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", CHECK.replace("LIMIT", str(limit)), str(folder)],
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=10 * PATIENCE,
-    )
+    program = CHECK.replace("LIMIT", str(limit))
+    return run_program(program, folder, env=ENVIRONMENT, timeout=10 * PATIENCE, check=False)
 
 
 @pytest.mark.slow

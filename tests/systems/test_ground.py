@@ -346,11 +346,7 @@ KEYS: dict[str, dict[str, Any]] = {
     **{message: {"legend": {**RULES["legend"], "x": x}} for message, x in LEGENDS.items()},
     "no layer 'floor'": {"objects": {**RULES["objects"], "Slab": {"layer": "floor"}}},
     "Crate and Key have the same layer, above": {
-        "terminating_function": {
-            "name": "all_covered",
-            "object_type": "Crate",
-            "other_type": "Key",
-        }
+        "terminating_function": {"name": "all_covered", "object_type": "Crate", "other_type": "Key"}
     },
     "Plate has no orientations; its states must be FORWARD": {
         "transition_functions": [{"name": "convey", "object_type": "Plate"}]

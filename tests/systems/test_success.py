@@ -69,12 +69,7 @@ def ended(made: Scenario, world: str, *actions: int, max_steps: int | None = Non
     return terminated, info.get("success"), made.describe_ending(RowWorld(made.layout, row), AGENT)
 
 
-ALGEBRA = {
-    "domain": "algebra",
-    "environment": "PolySimplify",
-    "problem": "4x + 2x",
-    "max_moves": 3,
-}
+ALGEBRA = {"domain": "algebra", "environment": "PolySimplify", "problem": "4x + 2x", "max_moves": 3}
 """One small problem."""
 
 

@@ -12,10 +12,7 @@ from tests.boards import Session, scenario
 
 
 VIEWS = {
-    "nothing in the way": (
-        "......./E.....K/.K...../...b.../...^...",
-        "...../K..../..b../.....",
-    ),
+    "nothing in the way": ("......./E.....K/.K...../...b.../...^...", "...../K..../..b../....."),
     "a wall, which hides what is behind": (
         "......./......./#######/...^...",
         "?????/?????/#####/.....",

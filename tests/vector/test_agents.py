@@ -95,12 +95,7 @@ def compare(objects: Backend, compiled: Backend) -> None:
     steps=st.integers(1, 60),
 )
 def test_compiled_worlds_equal_object_worlds(
-    agents: int,
-    blocks: list[str],
-    mode: int,
-    seed: int,
-    steps: int,
-    **sharing: Any,
+    agents: int, blocks: list[str], mode: int, seed: int, steps: int, **sharing: Any
 ):
     played = level(agents, blocks)
     played = played.with_(sharing=replace(played.sharing, **sharing))

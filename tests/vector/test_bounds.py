@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART
 from tests import boards
+from tests.processes import run_program
 from tests.world.test_worlds import assert_same_rows
 
 pytestmark = pytest.mark.compiled
@@ -360,9 +359,7 @@ except RuleError as error:
 
 @pytest.mark.thorough
 def test_no_variable_of_numbas_takes_the_checks_away(folder):
-    command = [sys.executable, "-c", AGAIN, str(folder)]
-    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "0"}
-    run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    run = run_program(AGAIN, folder, env={**os.environ, "NUMBA_BOUNDSCHECK": "0"})
     assert run.stdout == f"world 0: {place_of(folder, 'stray')}: {BEYOND}\n"
 
 

@@ -6,8 +6,6 @@ import hashlib
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 import threading
 import warnings
 from functools import partial
@@ -26,6 +24,7 @@ from gv_engine.rules.errors import CapacityError, RuleError
 from gv_engine.vector.backend import make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from tests.caches import own_cache
+from tests.processes import run_program
 from tests.vector.test_programs import BASE
 
 pytestmark = pytest.mark.compiled
@@ -69,13 +68,8 @@ class Played(NamedTuple):
 def played(folder, *rules, numba="", **variables):
     """Play in a fresh process, with the cache in a folder."""
     (folder / "rules.py").write_text(RULES)
-    done = subprocess.run(
-        [sys.executable, "-c", PLAY, str(folder), numba, *rules],
-        env={**own_cache(folder / "cache"), **variables},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    environment = {**own_cache(folder / "cache"), **variables}
+    done = run_program(PLAY, folder, numba, *rules, env=environment)
     return Played(done.stdout, "compiling" in done.stderr)
 
 
@@ -436,7 +430,7 @@ before = set(Path({str(units)!r}).iterdir())
 GridVectorEnv(Scenario.load({SCENARIO}), 2, world="compiled")
 assert set(Path({str(units)!r}).iterdir()) == before
 """
-    subprocess.run([sys.executable, "-c", elsewhere], check=True)
+    run_program(elsewhere)
 
 
 @pytest.mark.thorough

@@ -16,20 +16,14 @@ from numba.core.typing.templates import builtin_registry
 
 import gv_engine
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, Scenario
-from gv_engine.compiler import (
-    compiler,
-    link_units,
-    numba_pipeline,
-    program_cache,
-    programs,
-)
+from gv_engine.compiler import compiler, link_units, numba_pipeline, program_cache, programs
 from gv_engine.compiler.numba_pipeline import intrinsic
 from gv_engine.rules import component
 from gv_engine.scenario import layout
 from gv_engine.validation.differential import run_differential_test
 from gv_engine.world import simulation
-from tests import ROOT
 from tests.caches import own_cache
+from tests.processes import FINDS_TESTS, run_program, run_python
 
 pytestmark = pytest.mark.compiled
 
@@ -371,8 +365,7 @@ def test_rules_compile_whatever_was_imported_first(tmp_path):
         "from gv_engine import GridEnv\n"
         "GridEnv('keydoor-5x5', world='compiled').reset()\n"
     )
-    env = own_cache(tmp_path) | {"PYTHONPATH": str(ROOT)}
-    subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True)
+    run_program(program, env=own_cache(tmp_path) | FINDS_TESTS)
 
 
 def test_numbas_settings_are_not_those_of_the_current_folder(tmp_path):
@@ -389,14 +382,8 @@ def test_numbas_settings_are_not_those_of_the_current_folder(tmp_path):
         "from colorsys import rgb_to_hsv\n"
         "CompiledFunctionCache(rgb_to_hsv, 'k', print, print)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", program],
-        cwd=tmp_path,
-        env=own_cache(tmp_path / "cache") | {"PYTHONPATH": str(ROOT), "NUMBA_SLP_VECTORIZE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = own_cache(tmp_path / "cache") | FINDS_TESTS | {"NUMBA_SLP_VECTORIZE": "1"}
+    done = run_python("-P", "-c", program, cwd=tmp_path, env=environment, check=False)
     assert (done.stdout, done.stderr) == ("3 1\n", "")
 
 

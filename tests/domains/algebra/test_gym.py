@@ -19,7 +19,8 @@ from gv_engine.domains.algebra.hooks import check_random_episodes, make_vector_e
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.plugin import DOMAINS
-from tests.comparing import same, under_hash_seeds
+from tests.comparing import same
+from tests.processes import under_hash_seeds
 
 NAMES = list(DOMAINS["algebra"].built_in())
 EASY = "mathy-poly-simplify-easy"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from gv_engine.domains.algebra.gym_env import algebra_scenario
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names
+from tests.processes import run_program, run_python
 
 OWN = '''
 from gv_engine.domains.algebra import MathyEnv, MathyEnvProblem, PolySimplify
@@ -308,10 +308,7 @@ def test_a_problem_that_cannot_be_begun_is_said_where_it_stands(tmp_path, proble
         ({"environment": "./own.py:Nonsense"}, "transition_fn of Nonsense returned 17: expected a"),
         ({"environment": "./own.py:Text"}, "problem_fn of Text returned '4x + 2x': expected a Ma"),
         ({"problem_function": "./own.py:junk"}, "junk returned 5: expected a text or (text, comp"),
-        (
-            {"reward_functions": ["./own.py:broken"]},
-            f"own.py:{BROKEN}: KeyError: 0",
-        ),
+        ({"reward_functions": ["./own.py:broken"]}, f"own.py:{BROKEN}: KeyError: 0"),
     ],
 )
 @pytest.mark.parametrize("command", ["check", "rollout"])
@@ -481,8 +478,7 @@ else:
 
 @pytest.mark.slow
 def test_without_mathy_core_one_line_says_how_to_get_it():
-    command = [sys.executable, "-c", MISSING]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_program(MISSING, check=False)
     assert done.returncode == 0, done.stderr
     assert "crossing-5x5" in done.stdout
     assert "mathy-poly" not in done.stdout
@@ -507,4 +503,4 @@ env.step(0)
 
 @pytest.mark.slow
 def test_it_imports_without_a_warning_and_without_a_window():
-    subprocess.run([sys.executable, "-W", "error", "-c", CLEAN], check=True)
+    run_python("-W", "error", "-c", CLEAN)
