@@ -53,7 +53,7 @@ TESTS = (
     *("systems/test_reset", "systems/test_edges", "vector/test_interpreted"),
     *("world/test_row_world", "domains/test_scenarios", "scenario/test_scenario_problems"),
     *(f"domains/algebra/test_{name}" for name in ("conformance", "world", "scenario")),
-    *(f"systems/test_{name}" for name in ("ground", "mechanisms", "success")),
+    *(f"systems/test_{name}" for name in ("ground", "mechanisms", "missions", "success")),
     "systems/test_conformance",
 )
 """Files whose tests of the object world should notice; to compile a change takes too long."""

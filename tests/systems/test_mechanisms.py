@@ -154,6 +154,13 @@ def test_a_coin_is_used_up_pays_and_leaves_rubble(yard):
     assert game.act(MOVE_FORWARD).terminated
 
 
+def test_what_is_used_up_pays_one_and_what_comes_pays_nothing(yard):
+    rewards = [{"name": "use_up", "object_type": kind} for kind in ("Coin", "Rubble")]
+    game = yard(">c.", MOVE_FORWARD, reward_functions=rewards)
+    assert game.terms == {"use_up": 1.0, "use_up_2": 0.0}
+    assert game.act(MOVE_FORWARD).board == ".R>"
+
+
 @pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("side", [7, 40], ids=["small", "with lists"])

@@ -59,6 +59,23 @@ def test_what_is_held_ends_it_and_pays_by_what_was_asked_for(errand, what, color
 
 
 @pytest.mark.parametrize(
+    ("picture", "action", "paid"),
+    [
+        (">r.", PICK_N_DROP, (1.0, 0.0)),
+        (">g.", PICK_N_DROP, (-1.0, 0.0)),
+        (">.r", MOVE_FORWARD, (0.0, 1.0)),
+        (">.g", MOVE_FORWARD, (0.0, 0.0)),
+    ],
+)
+def test_where_no_rewards_are_given_they_are_one(play, picture, action, paid):
+    mission = {"text": "fetch", "object": "Key", "color": "RED"}
+    rewards = ["fetch_mission", "reach_mission", RULES["reward_functions"][2]]
+    rules = {**RULES, "mission": mission, "reward_functions": rewards}
+    terms = play(f"{picture}\n##b", action, **rules).terms
+    assert (terms["fetch_mission"], terms["reach_mission"]) == paid
+
+
+@pytest.mark.parametrize(
     ("picture", "action", "reached"),
     [
         (">.r", TURN_LEFT, -0.25),
