@@ -562,6 +562,15 @@ def cells_of_box(corner: MapCell, opposite: MapCell) -> list[MapCell]:
     return [(y, x) for y in range(top, bottom + 1) for x in range(left, right + 1)]
 
 
+def cells_of_line(start: MapCell, end: MapCell) -> list[MapCell]:
+    """Return the cells of a straight line from the cell `start` to the cell `end`, without `start`
+    unless they are equal."""
+    (y, x), (down, right) = start, (end[0] - start[0], end[1] - start[1])
+    steps = max(abs(down), abs(right), 1)
+    shares = [number / steps for number in range(1, steps + 1)]
+    return [(y + round(down * share), x + round(right * share)) for share in shares]
+
+
 def _paint_over(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
     """Return the legend entry of a cell with entry `before` after `thing` is painted over it. The
     old ground and room stay; if `thing` is itself ground, it replaces only the ground."""

@@ -199,7 +199,10 @@ class Session:
             raise make_rule_error(error) from error
 
     def _goal(self) -> str:
-        """Return the last sentence of the description, which names the goal."""
+        """Return the last sentence of the description, which names the goal; "" if the agents have
+        missions, which are shown all the time."""
+        if getattr(self.scenario, "mission_texts", ()):  # algebra has none
+            return ""
         return _SENTENCE_END.split(self.scenario.description)[-1]
 
     # ---- agents and actions --------------------------------------------------------------

@@ -57,7 +57,7 @@ def test_the_goal_is_said_until_the_first_step():
 
 def test_an_action_that_the_scenario_lacks_is_no_step():
     shown = take(game("empty-4x4"), "ACTUATE").frame()
-    assert (shown.message, shown.steps) == ("Actuate: not in this level", 0)
+    assert (shown.message, shown.steps) == ("Use what is ahead: not in this level", 0)
 
 
 def test_episodes_without_a_step_do_not_count():

@@ -395,3 +395,14 @@ def test_parts_of_lists_are_moved(desk: Desk, screen: EditScreen):
     desk.press("Down", "Shift+Up", "Shift+Up")
     assert [each["object"] for each in screen.work.values["place"]] == ["Key", "Wall"]
     assert desk.top(FormScreen).chosen == 0
+
+
+def test_the_pen_leaves_no_gaps_when_the_mouse_jumps(desk: Desk, screen: EditScreen):
+    desk.press("RightBracket")
+    rect = screen.drawing.cell_rect
+    start, end = rect((1, 1)).center, rect((1, 5)).center
+    before = screen.work.map.rows[1]
+    desk.drag(start, end)
+    after = screen.work.map.rows[1]
+    assert before != after
+    assert len({*after[1:6]}) == 1

@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import imageio.v3
 import numpy as np
@@ -45,7 +46,7 @@ def test_actions_of_a_level_are_played_told_and_gone_with_it(desk: Desk, tmp_pat
     assert "K kick the ball" in screen.hints()
     desk.press("K", "Period", "P")
     assert [step.action for step in screen.game.replay().steps] == ["KICK", "NOOP"]
-    assert screen.game.message == "Pick n drop: not in this level"
+    assert screen.game.message == "P pick up or drop: not in this level"
     desk.press("H")
     shown = desk.top(HelpScreen)
     keys = dict(desk.app.bindings.describe_keys(shown._groups_shown, shown._has_command))
@@ -405,3 +406,52 @@ def test_the_rules_of_a_level_are_told(desk: Desk, name: str):
     assert not np.array_equal(before[:240, :320], desk.look())
     desk.press("Escape")
     assert desk.app.top is screen
+
+
+def test_a_key_that_the_level_lacks_names_another(desk: Desk):
+    screen = playing(desk, "MiniGrid-Unlock-v0")
+    desk.press("Space")
+    said = screen.game.message
+    assert said.startswith("Space use what is ahead: not in this level; F open or close")
+    desk.press("P")
+    assert "U pick up what is ahead" in screen.game.message
+    assert screen.game.length == 0
+
+
+def test_every_click_on_a_level_is_answered(desk: Desk):
+    screen = playing(desk, "tutorial#6")
+    screen.stage.view = "explored"
+    desk.draw()
+    stage: Any = screen.stage
+    answers = set()
+    for cell in np.ndindex(*screen.frame.grid.shape[:2]):
+        before = screen.game.length
+        desk.click(stage._state.cell_rect(*cell).center)
+        screen._is_walking = False
+        assert screen.game.length > before or stage._note, cell
+        answers.add(stage._note)
+        desk.press("R")
+    assert {"You are here", "No way to the wall"} <= answers
+    assert "You have not seen that cell yet, and know no way to it" in answers
+
+
+def test_instructions_name_the_keys_in_use(desk: Desk):
+    screen = playing(desk, "tutorial#2")
+    assert "Left and Right turn you" in screen._instructions
+    desk.app.settings.steering = "screen"
+    screen.on_resume()
+    assert "{" not in screen._instructions
+    assert screen._instructions.startswith("Up, Left, Right, Down go where they point.")
+    assert "Or click where you want to go." in screen._instructions
+
+
+def test_a_mission_is_said_once(desk: Desk):
+    screen = playing(desk, "BabyAI-GoToObj-v0", 1)
+    assert screen.frame.mission
+    assert screen.game.message == ""
+
+
+def test_watching_without_a_saved_replay_is_answered(desk: Desk):
+    playing(desk)
+    desk.press("F6")
+    assert desk.app._note == "No replay is saved yet; Ctrl+S saves one"

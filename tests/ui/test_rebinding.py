@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from gv_engine.ui.input.bindings import Bindings, BindingsError, rebind, replace_keys
+from gv_engine.ui.input.bindings import (
+    Bindings,
+    BindingsError,
+    describe_lost_keys,
+    rebind,
+    replace_keys,
+)
 
 WRITTEN = """\
 # mine
@@ -49,7 +55,7 @@ def test_what_was_written_by_hand_stays(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ('[play]\nundo = ["J"]\n', "J stands for"),
+        ('[play]\nundo = ["J"]\n', "^ACTUATE: J stands for undo already$"),
         ("[play\n", "is not TOML"),
         ('grid.ACTUATE = ["E"]\n', "only you can change"),
         ('[grid]\nACTUATE = "E"\n', "only you can change"),
@@ -64,6 +70,17 @@ def test_a_file_that_cannot_be_changed_is_left_alone(tmp_path: Path, text: str, 
 
 
 def test_a_key_takes_the_place_of_its_kind():
-    assert replace_keys(("Space", "E", "Pad A"), "J") == ["Pad A", "J"]
+    assert replace_keys(("Space", "E", "Pad A"), "J") == ["J", "E", "Pad A"]
+    assert replace_keys(("Space", "E", "Pad A"), "E") == ["E", "Pad A"]
     assert replace_keys(("Space", "Pad A"), "Pad B") == ["Space", "Pad B"]
     assert replace_keys((), "J") == ["J"]
+
+
+def test_the_key_that_is_taken_is_named_the_right_way_round(tmp_path: Path):
+    file = tmp_path / "keys.toml"
+    file.write_text('[grid]\nACTUATE = ["B"]\n\n[play]\nundo = ["J"]\n')
+    with pytest.raises(BindingsError, match=r"^ACTUATE: J stands for undo already$"):
+        rebind("grid", "ACTUATE", ["J"], file)
+    before = Bindings()
+    after = rebind("grid", "ACTUATE", ["Z"], file)
+    assert describe_lost_keys(before, after, "ACTUATE").startswith('"undo a step" has lost Z')

@@ -100,7 +100,7 @@ def test_state_observation_and_panel_stand_side_by_side_and_what_is_not_there_is
     assert "Dy locked yellow door" in text
     for view in ("state", "observation", "both"):
         assert ("?" in said(terminal, "V")) == (view != "state")
-    assert "Only in the window: hint: the next step" in said(terminal, "F4", width=140)
+    assert "Only in the window: hint" in said(terminal, "F4", width=140)
     assert "Only in the window" not in said(terminal, "Left", width=140)
 
 
@@ -121,7 +121,7 @@ def test_keys_play():
     text = said(terminal, "Left")
     assert "turn left -0.05" in text
     assert "living reward -0.05" in text
-    assert "Pick n drop: not in this level" in said(terminal, "P")
+    assert "Pick up or drop: not in this level" in said(terminal, "P")
     assert "step 0 of 500 (1 undone)" in said(terminal, "Ctrl+Z")
     assert "seed 2" in said(terminal, "N")
     assert "Which seed? 73_" in said(terminal, "G", "7", "A", "8", "Backspace", "3")

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR, HIDDEN
+from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import Policy
 from gv_engine.rules.errors import describe_allowed
@@ -119,6 +120,13 @@ class GridHint:
 def _describe_cell(frame: Frame, cell: tuple[int, int]) -> tuple[str, tuple[int, int]]:
     """Return the object in `cell` in words, and the cell."""
     return describe_object(frame.types, *frame.grid[cell].tolist()), cell
+
+
+def describe_action(action: str, commands: Sequence[KeyCommand] = ()) -> str:
+    """Return the action called `action` in words, such as "turn left"; `commands` are those that
+    the level adds."""
+    names = {command.name: command.description for command in (*DOMAIN.keys, *commands)}
+    return names.get(action) or action.replace("_", " ").lower()
 
 
 # ---- sound ---------------------------------------------------------------------------------------
@@ -247,7 +255,7 @@ class GridEpisode(Episode):
             if name not in self.agents:
                 return f"no agent {name!r}: {describe_allowed(name, self.agents)}"
             if not does or does not in (*self.actions, self.wait):
-                return f"{does.replace('_', ' ').capitalize()}: not in this level"
+                return f"{describe_action(does).capitalize()}: not in this level"
         if len(self.agents) > len(self._parse(action)) and not self.wait:
             return "Nobody can wait in this level: say what each agent does"
         return ""

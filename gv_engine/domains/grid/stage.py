@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from components.core import HIDDEN
+from components.core import FLOOR, HIDDEN
 from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, find_motion, lerp
-from gv_engine.domains.grid.episode import GridHint, step_sound
+from gv_engine.domains.grid.episode import GridHint, describe_action, step_sound
 from gv_engine.domains.grid.input_map import DROPS, Steering, Walk, resolve_action
 from gv_engine.domains.grid.inspector import GridInspector
-from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import describe_object
@@ -171,6 +170,7 @@ class GridStage(Stage):
         self._motion: Motion | None = None
         self._walk: Walk | None = None
         self._is_putting = False
+        self._note = ""  # answer to the last click
         self._mouse: tuple[int, int] | None = None
         self._differing_cells: Sequence[Cell] = ()
         self._places: Mapping[str, ViewPlace] = {}
@@ -221,7 +221,7 @@ class GridStage(Stage):
         self._inspector.begin()
         self._hint.clear()
         self._differing_cells = ()
-        self._is_putting = False
+        self._is_putting, self._note = False, ""
         return self._motion is not None
 
     def mark_differences(self, other: Frame | None) -> None:
@@ -346,9 +346,10 @@ class GridStage(Stage):
         self._draw_plate(surface, box, text, self._theme.text)
 
     def _draw_hint(self, surface: pygame.Surface, rect: pygame.Rect) -> None:
-        """Draw the current hint, or the request to click a cell for the held object, at the bottom
-        of `rect`."""
-        if text := "Click where to put it" if self._is_putting else self._hint.message:
+        """Draw the answer to the last click, the request to click a cell for the held object, or
+        the current hint, at the bottom of `rect`."""
+        request = "Click where to put it" * self._is_putting
+        if text := self._note or request or self._hint.message:
             box = self._plate_rect(text, rect)
             box.midbottom = rect.midbottom
             self._draw_plate(surface, box, text, self._theme.accent)
@@ -415,9 +416,11 @@ class GridStage(Stage):
         direction on the screen, such as "go up"."""
         facing = self._frame.agent[2]
         direction = self._steering.direction_of(action, facing) if self.steering else ""
-        commands: tuple[KeyCommand, ...] = (*DOMAIN.keys, *self._game.commands)
-        names = {command.name: command.description for command in commands}
-        return direction or names.get(action) or action.replace("_", " ").lower()
+        return direction or self.action_text(action)
+
+    def action_text(self, action: str) -> str:
+        """Return `action` in words, such as "turn left"."""
+        return describe_action(action, getattr(self._game, "commands", ()))
 
     # ---- input ---------------------------------------------------------------------------
 
@@ -459,10 +462,28 @@ class GridStage(Stage):
             names = [name for name in self._actions if not (looks and name in REDUNDANT_MOVES)]
             own = [command.name for command in self._game.commands]
             self._walk = Walk(cell, (*names, *own), self._is_putting)
-            return self.next_walk_action()
+            action = self.next_walk_action()
+            self._note = "" if action else self._explain_click(cell)
+            return action
         self._inspector.choose(cell)
         self.side_panel = self._inspector
         return ""
+
+    def _explain_click(self, cell: Cell) -> str:
+        """Return the reason why a click on `cell` does nothing."""
+        frame = self._frame
+        if frame.outcome:
+            return "The level is over"
+        if cell == frame.agent[:2]:
+            return "You are here"
+        if frame.grid[cell][0] == HIDDEN:
+            return "You have not seen that cell yet, and know no way to it"
+        words = describe_object(frame.types, *frame.grid[cell].tolist())
+        if frame.grid[cell][0] == FLOOR:
+            return "No way leads there"
+        y, x, _ = frame.agent
+        is_beside = abs(cell[0] - y) + abs(cell[1] - x) == 1
+        return f"You can do nothing with the {words}" if is_beside else f"No way to the {words}"
 
     def select_held_item(self) -> None:
         """Let the next click choose the cell for putting down the held object; if already so,

@@ -154,6 +154,10 @@ class Stage(Protocol):
         """Return whether the command `name` of the domain does something in this game."""
         return True
 
+    def action_text(self, action: str) -> str:
+        """Return the name `action` of an action in words."""
+        return action.replace("_", " ").lower()
+
     @property
     def absent_types(self) -> Collection[int]:
         """Numbers of the object types that do not occur in the world."""
@@ -524,8 +528,8 @@ def _draw_counters(
         color = _value_color(scene, scene.reward) if label == "Reward" else "text"
         painter.draw_text(slot, value, color, "right", 1.1)
     held = f"Holding: {item}" if item else ""
-    action = scene.action.replace("_", " ").capitalize()
-    for text in (*facts, held, action and f"Last action: {action}"):
+    action = scene.action and f"Last action: {stage.action_text(scene.action)}"
+    for text in (*facts, held, action):
         if text and line <= rest.h:
             row = cut(rest, "top", line)
             cut(row, "left", painter.draw_text(row, text, "muted", size=0.9) + line // 2)

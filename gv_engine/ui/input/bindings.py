@@ -593,6 +593,9 @@ def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None 
     if written != (None if keys is None else list(keys)):
         why = f"{file} has {name} in a form that only you can change: edit the file"
         raise BindingsError(why, name)
+    if keys is not None:  # the last one is the one whose key is taken, see `_check_unique`
+        changes[group] = {**changes.pop(group)}
+        changes[group][name] = changes[group].pop(name)
     bindings = Bindings(changes)
     write_text(file, text)
     return bindings
@@ -607,14 +610,18 @@ def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
             kept = after.keys(group, command.name)
             lost = [key for key in before.keys(group, command.name) if key not in kept]
             if lost and command.name != name:
-                texts.append(f"{', '.join(map(key_label, lost))} no longer: {command.description}")
+                keys = ", ".join(map(key_label, lost))
+                texts.append(f'"{command.description}" has lost {keys}')
     return " · ".join(texts)
 
 
 def replace_keys(keys: Sequence[str], key: str) -> list[str]:
-    """Return the keys of a command with `key` in place of those of the same device (keyboard or
-    gamepad)."""
-    return [*(other for other in keys if (other in PAD) != (key in PAD)), key]
+    """Return the keys of a command with `key` in place of the first one of the same device
+    (keyboard or gamepad)."""
+    others = [other for other in keys if other != key]
+    same = (number for number, other in enumerate(others) if (other in PAD) == (key in PAD))
+    number = next(same, len(others))
+    return [*others[:number], key, *others[number + 1 :]]
 
 
 def _edit_keys(text: str, group: str, name: str, keys: Sequence[str] | None) -> str:

@@ -214,9 +214,10 @@ class EditScreen(Screen):
         if position and self._layout.board.collidepoint(position) and self.has_map:
             cell = self._drawn.cell_at(position)
         if cell is not None and cell != self.cursor:
-            self.cursor, self.app.needs_redraw = cell, True
+            before, self.cursor, self.app.needs_redraw = self.cursor, cell, True
             if event.type == pygame.MOUSEMOTION and self._is_pressed and self.tool == "pen":
-                self._use_tool(cell, self._is_erasing)
+                thing = map_model.FLOOR_THING if self._is_erasing else self.brushes.thing()
+                self.paint(map_model.cells_of_line(before, cell), thing)
         if event.type == pygame.MOUSEBUTTONDOWN and cell is not None:
             self._press_cell(cell, event.button)
         elif event.type == pygame.MOUSEBUTTONUP and self._is_pressed:

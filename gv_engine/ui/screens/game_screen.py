@@ -34,7 +34,7 @@ FILE_CHECK_INTERVAL = 0.4  # s
 RELOAD_SLICE = 0.01  # s of replaying steps between two pictures
 DIFFERENCE_LINES = 2.5  # height of the text about a difference
 
-_FOLDERS = re.compile(r"\S*[/\\](?=[^/\\\s]+:)")
+_FOLDERS = re.compile(r"[^\s(]*[/\\](?=[^/\\\s]+:)")
 """Folder of a file name that a colon follows."""
 
 

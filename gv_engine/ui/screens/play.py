@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from gv_engine.rules.errors import complain, error_text
+from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import KeyCommand, get_plugin
@@ -22,6 +24,7 @@ from gv_engine.session.tones import choose_sound
 from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
+from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
 from gv_engine.ui.screens.medals import draw_medal
 from gv_engine.ui.screens.menu import RulesScreen
@@ -30,6 +33,18 @@ from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import PauseMenu
 from gv_engine.ui.settings import MEDALS, new_file, recording_folder, replay_folder, save_unfinished
 
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_MOVE_PLACEHOLDERS = tuple(f"{{{name}}}" for name in ACTIONS[: MOVE_RIGHT + 1]) + (
+    *("{TURN_LEFT}", "{TURN_RIGHT}"),
+)
+"""Keys in instructions that mean something else if arrow keys go where they point."""
+_SIMILAR_ACTIONS = {
+    "ACTUATE": ("TOGGLE", "PICK_UP"),
+    "TOGGLE": ("ACTUATE",),
+    "PICK_N_DROP": ("PICK_UP", "DROP"),
+    **dict.fromkeys(("PICK_UP", "DROP"), ("PICK_N_DROP",)),
+}
+"""Actions that players may mean, by an action that a level lacks."""
 _GIVING_UP = ("undo", "first", "again", "next_level", "previous_level")
 """Commands after which a level that is then solved was not solved at the first try."""
 
@@ -124,9 +139,24 @@ class PlayScreen(GameScreen):
             self.show(glide=False)
         elif any(command.name == name for command in self.app.bindings.commands(self.domain.title)):
             for action in self.stage.actions(name):
-                self.take_action(action)
+                if text := self._explain_missing(action):
+                    self.game.message = text
+                    self.show(glide=False)
+                else:
+                    self.take_action(action)
         else:
             super().run_command(name)
+
+    def _explain_missing(self, action: str) -> str:
+        """Return a text that names the key of `action` and keys to use in its place, if the level
+        lacks the action; else ""."""
+        if action not in ACTIONS or action in (*self.game.actions, self.game.wait):
+            return ""
+        commands = {command.name: command for command in GROUPS[self.domain.title]}
+        near = [name for name in _SIMILAR_ACTIONS.get(action, ()) if name in self.game.actions]
+        others = (self.hint(self.domain.title, name, commands[name].description) for name in near)
+        text = self.hint(self.domain.title, action, commands[action].description)
+        return "; ".join((f"{text}: not in this level", *others))
 
     def take_action(self, action: str) -> None:
         """Take `action` in the game, unless the episode is over, and show the result.
@@ -229,6 +259,9 @@ class PlayScreen(GameScreen):
         """Watch the replay that was saved last."""
         if self._saved_replay is not None:
             self.app.watch_replay(self._saved_replay, self.game.scenario)
+        else:
+            key = self.app.bindings.label("play", "save_replay")
+            self.app.show_note(f"No replay is saved yet{f'; {key} saves one' * bool(key)}")
 
     def show(self, glide: bool = True) -> None:
         """Show the current state of the game, animated if `glide`, and add it to a running video
@@ -359,8 +392,14 @@ class PlayScreen(GameScreen):
     @property
     def _instructions(self) -> str:
         """Instructions of a level of a pack, with the player's keys filled in."""
-        level = self.game.pack_level
+        level, steering = self.game.pack_level, self.stage.steering
         text = " ".join(level.says.split()) if level else ""
+        if steering:  # other keys than those that the text is about
+            labels = (self.app.bindings.label(self.domain.title, c.name) for c in steering[:4])
+            sentences = _SENTENCE_END.split(text)
+            kept = [s for s in sentences if not any(map(s.count, _MOVE_PLACEHOLDERS))]
+            steers = f"{', '.join(labels)} go where they point."
+            text = " ".join([steers] * (len(kept) < len(sentences)) + kept)
         return self.app.bindings.fill_in_keys(text, self.groups)
 
     def _end_choices(self) -> Sequence[tuple[str, str]]:

@@ -111,7 +111,7 @@ class SettingsScreen(Menu):
             self.choice_row(settings, "Speed of replays", "speed", speeds),
             self.choice_row(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
             self.choice_row(settings, "Sound", "sound", ON_OFF),
-            self.choice_row(settings, "Seed and rewards in puzzles", "puzzle_rewards", ON_OFF),
+            self.choice_row(settings, "Puzzle rewards", "puzzle_rewards", ON_OFF),
             MenuRow("Change keys", lambda _: self.app.push(KeysScreen(self.app))),
             MenuRow("Full screen", lambda _: self.app.toggle_full_screen(), full_screen),
             self.close_row("Back"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -642,8 +643,9 @@ def complete_path(text: str) -> str:
         names = [name for name in names if not name.startswith(".")]
     shared_letters = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     rest = "".join(letters[0] for letters in shared_letters)[len(start) :]
-    is_folder = len(names) == 1 and (folder / names[0]).is_dir()
-    return text + rest + "/" * is_folder
+    with suppress(OSError):  # a file that cannot be looked at
+        rest += "/" * (len(names) == 1 and (folder / names[0]).is_dir())
+    return text + rest
 
 
 def _can_be_opened(file: Path) -> bool:
