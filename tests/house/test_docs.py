@@ -206,8 +206,8 @@ def test_keys_are_those_of_the_bindings():
     algebra = row.findall((ROOT / "docs" / "mathy.md").read_text("utf-8"))
     for pair in keys.describe_keys(("algebra",)):
         assert pair in algebra or re.fullmatch(r"apply rule \d", pair[1])
-    groups = "grid", "play", "agent", "batch", "view", "replay", "start", "edit", "trial", "list"
-    told = [keys.describe_keys((group,)) for group in (*groups, "window")]
+    groups = "grid", "play", "agent", "batch", "view", "replay", "start", "edit", "trial"
+    told = [keys.describe_keys((group,)) for group in (*groups, "list", "text", "window")]
     assert rows == [pair for pairs in told for pair in pairs]
 
 

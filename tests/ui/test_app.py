@@ -185,7 +185,7 @@ def test_no_key_is_lost_however_many_come_at_once(desk: Desk, portion: int):
 def test_a_key_types_nothing_into_what_it_has_opened_even_held(desk: Desk):
     screen = playing(desk, seed=3)
     desk.app.handle_events([key_event("G", True), letter_event("7"), key_event("G", False)])
-    assert desk.top(Prompt)._text == "3"
+    assert desk.top(Prompt).field.text == "3"
     desk.press("Escape")
     desk.app._bindings = SEED_BY_7
     press, letter, release = typed("7")

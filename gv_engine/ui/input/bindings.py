@@ -214,6 +214,22 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("next_category", "next category of levels", ("Ctrl+Right", "Pad Y")),
         KeyCommand("previous_category", "previous category", ("Ctrl+Left", "Pad X")),
     ),
+    "text": (
+        KeyCommand("word_left", "a word left", ("Ctrl+Left",), True),
+        KeyCommand("word_right", "a word right", ("Ctrl+Right",), True),
+        KeyCommand("select_left", "select to the left", ("Shift+Left",), True),
+        KeyCommand("select_right", "select to the right", ("Shift+Right",), True),
+        KeyCommand("select_word_left", "select a word left", ("Ctrl+Shift+Left",), True),
+        KeyCommand("select_word_right", "select a word right", ("Ctrl+Shift+Right",), True),
+        KeyCommand("select_first", "select to the beginning", ("Shift+Home",)),
+        KeyCommand("select_last", "select to the end", ("Shift+End",)),
+        KeyCommand("select_all", "select all", ("Ctrl+A",)),
+        KeyCommand("delete", "delete the letter ahead", ("Delete",), True),
+        KeyCommand("erase_word", "erase the word before", ("Ctrl+Backspace",), True),
+        KeyCommand("delete_word", "delete the word ahead", ("Ctrl+Delete",), True),
+        KeyCommand("copy_text", "copy", ("Ctrl+C",)),
+        KeyCommand("cut_text", "cut", ("Ctrl+X",)),
+    ),
     "menu": (
         KeyCommand("up", "up", ("Up", "Pad Up"), True),
         KeyCommand("down", "down", ("Down", "Pad Down"), True),
@@ -241,6 +257,7 @@ SCREENS = {
     "start": ("start", "menu", "window"),
     "edit": ("edit", "window"),
     "list": ("list", "menu", "window"),
+    "text": ("text", "menu", "window"),
     **{
         domain.title: (domain.title, "play", "agent", "view", *domain.panels, "window")
         for domain in DOMAINS.values()

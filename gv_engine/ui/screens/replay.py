@@ -15,10 +15,10 @@ from gv_engine.ui.drawing.recording import Recorder, find_views
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
-from gv_engine.ui.screens.keyboard import paste_from_clipboard
 from gv_engine.ui.screens.menu import Menu, MenuRow
 from gv_engine.ui.screens.screen import AppContext, Screen
 from gv_engine.ui.screens.settings import PauseMenu
+from gv_engine.ui.screens.text_field import TextField
 from gv_engine.ui.settings import CELLS, EXPORTS, SPEEDS, new_file, recording_folder
 
 # ---- prompt --------------------------------------------------------------------------------------
@@ -42,6 +42,7 @@ class Prompt(Screen):
     """
 
     over = True
+    groups = ("text", "menu", "window")
 
     def __init__(
         self, app: AppContext, title: str, words: str, text: str, accept: Accept, letters: str = ""
@@ -49,37 +50,31 @@ class Prompt(Screen):
         """Ask the question `title`, explained by `words`, with the initial answer `text`;
         `accept(answer)` is called with the user's answer."""
         super().__init__(app)
-        self._title, self._words, self._text = title, words, text
+        self._title, self._words = title, words
         self._accept, self._letters = accept, letters
-        self._is_initial = True
+        self.field = TextField(text, letters, MAX_LENGTH)
 
     def on_text(self, text: str) -> None:
-        """Append the allowed characters of `text`, which the user has typed."""
-        fitting = "".join(c for c in text if c.isprintable() and c in (self._letters or text))
-        if fitting:
-            self._text = ("" if self._is_initial else self._text)[:MAX_LENGTH] + fitting
-            self._is_initial = False
+        """Put the allowed characters of `text`, which the user has typed, into the field."""
+        self.field.insert(text)
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: accept, edit or cancel the text; up and down change a number by
         1."""
         if name == "choose":
             self._accept_text()
-        elif name == "erase":
-            self._text = self._text[:-1]
-            self._is_initial = False
-        elif name in ("up", "down") and self._letters and self._text.isdecimal():  # by gamepad
-            self._text = str(max(0, int(self._text) + (1 if name == "up" else -1)))
-            self._is_initial = False
-        elif name == "paste":
-            self.on_text(paste_from_clipboard())
+        elif name in ("up", "down") and self._letters and self.field.text.isdecimal():  # by gamepad
+            step = 1 if name == "up" else -1
+            self.field.set_text(str(max(0, int(self.field.text) + step)))
         elif name == "leave":
             self.app.pop()
+        elif error := self.field.run_command(name):
+            self.app.show_note(error)
 
     def _accept_text(self) -> None:
         """Pass the typed text to the function `accept`, and close the dialog."""
-        if self._text:
-            self._accept(self._text)
+        if self.field.text:
+            self._accept(self.field.text)
         if self.app.top is self:  # `accept` may have closed it
             self.app.pop()
 
@@ -92,11 +87,7 @@ class Prompt(Screen):
         card.center = painter.area.center
         rest = painter.draw_dialog(card, self._title)
         painter.draw_lines(cut(rest, "top", words_height, line // 2), self._words, "muted")
-        field = cut(rest, "top", 2 * line, line // 2)
-        painter.draw_card(field, "well")
-        painter.draw_outline(field)
-        shown = self._text if self._is_initial else f"{self._text}|"
-        painter.draw_text(field.inflate(-line, 0), shown, size=1.1)
+        self.field.draw(painter, cut(rest, "top", 2 * line, line // 2))
         buttons, half = cut(rest, "top", line * 7 // 4), rest.w // 2 - line // 4
         accept, leave = cut(buttons, "left", half), cut(buttons, "right", half)
         painter.draw_button(accept, "OK", self._accept_text, label("menu", "choose"), True)
