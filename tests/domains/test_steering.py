@@ -12,6 +12,7 @@ from gv_engine import Scenario
 from gv_engine.domains.grid.episode import step_sound
 from gv_engine.domains.grid.input_map import Steering, Walk
 from gv_engine.domains.grid.stage import GridStage
+from gv_engine.rules import geometry
 from gv_engine.scenario.library import PUZZLES
 from gv_engine.scenario.map import grid_to_text
 from gv_engine.session.catalogue import load_playable
@@ -86,6 +87,24 @@ def test_keys_go_where_they_point(desk: Desk, tmp_path: Path, more, presses, act
     desk.press(*presses)
     assert taken(screen) == actions
     assert screen.frame.agent == agent
+
+
+def test_moves_of_a_level_whose_view_does_not_turn_go_where_they_say(desk: Desk):
+    screen = playing(desk, "kitchen-garden")
+    y, x, _ = screen.frame.agent
+    desk.press("Left")
+    assert screen.frame.agent == (y, x - 1, geometry.LEFT)
+    desk.press("Up", "Right")
+    assert screen.frame.agent == (y, x, geometry.RIGHT)
+    moves = [action.split()[-1] for action in taken(screen)]
+    assert moves == ["MOVE_LEFT", "MOVE_FORWARD", "MOVE_RIGHT"]
+    walk = Walk((y, x - 1), screen.game.actions, is_relative=False)
+    mask = screen.game.mask()
+    assert walk.next_action(screen.frame, mask) == "MOVE_LEFT"
+    before = screen.frame
+    desk.press("Left")
+    assert screen.frame.agent[:2] == (y, x - 1)
+    assert not walk.is_as_expected(before, screen.frame)  # it has arrived
 
 
 def test_each_action_is_undone_and_replayed_as_one_of_its_own(desk: Desk, tmp_path: Path):

@@ -49,22 +49,33 @@ def resolve_action(name: str, actions: Collection[str]) -> str:
     return aside if name not in actions and aside in actions else name
 
 
+def has_relative_moves(actions: Collection[str], game: Any) -> bool:
+    """Return True if moves of the session `game`, with these `actions`, are relative to where the
+    agent faces; False if MOVE_LEFT goes left on the screen, as in levels without turns whose view
+    does not turn either."""
+    area = getattr(getattr(game, "scenario", None), "area", None)
+    return area is None or area.turns or not _SIDE_STEPS.keys().isdisjoint(actions)
+
+
 class Steering:
     """Commands for the four directions of the screen, and the actions that carry them out.
 
     Args:
         actions: names of the level's actions.
         others: other commands of the level, whose keys are in use.
+        is_relative: whether moves are relative, see `has_relative_moves`.
 
     Attributes:
         commands: steering commands with their keys.
         replaces: names of the move and turn commands that they replace.
     """
 
-    def __init__(self, actions: Sequence[str], others: Sequence[KeyCommand]) -> None:
+    def __init__(
+        self, actions: Sequence[str], others: Sequence[KeyCommand], is_relative: bool = True
+    ) -> None:
         """Create steering commands for a level with these `actions`; keys of `others`, the level's
         other commands, are not used."""
-        self._actions = actions
+        self._actions, self._is_relative = actions, is_relative
         taken = {key for command in others for key in command.keys}
         turns = {name: entry for name, entry in _TURN_COMMANDS.items() if entry[0] in actions}
         entries = {**_DIRECTIONS, **turns}
@@ -103,7 +114,8 @@ class Steering:
         if name in _TURN_COMMANDS:
             yield _TURN_COMMANDS[name][0]
             return
-        direction, facing = _DIRECTIONS[name][0], frame().agent[2]
+        direction = _DIRECTIONS[name][0]
+        facing = frame().agent[2] if self._is_relative else geometry.FORWARD
         plain = next(move for move, way in _MOVES.items() if rotate(facing, way) == direction)
         turns = [turn for turn in _TURNS.get(_MOVES[plain], ()) if turn in self._actions]
         goes = plain in self._actions and (not turns or (not look_first and game.mask()[plain]))
@@ -141,12 +153,16 @@ class Walk:
         goal: (y, x) of the goal.
         actions: names of the level's actions.
         puts: put the held object down at the goal.
+        is_relative: whether moves are relative, see `has_relative_moves`.
     """
 
-    def __init__(self, goal: Cell, actions: Collection[str], puts: bool = False) -> None:
+    def __init__(
+        self, goal: Cell, actions: Collection[str], puts: bool = False, is_relative: bool = True
+    ) -> None:
         """Plan a walk to the cell `goal` with these `actions`; `puts` means that the held object is
         put down there."""
         self._goal, self._actions, self._puts = goal, actions, puts
+        self._is_relative = is_relative
         self._moves = {name: way for name, way in _MOVES.items() if name in actions}
         self._turns = {name: way for name, way in _TURN_DIRECTIONS.items() if name in actions}
         self._expected: Pose | None = None
@@ -172,7 +188,10 @@ class Walk:
     def is_as_expected(self, before: Frame, after: Frame) -> bool:
         """Return True if the walk may go on: the agent is where the last step should lead, no
         object has moved, and only floor and walls came into view."""
-        if after.agent != self._expected or after.outcome or after.message:
+        if self._expected is None or after.outcome or after.message:
+            return False
+        parts = 3 if self._is_relative else 2  # other moves may turn the agent
+        if after.agent[:parts] != self._expected[:parts]:
             return False
         changed = (before.grid != after.grid).any(-1)
         new = changed & (before.grid[..., 0] == HIDDEN)
@@ -212,7 +231,7 @@ class Walk:
         if not from_outside:
             return pose[:2] == self._goal
         y, x, facing = pose
-        ways = (facing,) if self._turns else tuple(rotate(facing, m) for m in self._moves.values())
+        ways = (facing,) if self._turns else [*self._directions(facing).values()]
         return any((y + step_y(way), x + step_x(way)) == self._goal for way in ways)
 
     def _next_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
@@ -224,9 +243,13 @@ class Walk:
     def _moved_poses(self, pose: Pose) -> Iterator[tuple[str, Pose]]:
         """Yield (action, agent's (y, x, facing) after it) for every move from `pose`."""
         y, x, facing = pose
-        for name, move in self._moves.items():
-            way = rotate(facing, move)
+        for name, way in self._directions(facing).items():
             yield name, (y + step_y(way), x + step_x(way), facing)
+
+    def _directions(self, facing: int) -> dict[str, int]:
+        """Return the direction of every move of an agent that faces `facing`, by action."""
+        ahead = facing if self._is_relative else geometry.FORWARD
+        return {name: rotate(ahead, move) for name, move in self._moves.items()}
 
 
 def _is_used_from_outside(frame: Frame, cell: Cell, actions: Collection[str]) -> bool:
@@ -236,7 +259,7 @@ def _is_used_from_outside(frame: Frame, cell: Cell, actions: Collection[str]) ->
     object_type = frame.types[kind]
     can_pick_up = "PICK_UP" in actions or "PICK_N_DROP" in actions
     is_item = can_pick_up and Portable in object_type.component_classes
-    return is_item or _blocks(object_type, state)
+    return is_item or is_blocking(object_type, state)
 
 
 def is_safe(frame: Frame, cell: Cell) -> bool:
@@ -249,11 +272,11 @@ def is_safe(frame: Frame, cell: Cell) -> bool:
         return False
     kind, state, _ = frame.grid[cell].tolist()
     object_type = frame.types[kind]
-    can_open = any(_blocks(object_type, other) for other in range(object_type.num_states))
-    return kind == FLOOR or (can_open and not _blocks(object_type, state))
+    can_open = any(is_blocking(object_type, other) for other in range(object_type.num_states))
+    return kind == FLOOR or (can_open and not is_blocking(object_type, state))
 
 
-def _blocks(kind: ObjectType, state: int) -> bool:
+def is_blocking(kind: ObjectType, state: int) -> bool:
     """Return True if an object of type `kind` in the state with index `state` blocks movement into
     its cell."""
     if kind.index == HIDDEN:

@@ -11,7 +11,13 @@ import numpy as np
 from components.core import FLOOR, HIDDEN
 from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, find_motion, lerp
 from gv_engine.domains.grid.episode import GridHint, describe_action, step_sound
-from gv_engine.domains.grid.input_map import DROPS, Steering, Walk, resolve_action
+from gv_engine.domains.grid.input_map import (
+    DROPS,
+    Steering,
+    Walk,
+    has_relative_moves,
+    resolve_action,
+)
 from gv_engine.domains.grid.inspector import GridInspector
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
@@ -156,7 +162,9 @@ class GridStage(Stage):
         self.side_panels = (self._inspector,)
         self._theme = theme
         self._actions = sorted(getattr(game, "actions", ()), key=REDUNDANT_MOVES.__contains__)
-        self._steering = Steering(self._actions, getattr(game, "commands", ()))
+        self._has_relative_moves = has_relative_moves(self._actions, game)
+        commands = getattr(game, "commands", ())
+        self._steering = Steering(self._actions, commands, self._has_relative_moves)
         self._view = "both"
         self._whole: Frame = game.frame()
         self._frame = self._whole
@@ -461,7 +469,8 @@ class GridStage(Stage):
             looks = self.view == "explored"  # the agent sees only what is ahead
             names = [name for name in self._actions if not (looks and name in REDUNDANT_MOVES)]
             own = [command.name for command in self._game.commands]
-            self._walk = Walk(cell, (*names, *own), self._is_putting)
+            relative = self._has_relative_moves
+            self._walk = Walk(cell, (*names, *own), self._is_putting, relative)
             action = self.next_walk_action()
             self._note = "" if action else self._explain_click(cell)
             return action

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from components.core import FLOOR, HIDDEN
 from components.items import Opaque
-from gv_engine.domains.grid.input_map import Steering, resolve_action
+from gv_engine.domains.grid.input_map import Steering, has_relative_moves, resolve_action
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.scenario.map import describe_object, format_mission, format_numbers, grid_to_text
@@ -43,7 +43,9 @@ class GridTerminalView(TerminalPicture):
     def __init__(self, game: Any, theme: Theme) -> None:
         self._game, self._theme = game, theme
         self._view = ""
-        self._steering = Steering(getattr(game, "actions", ()), getattr(game, "commands", ()))
+        actions = getattr(game, "actions", ())
+        is_relative = has_relative_moves(actions, game)
+        self._steering = Steering(actions, getattr(game, "commands", ()), is_relative)
 
     def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
         """Return lines of text that show state, observation or both, according to `view`; if they
