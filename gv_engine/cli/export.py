@@ -21,6 +21,7 @@ _EXAMPLES = """\
 gv-engine export keydoor-9x9 --html keydoor.html
 gv-engine export sokoban --html sokoban.html --levels 1:10
 gv-engine export keydoor-9x9 --html door.html --seed 7 --embed --theme light
+gv-engine export keydoor-9x9 --html watch.html --policy keydoor-9x9-run
 gv-engine export keydoor-9x9 tutorial sokoban --site levels"""
 
 _PAGE_BEGINS = b"<!doctype html>"
@@ -44,6 +45,11 @@ def add(commands: cli.Commands) -> None:
     parser.add_seed("seed of the first game")
     levels_text = "of a pack, only these levels: a number, or FIRST:LAST (default: all)"
     parser.add_option("--levels RANGE", _parse_range, levels_text)
+    policy_text = (
+        "show how a policy plays, alone and in 256 worlds at once: random, valid, or the folder of "
+        "a run of `gv-engine train`, with :greedy for its most likely action"
+    )
+    parser.add_option("--policy P", str, policy_text)
     parser.add_flag("--embed", "leave out title and footer, for an iframe of another page")
     parser.add_option("--theme NAME", str, "theme of the pages", "dark", choices=[*THEMES])
     palette_text = "colours of the objects"
@@ -121,7 +127,7 @@ def _write_page(file: Path, title: str, levels: list[Scenario], options: argpars
     if file.is_file() and not file.read_bytes().startswith(_PAGE_BEGINS):
         raise cli.UsageError(f"{file} is there already, and is no web page: choose another name")
     style = PageStyle(options.theme, options.palette, options.embed)
-    page = make_page(title, levels, options.seed, style).encode()
+    page = make_page(title, levels, options.seed, style, options.policy).encode()
     write_file(file, page)
     return len(page)
 

@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.geometry import USUAL_ACTIONS, Action
+from gv_engine.rules.geometry import USUAL_ACTIONS, WAIT, Action
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import RENDERING, Call, Phase, is_nested_call
 from gv_engine.rules.turns import ANY, LEAVE, TURNS
@@ -136,6 +136,7 @@ def make_parameters(
     The filled record has the arguments of each call in its own sub-record, the actions, the step
     limit and the number of the first mission text. All other records are 0, except for their
     `share` of a mixture. `places` has for each of `list_mask_actions` its index in the mask, or -1.
+    The actions end with WAIT, for an agent that does nothing.
 
     Args:
         number: index of the member.
@@ -144,7 +145,7 @@ def make_parameters(
     """
     member = scenario.members[number]
     order = list_mask_actions(member)
-    actions, places = np.zeros(len(order), np.int64), np.full(len(order), -1)
+    actions, places = np.full(len(order) + 1, WAIT, np.int64), np.full(len(order), -1)
     actions[: len(member.actions)] = member.actions
     if masks:
         places[[order.index(action) for action in member.actions]] = range(len(member.actions))

@@ -4,11 +4,29 @@
 ; the first constant, so that nothing has the address 0
 @null = global [64 x i8] zeroinitializer
 @heap = global i64 0
+@fuel = global i64 0
 
 define void @gv_engine_set_heap(i64 %start) {
   store i64 %start, ptr @heap
+  store i64 268435456, ptr @fuel
   ret void
 }
+
+; Called in loops that may never end: the host gets an error after so many turns of them in one run.
+define void @gv_engine_burn() {
+  %left = load i64, ptr @fuel
+  %less = sub i64 %left, 1
+  store i64 %less, ptr @fuel
+  %is_empty = icmp slt i64 %less, 0
+  br i1 %is_empty, label %stop, label %go_on
+stop:
+  call void @llvm.trap()
+  unreachable
+go_on:
+  ret void
+}
+
+declare void @llvm.trap()
 
 define ptr @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
   %free = load i64, ptr @heap

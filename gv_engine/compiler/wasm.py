@@ -8,7 +8,7 @@ all but for the list of exports.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,13 +45,14 @@ def make_wasm_machine() -> Any:
 # ---- modules -------------------------------------------------------------------------------------
 
 
-def link_module(programs: Sequence[CachedProgram]) -> bytes:
+def link_module(programs: Sequence[CachedProgram], guarded: Container[int] = ()) -> bytes:
     """Link `programs`, whose code is LLVM bitcode, and return them as one WebAssembly module.
 
     It exports `run0`, `run1`, ... for the programs in order, each a function of four i64 (address,
     start, stop, mode) as in `object_loader.Loaded`, and `gv_engine_set_heap`, to be called with the
     address of free memory before each run. It imports its memory, and functions of the C library
-    such as `log` by name.
+    such as `log` by name. The programs whose numbers are in `guarded` fail with a trap if their
+    loops do not end.
 
     Raises:
         DoesNotCompileError: a rule uses a function that browsers do not have, or the constants do
@@ -63,8 +64,9 @@ def link_module(programs: Sequence[CachedProgram]) -> bytes:
     runtime = Path(__file__).with_name("runtime.ll").read_text(encoding="utf-8")
     whole = binding.parse_assembly(head + runtime)
     entries = [f"run{k}" for k in range(len(programs))]
-    for entry, program in zip(entries, programs, strict=True):
-        module = binding.parse_assembly(_strip_module(str(binding.parse_bitcode(program.code))))
+    for number, (entry, program) in enumerate(zip(entries, programs, strict=True)):
+        text = _strip_module(str(binding.parse_bitcode(program.code)))
+        module = binding.parse_assembly(_guard_loops(text) if number in guarded else text)
         for part in (*module.functions, *module.global_variables):
             if part.name == ENTRY:
                 part.name = entry
@@ -97,6 +99,28 @@ def _strip_module(text: str) -> str:
         flags=re.M,
     )
 
+
+def _guard_loops(text: str) -> str:
+    """Return the text of an LLVM module with a call that counts before each branch to a block that
+    stands before it: every loop has such a branch."""
+    lines: list[str] = []
+    seen: set[str] = set()
+    for line in text.splitlines():
+        if line.startswith("define "):
+            seen = set()
+        elif label := _LABEL.match(line):
+            seen.add(label[1])
+        elif line.startswith(("  br ", "  switch ")):
+            start = len(lines)  # targets of a switch stand in further lines
+        lines.append(line)
+        if not seen.isdisjoint(_TARGET.findall(line)) and not lines[start].startswith(_BURN):
+            lines.insert(start, _BURN)
+    return "\n".join([*lines, "declare void @gv_engine_burn()", ""])
+
+
+_BURN = "  call void @gv_engine_burn()"
+_LABEL = re.compile(r'("[^"]*"|[\w.$-]+):')
+_TARGET = re.compile(r'label %("[^"]*"|[\w.$-]+)')
 
 _DATA, _EXPORT, _CUSTOM, _FUNCTION_EXPORT = 11, 7, 0, b"\0"
 _ORDER = [1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11]

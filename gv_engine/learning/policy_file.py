@@ -30,7 +30,7 @@ _MAX_TEXT = 200
 _MAX_VALUES = 256
 """Values of a mission's or a state vector's number that have embeddings of their own; the values of
 a mission beyond them share these."""
-_BINS, _BINS_PER_UNIT = 128, 8
+_BINS, BINS_PER_UNIT = 128, 8
 """Number of bins of a number with more values or without bounds, and bins per unit of its logarithm
 if it has no bounds."""
 NUM_HEADS = 4
@@ -229,7 +229,7 @@ class StateCodes(NamedTuple):
         values = np.nan_to_num(values.astype(np.float64))
         if self.low is None or self.high is None:
             logarithms = np.sign(values) * np.log1p(np.abs(values))
-            bins = logarithms * _BINS_PER_UNIT + self.size // 2
+            bins = logarithms * BINS_PER_UNIT + self.size // 2
         else:
             bins = (values - self.low) * (self.size - 1) / (self.high - self.low)
         codes: NDArray[np.int32] = np.clip(np.rint(bins), 0, self.size - 1).astype(np.int32)

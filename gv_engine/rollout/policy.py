@@ -290,7 +290,9 @@ SOLVER = "solver"
 """Name of the solver, where it is allowed in place of a policy."""
 BOT = "bot"
 """Name of the policy that a scenario's missions bring along."""
-BUILT_IN = "random", "valid", BOT
+RANDOM = "random", "valid"
+"""Names of the policies that act randomly."""
+BUILT_IN = *RANDOM, BOT
 """Names of the built-in policies."""
 
 

@@ -9,6 +9,7 @@ const WAIT = 255, WAIT_IN_DIGESTS = 8; // see gv_engine.rules.geometry and gv_en
 const DISABLED = 2n; // autoreset mode
 const FORMAT = "GV Engine replay 2";
 const LINE_BEGINS = "gv:";
+const SEPARATOR = " | "; // as gv_engine.session.episode.ACTION_SEPARATOR
 
 /** Return the bytes of a base64 text. */
 function fromBase64(text) {
@@ -73,12 +74,15 @@ function sha256(bytes) {
 
 // ---- seeds --------------------------------------------------------------------------------------
 
-/** Return the six 64-bit words of NumPy's `default_rng(seed)`, as a row holds them: state and
- * increment of PCG64, each high and low, and an empty buffer. Sources: as gv_engine.vector.seeding.
- * @param {bigint} seed a whole number from 0 on */
-function seedGenerator(seed) {
+const PCG_FACTOR = (2549297995355413924n << 64n) | 4865540595714422341n;
+
+/** Return state and increment of NumPy's `default_rng(seeds)`, a PCG64 generator. Sources: as
+ * gv_engine.vector.seeding.
+ * @param {bigint[]} seeds whole numbers from 0 on; a single one stands for itself */
+function makeGenerator(...seeds) {
   const words = [];
-  do words.push(Number(seed & 0xffffffffn)), (seed >>= 32n); while (seed);
+  for (let seed of seeds)
+    do words.push(Number(seed & 0xffffffffn)), (seed >>= 32n); while (seed);
   let salt = 0x43b0d7e5;
   const hash = (value) => {
     value ^= salt;
@@ -102,11 +106,15 @@ function seedGenerator(seed) {
     return BigInt((value ^ (value >>> 16)) >>> 0);
   });
   const [high, low, streamHigh, streamLow] = [0, 2, 4, 6].map((k) => out[k] | (out[k + 1] << 32n));
-  const mask = (1n << 128n) - 1n, half = (1n << 64n) - 1n;
-  const factor = (2549297995355413924n << 64n) | 4865540595714422341n;
-  const step = ((((streamHigh << 64n) | streamLow) << 1n) | 1n) & mask;
-  const state = ((step + ((high << 64n) | low)) * factor + step) & mask;
-  return [state >> 64n, state & half, step >> 64n, step & half, 0n, 0n];
+  const step = BigInt.asUintN(128, (((streamHigh << 64n) | streamLow) << 1n) | 1n);
+  return [BigInt.asUintN(128, (step + ((high << 64n) | low)) * PCG_FACTOR + step), step];
+}
+
+/** Return the six 64-bit words of a new generator, as a row holds them: state and increment, each
+ * high and low, and an empty buffer. */
+function seedGenerator(seed) {
+  const halves = makeGenerator(seed).flatMap((word) => [word >> 64n, BigInt.asUintN(64, word)]);
+  return [...halves, 0n, 0n];
 }
 
 // ---- worlds -------------------------------------------------------------------------------------
@@ -114,17 +122,8 @@ function seedGenerator(seed) {
 /** Error of a rule: its message for the player. */
 class RuleFailed extends Error {}
 const READ = {
-  u1: (view, at) => view.getUint8(at),
-  b1: (view, at) => view.getUint8(at),
-  i1: (view, at) => view.getInt8(at),
-  u2: (view, at) => view.getUint16(at, true),
-  i2: (view, at) => view.getInt16(at, true),
-  u4: (view, at) => view.getUint32(at, true),
-  i4: (view, at) => view.getInt32(at, true),
-  u8: (view, at) => view.getBigInt64(at, true), // only read to hash its bits
-  i8: (view, at) => view.getBigInt64(at, true),
-  f4: (view, at) => view.getFloat32(at, true),
-  f8: (view, at) => view.getFloat64(at, true),
+  u1: Uint8Array, b1: Uint8Array, i1: Int8Array, u2: Uint16Array, i2: Int16Array, u4: Uint32Array, i4: Int32Array,
+  u8: BigInt64Array, i8: BigInt64Array, f4: Float32Array, f8: Float64Array, // u8: only read to hash its bits
 };
 
 /** One world of a level. */
@@ -141,9 +140,10 @@ class World {
     this.bytes = new Uint8Array(memory.buffer);
     this.view = new DataView(memory.buffer);
     this.bytes.set(image, STACK_TOP);
+    this.stack = new WebAssembly.Global({ value: "i32", mutable: true }, STACK_TOP);
     const env = {
       __linear_memory: memory,
-      __stack_pointer: new WebAssembly.Global({ value: "i32", mutable: true }, STACK_TOP),
+      __stack_pointer: this.stack,
       __indirect_function_table: new WebAssembly.Table({ element: "anyfunc", initial: 64 }),
     };
     for (const { name, kind } of WebAssembly.Module.imports(module))
@@ -184,8 +184,16 @@ class World {
   }
 
   _read(at, kind, count) {
-    const read = READ[kind], size = Number(kind[1]);
-    return Array.from({ length: count }, (_, k) => read(this.view, at + size * k));
+    const type = READ[kind];
+    return Array.from(new type(this.bytes.buffer.slice(at, at + count * type.BYTES_PER_ELEMENT)));
+  }
+
+  /** Step limit of the episode, 0 without: that of the level or, if it is lower, of the mission. */
+  get stepLimit() {
+    const { maxSteps, missionLimits } = this.level;
+    const own = missionLimits ? this.column("mission", "max_steps")[1] : 0;
+    const limits = [maxSteps[this.value("member")], own].filter(Boolean);
+    return limits.length ? Math.min(...limits) : 0;
   }
 
   get isOver() {
@@ -206,27 +214,13 @@ class World {
   /** Take an action of each agent. The world is as before if a rule fails.
    * @param {(number | null)[]} actions indices of actions; null for an agent that does nothing */
   step(actions) {
-    const before = this.snapshot(), restored = this._placeWaits(actions);
+    const before = this.snapshot();
     try {
-      this._run(restored.actions);
+      this._run(actions);
     } catch (error) {
       this.restore(before);
       throw error;
-    } finally {
-      restored.undo();
     }
-  }
-
-  /** Return the actions with an index for those who do nothing, which stands for `WAIT` until `undo`. */
-  _placeWaits(actions) {
-    if (!actions.includes(null)) return { actions, undo() {} };
-    const free = this.level.actions.findIndex((_, k) => !actions.includes(k));
-    if (free < 0) throw new RuleFailed("An agent cannot wait in this level: it has too few actions");
-    const places = this.level.actionNumbers.map((at) => at + 8 * free);
-    const before = places.map((at) => this.view.getBigInt64(at, true));
-    for (const at of places) this.view.setBigInt64(at, BigInt(WAIT), true);
-    const undo = () => places.forEach((at, k) => this.view.setBigInt64(at, before[k], true));
-    return { actions: actions.map((action) => action ?? free), undo };
   }
 
   /** Return a copy of the world. */
@@ -235,21 +229,31 @@ class World {
     return this.bytes.slice(at, at + size);
   }
 
+  /** Go back to a copy; `output` is as before. */
+  load(row) {
+    this.bytes.set(row, this.level.row[0]);
+    this.view.setInt16(this.level.arrays.playing[0], this.value("member"), true);
+  }
+
   /** Go back to a copy, and show it. */
   restore(row) {
-    const [at] = this.level.row;
-    this.bytes.set(row, at);
-    this.view.setInt16(this.level.arrays.playing[0], this.value("member"), true);
+    this.load(row);
     this._run(Array(this.agents).fill(LOOK));
-    this.bytes.set(row, at); // looking may draw random numbers
+    this.load(row); // looking may draw random numbers
   }
 
   _run(actions) {
-    const [at] = this.level.arrays.actions;
-    actions.forEach((action, k) => this.view.setBigInt64(at + 8 * k, BigInt(action), true));
+    const [at] = this.level.arrays.actions, wait = this.level.actions.length; // see make_parameters
+    actions.forEach((action, k) => this.view.setBigInt64(at + 8 * k, BigInt(action ?? wait), true));
     this.level.lanes.forEach(([entry, address], lane) => {
       this.code.gv_engine_set_heap(this.heap);
-      const failed = this.code[`run${entry}`](BigInt(address), 0n, 1n, DISABLED);
+      let failed;
+      try {
+        failed = this.code[`run${entry}`](BigInt(address), 0n, 1n, DISABLED);
+      } catch {
+        this.stack.value = STACK_TOP;
+        throw new RuleFailed(`The rule ${this._runningRule(lane)} does not end, or needs too much memory`);
+      }
       if (failed < 0n) throw new RuleFailed(`The rule ${this._runningRule(lane)} failed`);
       if (failed) throw new RuleFailed(this.errors[this.value("error")] ?? "A rule failed");
     });
@@ -293,6 +297,12 @@ class World {
     return { height, width, top, below: layers.length > 1 ? below : null };
   }
 
+  /** Return words for an object of a type, state and colour. */
+  words([kind, state, color]) {
+    const { words } = this.level.types[kind], name = this.level.colors[color];
+    return (color && name ? `${name} ` : "") + (words[state] ?? words[0]);
+  }
+
   /** Number of agents of this episode. */
   get present() {
     return this.fields.has("present") ? this.value("present") : this.agents;
@@ -303,6 +313,11 @@ class World {
     const e = agent + 1;
     const read = (...path) => this.column(...path)[e];
     return [read("position", "y"), read("position", "x"), read("agent", "facing")];
+  }
+
+  /** Return the colour of an agent, 0 for the only one of a level. @param {number} agent from 0 on */
+  colorOf(agent) {
+    return this.agents > 1 ? this.column("color", "value")[agent + 1] : 0;
   }
 
   /** Return the hash of the state that replays hold, as `gv_engine.session.replay.row_digest`. */
@@ -385,7 +400,18 @@ class Game {
     this.steps = []; // action, reward, digest, outcome
     this.rows = [world.snapshot()];
     this.terms = [[]]; // rewards by reward function, of all agents
+    this.decisions = []; // of a policy, in the first of these states
     this.position = 0;
+  }
+
+  /** Return the decision of a policy in this state; it has seen all states before. */
+  decide(policy) {
+    const { decisions, position, world } = this, isBehind = decisions.length < position;
+    for (let k = decisions.length; k <= position; k++) {
+      if (isBehind) world.restore(this.rows[k]);
+      decisions.push(policy.decide(world, decisions[k - 1], this.seed));
+    }
+    return decisions[position];
   }
 
   /** Return the name of a joint action, as replays have it. */
@@ -393,14 +419,14 @@ class Game {
     const { agents, actions: names } = this.world.level;
     if (agents.length === 1) return actions[0] === null ? "WAIT" : names[actions[0]];
     const said = actions.flatMap((action, k) => (action === null ? [] : [`${agents[k]} ${names[action]}`]));
-    return said.join(" & ") || "WAIT";
+    return said.join(SEPARATOR) || "WAIT";
   }
 
   /** Return the actions of the agents in the name of a joint action. */
   parse(text) {
     const { agents, actions: names } = this.world.level;
     const said = Array(agents.length).fill(null);
-    for (const part of text === "WAIT" ? [] : text.split(" & ")) {
+    for (const part of text === "WAIT" ? [] : text.split(SEPARATOR)) {
       const cut = part.lastIndexOf(" ");
       const agent = cut < 0 ? 0 : agents.indexOf(part.slice(0, cut));
       said[agent] = names.indexOf(part.slice(cut + 1));
@@ -415,6 +441,7 @@ class Game {
     world.step(actions);
     this.steps.length = this.position;
     this.rows.length = this.terms.length = this.position + 1;
+    this.decisions.length = Math.min(this.decisions.length, this.position + 1);
     const reward = world.output("rewards").reduce((sum, each) => sum + each, 0);
     this.steps.push([this.name(actions), reward, world.digest(), world.outcome]);
     this.rows.push(world.snapshot());
@@ -488,6 +515,3 @@ function playReplay(world, replay, engine) {
   });
   return game;
 }
-
-if (typeof module !== "undefined")
-  module.exports = { World, Game, RuleFailed, ReplayError, playReplay, readLine, seedGenerator, sha256, unpack };

@@ -22,21 +22,24 @@ from gv_engine.compiler.parameters import address_record_dtype
 from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.compiler.wasm import STACK_TOP, link_module
 from gv_engine.domains.grid.episode import GridEpisode
-from gv_engine.domains.grid.input_map import Steering
+from gv_engine.domains.grid.input_map import Steering, has_relative_moves, is_blocking
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.rules.system import TERMINATING
 from gv_engine.scenario.map import describe_object
-from gv_engine.scenario.missions import Missions, public_field_name
+from gv_engine.scenario.missions import Missions, has_step_limit, public_field_name
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session import sprite_paths, tones
 from gv_engine.ui.colors import PALETTES, THEMES
 from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.vector.compiled_backend import CompiledBatch, Lane
+from gv_engine.web.policies import describe_policy
 from gv_engine.web.programs import get_wasm_programs
 
 FORMAT = "GV Engine page 1"
 """Version of the data in a page."""
+SCRIPTS = "engine.js", "policy.js", "wall.js", "player.js"
+"""Files of a page's program, in order."""
 
 _ALIGNMENT = 64  # bytes
 _MAX_WORDS = 1000  # values of a mission field that are listed as words
@@ -50,6 +53,11 @@ _COMMANDS = (
     *("go_on", "copy", "view"),
 )
 """Commands of the window's screens that the page has, too, with the same keys."""
+_WALL = KeyCommand("wall", "256 worlds at once, or the game again", ("B",))
+_WALL_COMMANDS = {
+    *("batch_pause", "batch_step", "batch_faster", "batch_slower", "batch_open", "leave"),
+    *("batch_left", "batch_right", "batch_up", "batch_down"),
+}
 _SPRITES = "agent", "own_agent", "other_agent", "floor", "hidden", "mark", "unknown"
 """Sprites that are not those of a type."""
 
@@ -82,30 +90,36 @@ class PageStyle(NamedTuple):
 
 
 def make_page(
-    title: str, levels: Sequence[Scenario], seed: int = 0, style: PageStyle | None = None
+    title: str,
+    levels: Sequence[Scenario],
+    seed: int = 0,
+    style: PageStyle | None = None,
+    policy: str | None = None,
 ) -> str:
     """Return the HTML text of a page on which people play `levels`, beginning with `seed`.
 
-    The same levels give the same bytes in every process with the same versions of the libraries.
+    With a `policy`, see `describe_policy`, people can also watch it play. The same levels give the
+    same bytes in every process with the same versions of the libraries.
 
     Raises:
         DoesNotCompileError: a rule cannot be compiled, or is arbitrary Python; it is named.
         SpriteError: a sprite is no valid drawing.
         OSError: a sprite cannot be read.
+        PolicyError, RunError: the policy does not exist, or cannot act in a level.
     """
     folder, style = Path(__file__).parent, style or PageStyle()
-    data = json.dumps(
-        _describe_page(title, levels, seed, style), ensure_ascii=False, allow_nan=False
-    )
+    content = {"policy": _describe_agent(policy, levels) if policy else None}
+    content |= _describe_page(title, levels, seed, style)
+    data = json.dumps(content, ensure_ascii=False, allow_nan=False)
     data = data.replace("<", "\\u003c")  # no tag ends the script
+    scripts = ((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
     page = (folder / "page.html").read_text(encoding="utf-8")
     parts = {
         "TITLE": html.escape(title),
         "STYLE": (folder / "page.css").read_text(encoding="utf-8"),
         "SUM": hashlib.sha256(data.encode()).hexdigest(),
         "DATA": data,
-        "ENGINE": (folder / "engine.js").read_text(encoding="utf-8"),
-        "PLAYER": (folder / "player.js").read_text(encoding="utf-8"),
+        "SCRIPTS": "".join(f"<script>\n{script}</script>\n" for script in scripts),
     }
     return _fill_in(page, parts)
 
@@ -138,6 +152,14 @@ def _fill_in(template: str, parts: Mapping[str, str]) -> str:
     return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], template)
 
 
+def _describe_agent(policy: str, levels: Sequence[Scenario]) -> dict[str, Any]:
+    """Return the data of a policy and of the commands about it, for JSON."""
+    data = describe_policy(policy, levels)
+    wall = [command for command in GROUPS["batch"] if command.name in _WALL_COMMANDS]
+    data["commands"] = [command._asdict() for command in (*GROUPS["agent"], _WALL)]
+    return data | {"wallCommands": [command._asdict() for command in (*wall, _WALL)]}
+
+
 def _describe_page(
     title: str, levels: Sequence[Scenario], seed: int, style: PageStyle
 ) -> dict[str, Any]:
@@ -145,6 +167,7 @@ def _describe_page(
     batches = [CompiledBatch(level, 1) for level in levels]  # refuses what is any Python
     entries: dict[str, int] = {}
     programs: list[CachedProgram] = []
+    guarded: set[int] = set()  # rules of the engine always end
     for batch in batches:
         keys = [program.key for program in batch.programs]
         if new := [k for k, key in enumerate(keys) if key not in entries]:
@@ -152,6 +175,7 @@ def _describe_page(
             for k in new:
                 entries[keys[k]] = len(programs)
                 programs.append(compiled[k])
+                guarded |= {entries[keys[k]]} if batch.checked else set()
     errors = {code: str(error) for program in programs for code, error in program.errors.items()}
     types = {kind.index: kind for level in levels for kind in level.types}
     return {
@@ -161,8 +185,10 @@ def _describe_page(
         "seed": str(seed),
         "theme": style.theme,
         "embedded": style.embedded,
-        "wasm": _pack(link_module(programs)),
-        "levels": [_describe_level(batch, entries) for batch in batches],
+        "wasm": _pack(link_module(programs, guarded)),
+        "levels": [
+            {"number": k, **_describe_level(batch, entries)} for k, batch in enumerate(batches, 1)
+        ],
         "errors": dict(sorted(errors.items())),
         "sprites": dict(_read_sprites(levels, types.values())),
         "otherAgents": sprite_paths.OTHER_AGENTS,
@@ -251,7 +277,8 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
     addresses = {id(lane): memory.add_lane(lane) for lane in lanes}
     arrays = lanes[0].inputs
     area, layout = level.area, level.layout
-    commands = GridEpisode(level).commands
+    episode = GridEpisode(level)
+    commands = episode.commands
     steering = Steering(level.action_names, commands)
     return {
         "name": level.name,
@@ -268,7 +295,6 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         },
         "row": [memory.add(arrays["rows"]), arrays["rows"].itemsize],
         "layout": _describe_dtype(layout.dtype),
-        "actionNumbers": [at for lane in lanes for at in _find_field(memory, lane, "actions")],
         "running": [_locate_current_rule(memory, lane) for lane in lanes]
         if batch.checked
         else None,
@@ -279,10 +305,12 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         "commands": [command._asdict() for command in commands],
         "steering": [command._asdict() for command in steering.commands],
         "steered": sorted(steering.replaces),
+        "relativeMoves": has_relative_moves(level.action_names, episode),
         "area": {"shape": area.shape, "observer": area.observer, "turns": area.turns},
         "view": level.view,
         "rewards": list(level.reward_names),
         "maxSteps": [member.max_steps for member in level.members],
+        "missionLimits": has_step_limit(layout.mission),
         "members": [member.name for member in level.members],
         "endings": [*_describe_endings(level)],
         "missions": _describe_missions(level.missions) if level.missions else None,
@@ -292,12 +320,13 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
 
 
 def _describe_pack_level(level: Scenario) -> dict[str, Any]:
-    """Return the title of a level, and as a level of a pack the text that players see while they
-    play it, and its smallest number of steps."""
+    """Return the title of a level, and as a level of a pack its number there, the text that players
+    see while they play it, and its smallest number of steps."""
     own = level.document.pack_level
     if own is None:
         return {"title": level.name, "says": "", "par": 0}
-    return {"title": own.title or level.name, "says": own.says, "par": own.par}
+    number = int(level.document.variant)
+    return {"number": number, "title": own.title or level.name, "says": own.says, "par": own.par}
 
 
 def _find_field(memory: Memory, lane: Lane, name: str) -> list[int]:
@@ -333,6 +362,7 @@ def _describe_type(kind: ObjectType, level: Scenario) -> dict[str, Any]:
         "state": kind.state,
         "oriented": kind.is_oriented,
         "sprites": [kind.sprite_of(state) for state in range(kind.num_states)],
+        "blocks": [is_blocking(kind, state) for state in range(kind.num_states)],
         "words": [
             describe_object(level.types, kind.index, state, 0) for state in range(kind.num_states)
         ],

@@ -2,7 +2,9 @@
 "use strict";
 
 const get = (id) => document.getElementById(id);
-const SMALLEST_CELL = 14; // pixels; of larger grids a part is shown, around the agent
+const SMALLEST_CELL = 8; // pixels; of larger grids a part is shown, around the agent
+const ASIDE_CELL = 14; // pixels from which both boards are side by side
+const SPEEDS = [1, 2, 4, 8, 16, 32, 64]; // steps of a policy in a second
 const GLIDE = 120; // milliseconds of a step's animation
 const DIM = "rgb(138, 131, 150)"; // as gv_engine.ui.drawing.sprites has it, of cells out of sight
 const REPEAT = [300, 120]; // milliseconds until a held gamepad button repeats, and from then on
@@ -145,10 +147,9 @@ function drawBoard(canvas, sprites, level, picture, wide, tall) {
 
 /** The page: one game of one level at a time. */
 class Player {
-  /** @param {any} code compiled WebAssembly */
-  constructor(data, code) {
-    this.data = data;
-    this.code = code;
+  /** @param {any} code compiled WebAssembly @param {Policy | null} policy */
+  constructor(data, code, policy) {
+    Object.assign(this, { data, code, policy, speed: 4, due: 0, isRunning: false, wall: null });
     this.sprites = new Sprites(data, () => this.draw());
     this.willDraw = false;
     this.agent = 0; // whose view is shown
@@ -187,6 +188,7 @@ class Player {
     const changes = {
       palette: keep, theme: keep, sound: keep, rewind: () => {},
       level: () => this.open(Number(get("level").value)), seed: () => this.begin(get("seed").value),
+      who: () => this.showAgent(Number(get("who").value)),
     };
     for (const id in changes)
       get(id).onchange = () => {
@@ -208,6 +210,10 @@ class Player {
       if (text.startsWith("gv:")) event.preventDefault(), this.openLine(text);
     };
     window.onresize = () => this.draw();
+    window.onhashchange = () => this.openAddress();
+    get("wall").onclick = (event) => this.openWorld(this.wall.at(event.clientX, event.clientY));
+    get("agent").hidden = !this.policy;
+    if (this.policy) get("watch").textContent = `Watch ${data.policy.name}`;
     const others = new ResizeObserver(() => this.draw()); // what leaves the boards their room
     for (const id of ["header", "mission", "message", "panel", "actions"]) others.observe(get(id));
     window.addEventListener("gamepadconnected", () => {
@@ -243,6 +249,19 @@ class Player {
     return this.start(number, (world) => new Game(world, BigInt(seed), this.data.engine));
   }
 
+  /** Begin the game that the address names, and say so if there is none; return whether it has begun. */
+  async openAddress() {
+    const asked = new URLSearchParams(location.hash.slice(1)), { levels, seed } = this.data, faults = [];
+    const name = asked.get("level") ?? String(levels[0].number), own = asked.get("seed") ?? seed;
+    const number = levels.findIndex((level) => String(level.number) === name), isSeed = /^\d+$/.test(own);
+    const known = levels.map((level) => level.number).join(", ");
+    if (number < 0) faults.push(`The address asks for level ${name}, and this page has ${known}.`);
+    if (!isSeed) faults.push(`The address asks for seed ${own}: a seed is a whole number from 0 on.`);
+    const isOpen = await this.open(Math.max(number, 0), isSeed ? own : seed);
+    if (isOpen && faults.length) this.say(faults.join(" "), "loss");
+    return isOpen;
+  }
+
   /** Begin a game of this level with a seed. */
   begin(seed) {
     return this.open(this.number, seed);
@@ -262,6 +281,8 @@ class Player {
       return false;
     }
     const isSame = level === this.level;
+    this.watch(false);
+    document.body.classList.remove("walled");
     Object.assign(this, { number, level, game, world: game.world, motion: null });
     this.agent = isSame ? Math.min(this.agent, this.world.present - 1) : 0;
     if (!isSame) {
@@ -269,9 +290,11 @@ class Player {
       [level.floor, level.hidden] = [[typeOf("Floor"), 0, 0], typeOf("Hidden")];
       this.view = level.view || "both";
       get("description").textContent = level.description;
+      get("who").replaceChildren(...level.agents.map((name, k) => new Option(name, String(k))));
+      get("who").hidden = level.agents.length < 2;
       this.showLevels();
-      this.bindKeys();
     }
+    this.bindKeys();
     this.explored = [this.explore(null)];
     for (let k = 1; this.explored[0] && k <= game.steps.length; k++) {
       game.seek(k);
@@ -291,10 +314,12 @@ class Player {
     const has = (name) => level.actions.includes(name);
     const usual = data.commands.filter(({ name }) =>
       !replaced.includes(name) && (!/^[A-Z_]+$/.test(name) || has(name) || has(SIDE_STEPS[name])));
-    this.commands = [...own, ...steering, ...usual];
+    const { commands: acting, wallCommands } = data.policy ?? { commands: [], wallCommands: [] };
+    this.commands = this.isWalled ? wallCommands : [...own, ...steering, ...usual, ...acting];
     this.keys = new Map();
     for (const command of this.commands)
-      for (const key of command.keys) if (own.includes(command) || !taken.has(key)) this.keys.set(key, command);
+      for (const key of command.keys)
+        if (this.isWalled || own.includes(command) || !taken.has(key)) this.keys.set(key, command);
     this.showActions();
   }
 
@@ -319,6 +344,7 @@ class Player {
 
   /** Take an action of one agent; others do nothing. */
   act(name, agent = this.agent) {
+    this.watch(false);
     const actions = Array(this.world?.agents).fill(null), aside = SIDE_STEPS[name];
     actions[agent] = this.level.actions.indexOf(this.level.actions.includes(name) ? name : aside);
     if (actions[agent] >= 0) this.step(actions);
@@ -328,13 +354,115 @@ class Player {
   steer(way) {
     const { level, world } = this, can = (name) => level.actions.includes(name);
     const isValid = (name) => world.outputOf("mask", this.agent)[level.actions.indexOf(name)] === 1;
-    const facing = world.pose(this.agent)[2];
+    const facing = level.relativeMoves ? world.pose(this.agent)[2] : FORWARD;
+    const looksFirst = this.view === "explored"; // the agent sees only what is ahead
     const plain = MOVES.findIndex((_, move) => rotate(facing, move) === way);
     const turns = (TURNS[plain] ?? []).filter(can);
-    if (!turns.length || (can(MOVES[plain]) && isValid(MOVES[plain]))) return this.act(MOVES[plain]);
+    if (!turns.length || (!looksFirst && can(MOVES[plain]) && isValid(MOVES[plain]))) return this.act(MOVES[plain]);
     for (const turn of turns) this.act(turn);
-    const faces = world.pose(this.agent)[2] === way;
-    if (faces && can("MOVE_FORWARD") && isValid("MOVE_FORWARD")) this.act("MOVE_FORWARD");
+    const faces = world.pose(this.agent)[2] === way, goes = faces && can("MOVE_FORWARD") && isValid("MOVE_FORWARD");
+    if (goes && (!looksFirst || this.isSafe(...this.ahead()))) this.act("MOVE_FORWARD");
+  }
+
+  /** Return the cell ahead of the agent. @returns {[number, number]} */
+  ahead() {
+    const [y, x, facing] = this.world.pose(this.agent);
+    return [y + stepY(facing), x + stepX(facing)];
+  }
+
+  /** Return whether a shown cell has only floor, or an object that can block but does not now. */
+  isSafe(y, x) {
+    const { width, top, below } = this.shown, cell = y * width + x, [floor] = this.level.floor;
+    const [kind, state] = top[cell], { blocks } = this.level.types[kind];
+    return !(below?.[cell][0] > floor) && (kind === floor || (blocks.includes(true) && !blocks[state]));
+  }
+
+  // ---- a policy ----
+
+  get isWalled() {
+    return document.body.classList.contains("walled");
+  }
+
+  /** Return the decision of the policy in this state; null without one, or if it fails. */
+  decide() {
+    if (!this.policy || this.world?.isOver) return null;
+    try {
+      return this.game.decide(this.policy);
+    } catch (error) {
+      this.watch(false);
+      this.say(String(error.message), "loss");
+      return null;
+    }
+  }
+
+  /** Let the policy act, or stop it. */
+  watch(isRunning) {
+    if (isRunning && !this.isRunning) requestAnimationFrame((now) => this.run(now, now));
+    this.isRunning = isRunning;
+    get("watch").setAttribute("aria-pressed", String(isRunning));
+    get("speed").textContent = `${this.speed} steps/s`;
+  }
+
+  /** Take the steps that are due since the last picture of the screen. */
+  run(before, now) {
+    if (!this.isRunning) return;
+    const count = (Math.min(now - before, 100) / 1000) * this.speed;
+    if (this.isWalled) this.showWall(() => this.wall.advance(count));
+    else for (this.due += count; this.due >= 1 && this.isRunning; this.due--) this.stepPolicy();
+    requestAnimationFrame((next) => this.run(now, next));
+  }
+
+  /** Take one step of the policy, or of all worlds of the wall. */
+  stepPolicy() {
+    if (this.isWalled) return this.showWall(() => this.wall.stepAll());
+    const decision = this.decide();
+    if (decision) this.step(decision.actions);
+    if (!decision || this.world?.isOver) this.watch(false);
+  }
+
+  /** Change the wall, and say how its worlds have fared. */
+  showWall(change) {
+    try {
+      change();
+    } catch (error) {
+      this.watch(false);
+      this.say(String(error.message), "loss");
+    }
+    get("fared").textContent = this.wall.describe();
+    get("wall").setAttribute("aria-label", this.wall.describe());
+  }
+
+  /** Show many worlds, or the game again. */
+  toggleWall() {
+    if (!this.policy) return;
+    const isWalled = document.body.classList.toggle("walled"), { level, number, data, code } = this;
+    this.watch(false);
+    this.say("");
+    if (isWalled && this.wall?.world.level !== level) {
+      const world = new World(level, code, this.images.get(number), data.errors);
+      this.wall = new Wall(world, this.policy, this.game.seed, get("wall"), this.sprites);
+    }
+    this.bindKeys();
+    this.draw();
+    if (isWalled) this.watch(true);
+  }
+
+  /** Open a world of the wall as a game, to watch it or to take over. */
+  async openWorld(k) {
+    const { seed, actions } = this.wall.boards[k];
+    const make = (world) => {
+      const game = new Game(world, seed, this.data.engine);
+      for (const joint of actions) game.step(joint);
+      return game;
+    };
+    if (!(await this.start(this.number, make))) return;
+    if (this.world?.isOver) this.finish();
+    else this.say(`World ${k + 1} of the wall`);
+  }
+
+  showAgent(agent) {
+    this.agent = agent;
+    this.show();
   }
 
   /** Say how the game ended, and keep it if it was won. */
@@ -349,6 +477,7 @@ class Player {
   }
 
   seek(position) {
+    this.watch(false);
     this.game?.seek(position);
     this.motion = null;
     this.say("");
@@ -362,19 +491,31 @@ class Player {
     const go = (by) => pack
       ? data.levels[number + by] && this.open(number + by)
       : this.begin(game.seed + BigInt(by) < 0n ? 0n : game.seed + BigInt(by));
-    const [agent, action] = name.split(" ");
+    const [agent, action] = name.split(" "), choose = (by) => this.wall.choose(this.wall.chosen + by);
     const commands = {
       undo: () => this.seek(game.position - 1), redo: () => this.seek(game.position + 1),
       first: () => this.seek(0), last: () => this.seek(game.steps.length),
       again: () => this.begin(game.seed), next_level: () => go(1), previous_level: () => go(-1),
       go_on: () => this.world?.isOver && go(1), enter_seed: () => get("seed").select(),
       copy: () => this.copy(), view: () => this.nextView(),
-      next_agent: () => { this.agent = (this.agent + 1) % (this.world?.present ?? 1); this.show(); },
+      next_agent: () => this.showAgent((this.agent + 1) % (this.world?.present ?? 1)),
+      agent: () => this.watch(!this.isRunning), agent_step: () => { this.watch(false); this.stepPolicy(); },
+      agent_faster: () => this.changeSpeed(1), agent_slower: () => this.changeSpeed(-1),
+      wall: () => this.toggleWall(), leave: () => this.toggleWall(),
+      batch_pause: () => this.watch(!this.isRunning), batch_step: () => { this.watch(false); this.stepPolicy(); },
+      batch_faster: () => this.changeSpeed(1), batch_slower: () => this.changeSpeed(-1),
+      batch_left: () => choose(-1), batch_right: () => choose(1), batch_up: () => choose(-this.wall.across),
+      batch_down: () => choose(this.wall.across), batch_open: () => this.openWorld(this.wall.chosen),
     };
     if (commands[name]) commands[name]();
     else if (action) this.act(action, this.level.agents.indexOf(agent));
     else if (name in STEERING) this.steer(STEERING[name]);
     else this.act(SPOT_TURNS[name] ?? name);
+  }
+
+  changeSpeed(by) {
+    this.speed = SPEEDS[Math.max(0, Math.min(SPEEDS.indexOf(this.speed) + by, SPEEDS.length - 1))];
+    this.watch(this.isRunning);
   }
 
   /** True if arrows move the agent in their direction on the screen: where it is seen from above. */
@@ -442,7 +583,7 @@ class Player {
     this.data.levels.forEach((level, k) => {
       const best = this.load(`won ${level.identity.digest}`);
       const won = best ? ` ✓ ${best}${level.par ? ` (par ${level.par})` : ""}` : "";
-      get("level").options[k].text = `${k + 1}. ${level.title}${won}`;
+      get("level").options[k].text = `${level.number}. ${level.title}${won}`;
     });
     get("level").value = String(this.number);
   }
@@ -495,8 +636,7 @@ class Player {
     const terms = game.terms[game.position].slice(this.agent * count, (this.agent + 1) * count);
     const said = level.rewards.flatMap((name, k) => (terms[k] ? [`${name} ${round(terms[k])}`] : []));
     get("mission").textContent = [this.mission(), this.instructions()].filter(Boolean).join(" ");
-    const limit = level.maxSteps[world.value("member")];
-    get("steps").textContent = game.position + (limit ? ` of ${limit}` : "");
+    get("steps").textContent = game.position + (world.stepLimit ? ` of ${world.stepLimit}` : "");
     get("total").textContent = round(game.total);
     get("terms").textContent = game.position ? said.join(", ") : "";
     get("rewind").max = String(game.steps.length);
@@ -515,29 +655,29 @@ class Player {
     }));
     const item = world.outputOf("item", this.agent), held = get("held");
     held.replaceChildren();
-    if (item[0] > level.hidden) held.append("Holds ", this.words(item));
-    if (level.agents.length > 1) held.prepend(`${level.agents[this.agent]} · `);
+    if (item[0] > level.hidden) held.append("Holds ", world.words(item));
+    get("who").value = String(this.agent);
     this.shown = this.picture();
     this.observed = this.observationPicture();
     get("state").setAttribute("aria-label", this.describe());
-    for (const [k, button] of [...get("actions").children].entries())
+    const decision = this.decide();
+    for (const [k, button] of [...get("actions").children].entries()) {
       button.classList.toggle("muted", world.outputOf("mask", this.agent)[k] !== 1);
+      button.classList.toggle("chosen", decision?.actions[this.agent] === k);
+      const share = decision?.probabilities[this.agent][k];
+      button.style.setProperty("--share", String(share ?? 0));
+      button.dataset.share = share === undefined ? "" : `${Math.round(100 * share)} %`;
+    }
     this.draw();
-  }
-
-  /** Return words for an object. */
-  words([kind, state, color]) {
-    const { words } = this.level.types[kind], name = this.level.colors[color];
-    return (color && name ? `${name} ` : "") + (words[state] ?? words[0]);
   }
 
   /** Return a sentence on where the agent is and what is ahead. */
   describe() {
-    const { world } = this, [y, x, facing] = world.pose(this.agent);
+    const { world, shown: { height, width, top } } = this, [y, x, facing] = world.pose(this.agent);
     if (y < 0) return "The agent has left.";
-    const { height, width, top } = world.cells(this.agent), ahead = [y + stepY(facing), x + stepX(facing)];
+    const ahead = this.ahead();
     const inside = ahead[0] >= 0 && ahead[1] >= 0 && ahead[0] < height && ahead[1] < width;
-    const what = inside ? this.words(top[ahead[0] * width + ahead[1]]) : "the edge";
+    const what = inside ? world.words(top[ahead[0] * width + ahead[1]]) : "the edge";
     const way = ["up", "down", "left", "right"][facing], row = `row ${y + 1} of ${height}`;
     return `Agent in ${row}, column ${x + 1} of ${width}, facing ${way}; ahead: ${what}`;
   }
@@ -589,11 +729,6 @@ class Player {
     });
   }
 
-  /** Colour of the agent that is shown, 0 for the only one of a level. */
-  get color() {
-    return this.level.agents.length > 1 ? this.world.column("color", "value")[this.agent + 1] : 0;
-  }
-
   /** Return what the board of the state shows. */
   picture() {
     const { world, level, game } = this, cells = world.cells(this.agent);
@@ -606,7 +741,7 @@ class Player {
       cells.top = shown.map((pair) => pair[0]);
       cells.below = cells.below && shown.map((pair) => pair[1] ?? level.floor);
     }
-    return { ...cells, lit, agent: world.pose(this.agent), color: this.color, item: world.outputOf("item", this.agent) };
+    return { ...cells, lit, agent: world.pose(this.agent), color: world.colorOf(this.agent), item: world.outputOf("item", this.agent) };
   }
 
   /** Return what the board of the observation shows. */
@@ -621,7 +756,7 @@ class Player {
         below[i * width + j] = [kind, level.types[kind].oriented ? toRelative(state, up) : state, color];
       }
     const agent = [...level.area.observer, level.area.turns ? FORWARD : facing];
-    return { height, width, top, below, lit: null, agent, color: this.color };
+    return { height, width, top, below, lit: null, agent, color: world.colorOf(this.agent) };
   }
 
   /** Let what moved between two pictures glide. */
@@ -651,10 +786,15 @@ class Player {
   }
 
   _draw() {
+    const room = get("boards").parentElement.clientWidth - 16;
+    if (this.isWalled) {
+      const rest = get("agent").getBoundingClientRect().bottom - get("wall").offsetHeight;
+      return this.wall.arrange(room, window.innerHeight - rest - window.scrollY - 8);
+    }
     const picture = { ...this.shown }, { motion } = this;
-    const part = motion ? Math.min(1, (performance.now() - motion.start) / GLIDE) : 1;
-    if (part < 1) {
-      const between = (a, b) => a + (b - a) * part * (2 - part);
+    const done = motion ? Math.min(1, (performance.now() - motion.start) / GLIDE) : 1;
+    if (done < 1) {
+      const between = (a, b) => a + (b - a) * done * (2 - done);
       const [y, x, facing] = picture.agent;
       picture.agent = [between(motion.agent[0], y), between(motion.agent[1], x), facing];
       picture.moved = new Map([...motion.moved].map(([cell, [thing, py, px]]) =>
@@ -664,16 +804,18 @@ class Player {
     const state = this.view !== "observation", observation = ["both", "observation"].includes(this.view);
     get("state-figure").hidden = !state;
     get("observation-figure").hidden = !observation;
-    const wide = get("boards").clientWidth - 16, captions = 64; // pixels, without the gap between boards
-    const others = get("actions").getBoundingClientRect().bottom + window.scrollY - get("boards").offsetHeight;
+    const wide = room, captions = 64; // pixels, without the gap between boards
+    const others = get(this.policy ? "agent" : "actions").getBoundingClientRect().bottom + window.scrollY - get("boards").offsetHeight;
     const tall = Math.max(window.innerHeight / 4, window.innerHeight - others - captions);
     const seen = this.observed, both = state && observation;
     const fits = (board, share) =>
-      Math.min((wide * share) / board.width, tall / board.height) >= SMALLEST_CELL;
+      Math.min((wide * share) / board.width, tall / board.height) >= ASIDE_CELL;
     const beside = both && (wide > 640 || (fits(picture, 0.58) && fits(seen, 0.38)));
-    const room = (share) => (beside ? [wide * share, tall] : [wide, both ? tall * share : tall]);
-    if (state) drawBoard(get("state"), this.sprites, this.level, picture, ...room(0.58));
-    if (observation) drawBoard(get("observation"), this.sprites, this.level, seen, ...room(0.38));
+    const least = (board) => Math.min((wide * board.height) / board.width, window.innerHeight / 2); // one scrolls
+    const part = (share, board) => beside ? [wide * share, tall]
+      : [wide, both ? Math.max(tall * share, least(board) * share / 0.58) : Math.max(tall, least(board))];
+    if (state) drawBoard(get("state"), this.sprites, this.level, picture, ...part(0.58, picture));
+    if (observation) drawBoard(get("observation"), this.sprites, this.level, seen, ...part(0.38, seen));
   }
 
   // ---- input ----
@@ -746,11 +888,9 @@ async function main() {
     if (sha256(new TextEncoder().encode(element.textContent)) !== element.dataset.sha256)
       throw new Error("This page is damaged: its checksum does not fit the rest.");
     const data = JSON.parse(element.textContent);
-    const player = new Player(data, await WebAssembly.compile(await unpack(data.wasm)));
-    const asked = new URLSearchParams(location.hash.slice(1));
-    const number = Number(asked.get("level") ?? 1) - 1;
-    const seed = /^\d+$/.test(asked.get("seed") ?? "") ? asked.get("seed") : data.seed;
-    await player.open(data.levels[number] ? number : 0, seed);
+    const policy = data.policy && await Policy.load(data.policy);
+    const player = new Player(data, await WebAssembly.compile(await unpack(data.wasm)), policy);
+    if (!(await player.openAddress())) throw new Error(get("message").textContent);
     get("failure").hidden = true;
     Object.assign(window, { player });
   } catch (error) {

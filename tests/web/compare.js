@@ -2,7 +2,7 @@
 // usage: node compare.js PAGE GAMES: GAMES is JSON, a list of [level, seed, list of joint actions]
 "use strict";
 const fs = require("fs");
-const { World, unpack } = require("../../gv_engine/web/engine.js");
+require("vm").runInThisContext(fs.readFileSync(`${__dirname}/../../gv_engine/web/engine.js`, "utf-8"));
 
 const TABLE = Uint32Array.from({ length: 256 }, (_, n) => {
   for (let k = 0; k < 8; k++) n = n & 1 ? 0xedb88320 ^ (n >>> 1) : n >>> 1;

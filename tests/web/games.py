@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -26,10 +27,12 @@ from gv_engine.scenario.library import list_built_in_grids
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.replay import row_digest
 from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.web.page import OUTPUTS, make_page
+from gv_engine.web.page import OUTPUTS, SCRIPTS, make_page
 from gv_engine.world.simulation import DISABLED
+from tests import ROOT
 
 NODE = shutil.which("node")
+FOLDER = ROOT / "gv_engine" / "web"
 Game = tuple[int, int, list[list[int]]]
 """Number of the level on the page, seed, and the actions of each step."""
 
@@ -66,6 +69,27 @@ class Player:
             actions.append(chosen.tolist())
             sums.append(self.checksum())
         return actions, sums, row_digest(batch.snapshot(0), self.level.types)
+
+
+def run_script(code: str) -> list[Any]:
+    """Return what JavaScript prints, a value in JSON a line; it has a page's program without the
+    player."""
+    files = json.dumps([str(FOLDER / name) for name in SCRIPTS[:-1]])
+    load = f"""const vm = require("vm"), fs = require("fs");
+    for (const file of {files}) vm.runInThisContext(fs.readFileSync(file, "utf-8"), file);"""
+    assert NODE
+    done = subprocess.run(
+        [NODE, "-"], input=load + code, capture_output=True, text=True, check=False
+    )
+    assert not done.stderr, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def data_of(page: str) -> Any:
+    """Return the data of a page."""
+    found = re.search(r'id="data"[^>]*>([^<]*)<', page)
+    assert found
+    return json.loads(found[1])
 
 
 def run_in_node(page: str, games: Sequence[Game]) -> Iterator[Any]:

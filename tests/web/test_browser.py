@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from gv_engine import Scenario
+from gv_engine.session.autoplay import PolicyAutoplayer
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.validation.solver import Survey
 from gv_engine.web.page import PageStyle, make_page
+from tests.learning.drawn import drawn
 from tests.web.browser import CHROMIUM, Browser, chromium
 
 pytestmark = [
@@ -34,10 +36,13 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
-def write_page(folder: Path, *levels: Scenario, style: PageStyle | None = None) -> Path:
+def write_page(
+    folder: Path, *levels: Scenario, style: PageStyle | None = None, policy: str | None = None
+) -> Path:
     """Return a page of these levels, in a file."""
     file = folder / "page.html"
-    file.write_text(make_page(levels[0].name, levels, style=style), encoding="utf-8")
+    page = make_page(levels[0].name, levels, style=style, policy=policy)
+    file.write_text(page, encoding="utf-8")
     return file
 
 
@@ -83,6 +88,104 @@ def test_two_at_one_keyboard(browser: Browser, tmp_path: Path):
         f"{bob} TURN_LEFT",
     ]
     assert Session.from_replay(replay_of(browser), level).difference is None
+
+
+def test_arrows_go_where_they_point_in_a_level_whose_view_does_not_turn(
+    browser: Browser, tmp_path: Path
+):
+    level = Scenario.load("kitchen-garden")
+    browser.open(write_page(tmp_path, level))
+    browser.press("ArrowLeft", "ArrowDown", "ArrowRight", "ArrowUp")
+    agent = level.sharing.names[0]
+    moves = "MOVE_LEFT", "MOVE_BACKWARD", "MOVE_RIGHT", "MOVE_FORWARD"
+    assert [step.action for step in replay_of(browser).steps] == [f"{agent} {m}" for m in moves]
+
+
+def test_fog_hides_what_was_never_seen_from_texts_too(browser: Browser, tmp_path: Path):
+    level = Scenario.load("fog")
+    browser.open(write_page(tmp_path, level))
+    hidden = "player.shown.top.filter(([kind]) => kind === player.level.hidden).length"
+    assert browser.run(hidden) > 100
+    browser.press("ArrowUp")  # looks before it goes
+    assert replay_of(browser).steps[0].action.startswith("TURN")
+    label = "document.getElementById('state').getAttribute('aria-label')"
+    browser.run("player.shown.top.fill([player.level.hidden, 0, 0])")
+    browser.run("document.getElementById('state').setAttribute('aria-label', player.describe())")
+    assert "ahead: hidden" in browser.run(label).lower()
+
+
+def test_a_large_level_is_whole_on_a_phone(browser: Browser, tmp_path: Path):
+    level = Scenario.load("MiniGrid-MultiRoom-N6-v0")
+    browser.open(write_page(tmp_path, level), size=SIZES["phone"])
+    browser.wait("!player.willDraw && document.getElementById('state').width > 0")
+    width, height = browser.run("(c => [c.width, c.height])(document.getElementById('state'))")
+    assert width == height >= 25 * 8
+
+
+def test_an_address_without_level_or_seed_is_refused(browser: Browser, tmp_path: Path):
+    levels = [Scenario.load("sokoban#2"), Scenario.load("sokoban#3")]
+    browser.open(write_page(tmp_path, *levels), "#level=3")
+    assert browser.run("player.level.name") == "sokoban-3"
+    browser.run("location.hash = 'level=99&seed=-1'")
+    browser.wait("document.getElementById('message').textContent")
+    assert browser.text("message") == (
+        "The address asks for level 99, and this page has 2, 3. "
+        "The address asks for seed -1: a seed is a whole number from 0 on."
+    )
+    assert browser.run("player.level.name") == "sokoban-2"
+
+
+def test_a_policy_is_watched_stepped_and_taken_over(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    drawn(Path("run"), memory=True)
+    level = Scenario.load("keydoor-5x5")
+    browser.open(write_page(tmp_path, level, policy="run"))
+    shares = "[...document.querySelectorAll('#actions button')].map(b => b.dataset.share)"
+    assert sum(int(share.split()[0]) for share in browser.run(shares)) in range(95, 106)
+    browser.press("Semicolon", "Semicolon")
+    assert browser.run("player.game.position") == 2
+    browser.run("document.getElementById('watch').click()")
+    browser.wait("player.game.position >= 4")
+    browser.press("KeyQ")
+    assert not browser.run("player.isRunning")
+    taken = browser.run("player.game.position")
+    assert replay_of(browser).steps[-1].action == "TURN_LEFT"
+    game = Session.from_replay(replay_of(browser), level)
+    assert (game.difference, game.length) == (None, taken)
+    player = PolicyAutoplayer(game, "run")
+    browser.press("Semicolon")
+    assert replay_of(browser).steps[-1].action == player.choose(game).action
+    assert not browser.errors
+
+
+def test_worlds_of_a_wall_are_watched_paused_and_opened(browser: Browser, tmp_path: Path):
+    level = Scenario.load("keydoor-5x5")
+    browser.open(write_page(tmp_path, level, policy="valid"), "#seed=100")
+    browser.press("KeyB")
+    browser.wait("player.wall.steps > 256")
+    browser.press("Space")
+    steps = browser.run("player.wall.steps")
+    assert "256 worlds" in browser.text("fared")
+    browser.press("ArrowRight")
+    assert 0 <= browser.run("player.wall.steps") - steps <= 256
+    browser.press("KeyD", "KeyS")
+    chosen = browser.run("player.wall.chosen")
+    assert chosen == 1 + browser.run("player.wall.across")
+    browser.press("Enter")
+    browser.wait("!player.isWalled")
+    assert browser.run("String(player.game.seed)") == str(100 + chosen)
+    assert browser.run("player.game.position") > 0
+    assert Session.from_replay(replay_of(browser), level).difference is None
+    browser.press("KeyB")
+    box = browser.run("(r => [r.right - 9, r.top + 9])(wall.getBoundingClientRect())")
+    for kind in ("mousePressed", "mouseReleased"):
+        where = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
+        browser.call("Input.dispatchMouseEvent", type=kind, **where)
+    browser.wait("!player.isWalled")
+    assert browser.run("Number(player.game.seed) - 100 + 1") == browser.run("player.wall.across")
+    assert not browser.errors
 
 
 def test_fingers_undo_rewind_seeds_and_packs(browser: Browser, tmp_path: Path):

@@ -2,12 +2,8 @@
 
 import base64
 import json
-import re
-import subprocess
 import zlib
 from pathlib import Path
-from textwrap import dedent
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,29 +14,14 @@ from gv_engine.compiler.wasm import STACK_TOP
 from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.layout import RNG
 from gv_engine.session.replay import Replay
+from gv_engine.session.session import Session
 from gv_engine.web.page import Memory, PageStyle, make_page
 from gv_engine.world.rng import generator_to_row
+from gv_engine.world.simulation import Simulation
 from tests import ROOT
-from tests.web.games import NODE, compare
+from tests.web.games import NODE, compare, data_of, run_script
 
 needs_node = pytest.mark.skipif(not NODE, reason="needs node: apt install nodejs")
-ENGINE = ROOT / "gv_engine" / "web" / "engine.js"
-
-
-def run(code: str) -> list[Any]:
-    """Return what JavaScript prints, a value in JSON a line; `e` is the engine."""
-    code = f"const e = require({json.dumps(str(ENGINE))});\n{dedent(code)}"
-    assert NODE
-    done = subprocess.run([NODE, "-e", code], capture_output=True, text=True, check=False)
-    assert not done.stderr, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def data_of(page: str) -> Any:
-    """Return the data of a page."""
-    found = re.search(r'id="data"[^>]*>([^<]*)<', page)
-    assert found
-    return json.loads(found[1])
 
 
 @needs_node
@@ -76,18 +57,18 @@ def test_levels_of_a_pack_share_their_code():
 def test_a_game_is_one_line_for_page_and_window():
     level = Scenario.load("keydoor-5x5")
     page = make_page("keydoor", [level])
-    (line,) = run(
+    (line,) = run_script(
         f"""
         const data = {json.dumps(data_of(page))};
         (async () => {{
-          const code = new WebAssembly.Module(await e.unpack(data.wasm)), level = data.levels[0];
-          const world = new e.World(level, code, await e.unpack(level.image), data.errors);
-          const game = new e.Game(world, 2n ** 70n, data.engine);
+          const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
+          const world = new World(level, code, await unpack(level.image), data.errors);
+          const game = new Game(world, 2n ** 70n, data.engine);
           for (const action of [0, 4, 0, 6, 7, 5, 0]) game.step([action]);
           game.seek(5);
           game.step([4]);
           const line = await game.toLine();
-          const again = e.playReplay(world, await e.readLine(line), data.engine);
+          const again = playReplay(world, await readLine(line), data.engine);
           if (again.total !== game.total) throw new Error("another game");
           console.log(JSON.stringify(line));
         }})();
@@ -95,8 +76,6 @@ def test_a_game_is_one_line_for_page_and_window():
     )
     replay = Replay.from_line(line)
     assert (replay.seed, len(replay.steps)) == (2**70, 6)
-    from gv_engine.session.session import Session
-
     game = Session.from_replay(replay, level)
     assert game.difference is None
 
@@ -105,8 +84,8 @@ def test_a_game_is_one_line_for_page_and_window():
 def test_seeds_are_those_of_numpy():
     seeds = [0, 1, 12345, 2**32 - 1, 2**32, 2**64 + 7, 2**130 + 5]
     words = ", ".join(f"{seed}n" for seed in seeds)
-    found = run(
-        f"for (const s of [{words}]) console.log(JSON.stringify(e.seedGenerator(s).map(String)))"
+    found = run_script(
+        f"for (const s of [{words}]) console.log(JSON.stringify(seedGenerator(s).map(String)))"
     )
     for seed, row in zip(seeds, found, strict=True):
         record = np.zeros((), RNG)
@@ -123,8 +102,8 @@ def test_seeds_are_those_of_numpy():
     ],
 )
 def test_a_line_that_is_no_game_is_refused_with_a_sentence(line: str, says: str):
-    code = f"e.readLine({json.dumps(line)}).catch(x => console.log(JSON.stringify(x.message)))"
-    assert run(code) == [says]
+    code = f"readLine({json.dumps(line)}).catch(x => console.log(JSON.stringify(x.message)))"
+    assert run_script(code) == [says]
 
 
 def test_memory_has_nothing_of_this_process_between_the_fields():
@@ -199,6 +178,8 @@ def quake(w, agent):
         w.fail("nobody may go back")
     if w.action[agent] == 4:
         w.at[w.height + 99, 0] = ahead(w, agent)
+    while w.action[agent] == 5:
+        w.at[0, 0] = w.at[0, 0] + 0
 """
 
 
@@ -215,15 +196,15 @@ def test_a_rule_that_fails_says_so_and_the_world_is_as_before(
         encoding="utf-8",
     )
     page = make_page("level", [Scenario.load("level.yaml")])
-    messages = run(
+    messages = run_script(
         f"""
         const data = {json.dumps(data_of(page))};
         (async () => {{
-          const code = new WebAssembly.Module(await e.unpack(data.wasm)), level = data.levels[0];
-          const world = new e.World(level, code, await e.unpack(level.image), data.errors);
+          const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
+          const world = new World(level, code, await unpack(level.image), data.errors);
           world.reset(3n);
           const before = world.digest();
-          for (const action of [1, 4]) {{
+          for (const action of [1, 4, 5, 5]) {{
             try {{ world.step([action]); }}
             catch (error) {{
               console.log(JSON.stringify([error.message, world.digest() === before]));
@@ -232,7 +213,11 @@ def test_a_rule_that_fails_says_so_and_the_world_is_as_before(
         }})();
         """
     )
-    assert messages == [["nobody may go back", True], ["The rule quake failed", True]]
+    endless = "The rule quake does not end, or needs too much memory"
+    assert messages == [
+        *(["nobody may go back", True], ["The rule quake failed", True]),
+        *([endless, True], [endless, True]),
+    ]
 
 
 @pytest.mark.compiled
@@ -263,3 +248,64 @@ def test_a_page_says_what_its_level_says():
     assert page == make_page(
         "<b>", [level], seed=7, style=PageStyle("light", "colour-blind safe", True)
     )
+
+
+@needs_node
+@pytest.mark.compiled
+@pytest.mark.thorough
+def test_an_agent_waits_also_if_all_actions_are_taken_by_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    Path("level.yaml").write_text(
+        "extends: hold-plates\naction_space: [MOVE_FORWARD]\n", encoding="utf-8"
+    )
+    level = Scenario.load("level.yaml")
+    (line,) = run_script(
+        f"""
+        const data = {json.dumps(data_of(make_page("level", [level])))};
+        (async () => {{
+          const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
+          const world = new World(level, code, await unpack(level.image), data.errors);
+          const game = new Game(world, 0n, data.engine);
+          for (const actions of [[0, null], [null, 0], [null, null], [0, 0]]) game.step(actions);
+          console.log(JSON.stringify(await game.toLine()));
+        }})();
+        """
+    )
+    replay = Replay.from_line(line)
+    ann, bob = level.sharing.names
+    assert [step.action for step in replay.steps] == [
+        *(f"{ann} MOVE_FORWARD", f"{bob} MOVE_FORWARD", "WAIT"),
+        f"{ann} MOVE_FORWARD | {bob} MOVE_FORWARD",
+    ]
+    assert Session.from_replay(replay, level).difference is None
+
+
+@needs_node
+@pytest.mark.compiled
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["keydoor-5x5", "BabyAI-GoToSeq-v0", "sokoban#3"])
+def test_a_page_has_the_step_limit_of_the_episode_and_the_number_in_the_pack(name: str):
+    level = Scenario.load(name)
+    page = data_of(make_page("level", [level]))
+    limits = run_script(
+        f"""
+        const data = {json.dumps(page)};
+        (async () => {{
+          const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
+          const world = new World(level, code, await unpack(level.image), data.errors);
+          for (const seed of [0n, 1n, 2n]) {{
+            world.reset(seed);
+            console.log(world.stepLimit);
+          }}
+        }})();
+        """
+    )
+    simulation = Simulation(level)
+    expected = []
+    for seed in (0, 1, 2):
+        simulation.reset(np.random.default_rng(seed))
+        expected.append(level.step_limit(simulation.world) or 0)
+    assert limits == expected
+    assert page["levels"][0]["number"] == (3 if "#" in name else 1)
