@@ -77,7 +77,7 @@ minigrid: .venv/test-$(KEY)  ## play MiniGrid itself beside ours (ARGS=--help sa
 parity: .venv/test-$(KEY)  ## play known worlds in their own packages beside ours (ARGS=--help says how)
 	$(PYTHON) -m tests.parity $(ARGS)
 
-web: .venv/test-$(KEY)  ## exported pages in node and Chromium (apt install nodejs chromium)
+web: .venv/test-$(KEY)  ## exported pages in node and Chromium (apt install nodejs npm chromium)
 	$(PYTEST) -n 1 tests/web
 
 screens: .venv/test-$(KEY)  ## draw every screen in many sizes (FOLDER=screens, ARGS="--against OTHER")

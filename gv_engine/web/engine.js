@@ -148,6 +148,7 @@ class World {
     };
     for (const { name, kind } of WebAssembly.Module.imports(module))
       if (kind === "function") env[name] = name === "fmod" ? (a, b) => a % b : Math[name];
+    /** @type {any} */
     this.code = new WebAssembly.Instance(module, { env }).exports;
     this.heap = BigInt(STACK_TOP + ((image.length + 4095) & ~4095));
     this.fields = new Map(level.layout.map((field) => [field[0], field]));

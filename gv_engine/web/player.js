@@ -1,6 +1,7 @@
 // The page of a level: keys, touch, gamepad and buttons in; boards, texts and sounds out.
 "use strict";
 
+/** @returns {any} */
 const get = (id) => document.getElementById(id);
 const SMALLEST_CELL = 8; // pixels; of larger grids a part is shown, around the agent
 const ASIDE_CELL = 14; // pixels from which both boards are side by side
@@ -147,17 +148,34 @@ function drawBoard(canvas, sprites, level, picture, wide, tall) {
 
 /** The page: one game of one level at a time. */
 class Player {
+  /** @type {World | any} */ world;
+  /** @type {Game | any} */ game;
+  /** @type {any} */ level;
+  /** @type {Wall | any} */ wall = null;
+  /** @type {any} */ motion = null; // between two pictures
+  /** @type {any} */ shown; // pictures of both boards
+  /** @type {any} */ observed;
+  /** @type {any[]} */ explored = []; // what each agent has seen, by step
+  /** @type {any[]} */ commands = [];
+  keys = new Map(); // command by key
+  number = 0; // of the level
+  agent = 0; // whose view is shown
+  view = "both";
+  images = new Map(); // starts of memory by level
+  asked = 0; // games that were asked for, of which the last counts
+  heldButtons = new Map();
+  isPolling = false;
+  willDraw = false;
+  isRunning = false; // whether the policy acts
+  speed = 4; // steps of the policy in a second
+  due = 0; // steps of the policy
+
   /** @param {any} code compiled WebAssembly @param {Policy | null} policy */
   constructor(data, code, policy) {
-    Object.assign(this, { data, code, policy, speed: 4, due: 0, isRunning: false, wall: null });
+    this.data = data;
+    this.code = code;
+    this.policy = policy;
     this.sprites = new Sprites(data, () => this.draw());
-    this.willDraw = false;
-    this.agent = 0; // whose view is shown
-    this.view = "both";
-    this.images = new Map(); // starts of memory by level
-    this.asked = 0; // games that were asked for, of which the last counts
-    this.heldButtons = new Map();
-    this.motion = null;
     this.prepare();
   }
 
@@ -197,7 +215,7 @@ class Player {
       };
     get("rewind").oninput = () => this.seek(Number(get("rewind").value));
     get("paste").onclick = () => this.askForLine();
-    for (const button of document.querySelectorAll("[data-command]")) {
+    for (const button of /** @type {any} */ (document.querySelectorAll("[data-command]"))) {
       const name = button.dataset.command;
       button.onclick = (event) => {
         this.command(name);
@@ -812,8 +830,9 @@ class Player {
       Math.min((wide * share) / board.width, tall / board.height) >= ASIDE_CELL;
     const beside = both && (wide > 640 || (fits(picture, 0.58) && fits(seen, 0.38)));
     const least = (board) => Math.min((wide * board.height) / board.width, window.innerHeight / 2); // one scrolls
+    /** @returns {[number, number]} */
     const part = (share, board) => beside ? [wide * share, tall]
-      : [wide, both ? Math.max(tall * share, least(board) * share / 0.58) : Math.max(tall, least(board))];
+      : [wide, both ? Math.max(tall * share, (least(board) * share) / 0.58) : Math.max(tall, least(board))];
     if (state) drawBoard(get("state"), this.sprites, this.level, picture, ...part(0.58, picture));
     if (observation) drawBoard(get("observation"), this.sprites, this.level, seen, ...part(0.38, seen));
   }

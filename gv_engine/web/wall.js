@@ -7,11 +7,24 @@ const FRAME = 8; // milliseconds of each picture's time that steps may take
 
 /** Boards of worlds with consecutive seeds; each begins again with another one when it is over. */
 class Wall {
+  won = 0;
+  lost = 0;
+  steps = 0;
+  due = 0;
+  next = 0; // world whose step is due
+  chosen = 0;
+  across = 1; // boards in a row
+  cell = 1; // pixels, and of a whole board:
+  wide = 1;
+  tall = 1;
+
   /** @param {any} world that plays all of them in turn
    * @param {bigint} seed of the first world */
   constructor(world, policy, seed, canvas, sprites) {
-    Object.assign(this, { world, policy, canvas, sprites });
-    Object.assign(this, { won: 0, lost: 0, steps: 0, next: 0, due: 0, chosen: 0 });
+    this.world = world;
+    this.policy = policy;
+    this.canvas = canvas;
+    this.sprites = sprites;
     this.boards = Array.from({ length: NUM_WORLDS }, (_, k) => this._begin(seed + BigInt(k)));
   }
 
