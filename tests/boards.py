@@ -191,7 +191,8 @@ def look_of(row: NDArray[Any], layout: Layout, entities: Any) -> NDArray[np.int6
     for kind in layout.types:
         if kind.state:
             column, field = kind.state
-            states = np.where(kinds == kind.index, row[column][field][entities], states)
+            values = layout.extend_column(row[column][field][None])[0]
+            states = np.where(kinds == kind.index, values[entities], states)
     return np.stack([kinds, states, row["color"]["value"][entities]], axis=-1).astype(np.int64)
 
 

@@ -233,12 +233,21 @@ def _show_layers(w: Any, y: Any, x: Any) -> None:
 
     The cell is opaque if either layer is.
     """
-    above, below = w.at[y, x], w.beneath[y, x]
+    above, below = w.at[y, x], w.look_beneath(y, x)
     look = below if above == NOTHING else w.look_of(above) | below & _OPAQUE
     w.looks[y, x] = look
 
 
 _OPAQUE = np.uint32(1 << 31)
+
+
+@register_method("look_beneath")
+def _build_look_beneath(w: Any, y: Any, x: Any) -> Any:
+    """Return the implementation of `w.look_beneath(y, x)`, which returns the appearance of the
+    ground of a cell."""
+    if "beneath" in w.fields:
+        return lambda w, y, x: w.beneath[y, x]
+    return lambda w, y, x: w.look_of(w.ground[y, x])
 
 
 @overload(operator.setitem)
@@ -269,7 +278,7 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
         rows, stride = record.fields["at"].type.shape
         if "ground" in record.fields:
             on_ground = column.start == record.fields["ground"].offset
-            is_listed = "listed" in record.fields
+            is_listed, is_kept = "listed" in record.fields, "beneath" in record.fields
 
             def put_on_layer(column: Any, index: Any, value: Any) -> None:
                 """Put entity `value` into cell `index` of one of two layers; update the cell's
@@ -281,17 +290,17 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
                     before = layer[y, x]
                     if before != NOTHING:
                         if on_ground:
-                            w.unlist(cell, w.beneath[y, x] & 255)
+                            w.unlist(cell, w.look_beneath(y, x) & 255)
                         else:
                             w.unlist(cell, w.looks[y, x] & 255)
                 layer[y, x] = value
-                if on_ground:
+                if on_ground and is_kept:
                     w.beneath[y, x] = w.look_of(value)
                 w.show_layers(y, x)
                 if is_listed:
                     above, below = w.at[y, x], w.ground[y, x]
                     if below != NOTHING:
-                        w.enlist(cell, w.beneath[y, x] & 255)
+                        w.enlist(cell, w.look_beneath(y, x) & 255)
                     if above != NOTHING:
                         w.enlist(cell, w.looks[y, x] & 255)
                     w.block(cell, w.blocks_movement(below) | w.blocks_movement(above))

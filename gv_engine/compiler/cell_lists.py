@@ -72,7 +72,7 @@ def _build_forget_cells(w: Any, lift: Any) -> Any:
     object type and shows all listed cells as floor; `lift` also removes the entities from these
     cells."""
     stride = w.fields["at"].type.shape[1]
-    has_ground = "ground" in LAYOUTS[w].layers
+    has_ground, is_kept = "ground" in LAYOUTS[w].layers, "beneath" in w.fields
 
     def impl(w: Any, lift: Any) -> None:
         """Show all listed cells as floor and clear the lists."""
@@ -92,10 +92,10 @@ def _build_forget_cells(w: Any, lift: Any) -> Any:
                         w.looks[cell // stride, cell % stride] = FLOOR
                         if lift:
                             at[cell] = NOTHING
-                        if has_ground:
+                        if is_kept:
                             w.beneath[cell // stride, cell % stride] = FLOOR
-                            if lift:
-                                writable_view(w.ground)[cell // stride, cell % stride] = NOTHING
+                        if has_ground and lift:
+                            writable_view(w.ground)[cell // stride, cell % stride] = NOTHING
         for i in range(len(w.blocked)):
             w.blocked[i] = 0
         w.ways_from = 0

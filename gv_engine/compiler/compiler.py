@@ -50,7 +50,7 @@ from gv_engine.rules.errors import (
 )
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.world.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
+from gv_engine.world.world import CAPACITY
 
 _SETTINGS = (
     *("BOUNDSCHECK", "DISABLE_JIT", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE"),
@@ -250,11 +250,9 @@ def _collect_errors(functions: Iterable[FunctionType]) -> dict[int, RuleError]:
     """Return the exceptions that a world's error code `w.error` can stand for, by code."""
     errors = {
         exceptions.message_code(text): RuleError(text)
-        for text in program_cache.find_strings(functions)
+        for text in (*program_cache.find_strings(functions), *exceptions.METHOD_MESSAGES)
     }
     errors[exceptions.CAPACITY_CODE] = CapacityError(CAPACITY)
-    errors[exceptions.UNKNOWN_TYPE_CODE] = RuleError(UNKNOWN_TYPE)
-    errors[exceptions.TO_NOTHING_CODE] = RuleError(TO_NOTHING)
     return errors
 
 

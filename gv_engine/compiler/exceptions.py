@@ -10,7 +10,13 @@ from numba.core import registry
 from numba.core.runtime.nrt import rtsys
 
 from gv_engine.compiler.numba_pipeline import njit, raise_exception_at, types
-from gv_engine.world.world import CAPACITY, TO_NOTHING, UNKNOWN_TYPE
+from gv_engine.world.world import (
+    CAPACITY,
+    NOT_OF_OBJECTS,
+    TERRAIN_IS_SHARED,
+    TO_NOTHING,
+    UNKNOWN_TYPE,
+)
 
 # ---- error codes ---------------------------------------------------------------------------------
 
@@ -23,6 +29,8 @@ def message_code(message: str) -> int:
 CAPACITY_CODE = message_code(CAPACITY)
 UNKNOWN_TYPE_CODE = message_code(UNKNOWN_TYPE)
 TO_NOTHING_CODE = message_code(TO_NOTHING)
+METHOD_MESSAGES = UNKNOWN_TYPE, TO_NOTHING, NOT_OF_OBJECTS, TERRAIN_IS_SHARED
+"""Messages of errors that compiled methods of worlds report, in addition to those of rules."""
 
 
 # ---- raising -------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from gv_engine.compiler.numba_pipeline import (
 )
 from gv_engine.compiler.parameters import Dtypes, address_record_dtype, rule_id
 from gv_engine.compiler.records import get_world_record, to_engine_record
+from gv_engine.compiler.short_columns import emit_stored_index
 
 CACHE_LINE = 64
 """Bytes of a cache line."""
@@ -388,13 +389,15 @@ def make_column_reset(columns: Sequence[tuple[str, str, Any]]) -> Callable[[Any,
             place = w.fields[column].type.fields[field]
             value = number.astype(as_dtype(place.type.dtype)).tobytes()
             first = w.fields[column].offset + place.offset + len(value)
-            start = builder.gep(row, [_INDEX(first)])
+            start, last = builder.gep(row, [_INDEX(first)]), arguments[1]
+            behind = _INDEX(place.type.shape[0] - 1)
+            last = builder.select(builder.icmp_unsigned("<", last, behind), last, behind)
             if len(set(value)) == 1:
-                size = builder.mul(arguments[1], _INDEX(len(value)))
+                size = builder.mul(last, _INDEX(len(value)))
                 cgutils.memset(builder, start, size, value[0])
                 continue
             word = ir.IntType(8 * len(value))
-            with cgutils.for_range(builder, arguments[1]) as loop:
+            with cgutils.for_range(builder, last) as loop:
                 each = builder.gep(start, [builder.mul(loop.index, _INDEX(len(value)))])
                 each = builder.bitcast(each, word.as_pointer())
                 builder.store(word(int.from_bytes(value, sys.byteorder)), each, align=1)
@@ -438,7 +441,11 @@ def _emit_entity_cells(
             builder, "prefabs", ir.Constant(ir.ArrayType(word, len(bits)), bits)
         )
         first = builder.gep(row, [_INDEX(w.fields[column].offset + place.offset)])
-        each = builder.gep(first, [builder.mul(e, _INDEX(len(values[0])))])
+        length = place.type.shape[0]
+        is_short = length < w.fields["alive"].type.shape[0]
+        # entities beyond a short column have the defaults, as NOTHING has
+        stored = emit_stored_index(builder, e, length) if is_short else e
+        each = builder.gep(first, [builder.mul(stored, _INDEX(len(values[0])))])
         yield (
             builder.bitcast(each, word.as_pointer()),
             builder.load(builder.gep(constant, [ir.IntType(32)(0), number])),

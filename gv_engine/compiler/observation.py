@@ -418,7 +418,7 @@ def make_ground_writer(layout: Layout) -> Any:
                     shown = FLOOR
                     if has_ground:
                         to_y = y + ahead * ahead_y + right * ahead_x
-                        shown = w.beneath[to_y, x + ahead * ahead_x - right * ahead_y]
+                        shown = w.look_beneath(to_y, x + ahead * ahead_x - right * ahead_y)
                 for channel in range(3):
                     out[i, j, channel] = shown >> 8 * channel & 255
         if has_oriented:

@@ -18,6 +18,7 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.np.arrayobj import record_getattr
 
 from gv_engine.compiler.numba_pipeline import extending, get_type_code
+from gv_engine.compiler.short_columns import ShortColumn
 from gv_engine.world.view import (
     READ_ONLY_MESSAGE,
     VIEW_SIZES,
@@ -37,11 +38,11 @@ class EngineRecord(types.Record):
 
     Attributes:
         numba_record: the same record as Numba's own type.
-        derived: types of the fields from which other fields are derived, by name.
+        derived: types of the fields that are no plain arrays, by name.
     """
 
     numba_record: Any
-    derived: Mapping[str, DerivedColumn] = {}
+    derived: Mapping[str, Any] = {}
 
     def typeof(self, name: str) -> Any:
         """Return the type of a field."""
@@ -102,10 +103,17 @@ class ComponentRecord(EngineRecord):
         start: byte offset in the row.
         world: number of the world's record.
         shown: names of the fields that the appearances of cells depend on.
+        capacity: number of all entities.
     """
 
     def __init__(
-        self, columns: EngineRecord, column: str, start: int, world: int, shown: set[str]
+        self,
+        columns: EngineRecord,
+        column: str,
+        start: int,
+        world: int,
+        shown: set[str],
+        capacity: int,
     ) -> None:
         """Make the record type. Writes to the fields in `shown` will update the appearances of
         cells."""
@@ -116,7 +124,11 @@ class ComponentRecord(EngineRecord):
         self.column, self.numba_record = column, columns.numba_record
         own: Any = self.fields
         self.derived = {
-            name: DerivedColumn(own[name].type, start + own[name].offset, world) for name in shown
+            name: DerivedColumn(field.type, start + field.offset, world)
+            if name in shown
+            else ShortColumn(field.type, capacity)
+            for name, field in own.items()
+            if name in shown or field.type.shape[0] < capacity
         }
 
 
@@ -215,7 +227,8 @@ def _convert_record(record_class: type[EngineRecord], record: Any) -> EngineReco
             inner = _convert_record(GeneratorRecord if name == "rng" else EngineRecord, inner)
             if shown and name != "rng":
                 names = {part for column, part in shown if column == name}
-                inner = ComponentRecord(inner, name, field.offset, number, names)
+                capacity = record.fields["alive"].type.shape[0]
+                inner = ComponentRecord(inner, name, field.offset, number, names, capacity)
         fields.append((name, {**field._asdict(), "type": inner}))
     converted: Any = cast(Any, record_class)(fields, record.size, record.aligned)
     converted.numba_record = record

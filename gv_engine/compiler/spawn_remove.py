@@ -30,7 +30,7 @@ from gv_engine.compiler.numba_pipeline import extending, register_jitable, types
 from gv_engine.compiler.records import EngineRecord
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.scenario.layout import Layout
-from gv_engine.world.world import TERRAIN_IS_SHARED
+from gv_engine.world.world import NOT_OF_OBJECTS, TERRAIN_IS_SHARED
 
 # ---- spawning and removing -----------------------------------------------------------------------
 
@@ -291,13 +291,17 @@ def _make_component_setter(
     columns = [(name, "has", np.array([has]))]
     columns += [(name, field.name, np.array([field.default])) for field in fields_of(classes[0])]
     write = make_entity_write(columns)
+    length = LAYOUTS[w].column_lengths[classes[0]]
 
     def impl(w: Any, e: Any, column: Any) -> None:
         """Add or remove the component and update the entity's appearance; set `w.error` if `e` is
-        NOTHING."""
+        NOTHING or cannot have the component."""
         if e == NOTHING:
             if w.error == 0:
                 w.error = TO_NOTHING_CODE
+            return
+        if has and length <= e < len(w.alive):
+            w.fail(NOT_OF_OBJECTS)
             return
         write(w, e, 0)
         if has:

@@ -366,11 +366,11 @@ def compute_content_keys(
     salts = (rng.integers(2**64, dtype=np.uint64) for _ in count())
     for cls in layout.components:
         columns = rows[column_name(cls)]
-        has = columns["has"] * counted
+        has = layout.extend_column(columns["has"]) * counted
         for field in fields_of(cls):
             if not (whole or field.is_entity or (column_name(cls), field.name) in shown):
                 continue
-            words, into = _to_words(columns[field.name]), own_keys
+            words, into = _to_words(layout.extend_column(columns[field.name])), own_keys
             if field.is_entity:  # entity numbers differ, so hash the entity's contents
                 words, into = (np.take_along_axis(own_keys, words.astype(np.int64), 1), inner_keys)
             for each in words.reshape(*own_keys.shape, max(1, len(field.items))).transpose(2, 0, 1):

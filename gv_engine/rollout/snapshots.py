@@ -2,7 +2,8 @@
 
 A file is a `.npz` that NumPy can read:
 
-- `rows` (N,) of `scenario.layout.dtype`: `rows["door"]["status"]` is (N, E);
+- `rows` (N,) of `scenario.layout.dtype`: `rows["door"]["status"]` is (N, E); columns of
+  components that only agents have end with the agents;
 - `scenario`: JSON with the place and the digest of the scenario.
 """
 

@@ -16,12 +16,14 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 import numpy as np
+from numpy.typing import NDArray
 
 from components.core import FLOOR, Agent, Kind, Mission, Position
 from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, is_read_often
 from gv_engine.rules.geometry import FORWARD
 from gv_engine.rules.objects import (
     ABOVE,
+    GROUND,
     OBJECT_TYPES,
     TERRAIN,
     ObjectType,
@@ -250,7 +252,8 @@ class Layout:
     @property
     def look_arrays(self) -> tuple[str, ...]:
         """Names of the arrays with the appearance of cells, see `looks_dtype`."""
-        return ("looks", "beneath")[: len(self.layers)]
+        has_objects = any(kind.layer == GROUND for kind in self.types)
+        return ("looks", "beneath") if has_objects else ("looks",)
 
     @cached_property
     def look_fields(self) -> frozenset[tuple[str, str]]:
@@ -328,24 +331,40 @@ class Layout:
         )
 
     @cached_property
+    def column_lengths(self) -> dict[type, int]:
+        """Length of the columns of each component class: one value for each entity that can have
+        the component.
+
+        All entities can, unless only agents, the world's own entity or terrain begin with the
+        component. Then the columns end with the last of these, and entities beyond read what
+        NOTHING reads, the defaults.
+        """
+        shown = {column_name(Position), *(name for name, _ in self.look_fields)}
+        of_objects = {cls for cls in self.components if column_name(cls) in shown}
+        for kind in self.types:
+            if kind.in_grid and kind.layer != TERRAIN:
+                of_objects.update(kind.component_classes)
+        last = {cls: e for e, parts in enumerate(self.initial_prefabs, 1) for cls, _ in parts}
+        lengths = {cls: e + 1 for cls, e in last.items() if cls not in of_objects}
+        return {cls: lengths.get(cls, self.capacity) for cls in self.components}
+
+    def extend_column(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Return an (n, E, ...) array with the values of all entities, for a (n, length, ...)
+        column of n rows."""
+        missing = self.capacity - column.shape[1]
+        return np.concatenate([column, column[:, :1].repeat(missing, axis=1)], axis=1)
+
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
-        """Structured dtype of a row, the record that holds one whole world; about 1.5 KiB for a 9x9
+        """Structured dtype of a row, the record that holds one whole world; about 2 KiB for a 9x9
         grid."""
-        columns = [
-            (
-                column_name(cls),
-                np.dtype(
-                    [("has", np.uint8, (self.capacity,))]
-                    + [
-                        (f.name, self.dtype_of(f), (self.capacity, *f.shape))
-                        for f in fields_of(cls)
-                    ],
-                    align=True,
-                ),
-            )
-            # columns that every step reads come first, for fewer cache misses
-            for cls in sorted(self.components, key=lambda cls: not is_read_often(cls))
-        ]
+        columns = []
+        # columns that every step reads come first, for fewer cache misses
+        for cls in sorted(self.components, key=lambda cls: not is_read_often(cls)):
+            length = self.column_lengths[cls]
+            parts: list[Any] = [("has", np.uint8, (length,))]
+            parts += [(f.name, self.dtype_of(f), (length, *f.shape)) for f in fields_of(cls)]
+            columns.append((column_name(cls), np.dtype(parts, align=True)))
         return np.dtype(
             [
                 *LEADING_FIELDS,
@@ -379,9 +398,10 @@ class Layout:
         copied in since. Cells are numbered row by row; bit c % 64 of word c // 64 is cell c.
 
         `looks` holds four bytes for each cell of `at`: type, state and colour, and in the topmost
-        bit whether the cell blocks vision. `beneath` holds the same of the ground layer, if there
-        is one. Bit k % 32 of `strange` is set if objects of type k may have components that their
-        type does not give them. Large rows also cache what takes long to find cell by cell:
+        bit whether the cell blocks vision. `beneath` holds the same of the ground layer, if objects
+        can be there; that of terrain depends on its entity alone. Bit k % 32 of `strange` is set if
+        objects of type k may have components that their type does not give them. Large rows also
+        cache what takes long to find cell by cell:
 
         - `listed`: a bit set of the cells with objects of each type; `filled`: a bit set of its
           words that are not 0;

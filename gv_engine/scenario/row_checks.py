@@ -215,14 +215,14 @@ def _find_contradictions(layout: Layout, rows: NDArray[Any]) -> _Errors:
     )
     for cls in layout.components:
         column, name = rows[column_name(cls)], f"the component {cls.__name__}"
-        has = column["has"] != 0
+        has = layout.extend_column(column["has"]) != 0
         yield has & ~alive, f"{{entity}} is not in use and has {name}"
         if cls in (Kind, Position):
             yield things & ~has, f"{{entity}} has not {name}"
         if cls is Agent:
             yield things & has, f"{{entity}} is no agent and has {name}"
         for part in fields_of(cls):
-            values, default = column[part.name], np.array(part.default)
+            values, default = layout.extend_column(column[part.name]), np.array(part.default)
             # a default of NaN is unequal to itself
             same = (values == default) | ((values != values) & (default != default))
             wrong = ~has & ~same.reshape(*has.shape, -1).all(-1)
@@ -247,10 +247,10 @@ def _find_type_errors(layout: Layout, rows: NDArray[Any], things: _Mask) -> _Err
     yield agents & ~own, "{entity} is of a type that no agent is of"
     for column, field in layout.states:
         own = np.isin(kinds, [k.index for k in layout.types if k.state == (column, field)])
-        yield things & own & (rows[column]["has"] == 0), f"{{entity}} has no {column}.{field}"
-        wrong = things & ~own & (rows[column][field] != 0)
+        has, values = (layout.extend_column(rows[column][name]) for name in ("has", field))
+        yield things & own & (has == 0), f"{{entity}} has no {column}.{field}"
+        wrong = things & ~own & (values != 0)
         yield wrong, f"{{entity}} has a state in {column}.{field}, which its type has not"
-        values = rows[column][field]
         wrong = things & own & ((values < 0) | (values >= np.array(layout.num_states)[kinds]))
         yield wrong, f"{{entity}} is in a state that its type has not, by {column}.{field}"
     for kind in layout.types:

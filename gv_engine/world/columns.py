@@ -356,7 +356,9 @@ class RowWorld:
         """Return the field `name` of the world's record: the columns of a component, an array, or a
         number."""
         value = self._row[name]
-        return RowColumns(value) if value.dtype.names else value.item() if not value.ndim else value
+        if value.dtype.names:
+            return RowColumns(self._layout, value)
+        return value if value.ndim else value.item()
 
     @property
     def ground(self) -> NDArray[Any]:
@@ -413,10 +415,10 @@ class RowWorld:
 class RowColumns:
     """All columns of one component: `has` and its fields, as arrays."""
 
-    def __init__(self, record: NDArray[Any]) -> None:
-        """Read the columns of one component in a row."""
-        self._record = record
+    def __init__(self, layout: Layout, record: NDArray[Any]) -> None:
+        """Read the columns of one component in a row of this layout."""
+        self._layout, self._record = layout, record
 
     def __getattr__(self, name: str) -> Any:
-        """Return a column as an array."""
-        return self._record[name]
+        """Return a column as an array with the values of all entities."""
+        return self._layout.extend_column(self._record[name][None])[0]

@@ -308,6 +308,8 @@ class ObjectWorld(Verbs, World):
         as "door"; replace one that it has."""
         columns = self._get_columns(column)
         self._check_writable(e)
+        if e >= self.layout.column_lengths[columns.cls]:
+            self.fail(NOT_OF_OBJECTS)
         self.attach(e, columns.cls())
 
     def take(self, e: int, column: str) -> None:
@@ -530,6 +532,8 @@ class ObjectWorld(Verbs, World):
             for columns in self._columns:
                 having: list[tuple[int, Any]] = esper.get_component(columns.cls)
                 entities = [e for e, _ in having]
+                if max(entities, default=0) >= self.layout.column_lengths[columns.cls]:
+                    self.fail(NOT_OF_OBJECTS)
                 fields = row[column_name(columns.cls)]
                 fields["has"][entities] = 1
                 for field in fields_of(columns.cls):
@@ -622,6 +626,10 @@ CAPACITY = "the world is full: all of its entities are in use; raise `capacity` 
 TO_NOTHING = (
     "a rule changes a component of NOTHING, which stands for all empty cells; "
     "ask `e != NOTHING` first"
+)
+NOT_OF_OBJECTS = (
+    "w.add: the component is listed for agents, terrain or the world alone; list it for an object "
+    "type, too, under `components` or in one of its `states`"
 )
 TERRAIN_IS_SHARED = (
     "w.remove: all cells with terrain of a type share its entity; w.pave(y, x, FLOOR) clears one"

@@ -220,3 +220,12 @@ def test_the_player_starts_on_grass_in_a_generated_world(size: int):
     assert observation["grid"].shape == (7, 9, 3)
     names = [kind.name for kind in env.scenario.types]
     assert names[observation["grid"][3, 4, 0]] == "Grass"
+
+
+def test_columns_of_the_player_end_with_the_player():
+    layout = Scenario.load("crafter").layout
+    lengths = {cls.__name__: length for cls, length in layout.column_lengths.items()}
+    assert {lengths[name] for name in ("Agent", "Vitals", "Bag", "Deeds")} == {AGENT + 1}
+    assert lengths["Sky"] == layout.world_entity + 1
+    assert {lengths[name] for name in ("Kind", "Solid", "Creature", "Crop")} == {layout.capacity}
+    assert layout.looks_dtype.itemsize <= 56 * 1024

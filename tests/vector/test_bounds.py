@@ -22,6 +22,7 @@ from gv_engine.vector import compiled_backend
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART
+from gv_engine.world.world import NOT_OF_OBJECTS
 from tests import boards
 from tests.processes import run_program
 from tests.world.test_worlds import assert_same_rows
@@ -57,6 +58,8 @@ STRAYS: list[tuple[str, dict[str, int], str]] = [
     ("w.set_state(e, 1)", {"e": 999}, beyond(999)),
     ("w.steps += w.unique(e)", {"e": 99}, beyond(99, 0, 16)),
     ("w.steps += w.alive[e]", {"e": 999}, beyond(999)),
+    ("w.steps += w.agent.facing[e]", {"e": 999}, beyond(999)),
+    ("w.add(e, 'agent')", {"e": 5}, NOT_OF_OBJECTS),
     ("w.rng.integers(5, 5)", {}, "{stray}: ValueError: low >= high"),
     ("w.rng.integers(0)", {}, "{stray}: ValueError: high <= 0"),
     ("w.rng.choice(0)", {}, f"{{stray}}: ValueError: {NONE_TO_TAKE}"),
@@ -75,7 +78,11 @@ STRAYS: list[tuple[str, dict[str, int], str]] = [
 
 OF_NOTHING = "w.door.status[0] = 1", "w.add(0, 'solid')", "w.take(0, 'solid')"
 HOLD, MOVE = "w.agent.holding[1] = e", "w.position.y[e] = y"
-FROM_THE_END = "w.agent.holding[1 - w.capacity] = 0; w.at[-1, -1] = 0; w.steps += w.door.status[-1]"
+FROM_THE_END = (
+    "w.agent.holding[1 - w.capacity] = 0; w.at[-1, -1] = 0; w.steps += w.door.status[-1]; "
+    # only agents have it, so its columns end with them
+    "w.steps += w.agent.facing[5] + w.agent.has[w.capacity - 1] + w.agent.holding[-1]"
+)
 DOES = [*(does for does, *_ in STRAYS), *OF_NOTHING, HOLD, MOVE, FROM_THE_END]
 BRANCHES = "\n".join(f"    if how == {k}:\n        {does}" for k, does in enumerate(DOES))
 RULES = f"""

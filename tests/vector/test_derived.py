@@ -319,7 +319,8 @@ def assert_kept(batch: CompiledBatch) -> None:
             shown = packed(world, int(world.at[cell]))
             if has_ground(batch.scenario):
                 below = packed(world, int(world.ground[cell]))
-                assert batch.derived_rows["beneath"][i][cell] == below
+                if "beneath" in batch.scenario.layout.look_arrays:
+                    assert batch.derived_rows["beneath"][i][cell] == below
                 shown = shown | below & 1 << 31 if world.at[cell] else below
             assert batch.looks[i][cell] == shown
 
