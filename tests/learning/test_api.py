@@ -19,14 +19,8 @@ from gv_engine.rules.errors import MissingExtraError
 from tests import ROOT
 from tests.learning.drawn import drawn
 
-pytestmark = pytest.mark.compiled
+pytestmark = [pytest.mark.compiled, pytest.mark.usefixtures("here")]
 LEVEL = "keydoor-5x5"
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_an_evaluation_is_that_of_a_rollout(here, capsys):

@@ -14,13 +14,7 @@ torch: Any = pytest.importorskip("torch")
 from gv_engine.learning import imitation  # noqa: E402
 from gv_engine.learning.run_folder import Run  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.compiled]
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = [pytest.mark.usefixtures("here"), pytest.mark.slow, pytest.mark.compiled]
 
 
 def played(scenario: str, policy: str, episodes: int, out: str, *words: str) -> Any:

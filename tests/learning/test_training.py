@@ -35,17 +35,11 @@ torch: Any = pytest.importorskip("torch")
 from gv_engine.learning import ppo  # noqa: E402
 from gv_engine.learning.run_folder import Run, write_run_files  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.compiled]
+pytestmark = [pytest.mark.usefixtures("here"), pytest.mark.slow, pytest.mark.compiled]
 
 UPDATE = 16 * Hyperparameters.num_steps
 """Steps of an update of 16 worlds."""
 WORDS = ["train", "keydoor-5x5", "--max-steps", "20", "--num-envs", "16"]
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def trained(out: str, *words: str, updates: int = 4, code: int = 0) -> Path:

@@ -41,14 +41,8 @@ RULES: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def room(play):
-    """Plays actions on a map under `RULES`."""
-    return lambda picture, *actions, **changes: play(picture, *actions, **{**RULES, **changes})
-
-
-def test_what_is_picked_up_is_dropped_again(room):
-    game = room(">K.")
+def test_what_is_picked_up_is_dropped_again(yard):
+    game = yard(">K.")
     assert game.mask == {"MOVE_FORWARD", "TURN_LEFT", "PICK_UP", "KICK", "SPELL"}
     assert game.act(PICK_UP).board == ">.."
     assert game.item == "YELLOW Key"
@@ -57,27 +51,27 @@ def test_what_is_picked_up_is_dropped_again(room):
     assert game.item == "nothing"
 
 
-def test_a_full_hand_picks_nothing_up_and_an_empty_one_drops_nothing(room):
-    assert room(">K", PICK_UP, DROP, PICK_UP).board == ">."
-    game = room("K>K", PICK_UP, TURN_LEFT, TURN_LEFT)
+def test_a_full_hand_picks_nothing_up_and_an_empty_one_drops_nothing(yard):
+    assert yard(">K", PICK_UP, DROP, PICK_UP).board == ">."
+    game = yard("K>K", PICK_UP, TURN_LEFT, TURN_LEFT)
     assert "PICK_UP" not in game.mask
     assert game.act(PICK_UP).board == "K<."
-    assert room(">.", DROP).board == ">."
-    game = room(">#", PICK_UP)  # what is not portable stays
+    assert yard(">.", DROP).board == ">."
+    game = yard(">#", PICK_UP)  # what is not portable stays
     assert (game.board, game.item) == (">#", "nothing")
 
 
 @pytest.mark.parametrize("ahead", ["#", "E", "d", "_"])
-def test_nothing_is_dropped_where_something_is(room, ahead):
-    game = room(f"K.\n^{ahead}", PICK_UP, TURN_LEFT, TURN_LEFT, TURN_LEFT)
+def test_nothing_is_dropped_where_something_is(yard, ahead):
+    game = yard(f"K.\n^{ahead}", PICK_UP, TURN_LEFT, TURN_LEFT, TURN_LEFT)
     before = game.board
     assert "DROP" not in game.mask
     assert game.act(DROP).board == before
     assert game.item == "YELLOW Key"
 
 
-def test_a_door_is_opened_and_closed(room):
-    game = room(">d")
+def test_a_door_is_opened_and_closed(yard):
+    game = yard(">d")
     assert game.act(TOGGLE).board == ">_"
     assert game.reward == 1.0
     assert "TOGGLE" in game.mask
@@ -85,40 +79,40 @@ def test_a_door_is_opened_and_closed(room):
     assert game.reward == -1.0
 
 
-def test_a_locked_door_wants_its_key_and_is_never_locked_again(room):
-    game = room(">L", TOGGLE)
+def test_a_locked_door_wants_its_key_and_is_never_locked_again(yard):
+    game = yard(">L", TOGGLE)
     assert game.board == ">D"
     assert "TOGGLE" not in game.mask
     legend = {**RULES["legend"], "k": {"object": "Key", "color": "RED"}}
-    game = room("k.\n^L", PICK_UP, TURN_LEFT, TURN_LEFT, TURN_LEFT, TOGGLE, legend=legend)
+    game = yard("k.\n^L", PICK_UP, TURN_LEFT, TURN_LEFT, TURN_LEFT, TOGGLE, legend=legend)
     assert game.board == "..\n>_"
     assert game.act(TOGGLE).board == "..\n>d"
     assert game.item == "RED Key"
 
 
-def test_a_box_is_opened_and_not_what_was_in_it(room):
-    game = room(">B")
+def test_a_box_is_opened_and_not_what_was_in_it(yard):
+    game = yard(">B")
     assert content_of(game.row, game.scenario.layout).any()
     assert "TOGGLE" in game.mask
     assert game.act(TOGGLE).board != ">B"
 
 
-def test_done_and_noop_do_nothing(room):
-    game = room(">K")
+def test_done_and_noop_do_nothing(yard):
+    game = yard(">K")
     assert not {"DONE", "NOOP"} & game.mask
     assert game.act(DONE, NOOP).board == ">K"
     assert game.row["steps"] == 2
 
 
-def test_a_built_in_rule_acts_on_an_action_of_ones_own(room):
-    game = room(">l")
+def test_a_built_in_rule_acts_on_an_action_of_ones_own(yard):
+    game = yard(">l")
     assert {"PULL", "KICK", "SPELL"} & game.mask == {"PULL"}
     assert game.row["condition"]["value"].sum() == 0
     assert game.act(PULL).row["condition"]["value"].sum() == 1
 
 
-def test_rules_of_ones_own_know_it_by_name_or_as_a_parameter(room):
-    game = room(">K..", KICK)
+def test_rules_of_ones_own_know_it_by_name_or_as_a_parameter(yard):
+    game = yard(">K..", KICK)
     assert game.board == ">.K."
     assert not {"KICK", "SPELL"} & game.mask
     assert game.act(MOVE_FORWARD, KICK).board == ".>.K"

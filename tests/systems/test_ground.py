@@ -85,12 +85,6 @@ RULES: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def yard(play):
-    """Plays actions on a map under `RULES`."""
-    return lambda picture, *actions, **changes: play(picture, *actions, **{**RULES, **changes})
-
-
 def names(game, layer: str) -> list[list[str]]:
     """The types in the cells of a layer, "" for none."""
     row = game.row

@@ -58,12 +58,6 @@ RULES: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def yard(play):
-    """Plays actions on a map under `RULES`."""
-    return lambda picture, *actions, **changes: play(picture, *actions, **{**RULES, **changes})
-
-
 def states(game, name: str) -> list[str]:
     """Names of the states of the objects of a type, row by row."""
     kind = game.scenario.types[name]

@@ -34,12 +34,6 @@ RULES: dict[str, Any] = {
 """All rules of gates, so that small levels compile one program."""
 
 
-@pytest.fixture
-def gates(play):
-    """Plays actions on a map with gates."""
-    return lambda picture, *actions, **changes: play(picture, *actions, **{**RULES, **changes})
-
-
 def parts(game) -> list[tuple[int, ...]]:
     """State, solid, opaque and volume of the gates, by entity."""
     row = game.row
@@ -48,22 +42,22 @@ def parts(game) -> list[tuple[int, ...]]:
     return [tuple(int(c[e]) for c in (*columns, row["alarm"]["volume"])) for e in gate]
 
 
-def test_a_gate_is_in_the_state_that_is_drawn_or_in_its_first(gates):
-    assert parts(gates(">/.")) == [(OPEN, 0, 0, 1)]
-    assert gates(">/.", MOVE_FORWARD, MOVE_FORWARD).board == ".G>"
-    assert parts(gates(">g.")) == [(CLOSED, 1, 1, 1)]
-    assert gates(">g.", MOVE_FORWARD).board == ">G."
+def test_a_gate_is_in_the_state_that_is_drawn_or_in_its_first(yard):
+    assert parts(yard(">/.")) == [(OPEN, 0, 0, 1)]
+    assert yard(">/.", MOVE_FORWARD, MOVE_FORWARD).board == ".G>"
+    assert parts(yard(">g.")) == [(CLOSED, 1, 1, 1)]
+    assert yard(">g.", MOVE_FORWARD).board == ">G."
 
 
-def test_a_state_that_a_rule_sets_brings_its_components_with_their_values(gates):
-    game = gates(">g.")
+def test_a_state_that_a_rule_sets_brings_its_components_with_their_values(yard):
+    game = yard(">g.")
     found = [parts(game.act(ACTUATE))[0] for _ in range(4)]
     closed, opened, broken = (CLOSED, 1, 1, 1), (OPEN, 0, 0, 1), (BROKEN, 0, 1, 7)
     assert found == [opened, broken, closed, opened]
 
 
-def test_what_is_seen_changes_with_the_state(gates):
-    game = gates("E\ng\n^")
+def test_what_is_seen_changes_with_the_state(yard):
+    game = yard("E\ng\n^")
     assert "E" not in game.view
     assert "E" in game.act(ACTUATE).view
     assert "E" not in game.act(ACTUATE).view
@@ -78,8 +72,8 @@ def test_both_worlds_agree_on_gates(side):
     assert report.fault == ""
 
 
-def test_a_restored_world_and_its_fork_have_the_components(gates):
-    game = gates(">/.")
+def test_a_restored_world_and_its_fork_have_the_components(yard):
+    game = yard(">/.")
     world = Simulation(game.scenario).world
     world.restore(game.row)
     for each in (world, world.fork(), pickle.loads(pickle.dumps(world))):
@@ -88,8 +82,8 @@ def test_a_restored_world_and_its_fork_have_the_components(gates):
         assert each.solid.has[each.at[0, 1]]
 
 
-def test_objects_of_the_object_api_have_the_components_of_their_state(gates):
-    played = gates(">/.").scenario
+def test_objects_of_the_object_api_have_the_components_of_their_state(yard):
+    played = yard(">/.").scenario
     gate = class_of(played.types["Gate"])
     thing: Any = gate()
     assert thing.blocks_movement

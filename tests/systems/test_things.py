@@ -57,27 +57,21 @@ RULES: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def things(play):
-    """Plays actions on a map under `RULES`."""
-    return lambda picture, *actions, **changes: play(picture, *actions, **{**RULES, **changes})
-
-
 # ---- boxes -------------------------------------------------------------------------------------
 
 
-def test_a_box_opens_and_is_gone(things):
-    game = things(">B.")
+def test_a_box_opens_and_is_gone(yard):
+    game = yard(">B.")
     assert game.mask == {"TURN_LEFT", "TURN_RIGHT", "ACTUATE"}
     assert game.act(ACTUATE).board == ">.."
     assert game.act(MOVE_FORWARD).board == ".>."
 
 
-def test_only_a_box_ahead_is_opened_and_by_actuate_alone(things):
+def test_only_a_box_ahead_is_opened_and_by_actuate_alone(yard):
     for action in (MOVE_FORWARD, TURN_LEFT, PICK_N_DROP):
-        assert "B" in things(">B", action).board
+        assert "B" in yard(">B", action).board
     for picture in (">#", ">K", ">.B", "B>.", ">"):
-        game = things(picture)
+        game = yard(picture)
         assert "ACTUATE" not in game.mask
         assert game.act(ACTUATE).board == picture
 
@@ -99,31 +93,31 @@ def test_only_a_box_ahead_is_opened_and_by_actuate_alone(things):
         ("^#.oo", "^#oo."),
     ],
 )
-def test_an_obstacle_goes_where_there_is_floor(things, before, after):
-    assert things(before, ACTUATE).board == after
+def test_an_obstacle_goes_where_there_is_floor(yard, before, after):
+    assert yard(before, ACTUATE).board == after
 
 
-def test_an_obstacle_goes_nowhere_else(things):
+def test_an_obstacle_goes_nowhere_else(yard):
     for thing in "#KE_BTb":
         picture = f"^#{thing}\n##o\n##{thing}"
-        assert things(picture, ACTUATE, ACTUATE, ACTUATE).board == picture
+        assert yard(picture, ACTUATE, ACTUATE, ACTUATE).board == picture
 
 
-def test_an_obstacle_wanders_everywhere_in_time_and_alike_in_both_worlds(things):
-    boards = {things("...\n.o.\n...\n##v", ACTUATE, seed=seed).board for seed in range(20)}
+def test_an_obstacle_wanders_everywhere_in_time_and_alike_in_both_worlds(yard):
+    boards = {yard("...\n.o.\n...\n##v", ACTUATE, seed=seed).board for seed in range(20)}
     places = {".o.\n...\n...", "...\no..\n...", "...\n..o\n...", "...\n...\n.o."}
     assert boards == {f"{place}\n##v" for place in places}
 
 
-def test_the_agent_is_no_obstacle_to_an_obstacle(things):
-    game = things("o>#", ACTUATE)
+def test_the_agent_is_no_obstacle_to_an_obstacle(yard):
+    game = yard("o>#", ACTUATE)
     assert game.terminated
     assert game.terms["bump_moving_obstacle"] == -3.0
 
 
-def test_obstacles_and_telepods_make_no_action_valid(things):
+def test_obstacles_and_telepods_make_no_action_valid(yard):
     moves = {"MOVE_RIGHT", "MOVE_FORWARD"}  # a bump costs something
-    assert things(">#\no.\n1.\n1.").mask == {"TURN_LEFT", "TURN_RIGHT", *moves}
+    assert yard(">#\no.\n1.\n1.").mask == {"TURN_LEFT", "TURN_RIGHT", *moves}
 
 
 # ---- telepods ----------------------------------------------------------------------------------
@@ -139,17 +133,17 @@ def test_obstacles_and_telepods_make_no_action_valid(things):
         (">1.2\n...1", ".1.2\n...>"),
     ],
 )
-def test_a_telepod_leads_to_the_other_of_its_colour(things, before, after):
-    game = things(before, MOVE_FORWARD)
+def test_a_telepod_leads_to_the_other_of_its_colour(yard, before, after):
+    game = yard(before, MOVE_FORWARD)
     assert game.board.replace("T", "1") == after.replace("2", "1")
 
 
-def test_who_stays_on_a_telepod_goes_back(things):
-    assert things(">1.1", MOVE_FORWARD, TURN_LEFT).board.replace("T", "1") == ".^.1"
+def test_who_stays_on_a_telepod_goes_back(yard):
+    assert yard(">1.1", MOVE_FORWARD, TURN_LEFT).board.replace("T", "1") == ".^.1"
 
 
-def test_one_of_several_telepods_is_drawn(things):
-    ends = {things(">1.1\n.1..", MOVE_FORWARD, seed=seed).board for seed in range(20)}
+def test_one_of_several_telepods_is_drawn(yard):
+    ends = {yard(">1.1\n.1..", MOVE_FORWARD, seed=seed).board for seed in range(20)}
     assert len(ends) == 2
     assert all(board[1] == "T" for board in ends)
 
@@ -167,8 +161,8 @@ def test_one_of_several_telepods_is_drawn(things):
         ("w.", TURN_LEFT),  # in a wall already
     ],
 )
-def test_bumping_into_a_wall(things, picture, action):
-    game = things(picture, action)
+def test_bumping_into_a_wall(yard, picture, action):
+    game = yard(picture, action)
     assert (game.terms["bump_into_wall"], game.terms["reduce_sum"]) == (-0.75, -1.0)
     assert not game.terminated
 
@@ -181,39 +175,39 @@ def test_bumping_into_a_wall(things, picture, action):
         *((picture, MOVE_FORWARD) for picture in (">.", ">D", ">", "^", "w.")),
     ],
 )
-def test_what_is_no_bump_into_a_wall(things, picture, action):
-    game = things(picture, action)
+def test_what_is_no_bump_into_a_wall(yard, picture, action):
+    game = yard(picture, action)
     assert (game.terms["bump_into_wall"], game.terms["reduce_sum"]) == (0.0, 0.0)
     assert not game.terminated
 
 
-def test_overlap(things):
-    game = things(">K", TURN_LEFT)
+def test_overlap(yard):
+    game = yard(">K", TURN_LEFT)
     assert game.terms["overlap"] == -0.5
     assert game.act(TURN_RIGHT, MOVE_FORWARD).terms["overlap"] == 2.0
     # in the hand it is under nobody's feet
-    assert things("k.", TURN_LEFT).terms["overlap"] == 2.0
-    assert things(">K.", PICK_N_DROP, MOVE_FORWARD).terms["overlap"] == -0.5
+    assert yard("k.", TURN_LEFT).terms["overlap"] == 2.0
+    assert yard(">K.", PICK_N_DROP, MOVE_FORWARD).terms["overlap"] == -0.5
     over_floor = {"name": "overlap", "object_type": "Floor"}
-    game = things(">K", TURN_LEFT, reward_functions=[over_floor, *RULES["reward_functions"][1:]])
+    game = yard(">K", TURN_LEFT, reward_functions=[over_floor, *RULES["reward_functions"][1:]])
     assert game.terms["overlap"] == 1.0
     assert game.act(TURN_RIGHT, MOVE_FORWARD).terms["overlap"] == 0.0
 
 
-def test_standing_where_an_obstacle_is(things):
+def test_standing_where_an_obstacle_is(yard):
     closed_in = "x##\n###"
-    game = things(closed_in, TURN_LEFT)
+    game = yard(closed_in, TURN_LEFT)
     assert (game.terms["bump_moving_obstacle"], game.terminated) == (-3.0, True)
     assert game.terms["reduce_sum"] == -1.0
-    game = things("o#>", TURN_LEFT)
+    game = yard("o#>", TURN_LEFT)
     assert (game.terms["bump_moving_obstacle"], game.terminated) == (0.0, False)
 
 
-def test_any_and_all_of_several_ends(things):
-    assert not things("k.", TURN_LEFT).terminated  # on the key alone
-    assert not things(">#", MOVE_FORWARD).terminated  # into the wall alone
-    assert things("k#", MOVE_FORWARD).terminated  # both
-    assert things("x#", TURN_LEFT).terminated  # the other one of the two
+def test_any_and_all_of_several_ends(yard):
+    assert not yard("k.", TURN_LEFT).terminated  # on the key alone
+    assert not yard(">#", MOVE_FORWARD).terminated  # into the wall alone
+    assert yard("k#", MOVE_FORWARD).terminated  # both
+    assert yard("x#", TURN_LEFT).terminated  # the other one of the two
 
 
 # ---- distances ---------------------------------------------------------------------------------
