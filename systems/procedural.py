@@ -188,6 +188,53 @@ def from_maps(
 
 
 @system(RESET)
+def from_level_files(
+    w: World,
+    which: int,
+    way: int,
+    shapes: NDArray[np.int16],
+    cells: NDArray[np.uint8],
+    numbers: Table,
+    below: Table,
+    looks: Table,
+    weights: Table,
+    facings: Table,
+    holds: Table,
+    oriented: Table,
+) -> None:
+    """Build one of many levels from text files: number `which`, turned or mirrored in the way
+    `way`.
+
+    Args:
+        which, way: table values: index of the level, and its `transform`.
+        shapes: (levels or 1, 2, 2) height and width of each level, and both after a quarter turn.
+        cells: (levels, at least height, at least width) ASCII code of each cell.
+        numbers, below: (128,) random object of each ASCII code, and the one on the ground below;
+            -1 for none.
+        looks, weights, facings, holds, oriented: as for `from_maps`.
+    """
+    number, transform = resolve(w, which), resolve(w, way)
+    sides = shapes[min(number, len(shapes) - 1), transform % 2]
+    w.set_shape(int(sides[0]), int(sides[1]))
+    things = looks, weights, facings, holds, oriented
+    build_characters(w, transform, cells[number], numbers, things)
+    build_characters(w, transform, cells[number], below, things)
+
+
+def build_characters(
+    w: World, transform: int, cells: NDArray[np.uint8], numbers: Table, things: Things
+) -> None:
+    """Place the objects of the map `cells`, (height, width) ASCII codes, after rotating or
+    mirroring it by `transform`; `numbers` are indices of random objects by code, -1 for none."""
+    for y in range(w.height):
+        for x in range(w.width):
+            map_y, map_x = to_map_cell(w, transform, y, x)
+            thing = numbers[cells[map_y, map_x]]
+            if thing >= 0:
+                place_random(w, y, x, thing, things, transform)
+
+
+@system(RESET)
 def ground_of_map(w: World, cells: Table) -> None:
     """Place the ground objects below the level that a scenario file draws.
 

@@ -134,6 +134,13 @@ def count_covered(w: World, agent: int, object_type: int, other_type: int) -> in
     return count
 
 
+def are_all_covered(w: World, agent: int, object_type: int, other_type: int) -> bool:
+    """Return True if there are objects of `object_type` and each shares its cell with an object of
+    `other_type`; `agent` is not used."""
+    count = w.placed[object_type]
+    return count > 0 and count_covered(w, agent, object_type, other_type) == count
+
+
 def check_layers_differ(types: ObjectTypes, object_type: int, other_type: int) -> str:
     """Return an error message if objects of two types can never share a cell, because the types
     have the same layer; else ""."""

@@ -12,6 +12,7 @@ from gv_engine.rules.system import REWARD, system
 from gv_engine.rules.world import World
 from systems.queries import (
     ahead,
+    are_all_covered,
     check_layers_differ,
     count_covered,
     distance_to,
@@ -204,6 +205,15 @@ def cover(
     """Pays the reward for every object of a type that comes to share its cell with one of another
     type, and takes the reward back for every one that stops doing so."""
     return reward * (count_covered(w, agent, object_type, other_type) - was)
+
+
+@system(REWARD, check=check_layers_differ)
+def all_covered(
+    w: World, agent: int, object_type: int, other_type: int, reward: float = 1.0
+) -> float:
+    """Pays the reward while there are objects of a type, and each shares its cell with one of
+    another type."""
+    return reward if are_all_covered(w, agent, object_type, other_type) else 0.0
 
 
 @system(REWARD)

@@ -8,10 +8,10 @@ from gv_engine.rules.world import World
 from systems.movers import check_is_oriented
 from systems.queries import (
     all_of,
+    are_all_covered,
     beside,
     blocks_vision,
     check_layers_differ,
-    count_covered,
     here,
     here_with,
     hits_wall,
@@ -100,8 +100,7 @@ def reach_mission(w: World, agent: int) -> bool:
 def all_covered(w: World, agent: int, object_type: int, other_type: int) -> bool:
     """There are objects of a type, and each shares its cell with one of another type, such as a
     target with a crate."""
-    count = w.placed[object_type]
-    return count > 0 and count_covered(w, agent, object_type, other_type) == count
+    return are_all_covered(w, agent, object_type, other_type)
 
 
 @system(TERMINATING)

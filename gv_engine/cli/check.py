@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gv_engine.cli import options as cli
 from gv_engine.rules.errors import GVEngineError, ScenarioError, Stopped
-from gv_engine.scenario.document import read_file
+from gv_engine.scenario.document import Document, read_file
 from gv_engine.scenario.files import path_exists
+from gv_engine.scenario.level_files import LevelFiles, PackLevel
 from gv_engine.scenario.library import find_ref, list_built_in_grids
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario, CheckPlan, get_plugin, list_schedule_systems
+from gv_engine.scenario.rule_modules import split_options
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
 from gv_engine.session.watchdog import Watchdog
@@ -66,9 +70,9 @@ def _check(options: argparse.Namespace) -> int:
     try:
         source, settings = options.scenario, cli.scenario_options(options)
         sources = (
-            _sample_levels(source, options.sample, options.seed)
+            _sample_levels(source, settings, options.sample, options.seed)
             if options.sample
-            else find_sources(source)
+            else find_sources(source, settings)
         )
         scenarios = [load_scenario(source, **settings) for source in sources]
     except ScenarioError as error:
@@ -78,53 +82,64 @@ def _check(options: argparse.Namespace) -> int:
     return max(_check_scenario(scenario, options, source) for source, scenario in pairs)
 
 
-def _sample_levels(source: str, count: int, seed: int) -> list[str]:
+def _sample_levels(source: str, settings: Mapping[str, Any], count: int, seed: int) -> list[str]:
     """Return the name of a pack, then those of `count` of its levels (all, if it has fewer), chosen
-    at random by `seed`, in the order of the pack.
+    at random by `seed`, in the order of the pack. `settings` are options of `load_scenario`.
 
     Raises:
         UsageError: `source` is no pack. `ScenarioError`: there is no such scenario.
     """
-    is_pack, (pack, *levels) = _find_sources(source)
-    if not is_pack:
-        load_scenario(source)  # raises a ScenarioError if there is none
+    if not (number := len(find_pack(source, settings))):
+        load_scenario(source, **settings)  # raises a ScenarioError if there is none
         raise cli.UsageError(f"--sample chooses levels of a pack, and {source} is not a pack")
-    chosen = sorted(np.random.default_rng(seed).permutation(len(levels))[:count])
-    cli.say(f"of {len(levels)} levels, by seed {seed}: {', '.join(levels[k] for k in chosen)}")
-    return [pack, *(levels[k] for k in chosen)]
+    chosen = np.sort(np.random.default_rng(seed).permutation(number)[:count] + 1)
+    levels = [f"{source}#{each}" for each in chosen]
+    cli.say(f"of {number:,} levels, {len(levels)} by seed {seed}: {', '.join(levels)}")
+    return [source, *levels]
 
 
-def find_sources(source: str) -> list[str]:
-    """Return the name `source` with the names of all variants (named versions) in its file, or of
-    all levels if it is a pack of levels."""
-    return _find_sources(source)[1]
-
-
-def _find_sources(source: str) -> tuple[bool, list[str]]:
-    """Return whether `source` is a pack of levels, and the names to check: those of the scenario
-    itself, and of the variants (named versions) or levels in its file."""
+def _read_named_document(source: str, settings: Mapping[str, Any]) -> Document | None:
+    """Return the document of a file or built-in grid; None for other names."""
     if not (path_exists(Path(source)) or source in list_built_in_grids()):
-        return False, [source]
-    level = find_ref(source)
-    document = read_file(level)
-    names = () if level.variant else document.variants
-    parts = [f"{source}#{name}" for name in names]
+        return None
+    return read_file(find_ref(source), *split_options(settings))
+
+
+def find_pack(source: str, settings: Mapping[str, Any]) -> Sequence[PackLevel]:
+    """Return the levels of the pack that `source` names; () if it names none, or one level of it.
+    `settings` are options of `load_scenario`."""
+    document = _read_named_document(source, settings)
+    return () if document is None or find_ref(source).variant else document.levels
+
+
+def find_sources(source: str, settings: Mapping[str, Any]) -> list[str]:
+    """Return the name `source` with the names of all variants (named versions) in its file, or of
+    all levels if it is a pack; without the levels of `LevelFiles`, of which the number is
+    printed."""
+    document = _read_named_document(source, settings)
+    if document is None or find_ref(source).variant:
+        return [source]
+    if isinstance(document.levels, LevelFiles):
+        count = len(document.levels)
+        cli.say(f"{count:,} levels, of which only some are drawn; --sample 20 checks twenty more")
+    parts = [f"{source}#{name}" for name in document.variants]
     # the file itself may be one of its variants
-    own_source = [] if parts and document.variant else [source]
-    return bool(parts and document.levels), own_source + parts
+    return parts if parts and document.variant else [source, *parts]
 
 
-def find_levels(source: str) -> list[str]:
-    """Return the names of all levels if `source` names a pack of levels; else `source` alone."""
-    is_pack, sources = _find_sources(source)
-    return sources[1:] if is_pack else [source]
+def find_levels(source: str, settings: Mapping[str, Any]) -> list[str]:
+    """Return the names of all levels if `source` names a pack; else, and for `LevelFiles`, `source`
+    alone. `settings` are options of `load_scenario`."""
+    levels = find_pack(source, settings)
+    if not levels or isinstance(levels, LevelFiles):
+        return [source]
+    return [f"{source}#{number}" for number in range(1, len(levels) + 1)]
 
 
 def find_compilable_sources(source: str) -> list[str]:
     """Return the names to compile for `source`: the scenario and all variants (named versions) in
     its file. A pack of levels is compiled as one."""
-    is_pack, sources = _find_sources(source)
-    return [source] if is_pack else sources
+    return [source] if find_pack(source, {}) else find_sources(source, {})
 
 
 def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: str) -> int:

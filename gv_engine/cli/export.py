@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gv_engine.cli import options as cli
-from gv_engine.cli.check import find_levels
+from gv_engine.cli.check import find_levels, find_pack
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.files import format_bytes, write_file
+from gv_engine.scenario.level_files import LevelFiles
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.scenario import Scenario
@@ -25,6 +26,7 @@ gv-engine export keydoor-9x9 --html watch.html --policy keydoor-9x9-run
 gv-engine export keydoor-9x9 tutorial sokoban --site levels"""
 
 _PAGE_BEGINS = b"<!doctype html>"
+_MAX_LEVELS = 1000
 _EPILOG = """
 The page is one file and works offline. It plays with keys, touch and gamepads in all browsers of
 today, by the same rules as here: a game that is copied from it as a line of text opens in the
@@ -112,12 +114,20 @@ def _iter_names(title: str) -> Iterator[str]:
 
 def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Scenario]]:
     """Return the title of a page for a scenario, and its levels: several of a pack."""
-    names = find_levels(source)
+    settings = cli.scenario_options(options)
+    levels = find_pack(source, settings)
     if options.levels:
-        names = _select(names, options.levels, source)
-    loaded = [load_scenario(name, **cli.scenario_options(options)) for name in names]
-    levels = [cli.require_grid(each, "only grids become pages") for each in loaded]
-    return levels[0].name if len(levels) == 1 else Path(source).stem, levels
+        names = _select(len(levels), options.levels, source)
+    elif isinstance(levels, LevelFiles):
+        raise cli.UsageError(
+            f"{source} has {len(levels):,} levels, a page has at most {_MAX_LEVELS:,}; choose "
+            f"some: --levels 1:100"
+        )
+    else:
+        names = find_levels(source, settings)
+    loaded = [load_scenario(name, **settings) for name in names]
+    grids = [cli.require_grid(each, "only grids become pages") for each in loaded]
+    return grids[0].name if len(grids) == 1 else Path(source).stem, grids
 
 
 def _write_page(file: Path, title: str, levels: list[Scenario], options: argparse.Namespace) -> int:
@@ -141,15 +151,18 @@ def _parse_range(text: str) -> tuple[int, int]:
     return int(first), int(last or first)
 
 
-def _select(names: list[str], chosen: tuple[int, int], source: str) -> list[str]:
-    """Return the names of the levels with these numbers, first and last.
+def _select(count: int, chosen: tuple[int, int], source: str) -> list[str]:
+    """Return the names of the levels with these numbers, first and last, of the pack `source`,
+    which has `count` levels, or 0 if it is no pack.
 
     Raises:
-        UsageError: there are no such levels.
+        UsageError: there are no such levels, or they are too many for a page.
     """
     first, last = chosen
-    if not 1 <= first <= last <= len(names):
+    if not 1 <= first <= last <= max(count, 1):
         given = first if first == last else f"{first}:{last}"
-        extent = f"the levels 1 to {len(names)}" if len(names) > 1 else "one level"
+        extent = f"the levels 1 to {count}" if count > 1 else "one level"
         raise cli.UsageError(f"--levels {given}: {source} has {extent}, the lower number first")
-    return names[first - 1 : last]
+    if last - first >= _MAX_LEVELS:
+        raise cli.UsageError(f"--levels {first}:{last}: a page has at most {_MAX_LEVELS} levels")
+    return [f"{source}#{number}" for number in range(first, last + 1)] if count else [source]

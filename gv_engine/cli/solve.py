@@ -52,10 +52,11 @@ def run(options: argparse.Namespace) -> int:
         raise cli.UsageError("--out is for one level: leave --seeds out")
     if out and out.suffix != SUFFIX:
         cli.check_picture_name(out)
-    sources = find_levels(options.scenario)
+    settings = cli.scenario_options(options)
+    sources = find_levels(options.scenario, settings)
     if out and len(sources) > 1:
         raise cli.UsageError(f"--out is for one level; name it: {sources[0]}")
-    scenarios = [load_scenario(source, **cli.scenario_options(options)) for source in sources]
+    scenarios = [load_scenario(source, **settings) for source in sources]
     return max([_solve_levels(scenario, options) for scenario in scenarios])
 
 

@@ -16,8 +16,8 @@ from gv_engine.scenario import fields, library, packs, parameters, rule_modules
 from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
 from gv_engine.scenario.files import format_bytes, read_bytes
 from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
+from gv_engine.scenario.level_files import LevelFiles, PackLevel
 from gv_engine.scenario.library import ScenarioRef
-from gv_engine.scenario.packs import PackLevel
 from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings
 from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.rule_modules import DEFAULT_TRUST, SourceFile, Trust, hash_text
@@ -63,6 +63,8 @@ class ScenarioIdentity(NamedTuple):
         """
         files = sorted((_portable_name(file.path, document.folder), file.digest) for file in code)
         parts = [name, document.root.plain, dict(changes), files, members]
+        if isinstance(document.levels, LevelFiles) and not document.variant:
+            parts.append(document.levels.digest)
         content = json.dumps(parts, sort_keys=True, default=str)
         return cls(domain, name, hash_text(content.encode()), document.text)
 
@@ -94,7 +96,10 @@ def list_watched_files(document: Document, code: Iterable[SourceFile]) -> tuple[
     files = {file.path for file in code}
     for source in filter(None, (document.source, *(base.file for base in document.bases))):
         files.update((source, *source.parent.glob("*.py")))
-    files.update(Path(level.map.file) for level in document.levels if level.map.file)
+    if isinstance(document.levels, LevelFiles):
+        files.update(document.levels.files)
+    else:
+        files.update(Path(level.map.file) for level in document.levels if level.map.file)
     return tuple(sorted(files))
 
 
@@ -135,6 +140,7 @@ class Document:
         bases: the files that it extends, the nearest first.
         changes_from_base: differences from the nearest base, one line each.
         levels: levels of its pack, whose numbers are the names of the variants; () without a pack.
+            Of `LevelFiles`, only the selected level is among the variants.
         num_bytes: size of its file and of the files that it extends.
     """
 
@@ -153,7 +159,7 @@ class Document:
     settings: Mapping[str, Any] = field(default_factory=dict)
     bases: tuple[ScenarioRef, ...] = ()
     changes_from_base: tuple[str, ...] = ()
-    levels: tuple[PackLevel, ...] = ()
+    levels: Sequence[PackLevel] = ()
     num_bytes: int = 0
 
     @property
@@ -316,9 +322,8 @@ def _finish_document(
     parameters set to `settings`; errors are added to `problems`."""
     extended = _merge_base(document, (), problems, MAX_SCENARIO_BYTES)
     folder = document.folder if document.trust.can_name_files(document.folder) else None
-    root, levels = packs.expand_pack(extended.root, folder)
-    if levels and variant and variant not in map(str, range(1, len(levels) + 1)):
-        raise YamlNode(None, line=root.line).error(packs.no_level_message(variant, levels))
+    root = _resolve_level_path(extended.root, settings)
+    root, levels = packs.expand_pack(root, folder, variant)
     # a scenario with set parameters is none of the named variants
     plain = bool(settings or levels)
     root, names, variant = library.select_variant(root, variant, plain=plain)
@@ -333,6 +338,24 @@ def _finish_document(
         parameters=parameters,
         levels=levels,
     )
+
+
+def _resolve_level_path(root: YamlNode, settings: Mapping[str, Any]) -> YamlNode:
+    """Return the scenario `root` with the value of a parameter in place of `levels: $name`, which
+    is needed before all other values. A path in `settings`, the values that are set, starts at the
+    working directory; a default starts at the folder of its file."""
+    entries = fields.mapping(root)
+    node, declared = entries.get(packs.LEVELS), entries.get(PARAMETERS)
+    if not (node and declared and isinstance(declared.value, dict) and node.text.startswith("$")):
+        return root
+    name = node.text[1:]
+    value = declared.value.get(name)
+    if value and isinstance(value.value, dict):
+        value = value.value.get("default")
+    if value and name in settings:
+        path = str(Path(str(settings[name])).absolute())
+        value = replace(node, value=path, text=path)
+    return replace(root, value={**entries, packs.LEVELS: value or node})
 
 
 # ---- bases ---------------------------------------------------------------------------------------

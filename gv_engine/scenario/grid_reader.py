@@ -41,6 +41,7 @@ from gv_engine.scenario.map import (
     read_map,
 )
 from gv_engine.scenario.observed_state import OBSERVATION_KEYS, StateReader
+from gv_engine.scenario.packs import LEVELS
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_procedural
 from gv_engine.scenario.random_values import RandomValues
@@ -191,7 +192,7 @@ GRID_KEYS: KeyTable = {
 """Keys of scenarios of grids."""
 
 
-_LEVELS = ("map", "maps", "room", "reset_function")
+_LEVELS = ("map", "maps", LEVELS, "room", "reset_function")
 """Keys of which a level has exactly one."""
 _FREE_ENTITIES = 8
 """Spare entities besides one for each cell: null, the agent, held objects, and objects off the
@@ -270,7 +271,7 @@ class GridReader(TopLevel):
             self.problems.add(other, f"found {other.summary}; load_scenario() loads all domains")
             self.problems.raise_if_any()
         self.entries = fields.read_fields(
-            self.problems, self.root, (*GRID_KEYS, "mixture"), FILE_KEYS
+            self.problems, self.root, (*GRID_KEYS, LEVELS, "mixture"), FILE_KEYS
         )
         for key, key_info in GRID_KEYS.items():
             if key_info.required and key not in self.entries:
@@ -475,7 +476,7 @@ class GridReader(TopLevel):
             node = self.entries[keys[0]] if keys else self.missing_node("reset_function")
             self.problems.add(node, f"a level needs one of {', '.join(_LEVELS)}; {fault}")
             return ()
-        has_map = "map" in keys or "maps" in keys
+        has_map = not {"map", "maps", LEVELS}.isdisjoint(keys)
         for key, what in (("legend", "a legend"), ("symmetries", "symmetries")):
             if key in self.entries and not has_map:
                 self.problems.add(self.entries[key], f"{what} without a map")
@@ -483,9 +484,10 @@ class GridReader(TopLevel):
         no_legend = dict[str, Any]()
         legend = self.key("legend", partial(read_legend, self.draws), no_legend) if has_map else {}
         find_fault = make_symbol_check(self.draws, objects, colors)
-        source = LevelSource(self.entries, self.draws, legend, find_fault, len(self.agents.bodies))
+        most, levels = len(self.agents.bodies), self.document.levels
+        source = LevelSource(self.entries, self.draws, legend, find_fault, most, levels)
         is_fixed = all(symbol is None or symbol.is_fixed for symbol in legend.values())
-        is_random = self.entries.keys() & PROCEDURAL_KEYS or not is_fixed
+        is_random = self.entries.keys() & {*PROCEDURAL_KEYS, LEVELS} or not is_fixed
         reset = self.key(
             "reset_function", lambda node: self.read.read_call(node, Phase.RESET), None
         )
@@ -574,7 +576,8 @@ def find_shapes(calls: tuple[Call, ...]) -> list[tuple[int, int]]:
             case [int(height), int(width)]:
                 found_shapes.append((height, width))
         if isinstance(shapes := call.arguments.get("shapes"), np.ndarray):  # of maps
-            found_shapes += [(int(height), int(width)) for height, width in shapes.reshape(-1, 2)]
+            height, width = shapes.reshape(-1, 2).max(0).tolist()
+            found_shapes.append((height, width))
         for argument in call.arguments.values():
             nested = argument if isinstance(argument, tuple) else (argument,)
             found_shapes += find_shapes(tuple(each for each in nested if isinstance(each, Call)))

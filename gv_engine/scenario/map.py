@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
@@ -31,6 +31,7 @@ from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import round_up_size
+from gv_engine.scenario.level_files import PackLevel
 from gv_engine.scenario.random_values import COLOR as A_COLOR
 from gv_engine.scenario.random_values import MAX_WEIGHT, WAY, RandomValues, read_weights
 from gv_engine.scenario.random_values import OBJECT as AN_OBJECT
@@ -292,6 +293,7 @@ class LevelSource:
         legend: the scenario's own symbols; `LEGEND` applies to all other characters.
         find_fault: function of `make_symbol_check`.
         max_agents: maximum number of agents in the level.
+        levels: levels of the pack, if it is a scenario with the key `levels`.
     """
 
     entries: Mapping[str, YamlNode]
@@ -299,6 +301,7 @@ class LevelSource:
     legend: Legend
     find_fault: Callable[[Symbol], str]
     max_agents: int = 1
+    levels: Sequence[PackLevel] = ()
 
 
 def read_map(source: LevelSource, node: YamlNode) -> tuple[Call, ...]:

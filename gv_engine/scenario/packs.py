@@ -1,6 +1,7 @@
 """Packs: many levels with the rules of one scenario, in the scenario or in files of other formats.
 
     levels: warehouse.xsb          # or a folder, or a list of them and of levels in place
+    levels: boxoban-levels/unfiltered/train      # 900 files, kept as `LevelFiles`
     levels:
       - {title: The corner, author: GV Engine, map: "#####\n#>.E#\n#####"}
 
@@ -14,10 +15,10 @@ from __future__ import annotations
 import re
 import zlib
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
-from itertools import count
+from functools import partial
+from itertools import chain, count, starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
@@ -32,6 +33,13 @@ from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, YamlNode
 from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
 from gv_engine.scenario.json_schema import Key, KeyTable
+from gv_engine.scenario.level_files import (
+    LevelFiles,
+    PackLevel,
+    find_level_number,
+    open_level_files,
+    rows_to_node,
+)
 from gv_engine.scenario.library import VARIANTS
 from gv_engine.scenario.yaml_parser import NodeBuilder
 
@@ -258,9 +266,9 @@ SOKOBAN = (".xsb", ".sok")
 _BOARD = re.compile(rb"(?:[ \t]*(?:;.*)?\r?\n)*[ \t]*#[#@$.*+_ -]*\r?(?:\n|$)")
 """Pattern of a file that begins with a row of a board, maybe after comments."""
 _MAX_FILE_BYTES = 2**20
-"""Maximum size of a file of levels, or of a tileset."""
+"""Maximum size of a file that is read level by level, or of a tileset."""
 _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
-"""Maximum size of all files of a pack."""
+"""Maximum size of all files of a pack that are read level by level."""
 _MAX_LEVELS = 1000
 
 _LEVEL_KEYS: KeyTable = {
@@ -292,38 +300,6 @@ LEVELS_KEY = Key(
 )
 
 
-@dataclass(frozen=True)
-class PackLevel:
-    """Level of a pack.
-
-    Attributes:
-        map: node of its rows of characters.
-        title, author: texts, "" for none.
-        solution: moves that win the level, in the letters udlrUDLR; "" for none.
-        says: text that players see while they play the level; "" for none.
-        par: smallest number of steps to win; 0 if unknown.
-        view: node of the view that the window shows first; None for the default.
-    """
-
-    map: YamlNode
-    title: str = ""
-    author: str = ""
-    solution: str = ""
-    says: str = ""
-    par: int = 0
-    view: YamlNode | None = None
-
-    @property
-    def digest(self) -> str:
-        """16 hexadecimal digits of the hash of its map."""
-        return sha256(self.map.text.encode()).hexdigest()[:16]
-
-    @property
-    def credit(self) -> str:
-        """Title and author, if known."""
-        return ", by ".join(filter(None, (self.title or "A level", self.author)))
-
-
 def is_pack(file: Path, raw: bytes = b"") -> bool:
     """Return True if `file` is a pack: a file that holds only levels, and can be loaded as a
     scenario without a YAML file.
@@ -343,45 +319,53 @@ def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
     return NodeBuilder(problems).from_python(text, YamlNode(None, line=1))
 
 
-def expand_pack(root: YamlNode, folder: Path | None) -> tuple[YamlNode, tuple[PackLevel, ...]]:
+def expand_pack(
+    root: YamlNode, folder: Path | None, wanted: str
+) -> tuple[YamlNode, Sequence[PackLevel]]:
     """Return the scenario `root` with the levels under its key `levels` turned into `maps` and
-    `variants`, and the list of levels; (root, ()) without this key.
+    `variants`, and the list of levels; (root, ()) without this key. `LevelFiles` stay under
+    `levels`, and only the level called `wanted` becomes a variant.
 
     Args:
+        root: the whole scenario.
         folder: folder of its files; None for a scenario that may not name files.
+        wanted: name of a level, "" for none.
 
     Raises:
-        FieldError: a level cannot be read, or there is none.
+        FieldError: a level cannot be read, there is none, or none called `wanted`.
     """
     if LEVELS not in (entries := dict(fields.mapping(root))):
         return root, ()
     node = entries.pop(LEVELS)
     if VARIANTS in entries:
         raise entries[VARIANTS].error("a scenario has either `levels` or `variants`")
-    files, levels, cells = _PackFiles(), list[PackLevel](), 0
-    for level in _read_levels(node, Path(node.file).parent if node.file else folder, files):
-        levels.append(level)
-        cells += len(level.map.text)
-        if len(levels) > _MAX_LEVELS or cells > fields.MAX_CELLS:
-            raise node.error(
-                f"found more than {_MAX_LEVELS} levels, or more than {fields.MAX_CELLS:,} cells"
-            )
-    if not levels:
-        raise node.error(f"found 0 levels, expected 1 to {_MAX_LEVELS}")
+    files = _PackFiles()
+    levels = _read_levels(node, _list_sources(node, folder), files)
+    number = find_level_number(wanted, levels)
+    if wanted and not number:
+        raise YamlNode(None, line=root.line).error(_no_level_message(wanted, levels))
     if files.legend:
         own = fields.mapping(entries["legend"]) if "legend" in entries else {}
         entries["legend"] = replace(node, value={**files.legend, **own})
+    if isinstance(levels, LevelFiles):
+        # of the files' names nothing is left, so that the scenario is the same in any folder
+        entries[LEVELS] = replace(node, value=len(levels))
+        numbers = [number] if wanted else []
+    else:
+        entries["maps"] = replace(node, value=[level.map for level in levels], path=LEVELS)
+        numbers = [*range(1, len(levels) + 1)]
     shared = fields.optional_text(entries["description"]) if "description" in entries else ""
-    entries["maps"] = replace(node, value=[level.map for level in levels], path="levels")
     variants = {}
-    for number, level in enumerate(levels, 1):
+    for number in numbers:
+        level = levels[number - 1]
         description = "\n".join(filter(None, (f"{level.credit}.", shared)))
         says = YamlNode(description, "description", node.line, description, file=node.file)
         own = {"map": level.map, "description": says}
         own |= {"view": level.view} if level.view else {}
         variants[str(number)] = replace(node, value=own)
-    entries[VARIANTS] = replace(node, value=variants)
-    return replace(root, value=entries), tuple(levels)
+    if variants:
+        entries[VARIANTS] = replace(node, value=variants)
+    return replace(root, value=entries), levels
 
 
 def no_file_message(name: str) -> str:
@@ -389,23 +373,87 @@ def no_file_message(name: str) -> str:
     return f"found {shorten(name, 60)!r}, and no other file is read for a line that was pasted"
 
 
-def no_level_message(name: str, levels: tuple[PackLevel, ...]) -> str:
+def _no_level_message(name: str, levels: Sequence[PackLevel]) -> str:
     """Return the error message that the pack has no level `name`, with a list of all its levels."""
+    if isinstance(levels, LevelFiles):
+        return f"no level {name!r}; there are 1 to {len(levels):,}"
     numbered = [f"{number} {level.title}".strip() for number, level in enumerate(levels, 1)]
     return f"no level {name!r}; there are {', '.join(numbered)}"
 
 
-def _read_levels(node: YamlNode, folder: Path | None, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the levels that `node` lists: a path relative to `folder`, or a list of such paths and
-    of mappings with a map each. `files` reads the files."""
+def _list_sources(node: YamlNode, folder: Path | None) -> list[tuple[YamlNode, Path | None]]:
+    """Return (item, file) for each level file that `node` names, and (item, None) for each level in
+    place.
+
+    Args:
+        node: a path, or a list of paths and of mappings with a map each.
+        folder: folder of the scenario's files; None if it may name only files of built-in
+            scenarios.
+    """
+    home = Path(node.file).parent.resolve() if node.file else folder
+    sources: list[tuple[YamlNode, Path | None]] = []
     for item in node.value if isinstance(node.value, list) else [node]:
         if isinstance(item.value, dict) and item is not node:
-            yield _read_level(item, item.value)
-        elif folder is None:
-            raise item.error(no_file_message(fields.text(item)))
+            sources.append((item, None))
+            continue
+        name = fields.text(item)
+        if home is None or (folder is None and not (home / name).resolve().is_relative_to(home)):
+            raise item.error(no_file_message(name))
+        sources += [(item, file) for file in _list_level_files(item, home / name)]
+    return sources
+
+
+def _read_levels(
+    node: YamlNode, sources: list[tuple[YamlNode, Path | None]], files: _PackFiles
+) -> Sequence[PackLevel]:
+    """Return the levels of `sources`, see `_list_sources`: a tuple, or `LevelFiles` where these are
+    too many and all in text files. `files` reads the others; errors are reported at `node`."""
+    texts = [file for _, file in sources if file and _FORMATS[file.suffix.lower()] is _read_text]
+    are_texts = len(texts) == len(sources)
+    levels, cells = list[PackLevel](), 0
+    if not (are_texts and _are_too_large(texts)):
+        for level in chain.from_iterable(starmap(partial(_read_source, files), sources)):
+            levels.append(level)
+            cells += len(level.map.text)
+            if len(levels) > _MAX_LEVELS or cells > fields.MAX_CELLS:
+                break
         else:
-            for file in _list_level_files(item, folder / fields.text(item)):
-                yield from _read_level_file(item, file, files)
+            if not levels:
+                raise node.error(f"found 0 levels, expected 1 to {_MAX_LEVELS}")
+            return tuple(levels)
+    if not are_texts:
+        raise node.error(
+            f"found more than {_MAX_LEVELS} levels, or more than {fields.MAX_CELLS:,} cells; "
+            f"larger sets are text files only"
+        )
+    with node.report(OSError, ValueError):
+        return open_level_files(texts)
+
+
+def _are_too_large(texts: list[Path]) -> bool:
+    """Return True if text files are larger than files that are read level by level; errors are
+    left to those who read them."""
+    try:
+        sizes = [0, *(file.stat().st_size for file in texts)]
+    except OSError:
+        return False
+    return max(sizes) > _MAX_FILE_BYTES or sum(sizes) > _MAX_PACK_BYTES
+
+
+def _read_source(files: _PackFiles, item: YamlNode, file: Path | None) -> Iterator[PackLevel]:
+    """Yield the levels in `file`, in the format that its suffix names, or the level that `item`
+    describes if there is no file; errors are reported at `item`, and `files` does the reading."""
+    if file is None:
+        yield _read_level(item, fields.mapping(item))
+        return
+    try:
+        yield from _FORMATS[file.suffix.lower()](file, files)
+    except OSError as error:
+        raise item.error(str(error)) from None
+    except UnicodeDecodeError:
+        raise item.error(f"{file}: no UTF-8 text") from None
+    except ValueError as error:
+        raise item.error(f"{file}: {error}") from None
 
 
 def _read_level(node: YamlNode, values: Mapping[str, YamlNode]) -> PackLevel:
@@ -432,38 +480,20 @@ def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
         raise node.error(f"{place}: {error.strerror}") from None
     if not files:
         ends = ", ".join(_FORMATS)
+        folders = [path.name for path in paths if path.is_dir()]
         reason = "there is none in it" if place.is_dir() else "found another one"
+        if place.is_dir() and folders:
+            reason += f", only folders; name one of them: {shorten(', '.join(folders), 60)}"
         raise node.error(f"{place}: expected a file of levels, named {ends}; {reason}")
     return files
 
 
-def _read_level_file(node: YamlNode, file: Path, files: _PackFiles) -> Iterator[PackLevel]:
-    """Yield the levels in `file`, in the format that its suffix names; errors are reported at
-    `node`, and `files` does the reading."""
-    try:
-        yield from _FORMATS[file.suffix.lower()](file, files)
-    except OSError as error:
-        raise node.error(str(error)) from None
-    except UnicodeDecodeError:
-        raise node.error(f"{file}: no UTF-8 text") from None
-    except ValueError as error:
-        raise node.error(f"{file}: {error}") from None
-
-
-def _read_sokoban_levels(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
+def _read_text(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
     """Yield the levels in a Sokoban text file; `files` reads it and counts its bytes."""
     for level in read_sokoban(files.read(file).decode("utf-8-sig")):
         yield PackLevel(
-            _rows_to_node(file, level.rows, level.line), level.title, level.author, level.solution
+            rows_to_node(file, level.rows, level.line), level.title, level.author, level.solution
         )
-
-
-def _rows_to_node(file: Path, rows: list[str], line: int | None = None) -> YamlNode:
-    """Return the rows of a map, padded with blanks to equal length, as a YAML node; `file` and
-    `line` tell where the rows begin."""
-    width = max(map(len, rows))
-    text = "\n".join(row.ljust(width) for row in rows)
-    return YamlNode(text, "", line, text, first_row=line, file=str(file))
 
 
 class _PackFiles:
@@ -519,7 +549,7 @@ def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
     except Exception as error:  # damaged bytes may raise anything
         raise ValueError(f"no map of Tiled that can be read ({error})") from None
     title, author, moves = (level.properties.get(k, "") for k in ("title", "author", "solution"))
-    yield PackLevel(_rows_to_node(file, rows), title, author, moves)
+    yield PackLevel(rows_to_node(file, rows), title, author, moves)
 
 
 def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[str]:
@@ -548,7 +578,7 @@ def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[s
 
 
 _FORMATS: dict[str, Callable[[Path, _PackFiles], Iterator[PackLevel]]] = {
-    **dict.fromkeys((*SOKOBAN, ".txt"), _read_sokoban_levels),
+    **dict.fromkeys((*SOKOBAN, ".txt"), _read_text),
     ".tmx": _read_tiled_level,
 }
 """Reader functions of files of levels, by suffix."""

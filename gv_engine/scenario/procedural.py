@@ -27,6 +27,8 @@ from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import round_up_size
+from gv_engine.scenario.level_files import LevelFiles
+from gv_engine.scenario.level_files_reader import LevelFilesReader
 from gv_engine.scenario.map import SYMBOL_KEYS, LevelSource, MapReader, Symbol, read_symbol
 from gv_engine.scenario.random_values import make_padded_table, make_row, make_table
 from systems import procedural
@@ -158,6 +160,7 @@ class ProceduralReader:
         self._problems, self._names = source.draws.problems, source.draws.names
         self._shape: tuple[int, int] | None = None  # of the room, None for maps
         self._maps: list[MapReader] = []
+        self._files: LevelFilesReader | None = None
         self._which = self._way = 0  # random values for the map and its symmetry
         self._rooms: dict[str, Region] = {}
         self._numbers: dict[str, int] = {}  # of the rooms that the legend marks
@@ -359,6 +362,9 @@ class ProceduralReader:
         if "room" in self._entries:
             self._shape = fields.read_pair(self._entries["room"])
             return (Call(get_system(procedural.walled_room), {"shape": self._shape}),)
+        levels = self._source.levels
+        if isinstance(levels, LevelFiles) and not {"map", "maps"} & self._entries.keys():
+            return (self._read_level_files(levels),)
         node = self._entries.get("maps", self._entries.get("map"))
         assert node
         is_single = "maps" not in self._entries
@@ -384,6 +390,19 @@ class ProceduralReader:
         tables = make_symbol_tables(list(below.values()), self._names.types)
         ground_reset = get_system(procedural.ground_of_maps)
         return level, Call(ground_reset, {**lies, "cells": cells, **tables})
+
+    def _read_level_files(self, levels: LevelFiles) -> Call:
+        """Return the call of the reset system that builds one of `levels`."""
+        self._files = reader = LevelFilesReader(self._source, levels)
+        ways = self._read_symmetries()
+        self._which = self._draws.add_index(len(levels))
+        self._way = self._draws.add_numbers(ways)
+        arguments = {
+            **{"which": self._which, "way": self._way, "shapes": reader.make_shapes(1 in ways)},
+            **{"cells": levels.characters, "numbers": reader.numbers, "below": reader.below},
+            **make_symbol_tables(reader.symbols, self._names.types),
+        }
+        return Call(get_system(procedural.from_level_files), arguments)
 
     def _read_symmetries(self) -> tuple[int, ...]:
         """Return the symmetries by which maps may be changed, as numbers: 0 to 3 quarter turns,
@@ -419,7 +438,7 @@ class ProceduralReader:
         if self._shape:
             node = self._entries["room"]
             self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
-        for level in self._maps:
+        for level in self._maps or filter(None, [self._files]):
             level.require_agent()
 
     def _find_free_cells(self, reset: Call | None) -> list[NDArray[np.bool_]]:

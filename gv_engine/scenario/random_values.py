@@ -133,6 +133,11 @@ class RandomValues:
             return numbers[0]
         return -1 - self._add(RandomValue(NUMBER, numbers, weights=(1,) * len(numbers)))
 
+    def add_index(self, count: int) -> int:
+        """Add a random value from 0 to `count` - 1, all equally likely, and return its code."""
+        bounds = 0, count - 1
+        return -1 - self._add(RandomValue(NUMBER, bounds, bounds=bounds))
+
     def _add(self, value: RandomValue) -> int:
         """Append a random value to the list and return its index."""
         self._values.append(value)

@@ -18,9 +18,10 @@ from gv_engine.scenario import library
 from gv_engine.scenario.document import MAX_SCENARIO_BYTES, read_file
 from gv_engine.scenario.fields import mapping
 from gv_engine.scenario.files import read_bytes
+from gv_engine.scenario.level_files import LevelFiles, PackLevel, find_level_number
 from gv_engine.scenario.library import COURSE, FOLDER_FILE, GALLERY, PUZZLES, ScenarioRef, find_ref
 from gv_engine.scenario.loading import read_scenario
-from gv_engine.scenario.packs import PackLevel, is_pack
+from gv_engine.scenario.packs import is_pack
 from gv_engine.scenario.plugin import DOMAINS, list_built_in_names, list_playable_scenarios
 from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.scenario.rule_modules import Consent, Trust, split_options
@@ -136,6 +137,8 @@ class Entry:
             is_pack_file = is_pack(place.file, text) or _PACK.search(text)
             levels = read_file(place).levels if is_pack_file else ()
         except (ScenarioError, OSError):
+            return ()
+        if isinstance(levels, LevelFiles):  # too many for a list
             return ()
         return tuple(
             Entry(f"{self.source}#{number}", self.group, level=level)
@@ -283,7 +286,7 @@ def pack_level_named(scenario: Playable, name: str) -> Playable | None:
     document, number = scenario.document, name.removeprefix(f"{scenario.name}-")
     if document.variant or document.source is None:
         return None
-    if number not in map(str, range(1, len(document.levels) + 1)):
+    if not find_level_number(number, document.levels):
         return None
     source = str(ScenarioRef(document.source, number))
     return read_playable(source, document.trust, document.settings)

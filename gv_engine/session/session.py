@@ -14,7 +14,7 @@ import numpy as np
 
 from gv_engine import __version__
 from gv_engine.rules.errors import RuleError, ScenarioError, Stopped, StoppedError
-from gv_engine.scenario.packs import PackLevel
+from gv_engine.scenario.level_files import PackLevel
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session import timeline

@@ -185,11 +185,11 @@ def test_a_sample_of_a_packs_levels_is_checked(here: Path, capsys, monkeypatch):
     pack = {name: part for name, part in LINE.items() if name != "map"}
     pack["levels"] = [{"map": f">{'.' * length}E"} for length in range(5)]
     Path("pack.json").write_text(json.dumps(pack))
-    one, again, other = (_sample_levels("pack.json", 2, seed) for seed in (1, 1, 2))
+    one, again, other = (_sample_levels("pack.json", {}, 2, seed) for seed in (1, 1, 2))
     assert one == again != other
     assert len(one) == 3  # the pack, and two levels
-    assert one == sorted(one, key=["pack.json", *find_levels("pack.json")].index)
-    assert _sample_levels("pack.json", 999, 0) == find_sources("pack.json")
+    assert one == sorted(one, key=["pack.json", *find_levels("pack.json", {})].index)
+    assert _sample_levels("pack.json", {}, 999, 0) == find_sources("pack.json", {})
     checked: list[str] = []
 
     def note(scenario: object, options: object, source: str) -> int:

@@ -328,8 +328,8 @@ def test_layers_are_unpacked_and_tilesets_lie_beside(packing: str | None, tiled:
         ("#" + "9" * 2**19, "line 1 is longer than 512 cells"),
         ("#00000000009999999999#", "line 1 is longer than any level"),
         ("#\n" * 600, "line 513 belongs to a level of more than 512 rows"),
-        ("#\n\n" * 300_000, "more than 1000 levels"),
-        (("512#|" * 511 + "512#\n\n") * 300, "more than 4,194,304 cells"),
+        ("#\n\n" * 300_000, "a.xsb:1: level 1 of 300,000: no agent"),
+        (("512#|" * 511 + "512#\n\n") * 300, "has 2,559 columns, allowed are 1 to 512"),
         ("#\nSolution: u\n" + "u\n" * 500_000, "no agent"),
     ],
     ids=["blanks", "digits", "zeros", "rows", "levels", "cells", "solution"],
@@ -340,8 +340,10 @@ def test_files_of_levels_are_read_within_bounds(text: str, says: str, tmp_path: 
 
 
 def test_the_files_of_a_pack_are_limited_together(tmp_path: Path):
-    (tmp_path / "a.xsb").write_text("x" * 2**20)
-    assert_levels_refused("pack are at most 8 MiB together", ["a.xsb"] * 9, tmp_path)
+    (tmp_path / "a.tmx").write_text(f"<map {WIDE}><!--{'x' * 2**19}--></map>")
+    assert_levels_refused("pack are at most 8 MiB together", ["a.tmx"] * 17, tmp_path)
+    (tmp_path / "a.txt").write_text("x" * 2**24 + "x")
+    assert_levels_refused("files of levels are at most 16 MiB", "a.txt", tmp_path)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="of POSIX")

@@ -107,7 +107,11 @@ def file(tmp_path):
         (MAP, "map:\n", "6: map: found nothing, expected rows of characters"),
         ("map: |", "map: >", "6: map: its rows are joined into one line; write `map: |`"),
         (MAP, "reset_function: {name: empty, shape: [4, 4]}\n", "7: legend: a legend without a m"),
-        (MAP + LEGEND, "", "1: reset_function: a level needs one of map, maps, room, reset_functi"),
+        (
+            MAP + LEGEND,
+            "",
+            "1: reset_function: a level needs one of map, maps, levels, room,",
+        ),
         ("max_steps: 100", "reset_function: {name: empty, shape: [4, 4]}", "6: map: a level needs"),
         (MAP + LEGEND, "reset_function: from_map\n", "6: reset_function: from_map draws what stan"),
         (MAP + LEGEND, "reset_function: {name: empty, shape: [3, 5]}\n", "reset_function.shape: e"),

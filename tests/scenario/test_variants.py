@@ -107,7 +107,7 @@ def test_what_a_level_says_by_itself_is_played_by_its_name(tmp_path):
     file.write_text(yaml.safe_dump(level, sort_keys=False))
     for found in (Scenario.load(level), Scenario.load(file)):
         assert [found.name, found.max_steps, measure(found)] == ["own", None, (1, 2)]
-    assert find_sources(str(file)) == [str(file), f"{file}#long", f"{file}#hard"]
+    assert find_sources(str(file), {}) == [str(file), f"{file}#long", f"{file}#hard"]
     del level["map"]
     variants["hard"]["map"] = ">...E"
     assert Scenario.load(level).name == "own-long"

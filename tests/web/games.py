@@ -139,7 +139,7 @@ def main() -> int:
     refused = 0
     for name in options.levels or list_built_in_grids():
         try:
-            levels = [Scenario.load(each) for each in find_levels(name)]
+            levels = [Scenario.load(each) for each in find_levels(name, {})]
             page = make_page(name, levels)
         except GVEngineError as error:
             refused += 1
