@@ -22,7 +22,7 @@ from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.observations import make_encoder
 from gv_engine.envs.representations import Arrays
 from gv_engine.rollout.policy import RandomPolicy, load_policies
-from gv_engine.rules.errors import RuleError
+from gv_engine.rules.errors import RuleError, Stopped
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Phase, System, source_location, unwrap_partials
@@ -45,19 +45,21 @@ def find_row_fault(scenario: Scenario, row: NDArray[Any]) -> str:
 
     Args:
         scenario: scenario of the world.
-        row: () array of `scenario.layout.dtype`.
+        row: () or (n,) array of `scenario.layout.dtype`; of several, the message is about one.
     """
-    rows = row.reshape(1)
+    rows = row.reshape(-1)
     if fault := find_fault(scenario.layout, rows):
         return fault
     for name, column in compute_derived_columns(scenario.layout, rows).items():
-        for i in np.flatnonzero(row[name] != column[0])[:1].tolist():
-            stored, derived = row[name].flat[i], column[0].flat[i]
-            return f"w.{name}[{i}] is {stored}, and {derived} by where things stand"
-    height, width = int(row["height"]), int(row["width"])
-    layers = [row[name][:height, :width] for name in scenario.layout.layers]
-    # Floor, where there is nothing
-    kinds = np.concatenate([row["kind"]["value"][cells].ravel() for cells in layers])
+        for i in np.argwhere(rows[name] != column)[:1].tolist():
+            stored, derived = rows[name][*i], column[*i]
+            place = np.ravel_multi_index(i[1:], column.shape[1:]) if i[1:] else 0
+            return f"w.{name}[{place}] is {stored}, and {derived} by where things stand"
+    kinds: set[int] = set()
+    for each in rows:
+        height, width = int(each["height"]), int(each["width"])
+        for name in scenario.layout.layers:  # Floor, where there is nothing
+            kinds.update(np.unique(each["kind"]["value"][each[name][:height, :width]]).tolist())
     return _find_unlisted(scenario, kinds, scenario.objects, "stands on the grid", "state_space")
 
 
@@ -72,7 +74,7 @@ def find_observation_fault(scenario: Scenario, observation: Arrays) -> str:
     shown = np.concatenate([observation["grid"].reshape(-1, 3), observation["item"][None]])
     kinds, states, colors = shown.T
     allowed = (HIDDEN, NONE_GRID_OBJECT, *scenario.observation_objects)
-    fault = _find_unlisted(scenario, kinds, allowed, "is seen", "observation_space")
+    fault = _find_unlisted(scenario, kinds.tolist(), allowed, "is seen", "observation_space")
     if fault:
         return fault
     for color in sorted({*colors.tolist()} - {*scenario.observation_colors}):
@@ -86,11 +88,11 @@ def find_observation_fault(scenario: Scenario, observation: Arrays) -> str:
 
 
 def _find_unlisted(
-    scenario: Scenario, kinds: NDArray[Any], allowed: Iterable[int], verb: str, space: str
+    scenario: Scenario, kinds: Iterable[int], allowed: Iterable[int], verb: str, space: str
 ) -> str:
     """Return an error message for the first object type among `kinds` that is not `allowed`; an
     empty text if all are. `verb` and `space` are words of the message."""
-    for kind in sorted({*kinds.tolist()} - {*allowed}):
+    for kind in sorted({*kinds} - {*allowed}):
         return f"{scenario.types[kind].name} {verb}, which {space}.objects does not list"
     return ""
 
@@ -313,6 +315,41 @@ class Report(NamedTuple):
     steps: int
     fault: str
 
+    def with_fault(self, message: str) -> Report:
+        """Return the report with a message after the place that it has as its fault."""
+        return self._replace(fault=self.fault + message)
+
+
+_MAX_WAITING, _MAX_WAITING_BYTES = 32, 2**23
+
+
+class _WaitingRows:
+    """Rows that are checked several at a time: a check of 32 takes little longer than of one."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario, self._waiting = scenario, list[tuple[NDArray[Any], Report]]()
+        size = scenario.layout.dtype.itemsize
+        self._room = max(1, min(_MAX_WAITING, _MAX_WAITING_BYTES // size))
+
+    @property
+    def is_full(self) -> bool:
+        """True if enough rows wait to be checked."""
+        return len(self._waiting) >= self._room
+
+    def add(self, row: NDArray[Any], report: Report) -> None:
+        """Let a row wait; `report` has its place as the fault."""
+        self._waiting.append((row, report))
+
+    def find_fault(self) -> Report | None:
+        """Return the report of the first inconsistent row of those that wait, None if all are
+        consistent; none of them waits any longer."""
+        waiting, self._waiting = self._waiting, []
+        if waiting and find_row_fault(self._scenario, np.stack([row for row, _ in waiting])):
+            for row, report in waiting:
+                if fault := find_row_fault(self._scenario, row):
+                    return report.with_fault(fault)
+        return None
+
 
 class _Fault(Exception):
     """Error that a check found."""
@@ -353,20 +390,29 @@ def run_differential_test(
     worlds = {"object": _make_env(scenario, "object", False), name: second}
     steps = 0
     player = _PolicyActions(scenario, policy) if policy else _RandomActions(scenario)
+    rows = _WaitingRows(scenario)
     for number in range(episodes):
         player.begin(seed, number)
         action: NDArray[np.int64] | None = None
         for step in range(_MAX_STEPS + 1):
+            indices = () if action is None else action.tolist()
+            names = ", ".join(scenario.action_names[each] for each in indices) or "reset"
+            report = Report(number + 1, steps, f"seed {seed + number}, step {step}, {names}: ")
             try:
                 outputs = _step_all(worlds, seed + number, action, limit)
-                _check_step(scenario, worlds, outputs)
+                _check_step(scenario, worlds, outputs, rows, report)
             except _Fault as fault:
-                indices = () if action is None else action.tolist()
-                names = ", ".join(scenario.action_names[each] for each in indices) or "reset"
-                place = f"seed {seed + number}, step {step}, {names}"
-                return Report(number + 1, steps, f"{place}: {fault}")
+                return rows.find_fault() or report.with_fault(str(fault))
+            except (Exception, Stopped):
+                # an earlier step may have left a world in which no rule can run
+                if found := rows.find_fault():
+                    return found
+                raise
             steps += action is not None
-            if np.all(outputs["terminated"] | outputs["truncated"]):
+            is_over = step == _MAX_STEPS or np.all(outputs["terminated"] | outputs["truncated"])
+            if (is_over or rows.is_full) and (found := rows.find_fault()):
+                return found
+            if is_over:
                 break
             action = player.act(outputs)
     kinds = dict.fromkeys(env.world for env in worlds.values())
@@ -546,13 +592,17 @@ def _timeout_message(scenario: Scenario, resets: bool, limit: float) -> str:
 
 
 def _check_step(
-    scenario: Scenario, worlds: dict[str, GridEnv | _MultiAgentEnv], outputs: dict[str, Any]
+    scenario: Scenario,
+    worlds: dict[str, GridEnv | _MultiAgentEnv],
+    outputs: dict[str, Any],
+    rows: _WaitingRows,
+    report: Report,
 ) -> None:
-    """Check that all worlds have the same outputs after a step, and that world and observations are
-    consistent; raise _Fault if not.
+    """Check that all worlds have the same outputs after a step, and that observations are
+    consistent; add the world to `rows`, which are checked later, with the `report` of this step.
 
     Raises:
-        _Fault: two worlds differ, or the world or an observation is inconsistent.
+        _Fault: two worlds differ, or an observation is inconsistent.
     """
     for other in outputs["others"]:
         for name in other:
@@ -563,8 +613,7 @@ def _check_step(
                         f"rule remembers something, or draws from elsewhere than w.rng or rng"
                     )
                 raise _Fault(f"{place} is {left} in the object world, {right} in the compiled one")
-    if message := find_row_fault(scenario, outputs["row"]):
-        raise _Fault(message)
+    rows.add(outputs["row"], report)
     observations, space = outputs["observation"], worlds["object"].observation_space
     for observation in observations.values() if scenario.layout.agents > 1 else (observations,):
         if message := find_observation_fault(scenario, observation):
@@ -586,6 +635,8 @@ def _find_batch_fault(scenario: Scenario, kind: str, turns: int, seed: int) -> s
         turn_name = f"turn {turn} of {_BATCH_SIZE} {kind} worlds"
         try:
             before = batch.snapshot(_ALL_WORLDS)
+            if turn and (fault := find_row_fault(scenario, before)):
+                return f"{turn_name}: {fault}"
             batch.step(actions.ravel(), mode)
             # in any order, so that a world does not always follow the same other one
             for i in rng.permutation(_BATCH_SIZE).tolist():
@@ -616,7 +667,7 @@ def _step_alone(
     if actions[0] == RESTART:
         batch.set_generator(0, generator_from_row(row["rng"]))
     else:
-        batch.restore(0, row)
+        batch.restore(0, row, trusted=True)
     batch.step(actions, mode)
     return _read_outputs(batch, 0, actions, mode)
 

@@ -16,7 +16,7 @@ import itertools
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -118,13 +118,18 @@ class EsperContext:
     ) -> None:
         """Attach new components to each of `entities`, a range of entity numbers, as `attach` does
         for one entity."""
-        parts_of_entities = [self._entities[e] for e in entities]
         for cls, values, rows in prefab:
-            components = [cls(*values) for _ in entities]
-            rows[entities.start : entities.stop] = components
-            self._entities_by_class.setdefault(cls, set()).update(entities)
-            for parts, component in zip(parts_of_entities, components):
-                parts[cls] = component
+            self.attach_each(entities, [cls(*values) for _ in entities], rows)
+
+    def attach_each(
+        self, entities: Sequence[int], components: Sequence[Any], rows: list[Any]
+    ) -> None:
+        """Attach to each of `entities` its own of `components`, which are all of one class, and
+        store these in `rows`, too."""
+        for e, component in zip(entities, components, strict=True):
+            rows[e] = self._entities[e][type(component)] = component
+        if components:
+            self._entities_by_class.setdefault(type(components[0]), set()).update(entities)
         self._single_query_cache.clear()
         self._multi_query_cache.clear()
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import compress, count, product, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import esper
@@ -520,7 +521,8 @@ class ObjectWorld(Verbs, World):
         generator_to_row(self.rng, row["rng"])
         optional = "drawn", "present", *CELL_AGENT_COLUMNS
         tables = [*self.layout.layers, *(name for name in optional if name in row.dtype.names)]
-        for name in (*AGENT_COLUMNS, *SCALAR_COLUMNS, "alive", "placed", "recent", *tables):
+        row["alive"] = np.frombuffer(bytes(self._alive), np.bool_)
+        for name in (*AGENT_COLUMNS, *SCALAR_COLUMNS, "placed", "recent", *tables):
             with _name_value_in_errors(f"w.{name}"):
                 row[name] = getattr(self, name)
         for name in self.layout.layers:
@@ -531,14 +533,15 @@ class ObjectWorld(Verbs, World):
         with self.context:
             for columns in self._columns:
                 having: list[tuple[int, Any]] = esper.get_component(columns.cls)
-                entities = [e for e, _ in having]
-                if max(entities, default=0) >= self.layout.column_lengths[columns.cls]:
+                entities = np.array([e for e, _ in having], np.intp)
+                components = [component for _, component in having]
+                if entities.max(initial=0) >= self.layout.column_lengths[columns.cls]:
                     self.fail(NOT_OF_OBJECTS)
                 fields = row[column_name(columns.cls)]
                 fields["has"][entities] = 1
                 for field in fields_of(columns.cls):
                     column = fields[field.name]
-                    values = [getattr(component, field.name) for _, component in having]
+                    values = [*map(attrgetter(field.name), components)]
                     with _name_value_in_errors(f"w.{column_name(columns.cls)}.{field.name}"):
                         shape = -1, *field.shape
                         column[entities] = np.array(values, column.dtype).reshape(shape)
@@ -568,13 +571,15 @@ class ObjectWorld(Verbs, World):
             if name in (row.dtype.names or ()):
                 getattr(self, name)[...] = row[name]
         self._alive = row["alive"].astype(bool).tolist()
-        with self.context:
-            for columns in self._columns:
-                fields = row[column_name(columns.cls)]
-                names = [field.name for field in fields_of(columns.cls)]
-                values = [fields[name].tolist() for name in names]
-                for e in np.flatnonzero(fields["has"]).tolist():
-                    self.attach(e, columns.cls(*(column[e] for column in values)))
+        for columns in self._columns:
+            fields = row[column_name(columns.cls)]
+            entities = np.flatnonzero(fields["has"])
+            names = [field.name for field in fields_of(columns.cls)]
+            values = [fields[name][entities].tolist() for name in names]
+            components = (
+                [*map(columns.cls, *values)] if names else [columns.cls() for _ in entities]
+            )
+            self.context.attach_each(entities.tolist(), components, columns.rows)
 
     def fork(self) -> ObjectWorld:
         """Return an independent copy of the world, which has the same state and, for the same
