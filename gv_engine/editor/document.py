@@ -213,7 +213,7 @@ class EditorDocument:
     @property
     def values(self) -> dict[str, Any]:
         """Values of the file and of files it extends, as plain Python."""
-        plain = self._parsed.root.plain
+        plain = self._parsed.root.written
         return plain if isinstance(plain, dict) else {}
 
     @property

@@ -86,7 +86,7 @@ class FormField(NamedTuple):
         if self.is_text:
             return text
         try:
-            return parse_value(text)
+            return parse_value(text, keeps_words=True)
         except ValueError as error:
             raise EditError(f"{self.name}: {error}; expected {self.expected}") from None
 

@@ -154,7 +154,7 @@ def read_vocabulary(document: Document) -> Vocabulary:
     vocab = Vocabulary(names.types, objects, usual, colors, agents=len(agents.bodies), names=names)
     own_entries: dict[str, YamlNode] = read("legend", mapping, {})
     things = {
-        character: vocab.normalize_entry(node.plain) for character, node in own_entries.items()
+        character: vocab.normalize_entry(node.written) for character, node in own_entries.items()
     }
     built_in = {
         character: vocab.thing_of_symbol(symbol)

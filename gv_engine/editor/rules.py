@@ -3,7 +3,8 @@ the file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -68,12 +69,17 @@ class Rule(NamedTuple):
     @property
     def description(self) -> str:
         """First sentence of the docstring of the rule's function, with the rule's arguments in
-        parentheses; an error message if there is no such function."""
+        place of the words for them, or else behind it; an error message if there is no such
+        function."""
         if self.system is None:
             return "There is no rule of this name"
-        summary = _summarize(self.system)
-        arguments = [f"{key.replace('_', ' ')} {_as_text(v)}" for key, v in self.arguments.items()]
-        return f"{summary} ({', '.join(arguments)})" if arguments else summary
+        numbers = [p for p in self.system.parameters if isinstance(p.default, float)]
+        values: dict[str, Any] = {**{p.name: p.default for p in numbers}, **self.arguments}
+        texts = {name: _as_text(value) for name, value in values.items() if value is not None}
+        summary, used = _fill_in(_summarize(self.system), texts)
+        rest = [name for name in self.arguments if name in texts and name not in used]
+        others = ", ".join(f"{name.replace('_', ' ')} {texts[name]}" for name in rest)
+        return f"{summary} ({others})" if others else summary
 
 
 class AvailableRule(NamedTuple):
@@ -91,6 +97,39 @@ class AvailableRule(NamedTuple):
     def description(self) -> str:
         """Sentence about the rule."""
         return _summarize(self.system)
+
+
+_TYPE_WORDS = {
+    "object_type": {"objects of a type": "{} objects", "object of a type": "{}"},
+    "other_type": {
+        "those of another type": "{} objects",
+        "one of another type": "one {}",
+        "object of another type": "{}",
+    },
+    "ground_type": {"objects of a third type": "{} objects"},
+}
+"""Words of the summaries of rules that stand for a parameter, and what stands in their place."""
+
+
+def _fill_in(summary: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
+    """Return the sentence `summary` with the values in `texts`, by name of the parameter, in place
+    of the words for them; and the names of the parameters that occur.
+
+    >>> _fill_in("Push an object of a type.", {"object_type": "Crate"})
+    ('Push a Crate.', {'object_type'})
+    """
+    used = set()
+    for name, value in texts.items():
+        value = value.replace("\\", r"\\")  # for `re.subn`
+        article = "an" if value[:1] in "AEIOU" else "a"
+        patterns = {rf"`{name}`": value, **({rf"\b{name}\b": value} if "_" in name else {})}
+        for words, place in _TYPE_WORDS.get(name, {}).items():
+            patterns[rf"\ban {words}"] = f"{article} {place.format(value)}"
+            patterns[words] = place.format(value)
+        for pattern, text in patterns.items() if value not in ("yes", "no") else ():
+            summary, count = re.subn(pattern, text, summary, flags=re.IGNORECASE)
+            used |= {name} if count else set()
+    return summary[:1].upper() + summary[1:], used
 
 
 def _summarize(system: System) -> str:
@@ -148,7 +187,7 @@ class RuleList:
 
     def _rule_at(self, part: RulePart, path: KeyPath, node: YamlNode) -> Rule:
         """Return the rule whose entry in `part` is the YAML `node` at the key path `path`."""
-        plain = node.plain if isinstance(node.value, dict) else {}
+        plain = node.written if isinstance(node.value, dict) else {}
         arguments = {key: value for key, value in plain.items() if key != "name"}
         return Rule(part, path, _rule_name(node), arguments, self._find_system(part.phase, node))
 
@@ -203,7 +242,7 @@ class RuleList:
             return insert(text, path, len(rules), entry)
         if not rules:
             return put(text, (part.key,), entry)
-        combined = {"name": "reduce_any", _NESTED: [self._top[part.key].plain, entry]}
+        combined = {"name": "reduce_any", _NESTED: [self._top[part.key].written, entry]}
         return put(text, (part.key,), combined)
 
     def _example(self, parameter: system.Parameter) -> Any:
@@ -232,7 +271,7 @@ class RuleList:
         if rule.part.is_list or len(others) != 1:
             return remove(text, rule.path)
         nested = self._nested_nodes(rule.part) or []
-        return put(text, (rule.part.key,), nested[int(others[0].path[-1])].plain)
+        return put(text, (rule.part.key,), nested[int(others[0].path[-1])].written)
 
     def move_rule(self, rule: Rule, offset: int) -> str:
         """Return the file's text with `rule` moved by `offset` positions in its list of rules;
@@ -259,7 +298,7 @@ class RuleList:
         extends, with the inherited value copied in."""
         if has_value(self._text, (key,)) or key not in self._top:
             return self._text
-        return put(self._text, (key,), self._top[key].plain)
+        return put(self._text, (key,), self._top[key].written)
 
 
 def _rule_name(node: YamlNode) -> str:
@@ -271,11 +310,13 @@ def _rule_name(node: YamlNode) -> str:
 
 def _as_text(value: Any) -> str:
     """Return `value`, a rule's argument, as a short text."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, dict):
         return str(value.get("name", "…"))
     if isinstance(value, list | tuple):
         return ", ".join(map(_as_text, value))
-    return str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def has_fault(rule: Rule, paths: Sequence[str]) -> bool:
@@ -291,3 +332,17 @@ def format_key_path(path: KeyPath) -> str:
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f"{'.' * bool(text)}{step}"
     return text
+
+
+def swap_fault_path(path: str, key_path: KeyPath, offset: int) -> str:
+    """Return the key path `path` of an error after the rule at `key_path` was moved by `offset`, 1
+    or -1: that of the rule or of the neighbour with which it changes places is adapted."""
+    *above, number = key_path
+    if not isinstance(number, int):
+        return path
+    own = format_key_path(key_path)
+    other = format_key_path((*above, number + offset))
+    for before, after in ((own, other), (other, own)):
+        if path == before or path.startswith((f"{before}.", f"{before}[")):
+            return after + path.removeprefix(before)
+    return path

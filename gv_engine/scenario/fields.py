@@ -90,6 +90,22 @@ class YamlNode:
         return self.value
 
     @property
+    def written(self) -> Any:
+        """The value as `plain` has it, except that words which YAML takes for booleans stay texts
+        where they can be names: in lists, all but `true` and `false`; elsewhere, those in capital
+        letters, such as `OFF`."""
+        if isinstance(self.value, dict):
+            return {key: node.written for key, node in self.value.items()}
+        if isinstance(self.value, list):
+            return [node.text if node._is_word else node.written for node in self.value]
+        return self.text if self._is_word and self.text.isupper() else self.value
+
+    @property
+    def _is_word(self) -> bool:
+        """True for a boolean that is not written as `true` or `false`."""
+        return isinstance(self.value, bool) and self.text.lower() not in ("true", "false")
+
+    @property
     def summary(self) -> str:
         """Short description of the value for error messages, such as "a list of 3"."""
         if isinstance(self.value, dict):

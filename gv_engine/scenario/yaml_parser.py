@@ -73,8 +73,12 @@ def _parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
     return root
 
 
-def parse_value(text: str) -> Any:
+def parse_value(text: str, keeps_words: bool = False) -> Any:
     """Return the Python value that a piece of YAML text stands for, such as `9`, `RED` or `[5, 7]`.
+
+    Args:
+        text: the YAML text.
+        keeps_words: True to read `[OFF, ON]` as names, see `YamlNode.written`.
 
     Raises:
         ValueError: the text is not valid YAML.
@@ -86,7 +90,7 @@ def parse_value(text: str) -> Any:
         problems.raise_if_any()
     except FieldError as error:
         raise ValueError(error.message) from None
-    return node.plain if node else None
+    return None if node is None else node.written if keeps_words else node.plain
 
 
 def decode_utf8(raw: bytes) -> str:

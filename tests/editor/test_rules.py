@@ -6,7 +6,7 @@ import pytest
 
 from gv_engine.editor.document import EditorDocument, new_document, open_document
 from gv_engine.editor.form_fields import form_fields, make_field
-from gv_engine.editor.rules import RULE_PARTS, Rule
+from gv_engine.editor.rules import RULE_PARTS, Rule, swap_fault_path
 from gv_engine.editor.text_buffer import EditError, TextBuffer
 from gv_engine.rules.system import system_of
 from gv_engine.scenario.json_schema import (
@@ -18,6 +18,7 @@ from gv_engine.scenario.json_schema import (
     enum_schema,
     integer_schema,
 )
+from gv_engine.scenario.yaml_parser import parse_value
 from systems.terminating import reduce_any
 
 HAPPENS, PAYS, ENDS, WINS = RULE_PARTS
@@ -153,3 +154,61 @@ def test_all_keys_of_levels_and_rules_have_fields():
     for part in RULE_PARTS:
         for each in made.rules.rules(part):
             assert {*each.arguments} <= {*made.rules.argument_table(each)}
+
+
+@pytest.mark.parametrize(
+    ("level", "name", "sentence"),
+    [
+        (
+            "crates",
+            "push",
+            "Push a Crate out of the way of a move, into a free cell or into",
+        ),
+        ("levers", "follow", "Gate objects take the highest state of Lever objects"),
+        ("levers", "switch", "The Lever ahead goes on to its next state"),
+        ("coins", "none_left", "All Coin objects are gone from the grid, or at most 2 are left."),
+        ("coins", "living_reward", "Pays the same reward for every step. (reward -0.05)"),
+        ("keydoor-5x5", "reach_exit", "Pays 5 on an exit, 0 elsewhere."),
+    ],
+)
+def test_a_rule_is_a_sentence_with_its_parameters(level: str, name: str, sentence: str):
+    rules = open_document(level).rules
+    told = [r.description for part in RULE_PARTS for r in rules.rules(part) if r.name == name]
+    assert any(text.startswith(sentence) for text in told), told
+
+
+def test_states_stay_names_whatever_is_edited():
+    made = open_document("levers")
+    lever = made.values["objects"]["Lever"]
+    assert lever["states"] == ["OFF", "ON"]
+    made.set_value(("objects", "Lever"), {**lever, "sprite": "lever"})
+    assert made.values["objects"]["Lever"]["states"] == ["OFF", "ON"]
+    assert "false" not in made.buffer.text.partition("legend")[0]
+    assert made.scenario is not None
+    (kind,) = [t for t in made.vocabulary.types if t.name == "Lever"]
+    assert kind.states == ("OFF", "ON")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("[OFF, ON]", ["OFF", "ON"]),
+        ("[no, yes]", ["no", "yes"]),
+        ("[true, false]", [True, False]),
+        ("yes", True),
+        ("OFF", "OFF"),
+        ("{a: [Off], b: on}", {"a": ["Off"], "b": True}),
+    ],
+)
+def test_typed_words_can_be_names(text: str, value: object):
+    assert parse_value(text, keeps_words=True) == value
+
+
+def test_marks_of_faults_move_with_their_rule():
+    path = ("reward_functions", 1)
+    assert swap_fault_path("reward_functions[1].object_type", path, 1) == (
+        "reward_functions[2].object_type"
+    )
+    assert swap_fault_path("reward_functions[2]", path, 1) == "reward_functions[1]"
+    assert swap_fault_path("reward_functions[10]", path, 1) == "reward_functions[10]"
+    assert swap_fault_path("legend.a", path, 1) == "legend.a"

@@ -6,12 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.editor.document import STARTERS
+from gv_engine.editor.document import STARTERS, CheckState, Fault
 from gv_engine.editor.map_model import MapCell
+from gv_engine.editor.rules import format_key_path
+from gv_engine.rules.errors import ProblemPlace
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.edit_forms import FormScreen, RuleListScreen
 from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, StarterMenu
+from gv_engine.ui.screens.edit_panels import describe_brush
 from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.start import StartScreen
 from tests.desk import Desk, playing
@@ -406,3 +409,35 @@ def test_the_pen_leaves_no_gaps_when_the_mouse_jumps(desk: Desk, screen: EditScr
     after = screen.work.map.rows[1]
     assert before != after
     assert len({*after[1:6]}) == 1
+
+
+def test_a_mark_follows_its_rule_before_the_level_is_checked_again(desk: Desk, screen: EditScreen):
+    rules = RuleListScreen(screen)
+    desk.app.push(rules)
+    names = [row.rule.name for row in rules.rows() if row.rule]
+    index = next(n for n, row in enumerate(rules.rows()) if row.rule)
+    rules.chosen = index
+    path = format_key_path(rules.rows()[index].rule.path)  # type: ignore[union-attr]
+    fault = Fault("it does nothing", ProblemPlace(path), is_slip=True)
+    screen._check_state = CheckState((fault,))
+    desk.press("Shift+Down")
+    marked = [row.rule.name for row in rules.rows() if row.is_wrong and row.rule]
+    assert marked == [names[0]]
+    screen._poll_checker()  # the new level is sent to the checker
+    assert [row.is_wrong for row in rules.rows()].index(True) == index + 1
+    assert rules.chosen == index + 1
+
+
+def test_the_palette_says_what_an_object_does(desk: Desk, tmp_path: Path):
+    desk.app.push(StartScreen(desk.app))
+    desk.app.edit("crates")
+    screen = desk.top(EditScreen)
+    text = describe_brush(screen, "Crate")
+    assert text.startswith("Crate. Push a Crate out of the way of a move")
+    desk.draw()
+    before = desk.look()
+    assert screen._layout
+    palette = screen._layout.palette
+    line = desk.app._painter.line_height  # type: ignore[union-attr]
+    desk.point((palette.x + line * 3 // 2, palette.y + 7 * line))
+    assert (desk.look() != before).any(-1).sum() > 5 * line**2 / 2

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from gv_engine.editor import map_model
 from gv_engine.editor.document import BackgroundChecker, CheckState, EditorDocument, Fault
-from gv_engine.editor.rules import RULE_PARTS
+from gv_engine.editor.rules import RULE_PARTS, Rule, swap_fault_path
 from gv_engine.editor.text_buffer import EditError
 from gv_engine.scenario.files import path_exists
 from gv_engine.session.session import Session
@@ -98,6 +98,7 @@ class EditScreen(Screen):
         self._checker = BackgroundChecker()
         self._check_state = CheckState()
         self._checked_scenario: object = None
+        self._moved_faults: tuple[Fault, ...] = ()  # findings that an edit has only moved
         self._export: tuple[Path, Popen[str]] | None = None  # page and process that writes it
 
     def refresh(self) -> None:
@@ -124,6 +125,21 @@ class EditScreen(Screen):
         """
         self.work.edit(change, stroke)
         self.refresh()
+
+    def move_rule(self, rule: Rule, offset: int) -> bool:
+        """Move `rule` by `offset` positions, 1 or -1, in its list; findings of the checker follow
+        it. Return True if that changes the file."""
+        before, findings = self.work.buffer.text, self._check_state.faults
+        self.edit(lambda _: self.work.rules.move_rule(rule, offset))
+        if self.work.buffer.text == before:
+            return False
+        paths = [swap_fault_path(f.place.path, rule.path, offset) for f in findings]
+        self._moved_faults = tuple(
+            fault._replace(place=fault.place._replace(path=path))
+            for fault, path in zip(findings, paths, strict=True)
+        )
+        self._check_state = self._check_state._replace(faults=self._moved_faults)
+        return True
 
     def draw_as_map(self) -> None:
         """Replace the scenario's level generator by a fixed map: the level of seed 0."""
@@ -306,7 +322,8 @@ class EditScreen(Screen):
         """Send the scenario to the background checker if it has changed, and store new results of
         the checker."""
         if self._checked_scenario is not self.work.scenario:
-            self._checked_scenario, self._check_state = self.work.scenario, CheckState()
+            self._checked_scenario = self.work.scenario
+            self._check_state, self._moved_faults = CheckState(self._moved_faults), ()
             self._checker.ask(self.work.scenario)
             self.app.needs_redraw = True
         if state := self._checker.answer():

@@ -420,7 +420,7 @@ class _SentenceList(ListScreen):
         color = "on_accent" if chosen else "loss" if row.is_wrong else "text"
         if row.rule is None and row.part is not None and not chosen:
             color = "accent"
-        sentence = slot.inflate(-line, -line // 2)
+        sentence = slot.inflate(-line, -(line // 2))
         name = cut(sentence, "top", line)
         painter.draw_text(name, row.name, color)
         if row.is_wrong:
@@ -484,16 +484,14 @@ class RuleListScreen(_SentenceList):
         else:
             super().run_command(name)
 
-    def _change(self, text: str) -> bool:
-        """Replace the text of the edited file by `text`; return True if that changes it."""
-        before = self._screen.work.buffer.text
+    def _change(self, text: str) -> None:
+        """Replace the text of the edited file by `text`."""
         self._screen.edit(lambda _: text)
-        return text != before
 
     def _move(self, rule: Rule, offset: int) -> None:
         """Move `rule` by `offset` positions in its list of rules, such as the rewards, and keep it
         selected."""
-        if self._change(self._screen.work.rules.move_rule(rule, offset)):
+        if self._screen.move_rule(rule, offset):
             self.chosen += offset
 
     def _open_rule_form(self, rule: Rule) -> None:

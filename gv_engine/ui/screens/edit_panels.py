@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.editor import map_model
+from gv_engine.editor.rules import RULE_PARTS
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.ui.drawing.sprites import Rect
@@ -55,6 +56,7 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
     side = line * 2
     columns, rows = max(1, inner.w // side), max(1, inner.h // side)
     first = max(0, brushes.names.index(brushes.chosen) // columns - rows + 1)
+    hovered: tuple[Rect, str] | None = None
     shown = brushes.names[first * columns : (first + rows) * columns]
     for number, name in enumerate(shown):
         row, column = divmod(number, columns)
@@ -64,6 +66,7 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
         painter.draw_card(slot, "accent" if name == brushes.chosen else "well")
         if is_hovered:
             painter.draw_outline(slot, "outline")
+            hovered = slot, name
         symbol, size = brushes.symbol(name), slot.w - line // 3
         if symbol.facing is None:
             picture = drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
@@ -72,6 +75,31 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
         painter.surface.blit(picture, picture.get_rect(center=slot.center))
     groove = Rect(rect.right - line // 3, inner.y, line // 4, rows * side)
     painter.draw_scrollbar(groove, first, rows, -(-len(brushes.names) // columns))
+    if hovered:
+        _draw_tooltip(painter, hovered[0], describe_brush(screen, hovered[1]))
+
+
+def describe_brush(screen: EditScreen, name: str) -> str:
+    """Return a text about the object `name` of the palette: its name, its states, and what rules of
+    the level say about it."""
+    states = [state.lower() for state in screen.brushes.states(name)]
+    title = _name_in_words(name).capitalize() + (f": {', '.join(states)}" if states else "")
+    if screen.work.document is None:
+        return title
+    rules = (rule for part in RULE_PARTS[:2] for rule in screen.work.rules.rules(part))
+    told = [rule.description for rule in rules if name in map(str, rule.arguments.values())]
+    return ". ".join([title, *(text.rstrip(".") for text in told[:2])]) + "."
+
+
+def _draw_tooltip(painter: Painter, slot: Rect, text: str) -> None:
+    """Draw `text` on a card to the right of `slot`."""
+    line = painter.line_height
+    width = min(20 * line, painter.text_width(text) + line, painter.area.right - slot.right - line)
+    height = len(wrap_text(text, line, width - line, _MAX_FAULT_LINES)) * line + line // 2
+    card = Rect(slot.right + line // 2, slot.y, width, height).clamp(painter.area)
+    painter.draw_card(card, "background")
+    painter.draw_outline(card, "outline")
+    painter.draw_lines(card.inflate(-line, -line // 2), text)
 
 
 def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
