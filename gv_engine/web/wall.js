@@ -2,7 +2,7 @@
 "use strict";
 
 const NUM_WORLDS = 256;
-const GAP = 3; // pixels between boards
+const EDGE = 2; // pixels around each board
 const FRAME = 8; // milliseconds of each picture's time that steps may take
 
 /** Boards of worlds with consecutive seeds; each begins again with another one when it is over. */
@@ -85,10 +85,10 @@ class Wall {
     });
     const best = sizes.indexOf(Math.max(...sizes));
     this.across = best + 1;
-    this.cell = Math.max(1, Math.floor(sizes[best] - GAP / Math.min(rows, columns)));
-    [this.wide, this.tall] = [columns * this.cell + GAP, rows * this.cell + GAP];
-    canvas.width = this.across * this.wide + GAP;
-    canvas.height = Math.ceil(NUM_WORLDS / this.across) * this.tall + GAP;
+    this.cell = Math.max(1, Math.floor(sizes[best] - (2 * EDGE) / Math.min(rows, columns)));
+    [this.wide, this.tall] = [columns * this.cell + 2 * EDGE, rows * this.cell + 2 * EDGE];
+    canvas.width = this.across * this.wide;
+    canvas.height = Math.ceil(NUM_WORLDS / this.across) * this.tall;
     canvas.style.width = `${canvas.width / scale}px`;
     this.redraw();
   }
@@ -127,15 +127,15 @@ class Wall {
 
   /** Return the place of a board in the canvas. */
   _corner(k) {
-    return [(k % this.across) * this.wide + GAP, Math.floor(k / this.across) * this.tall + GAP];
+    return [(k % this.across) * this.wide + EDGE, Math.floor(k / this.across) * this.tall + EDGE];
   }
 
   /** Draw the edge around a board in a colour of the theme. */
   _frame(k, color) {
     const context = this.canvas.getContext("2d"), [x, y] = this._corner(k);
     context.strokeStyle = this.colors[color];
-    context.lineWidth = GAP;
-    context.strokeRect(x - GAP / 2, y - GAP / 2, this.wide, this.tall);
+    context.lineWidth = EDGE;
+    context.strokeRect(x - EDGE / 2, y - EDGE / 2, this.wide - EDGE, this.tall - EDGE);
   }
 
   /** Choose another world, by its number. */
