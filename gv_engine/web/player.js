@@ -828,8 +828,9 @@ class Player {
     const seen = this.observed, both = state && observation;
     const fits = (board, share) =>
       Math.min((wide * share) / board.width, tall / board.height) >= ASIDE_CELL;
-    const beside = both && (wide > 640 || (fits(picture, 0.58) && fits(seen, 0.38)));
-    const least = (board) => Math.min((wide * board.height) / board.width, window.innerHeight / 2); // one scrolls
+    const isNarrow = wide <= 640; // there one scrolls
+    const beside = both && (!isNarrow || (fits(picture, 0.58) && fits(seen, 0.38)));
+    const least = (board) => isNarrow ? Math.min((wide * board.height) / board.width, window.innerHeight / 2) : 0;
     /** @returns {[number, number]} */
     const part = (share, board) => beside ? [wide * share, tall]
       : [wide, both ? Math.max(tall * share, (least(board) * share) / 0.58) : Math.max(tall, least(board))];
