@@ -613,7 +613,7 @@ class Player {
     get("actions").replaceChildren(...level.actions.map((name) => {
       const button = document.createElement("button"), words = inWords(known.get(name) ?? name);
       button.textContent = ARROWS[name] ?? words;
-      button.setAttribute("aria-label", (button.title = words));
+      button.title = words;
       button.onclick = () => this.act(name);
       return button;
     }));
@@ -674,6 +674,7 @@ class Player {
     const item = world.outputOf("item", this.agent), held = get("held");
     held.replaceChildren();
     if (item[0] > level.hidden) held.append("Holds ", world.words(item));
+    for (const option of get("who").options) option.hidden = Number(option.value) >= world.present;
     get("who").value = String(this.agent);
     this.shown = this.picture();
     this.observed = this.observationPicture();
@@ -685,6 +686,7 @@ class Player {
       const share = decision?.probabilities[this.agent][k];
       button.style.setProperty("--share", String(share ?? 0));
       button.dataset.share = share === undefined ? "" : `${Math.round(100 * share)} %`;
+      button.setAttribute("aria-label", [button.title, button.dataset.share].filter(Boolean).join(", "));
     }
     this.draw();
   }

@@ -2,7 +2,8 @@
 
     python -m tests.web.games [LEVEL ...] [--seeds 20] [--steps 200]
 
-Without names, all built-in grids with their packs, and MiniGrid's and BabyAI's ids.
+Without names, all built-in grids with their packs, those of several agents, and MiniGrid's and
+BabyAI's ids.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 from gv_engine.cli.check import find_levels
 from gv_engine.rules.errors import GVEngineError
-from gv_engine.scenario.library import list_built_in_grids
+from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.replay import row_digest
 from gv_engine.vector.compiled_backend import CompiledBatch
@@ -137,7 +138,7 @@ def main() -> int:
     options = parser.parse_args()
     counts = np.zeros(2, int)
     refused = 0
-    for name in options.levels or list_built_in_grids():
+    for name in options.levels or {**list_multi_agent_grids(), **list_built_in_grids()}:
         try:
             levels = [Scenario.load(each) for each in find_levels(name, {})]
             page = make_page(name, levels)

@@ -83,6 +83,9 @@ def test_two_at_one_keyboard(browser: Browser, tmp_path: Path):
     browser.open(write_page(tmp_path, level))
     browser.press("KeyV", "KeyV", "ArrowUp", "KeyW", "ArrowUp", "Tab", "ArrowLeft")
     ann, bob = level.sharing.names
+    choose = "(w => { w.value = '1'; w.dispatchEvent(new Event('change')) })"
+    browser.run(f"{choose}(document.getElementById('who'))")
+    assert browser.run("player.agent") == 1
     assert [step.action for step in replay_of(browser).steps] == [
         *(f"{ann} MOVE_FORWARD", f"{bob} MOVE_FORWARD", f"{ann} MOVE_FORWARD"),
         f"{bob} TURN_LEFT",
@@ -144,6 +147,7 @@ def test_a_policy_is_watched_stepped_and_taken_over(
     browser.open(write_page(tmp_path, level, policy="run"))
     shares = "[...document.querySelectorAll('#actions button')].map(b => b.dataset.share)"
     assert sum(int(share.split()[0]) for share in browser.run(shares)) in range(95, 106)
+    assert any(re.fullmatch(r"Use what is ahead, \d+ %", name) for _, name in browser.names())
     browser.press("Semicolon", "Semicolon")
     assert browser.run("player.game.position") == 2
     browser.run("document.getElementById('watch').click()")
