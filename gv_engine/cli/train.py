@@ -15,9 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.learning.config import Config, StopCondition, read_config_file
+from gv_engine.learning.config import LEARNERS, Config, StopCondition, read_config_file
 from gv_engine.learning.loggers import WandbLogger, import_wandb
-from gv_engine.learning.training import Logger, RunResult, Training, TrainingSlices
+from gv_engine.learning.training import (
+    Logger,
+    RunResult,
+    Training,
+    TrainingSlices,
+    check_learner,
+)
 from gv_engine.rollout import episode_folder
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.files import make_file_name
@@ -342,7 +348,7 @@ here or by --ray, including those that have not started.
 
 def add(commands: cli.Commands) -> None:
     """Add the command `train` with its options to the command line."""
-    text = "Train a policy by PPO (needs the extra rl)"
+    text = "Train a policy by PPO, PQN or MAPPO (needs the extra rl)"
     parser = cli.add_command(commands, run, "train", text, _EXAMPLES, _EPILOG)
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=cli.SCENARIO_HELP)
     out_text = "a new folder (default: SCENARIO-run, with --seeds SCENARIO-runs)"
@@ -379,6 +385,8 @@ def add(commands: cli.Commands) -> None:
     parser.add_option("--max-steps T", cli.parse_positive, limit_text)
     config_text = "YAML or TOML file of settings, see `Config` in gv_engine/learning/config.py"
     parser.add_option("--config FILE", Path, config_text)
+    learner_text = f"{', '.join(LEARNERS)}: learning method (default: ppo)"
+    parser.add_option("--learner NAME", str, learner_text)
     set_text = "a setting, as --set-hp learning_rate=3e-4, over those of FILE; may be repeated"
     more: dict[str, Any] = {"dest": "hyperparameters", "action": "append"}
     parser.add_option("--set-hp NAME=VALUE", cli.parse_pair, set_text, [], **more)
@@ -421,6 +429,8 @@ def run(options: argparse.Namespace) -> int:
         device = find_device(options.device or config.device)
     except ValueError as error:
         raise cli.UsageError(f"--device: {error}") from None
+    if options.imitate and config.learner != "ppo":
+        raise cli.UsageError(f"--imitate goes on with ppo, not with {config.learner}")
     demonstrations = None
     if options.imitate and not options.resume:
         demonstrations = options.imitate, episode_folder.read(options.imitate)
@@ -479,6 +489,7 @@ def _create_runs(
     loaded = load_scenario(options.scenario, **cli.scenario_options(options))
     grid = cli.require_grid(loaded, "train takes grids")
     scenario: Scenario = cli.require_step_limit(grid, options.max_steps, "give --max-steps")
+    check_learner(config.learner, scenario)
     levels, settings = config.levels, config.hyperparameters
     loaded_levels = None if levels is None else level_set(scenario, levels)
     scenario = loaded_levels.scenario if loaded_levels else scenario
@@ -520,7 +531,9 @@ def _read_config(options: argparse.Namespace) -> Config:
         values = read_config_file(options.config)
     if options.imitate:
         values = {"steps": 0, **values}
-    given = {name: getattr(options, name) for name in ("num_envs", "seed", "levels", "device")}
+    given = {
+        name: getattr(options, name) for name in ("learner", "num_envs", "seed", "levels", "device")
+    }
     given |= dict.fromkeys(("num_threads", "num_env_threads"), options.threads)
     given |= {"steps": options.steps, "until": options.until, "recurrent": options.memory or None}
     given |= {"mask_actions": None if options.masks else False}
@@ -538,7 +551,17 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     """
     from gv_engine.learning.run_folder import find_runs
 
-    names = "num_envs", "threads", "max_steps", "levels", "seed", "seeds", "imitate", "config"
+    names = (
+        "num_envs",
+        "threads",
+        "max_steps",
+        "levels",
+        "seed",
+        "seeds",
+        "imitate",
+        "config",
+        "learner",
+    )
     new_run_options = {"SCENARIO": options.scenario, **cli.values_of(options, "out", "memory")}
     new_run_options |= {"--no-masks": not options.masks, **cli.values_of(options, *names)}
     new_run_options["--set"] = options.settings or None

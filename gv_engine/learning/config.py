@@ -33,9 +33,10 @@ _MIN_EPISODES = 500
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Settings of PPO; the defaults suit all grid scenarios of the engine.
+    """Settings of a learner; the defaults suit PPO on all grid scenarios of the engine.
 
     Attributes:
+        learner: "ppo", "pqn" or "mappo", see `LEARNERS`.
         seed: seed of the worlds, the initial weights and the sampling of actions.
         recurrent: add a GRU, reset at the start of each episode.
         mask_actions: give probability 0 to the actions that `info["action_mask"]` excludes.
@@ -53,10 +54,15 @@ class Hyperparameters:
         max_grad_norm: gradient norm above which the gradient is clipped.
         embedding_size: length of the embedding of a cell code.
         hidden_size: width of the hidden layers and of the GRU.
+        layer_norm: normalise the hidden layers, which PQN needs.
+        start_epsilon, end_epsilon: share of random actions of PQN at the first step, and after
+            `exploration_steps` steps; linear between.
+        exploration_steps: steps of all worlds over which the share of random actions falls.
         num_threads: threads that share the gradient of a minibatch.
         num_env_threads: threads that step the worlds.
     """
 
+    learner: str = "ppo"
     seed: int = 0
     recurrent: bool = False
     mask_actions: bool = True
@@ -74,6 +80,10 @@ class Hyperparameters:
     max_grad_norm: float = 0.5
     embedding_size: int = 16
     hidden_size: int = 128
+    layer_norm: bool = False
+    start_epsilon: float = 1.0
+    end_epsilon: float = 0.05
+    exploration_steps: int = 100_000
     num_threads: int = 1
     num_env_threads: int = 1
 
@@ -88,8 +98,22 @@ RECURRENT_DEFAULTS = {"recurrent": True, "num_envs": 256, "num_minibatches": 2, 
 """Settings of a recurrent learner that differ from the defaults: more exploration, and larger
 minibatches, because a GRU runs through them step by step."""
 
+LEARNERS = {
+    "ppo": "gv_engine.learning.ppo:Learner",
+    "pqn": "gv_engine.learning.pqn:PQNLearner",
+    "mappo": "gv_engine.learning.mappo:MAPPOLearner",
+}
+"""Class of each learner; each file names its paper."""
+LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {
+    "pqn": {
+        **{"layer_norm": True, "gae_lambda": 0.65, "learning_rate": 5e-4},
+        **{"update_epochs": 2, "num_minibatches": 32},
+    }
+}
+"""Settings of a learner that differ from the defaults."""
+
 _LARGEST = 2**62
-_SHARES = ("gamma", "gae_lambda", "until")
+_SHARES = ("gamma", "gae_lambda", "until", "start_epsilon", "end_epsilon")
 """Fields with values from 0 to 1."""
 _COUNTS = (
     *("num_envs", "num_steps", "update_epochs", "num_minibatches"),
@@ -106,6 +130,9 @@ def _check_value(name: str, default: Any, value: Any) -> Any:
         value = float(value)
     if value is None and default is None:
         return value
+    if name == "learner" and value not in LEARNERS:
+        wrong = shorten(str(value), 40)
+        raise ConfigError(f"no learner {wrong!r}: {describe_allowed(wrong, LEARNERS)}")
     low, high = int(name in _COUNTS), 1 if name in _SHARES else _LARGEST
     is_number = kind in (int, float)
     if type(value) is not kind or (is_number and not low <= value <= high):
@@ -137,8 +164,8 @@ class Config(Hyperparameters):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Config:
-        """Return the configuration with these values by name. Other values are the defaults, of a
-        recurrent learner if `recurrent` is True.
+        """Return the configuration with these values by name. Other values are the defaults of the
+        learner, and of a recurrent one if `recurrent` is True.
 
         Raises:
             ConfigError: a name is unknown, or a value is invalid.
@@ -147,7 +174,8 @@ class Config(Hyperparameters):
         if unknown := [name for name in values if name not in names]:
             wrong = shorten(str(unknown[0]), 60)
             raise ConfigError(f"no setting {wrong!r}: {describe_allowed(wrong, names)}")
-        defaults = RECURRENT_DEFAULTS if values.get("recurrent") is True else {}
+        defaults = dict(LEARNER_DEFAULTS.get(str(values.get("learner")), {}))
+        defaults |= RECURRENT_DEFAULTS if values.get("recurrent") is True else {}
         return cls(**{**defaults, **values})
 
     @classmethod

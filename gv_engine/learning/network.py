@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -42,11 +44,14 @@ class ActorCritic(nn.Module):
         if mission := spec.mission:
             queries = torch.randn(sum(mission), NUM_HEADS * width)
             self.queries = nn.Parameter(queries / math.sqrt(len(mission) * width))
-            self.match = _linear(NUM_HEADS * (spec.cells + 1), hidden, math.sqrt(2))
-        self.second = _linear(hidden, hidden, math.sqrt(2))
+            self.match = make_linear(NUM_HEADS * (spec.cells + 1), hidden, math.sqrt(2))
+        self.second = make_linear(hidden, hidden, math.sqrt(2))
         self.gru = nn.GRUCell(hidden, hidden) if settings.recurrent else None
-        self.actor = _linear(hidden, spec.actions, 0.01)
-        self.critic = _linear(hidden, 1, 1.0)
+        self.actor = make_linear(hidden, spec.actions, 0.01)
+        self.critic = make_linear(hidden, 1, 1.0)
+        self.normalise: Callable[[Tensor], Tensor] = _unchanged
+        if settings.layer_norm:  # without weights of its own
+            self.normalise = partial(functional.layer_norm, normalized_shape=(hidden,))
 
     def first_layer_table(self) -> Tensor:
         """Return the contribution of each input code to the first layer, as (codes of all inputs,
@@ -62,7 +67,8 @@ class ActorCritic(nn.Module):
         first = sum_rows(table, rows) + self.first_bias
         if self.spec.mission:
             first = first + self.match(self._scores(rows))
-        return functional.relu(self.second(functional.relu(first)))
+        hidden = functional.relu(self.normalise(first))
+        return functional.relu(self.normalise(self.second(hidden)))
 
     def _scores(self, rows: Tensor) -> Tensor:
         """Return how well each cell and the carried item match the mission, as (M, heads * (cells +
@@ -83,6 +89,10 @@ class ActorCritic(nn.Module):
         memory = self.gru(features, memory)
         return features + memory, memory
 
+    def value(self, features: Tensor) -> Tensor:
+        """Return (M,) values for (M, hidden) features."""
+        return self.critic(features)[:, 0]
+
     def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Return (M, actions) log-probabilities and (M,) values for (M, hidden) features. Actions
         whose mask is 0 get almost no probability."""
@@ -91,12 +101,26 @@ class ActorCritic(nn.Module):
         biases = torch.cat([self.actor.bias, self.critic.bias])
         outputs = functional.linear(features, weights, biases)
         logits, values = outputs.split([self.spec.actions, 1], 1)
-        excluded = (masks == 0) & (masks != 0).any(1, keepdim=True)  # an empty mask allows all
-        logits = logits.masked_fill(excluded, -1e9)
-        return logits - logits.logsumexp(1, keepdim=True), values[:, 0]
+        return self.log_probs(logits, masks), values[:, 0]
+
+    def log_probs(self, logits: Tensor, masks: Tensor) -> Tensor:
+        """Return the (M, actions) log-probabilities of logits. Actions whose mask is 0 get almost
+        no probability."""
+        logits = logits.masked_fill(find_excluded(masks), -1e9)
+        return logits - logits.logsumexp(1, keepdim=True)
 
 
-def _linear(inputs: int, outputs: int, scale: float) -> nn.Linear:
+def find_excluded(masks: Tensor) -> Tensor:
+    """Return True for each action that a mask excludes; an empty mask allows all."""
+    return (masks == 0) & (masks != 0).any(1, keepdim=True)
+
+
+def _unchanged(numbers: Tensor) -> Tensor:
+    """Return the argument."""
+    return numbers
+
+
+def make_linear(inputs: int, outputs: int, scale: float) -> nn.Linear:
     """Return a linear layer with zero biases and an orthogonal weight matrix, multiplied by
     `scale`."""
     layer = nn.Linear(inputs, outputs)

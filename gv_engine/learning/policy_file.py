@@ -1,7 +1,8 @@
 """Policies of trained runs, which need NumPy alone: the file `policy.npz`, the forward pass of its
 network, and the policy that acts with it, `TrainedPolicy`.
 
-- `about`: JSON with `scenario`, the name of the scenario, `scenario_spec` and `mask_actions`;
+- `about`: JSON with `scenario`, the name of the scenario, `scenario_spec`, `mask_actions`,
+  `layer_norm` and `epsilon`;
 - `cells` (codes, 3) uint8: type, state and colour that each cell code stands for;
 - `net.…`: the weights of `ActorCritic` by their names there, float32.
 """
@@ -331,6 +332,9 @@ class NumpyNet:
     Args:
         spec: sizes of the network's inputs and outputs.
         weights: arrays by their names and with their axes in `ActorCritic.state_dict()`.
+        layer_norm: normalise the hidden layers.
+        epsilon: share of random actions, if the actor's outputs are action values; None if they
+            are logits.
 
     Attributes:
         hidden_size: width of the GRU state.
@@ -339,7 +343,15 @@ class NumpyNet:
         Exception: of any kind, if weights are missing or have other shapes.
     """
 
-    def __init__(self, spec: NetworkSpec, weights: Mapping[str, NDArray[Any]]) -> None:
+    def __init__(
+        self,
+        spec: NetworkSpec,
+        weights: Mapping[str, NDArray[Any]],
+        layer_norm: bool = False,
+        epsilon: float | None = None,
+    ) -> None:
+        self._normalise = _layer_norm if layer_norm else _same
+        self._epsilon = epsilon
         arrays = {name: array.astype(np.float64) for name, array in weights.items()}
         self.hidden_size = len(arrays["first_bias"])
         self._table = _first_layer_table(spec, arrays["embedding"], arrays["first"])
@@ -350,14 +362,16 @@ class NumpyNet:
             self._match = _Linear(arrays, "match.weight", "match.bias")
         self._second = _Linear(arrays, "second.weight", "second.bias")
         self._actor = _Linear(arrays, "actor.weight", "actor.bias")
-        self._critic = _Linear(arrays, "critic.weight", "critic.bias")
+        self._critic: _Linear | None = None
+        if "critic.weight" in arrays:  # else it reads the observations of all agents
+            self._critic = _Linear(arrays, "critic.weight", "critic.bias")
         self._gru = _GRU(arrays) if "gru.weight_ih" in arrays else None
         if (actions := self._actor.outputs) != spec.actions:
             raise ValueError(f"the actor has {actions} actions, expected {spec.actions}")
 
     def forward(
         self, rows: NDArray[np.int32], memory: Floats, masks: NDArray[Any]
-    ) -> tuple[Floats, Floats, Floats]:
+    ) -> tuple[Floats, Floats | None, Floats]:
         """Return action probabilities and values of N agents, and the new state of the GRU.
 
         Args:
@@ -366,7 +380,8 @@ class NumpyNet:
             masks: (N, actions) action masks; a mask of zeros allows all actions.
 
         Returns:
-            (N, actions) probabilities, (N,) values and (N, hidden) state.
+            (N, actions) probabilities; (N,) values, None if the critic reads the observations of
+                all agents; and (N, hidden) state.
         """
         features = self._features(rows)
         if self._gru is not None:
@@ -374,8 +389,13 @@ class NumpyNet:
             features = features + memory
         logits = self._actor(features)
         logits[(masks == 0) & (masks != 0).any(1, keepdims=True)] = -np.inf
+        if self._epsilon is not None:
+            random = self._epsilon * np.isfinite(logits)
+            probabilities: Floats = random / np.isfinite(logits).sum(1, keepdims=True)
+            probabilities[range(len(logits)), logits.argmax(1)] += 1 - self._epsilon
+            return probabilities, logits.max(1), memory
         exponentials: Floats = np.exp(logits - logits.max(1, keepdims=True))
-        values = self._critic(features)[:, 0]
+        values = self._critic(features)[:, 0] if self._critic else None
         return exponentials / exponentials.sum(1, keepdims=True), values, memory
 
     def _features(self, rows: NDArray[np.int32]) -> Floats:
@@ -385,7 +405,8 @@ class NumpyNet:
             sums += np.take(self._table, column, axis=0, out=summand, mode="clip")
         if self._spec.mission:
             sums += self._match(self._scores(rows))
-        return _relu(self._second(_relu(sums + self._first_bias)))
+        hidden = _relu(self._normalise(sums + self._first_bias))
+        return _relu(self._normalise(self._second(hidden)))
 
     def _scores(self, rows: NDArray[np.int32]) -> Floats:
         """Return how well each cell matches the mission, as (N, heads * cells), for N encoded
@@ -461,6 +482,18 @@ def _relu(numbers: Floats) -> Floats:
     return np.maximum(numbers, 0.0)
 
 
+def _same(numbers: Floats) -> Floats:
+    """Return the argument."""
+    return numbers
+
+
+def _layer_norm(numbers: Floats) -> Floats:
+    """Return each line shifted and scaled to mean 0 and deviation 1 (Ba et al., 2016)."""
+    centered = numbers - numbers.mean(1, keepdims=True)
+    normalised: Floats = centered / np.sqrt(centered.var(1, keepdims=True) + 1e-5)
+    return normalised
+
+
 def _sigmoid(numbers: Floats) -> Floats:
     """Return the logistic function, in a form that does not overflow."""
     values: Floats = 0.5 + 0.5 * np.tanh(0.5 * numbers)
@@ -489,6 +522,7 @@ class PolicyFile(NamedTuple):
         mask_actions: keep to the actions that the action mask allows.
         cells: (codes, 3) uint8 type, state and colour that each cell code stands for.
         weights: weights of the network by their names in `ActorCritic`.
+        layer_norm, epsilon: see `NumpyNet`.
     """
 
     scenario: str
@@ -496,6 +530,8 @@ class PolicyFile(NamedTuple):
     mask_actions: bool
     cells: NDArray[np.uint8]
     weights: Mapping[str, NDArray[np.float32]]
+    layer_norm: bool = False
+    epsilon: float | None = None
 
     @property
     def network_spec(self) -> NetworkSpec:
@@ -512,6 +548,8 @@ class PolicyFile(NamedTuple):
             "scenario": self.scenario,
             "scenario_spec": self.scenario_spec._asdict(),
             "mask_actions": self.mask_actions,
+            "layer_norm": self.layer_norm,
+            "epsilon": self.epsilon,
         }
         arrays: dict[str, Any] = {"about": np.array(json.dumps(about)), "cells": self.cells}
         arrays |= {f"{_NET}{name}": each for name, each in self.weights.items()}
@@ -547,6 +585,8 @@ class PolicyFile(NamedTuple):
                     bool(about["mask_actions"]),
                     _check_array(file.read_array("cells"), np.uint8).reshape(-1, 3),
                     weights,
+                    bool(about.get("layer_norm")),
+                    None if (epsilon := about.get("epsilon")) is None else float(epsilon),
                 )
             spec = policy.network_spec
             sizes = spec.cells, spec.codes, *spec.extra_sizes, spec.actions, spec.agents
@@ -592,7 +632,7 @@ class TrainedPolicy:
         probabilities: (N, actions) float64 probabilities of the last `act`, also if `greedy`; None
             before.
         values: (N,) float64 values of the critic in the last `act`, in units of the scaled rewards
-            of the training; None before.
+            of the training; None before, and if the critic reads the observations of all agents.
         agents: (N,) index of each line's agent in its world; by default 0, 1 … in turn.
 
     Raises:
@@ -606,7 +646,7 @@ class TrainedPolicy:
         self._file = file = PolicyFile.read(self._path)
         self._spec = spec = file.network_spec
         try:
-            self._net = NumpyNet(spec, file.weights)
+            self._net = NumpyNet(spec, file.weights, file.layer_norm, file.epsilon)
             self._memory = np.zeros((1, self._net.hidden_size))
             self._net.forward(spec.first_rows[None], self._memory, np.ones((1, spec.actions)))
             self._codes = codes_by_cell(file.cells)

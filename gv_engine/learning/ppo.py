@@ -298,6 +298,7 @@ class Learner:
     """
 
     on_step: Callable[[], None] = staticmethod(lambda: None)
+    net_class = ActorCritic
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
         self.device = torch.device(device)
@@ -312,7 +313,7 @@ class Learner:
         self.spec = NetworkSpec.of_scenario(ScenarioSpec.of_scenario(scenario), len(self.cells))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
-            self.net = ActorCritic(self.spec, settings).to(self.device)
+            self.net = self.net_class(self.spec, settings).to(self.device)
         self._rng = torch.Generator().manual_seed(settings.seed)
         self._adam = Adam(self.net, settings.learning_rate, settings.max_grad_norm)
         self._graphed: GraphedStep | None = None
@@ -439,6 +440,10 @@ class Learner:
         if self.settings.recurrent:
             memory = self._memory * ~self._starts[:, None].to(self.device)
             features, self._memory = self.net.recur(features, memory)
+        return self._act_and_value(features, masks)
+
+    def _act_and_value(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Return (N, actions) log-probabilities to act with, and (N,) values, for features."""
         log_probs, values = self.net(features, masks)
         return log_probs, values
 
@@ -461,10 +466,24 @@ class Learner:
             rows = np.zeros((len(cut), len(self.spec.sizes)), np.int32)
             self.spec.encode(self._colors.apply(observation, cut), self._agents[cut], rows)
             lines = torch.from_numpy(cut).to(self.device)
-            features = self.net.features(table, torch.from_numpy(rows).to(self.device))
+            features = self.net.features(table, self._final_rows(rows, cut).to(self.device))
             features, _ = self.net.recur(features, self._memory[lines])
-            bootstrap_values[lines] = self.net.critic(features)[:, 0]
+            bootstrap_values[lines] = self.net.value(features)
         self._colors.sample(self._starts)
+
+    def _final_rows(self, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
+        """Return what the network reads of the last observations of some agents.
+
+        Args:
+            rows: (M, slots) encoded last observations.
+            cut: (M,) lines of the agents in the batch.
+        """
+        return torch.from_numpy(rows)
+
+    def _rewards(self) -> NDArray[np.float32]:
+        """Return the (T, N) rewards of the collected steps."""
+        rewards: NDArray[np.float32] = self._buffer.arrays["reward"]
+        return rewards
 
     def _count_episodes(self, info: dict[str, Any]) -> None:
         """Add the episodes that a step has ended, given its `info`, to the estimates of return,
@@ -484,7 +503,8 @@ class Learner:
         (Schulman et al., 2016)."""
         arrays, gamma = self._buffer.arrays, self.settings.gamma
         done = arrays["terminated"] | arrays["truncated"]
-        rewards = torch.from_numpy(self._reward_scaler.scale(arrays["reward"], done, live.numpy()))
+        scaled = self._reward_scaler.scale(self._rewards(), done, live.numpy())
+        rewards = torch.from_numpy(scaled)
         discount = gamma * torch.from_numpy(~done).float()
         rewards = rewards + gamma * bootstrap_values
         advantages, last = torch.zeros_like(rewards), torch.zeros_like(next_value)
@@ -540,17 +560,39 @@ class Learner:
         return torch.stack(losses).sum(0)
 
     def _gradient(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
-        """Return the gradient of the PPO loss as one vector, and (3,) entropy, approximate KL
-        divergence and value loss. All are sums over the batch divided by `num_live`."""
-        settings, net = self.settings, self.net
+        """Return the gradient of the loss as one vector, and the (3,) losses to report; both are
+        sums over the batch divided by `num_live`."""
+        loss, losses = self._loss(num_live, *self._read_batch(batch))
+        parameters = tuple(self.net.parameters())
+        gradients = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
+        return torch.cat([each.flatten() for each in gradients]), losses.detach()
+
+    def _read_batch(self, batch: TrainingBatch) -> list[Tensor]:
+        """Return the features of the L steps of the batch in which agents were live, and their
+        masks, actions, log-probabilities, advantages and returns; each has a first axis of L."""
+        net = self.net
         rows, *per_step, live, starts, memory = batch
         features = net.features(net.first_layer_table(), rows.flatten(0, 1))
-        if settings.recurrent:
+        if self.settings.recurrent:
             features = self.unroll(features.unflatten(0, starts.shape), starts, memory)
         per_step = [features, *(each.flatten(0, 1) for each in per_step)]
         if self.spec.agents > 1 and not live.all():
             per_step = [each[live.flatten()] for each in per_step]
-        features, masks, actions, old_log_probs, advantages, returns = per_step
+        return per_step
+
+    def _loss(
+        self,
+        num_live: int,
+        features: Tensor,
+        masks: Tensor,
+        actions: Tensor,
+        old_log_probs: Tensor,
+        advantages: Tensor,
+        returns: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Return the PPO loss of L steps, and (3,) entropy, approximate KL divergence and value
+        loss. All are sums divided by `num_live`."""
+        settings, net = self.settings, self.net
         all_log_probs, values = net(features, masks)
         log_probs = all_log_probs.gather(1, actions[:, None])[:, 0]
         log_ratio = log_probs - old_log_probs
@@ -560,10 +602,8 @@ class Learner:
         value_loss = (values - returns).square().sum() / num_live
         entropy = -(all_log_probs.exp() * all_log_probs).sum() / num_live
         loss = policy_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
-        gradients = torch.autograd.grad(loss, tuple(net.parameters()))
         approx_kl = (ratio - 1 - log_ratio).sum() / num_live
-        losses = torch.stack([entropy, approx_kl, value_loss]).detach()
-        return torch.cat([each.flatten() for each in gradients]), losses
+        return loss, torch.stack([entropy, approx_kl, value_loss])
 
     def minimise(self, loss: Tensor) -> None:
         """Take one optimiser step on a loss, a tensor of one number."""

@@ -62,7 +62,7 @@ _PROGRESS = "progress.csv"
 _LOCK = "lock"
 _COLUMNS = "seconds", *TrainingMetrics._fields
 """Columns of `progress.csv`."""
-_FORMAT = 5
+_FORMAT = 6
 _MAX_RUN_FILE = 2**22
 """Bytes of `run.json`."""
 _MAX_CHECKPOINT = 2**30
@@ -326,6 +326,8 @@ class Run:
             self.settings.mask_actions,
             learner.cells,
             {name: weights.numpy(force=True) for name, weights in net.items()},
+            self.settings.layer_norm,
+            self.settings.end_epsilon if self.settings.learner == "pqn" else None,
         ).write(self.path)
 
     def close(self) -> None:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.learning.config import Config, StopCondition
+from gv_engine.learning.config import LEARNERS, Config, ConfigError, StopCondition
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference
 from gv_engine.scenario.plugin import get_plugin
@@ -63,7 +64,8 @@ class Training:
         from gv_engine.learning.ppo import Learner, make_training_env
 
         env = make_training_env(scenario, run.settings, levels=levels, **options)
-        self.run, self.learner = run, Learner(env, run.settings, device)
+        learner: Learner = resolve_name(LEARNERS[run.settings.learner])(env, run.settings, device)
+        self.run, self.learner = run, learner
         self._seconds_before = run.restore_learner(self.learner)
         self._start = self._saved_at = time.perf_counter()
         self._steps_before = self.saved_steps = self.learner.metrics.steps
@@ -173,6 +175,7 @@ def train(
     config = _to_config(config)
     grid = resolve_grid_scenario(scenario)
     grid = get_plugin(grid).with_step_limit(grid, None)  # which requires one
+    check_learner(config.learner, grid)
     levels = None if config.levels is None else level_set(grid, config.levels)
     path = Path(out or f"{make_file_name(grid.name)}-run")
     described = config.hyperparameters, config.levels, levels, config.stop_condition
@@ -210,6 +213,15 @@ def resume_training(
     scenario = load_reference(run.scenario, run.path, trust=trust)
     assert isinstance(scenario, Scenario)  # of a run that began
     return _train_run(run, scenario, device, callbacks, loggers)
+
+
+def check_learner(learner: str, scenario: Scenario) -> None:
+    """Raise ConfigError if a learner cannot train on a scenario."""
+    if learner == "mappo" and scenario.layout.agents == 1:
+        raise ConfigError(
+            f"the learner mappo trains several agents, and {scenario.name} has one: choose ppo or "
+            f"pqn"
+        )
 
 
 def _to_config(config: Config | Mapping[str, Any] | str | Path | None) -> Config:

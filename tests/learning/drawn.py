@@ -2,13 +2,14 @@
 learners, which need it."""
 
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
 
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
-from gv_engine.learning.config import Hyperparameters
+from gv_engine.learning.config import LEARNERS, Config
 from gv_engine.learning.policy_file import NUM_HEADS, NetworkSpec, PolicyFile, ScenarioSpec
 
 
@@ -16,9 +17,9 @@ def make_learner(level: Any, world: str = "auto", device: str = "cpu", **setting
     """Make a learner of a level with these hyperparameters."""
     from gv_engine.learning import ppo
 
-    hyperparameters = Hyperparameters(**settings)
+    hyperparameters = Config.from_values(settings).hyperparameters
     env = ppo.make_training_env(level, hyperparameters, world=world)
-    return ppo.Learner(env, hyperparameters, device)
+    return resolve_name(LEARNERS[hyperparameters.learner])(env, hyperparameters, device)
 
 
 def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:

@@ -18,8 +18,8 @@ LEVELS = "keydoor-5x5", "BabyAI-GoToLocal-v0", "hunt"
 """One agent, a mission, several agents."""
 
 
-def small_learner(name: str, device: str = "cpu", memory: bool = False) -> Any:
-    return make_learner(name, device=device, num_envs=16, num_steps=8, recurrent=memory)
+def small_learner(name: str, device: str = "cpu", memory: bool = False, **more: Any) -> Any:
+    return make_learner(name, device=device, num_envs=16, num_steps=8, recurrent=memory, **more)
 
 
 def weights_of(learner: Any) -> Any:
@@ -27,10 +27,13 @@ def weights_of(learner: Any) -> Any:
 
 
 @pytest.mark.parametrize("memory", [False, True])
-@pytest.mark.parametrize("name", LEVELS)
-def test_gradients_are_computed_on_one_device(name, memory):
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [*((name, "ppo") for name in LEVELS), ("keydoor-5x5", "pqn"), ("hunt", "mappo")],
+)
+def test_gradients_are_computed_on_one_device(name, method, memory):
     """Tensors of the device "meta" have shapes only, and do not mix with those of the CPU."""
-    learner = small_learner(name, memory=memory)
+    learner = small_learner(name, memory=memory, learner=method)
     batch, size = learner._collect(), len(weights_of(learner))
     learner.net.to("meta")
     on_meta = ppo.TrainingBatch._make(each.to("meta") for each in batch)

@@ -1,0 +1,107 @@
+"""Multi-agent PPO with a centralised critic (Yu et al., 2022, "The surprising effectiveness of PPO
+in cooperative multi-agent games").
+
+All agents share one actor, which reads what its agent observes. The critic reads what all agents of
+the world observe, and for whom it estimates; it is only needed for training. The rewards of a team
+are summed and given to each of its members; without teams all agents are one team.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gv_engine.learning.config import Hyperparameters
+from gv_engine.learning.network import ActorCritic, make_linear, sum_rows
+from gv_engine.learning.policy_file import NetworkSpec
+from gv_engine.learning.ppo import Learner
+
+
+class CentralCriticNet(ActorCritic):
+    """Actor as in `ActorCritic`, and a critic of its own layers.
+
+    A row has the slots of the agent, then those of all agents of the world, and the index of the
+    agent: each is a row of the critic's first layer. Features are those of the actor, then those
+    of the critic.
+    """
+
+    def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
+        super().__init__(spec, settings)
+        del self.critic
+        hidden, slots = settings.hidden_size, len(spec.sizes)
+        codes = spec.agents * sum(spec.sizes) + spec.agents
+        scale = math.sqrt(2 / (spec.agents * slots))
+        self.central_first = nn.Parameter(torch.randn(codes, hidden) * scale)
+        self.central_bias = nn.Parameter(torch.zeros(hidden))
+        self.central_second = make_linear(hidden, hidden, math.sqrt(2))
+        self.central_value = make_linear(hidden, 1, 1.0)
+
+    def features(self, table: Tensor, rows: Tensor) -> Tensor:
+        """Return the (M, 2 * hidden) features of observations given as (M, slots) rows."""
+        slots = len(self.spec.sizes)
+        first = sum_rows(self.central_first, rows[:, slots:].contiguous()) + self.central_bias
+        second = self.central_second(functional.relu(self.normalise(first)))
+        central = functional.relu(self.normalise(second))
+        own = super().features(table, rows[:, :slots].contiguous())
+        return torch.cat([own, central], 1)
+
+    def recur(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the features after the actor's GRU, and its new state."""
+        own, central = features.chunk(2, 1)
+        own, memory = super().recur(own, memory)
+        return torch.cat([own, central], 1), memory
+
+    def value(self, features: Tensor) -> Tensor:
+        """Return (M,) values for (M, 2 * hidden) features."""
+        return self.central_value(features.chunk(2, 1)[1])[:, 0]
+
+    def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Return (M, actions) log-probabilities and (M,) values for (M, 2 * hidden) features."""
+        return self.log_probs(self.actor(features.chunk(2, 1)[0]), masks), self.value(features)
+
+
+class MAPPOLearner(Learner):
+    """MAPPO learner of a vector environment; arguments and attributes are those of `Learner`."""
+
+    net_class = CentralCriticNet
+
+    def _add_world(self, rows: Tensor) -> Tensor:
+        """Return (…, N, slots) encoded observations with those of all agents of the world and the
+        agent's index behind, as (…, N, slots + agents * slots + 1)."""
+        agents, codes = self.spec.agents, sum(self.spec.sizes)
+        of_agent = torch.arange(agents, dtype=torch.int32, device=rows.device)
+        by_world = rows.unflatten(-2, (-1, agents)) + codes * of_agent[:, None]
+        world = by_world.flatten(-2).repeat_interleave(agents, -2)
+        index = (agents * codes + of_agent).repeat(rows.shape[-2] // agents)
+        return torch.cat([rows, world, index[:, None].expand(*rows.shape[:-1], 1)], -1)
+
+    def _network_inputs(self, index: int | slice) -> tuple[Tensor, Tensor]:
+        """Return the encoded observations of some steps, each with those of its world, and the
+        action masks."""
+        rows, masks = super()._network_inputs(index)
+        if isinstance(index, int):
+            self._last_rows = rows
+        return self._add_world(rows), masks
+
+    def _final_rows(self, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
+        """Return the encoded last observations of some agents, each with those of its world; agents
+        whose episode was not cut are shown as before the step."""
+        last, lines = self._last_rows.cpu().clone(), torch.from_numpy(cut)
+        last[lines] = torch.from_numpy(rows)
+        return self._add_world(last)[lines]
+
+    def _rewards(self) -> NDArray[np.float32]:
+        """Return the (T, N) rewards of the collected steps, summed over each agent's team."""
+        rewards = super()._rewards()
+        by_agent = rewards.reshape(len(rewards), -1, self.spec.agents)
+        teams = [members for _, members in self.env.scenario.sharing.teams]
+        shared = by_agent.copy()
+        for team in teams or [tuple(range(1, self.spec.agents + 1))]:
+            members = np.array(team) - 1
+            shared[..., members] = by_agent[..., members].sum(-1, keepdims=True)
+        return shared.reshape(rewards.shape)

@@ -1,0 +1,64 @@
+"""Parallelised Q-network (Gallici et al., 2024, "Simplifying deep temporal difference learning").
+
+Q-learning on fresh steps of many worlds: no replay buffer and no target network. Layer
+normalisation keeps the values from diverging. Targets are Q(lambda) returns, which are those of
+generalised advantage estimation with the greatest action value as the value of a state. Actions
+are epsilon-greedy, with an epsilon that falls linearly. The paper uses RAdam, this file Adam.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from gv_engine.learning.network import ActorCritic, find_excluded
+from gv_engine.learning.ppo import Learner
+
+
+class QNetwork(ActorCritic):
+    """Network whose actor gives action values; its critic is unused."""
+
+    def value(self, features: Tensor) -> Tensor:
+        """Return the (M,) greatest action values for (M, hidden) features."""
+        return self.actor(features).amax(1)
+
+
+class PQNLearner(Learner):
+    """PQN learner of a vector environment; arguments and attributes are those of `Learner`."""
+
+    net_class = QNetwork
+
+    @property
+    def epsilon(self) -> float:
+        """Share of random actions at the current number of steps."""
+        settings = self.settings
+        progress = min(1.0, self._num_steps / max(1, settings.exploration_steps))
+        return settings.start_epsilon + progress * (settings.end_epsilon - settings.start_epsilon)
+
+    def _act_and_value(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Return (N, actions) log-probabilities of the epsilon-greedy actions, and the (N,)
+        greatest values of the actions that the masks allow."""
+        excluded = find_excluded(masks)
+        values, best = self.net.actor(features).masked_fill(excluded, -torch.inf).max(1)
+        allowed = (~excluded).float()
+        random = self.epsilon * allowed / allowed.sum(1, keepdim=True)
+        greedy = functional.one_hot(best, self.spec.actions) * (1 - self.epsilon)
+        return (random + greedy).log(), values
+
+    def _loss(
+        self,
+        num_live: int,
+        features: Tensor,
+        masks: Tensor,
+        actions: Tensor,
+        old_log_probs: Tensor,
+        advantages: Tensor,
+        returns: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Return half the squared error of the values of the actions that were taken, a sum divided
+        by `num_live`; entropy and KL divergence, which PQN does not have, are NaN."""
+        values = self.net.actor(features).gather(1, actions[:, None])[:, 0]
+        value_loss = (values - returns).square().sum() / num_live
+        unknown = torch.full_like(value_loss, torch.nan)
+        return value_loss / 2, torch.stack([unknown, unknown, value_loss])

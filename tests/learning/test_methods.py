@@ -1,0 +1,213 @@
+"""Learners beside PPO: PQN and MAPPO; needs torch."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine import Scenario
+from gv_engine.cli import main
+from gv_engine.learning import evaluate, train
+from gv_engine.learning.config import ConfigError
+from gv_engine.learning.policy_file import NumpyNet
+from tests import ROOT
+from tests.learning.drawn import make_learner
+from tests.screen import PATIENCE
+
+torch: Any = pytest.importorskip("torch")
+
+from gv_engine.learning.run_folder import Run  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.compiled]
+
+SAVING = """
+import sys
+from gv_engine.cli import main
+from gv_engine.learning import training
+training._CHECKPOINT_SECONDS = 0.0
+sys.exit(main())
+"""
+"""The command, with a checkpoint after each update."""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def lines_of(run: Path) -> list[str]:
+    """The lines of the curve, without what the clock says."""
+    lines = (run / "progress.csv").read_text().splitlines()
+    return [line.partition(",")[2] for line in lines]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGKILL")
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [
+        ("keydoor-5x5", ("--learner", "ppo", "--memory")),
+        ("keydoor-5x5", ("--learner", "pqn")),
+        ("keydoor-5x5", ("--learner", "pqn", "--memory")),
+        ("hand-over", ("--learner", "mappo", "--max-steps", "20")),
+    ],
+    ids=" ".join,
+)
+def test_a_run_that_was_killed_goes_on_byte_for_byte(level, words):
+    small = "--set-hp", "num_envs=8", "--set-hp", "num_steps=16"
+    steps = "--steps", str(40 * 8 * 16 * Scenario.load(level).layout.agents)
+    assert main(["train", level, *words, *small, *steps, "--out", "whole"]) == 0
+    command = [sys.executable, "-c", SAVING, "train", level, *words, *small, *steps]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen([*command, "--out", "part"], env=env) as process:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and process.poll() is None:
+            if (Path("part/progress.csv").exists()) and len(lines_of(Path("part"))) > 5:
+                process.send_signal(signal.SIGKILL)
+                break
+            time.sleep(0.01)
+    assert process.returncode == -signal.SIGKILL
+    assert len(lines_of(Path("part"))) < 41
+    assert main(["train", "--resume", "part"]) == 0
+    assert lines_of(Path("part")) == lines_of(Path("whole"))
+    files = [Path(run, "policy.npz").read_bytes() for run in ("part", "whole")]
+    assert files[0] == files[1]
+    states = [Run(Path(run)).load_checkpoint()["learner"] for run in ("part", "whole")]
+    for one, other in zip(states[0]["adam"], states[1]["adam"], strict=True):
+        assert torch.equal(one, other)
+
+
+def test_targets_of_pqn_are_q_lambda_returns(monkeypatch):
+    """Also where the step limit cuts an episode, whose last value is that of its last view."""
+    learner = make_learner(
+        Scenario.load("keydoor-5x5").with_step_limit(7), "object", learner="pqn", num_envs=6
+    )
+    rewards = learner._buffer.arrays["reward"]
+    monkeypatch.setattr(learner._reward_scaler, "scale", lambda rewards, *_: rewards)
+    batch = learner._collect()
+    ended = learner._buffer.arrays["terminated"] | learner._buffer.arrays["truncated"]
+    gamma, share = learner.settings.gamma, learner.settings.gae_lambda
+    rows, masks = learner._network_inputs(slice(None))
+    with torch.no_grad():
+        table = learner.net.first_layer_table()
+        values = learner.net.actor(learner.net.features(table, rows.flatten(0, 1)))
+        allowed = masks.flatten(0, 1) != 0
+        best = values.masked_fill(~allowed, -torch.inf).amax(1).reshape(-1, 6).numpy()
+    target, checked = best[-1], 0
+    cut = np.zeros(6, bool)
+    for t in reversed(range(len(rewards))):
+        after = (1 - share) * best[t + 1] + share * target
+        target = rewards[t] + gamma * np.where(ended[t], 0, after)
+        cut = np.where(ended[t], learner._buffer.arrays["truncated"][t], cut)
+        sure = ~(cut & ended[t])
+        found = batch.returns[t].numpy()
+        assert np.allclose(found[sure], target[sure], atol=1e-5)
+        checked += int(sure.sum())
+        target = found
+    assert checked > 100
+    assert learner._buffer.arrays["truncated"].any()
+
+
+def test_pqn_explores_less_and_less():
+    learner = make_learner("keydoor-5x5", "object", learner="pqn", exploration_steps=1000)
+    shares = []
+    for steps in (0, 500, 1000, 5000):
+        learner._num_steps = steps
+        shares.append(round(learner.epsilon, 3))
+    assert shares == [1.0, 0.525, 0.05, 0.05]
+    features, masks = torch.randn(50, 128), torch.ones(50, 8)
+    masks[:, 3:] = 0
+    masks[7] = 0
+    log_probs, values = learner._act_and_value(features, masks)
+    chances = log_probs.exp()
+    assert torch.allclose(chances.sum(1), torch.ones(50))
+    assert (chances[torch.arange(50) != 7][:, 3:] == 0).all()
+    assert torch.allclose(chances[7].min(), torch.tensor(0.05 / 8))
+    assert torch.equal(values[7], learner.net.actor(features)[7].max())
+
+
+@pytest.mark.parametrize(
+    ("level", "method", "memory"),
+    [("keydoor-5x5", "pqn", False), ("doors", "pqn", True), ("hunt", "mappo", True)],
+)
+def test_what_is_learned_acts_by_numpy_as_by_torch(level, method, memory):
+    learner = make_learner(
+        level, "object", num_envs=24, num_steps=20, recurrent=memory, learner=method
+    )
+    learner.net.actor.weight.data *= 10
+    learner._num_steps = 10**9  # the least epsilon
+    settings = learner.settings
+    weights = {name: part.numpy() for name, part in learner.net.state_dict().items()}
+    epsilon = settings.end_epsilon if method == "pqn" else None
+    acting = NumpyNet(learner.spec, weights, settings.layer_norm, epsilon)
+    slots = len(learner.spec.sizes)
+    kept = learner.net.first_layer_table().detach()
+    memories = np.zeros((learner.env.num_envs, settings.hidden_size))
+    known = torch.zeros(memories.shape)
+    batch = learner._collect()
+    for rows, masks in zip(batch.rows, batch.masks, strict=True):
+        own = rows[:, :slots].numpy()
+        chances, values, memories = acting.forward(own, memories, masks.numpy())
+        with torch.no_grad():
+            features, known = learner.net.recur(learner.net.features(kept, rows), known)
+            log_probs, expected = learner._act_and_value(features, masks)
+        assert np.abs(chances - log_probs.exp().numpy()).max() < 1e-4
+        if method == "pqn":
+            assert np.abs(values - expected.numpy()).max() < 1e-4
+        else:
+            assert values is None
+
+
+def test_the_critic_of_mappo_sees_all_agents_and_its_actor_one():
+    learner = make_learner("hunt", "object", num_envs=4, num_steps=8, learner="mappo")
+    batch, agents = learner._collect(), learner.spec.agents
+    slots = len(learner.spec.sizes)
+    rows = batch.rows[3]
+    first, masks = learner._network_inputs(3)
+    assert torch.equal(rows, first)
+    changed = learner._buffer.rows[3].copy()
+    changed[1, 0] += 1  # the first cell that the second agent of the first world sees
+    other = learner._add_world(torch.from_numpy(changed))
+    table = learner.net.first_layer_table()
+    with torch.no_grad():
+        one, two = (learner.net(learner.net.features(table, each), masks) for each in (rows, other))
+    differs = [(a != b).reshape(len(rows), -1).any(1) for a, b in zip(one, two, strict=True)]
+    assert differs[0].nonzero().flatten().tolist() == [1]
+    assert differs[1].nonzero().flatten().tolist() == [*range(agents)]
+    assert rows.shape[1] == slots + agents * slots + 1
+    assert len({*one[1][:agents].tolist()}) == agents  # each has a value of its own
+
+
+@pytest.mark.parametrize(("level", "expected"), [("hand-over", [3, 3]), ("ball", [3, 3, 12, 12])])
+def test_rewards_of_mappo_are_those_of_the_team(level, expected):
+    learner = make_learner(level, "object", num_envs=2, num_steps=3, learner="mappo")
+    agents = learner.spec.agents
+    own = np.array([[1, 2, 4, 8][:agents] * 2] * 3, np.float32)
+    learner._buffer.arrays["reward"][...] = own
+    assert learner._rewards().tolist() == [expected * 2] * 3
+    assert (learner._buffer.arrays["reward"] == own).all()
+
+
+def test_what_does_not_fit_is_told_before_a_run_begins(capsys):
+    with pytest.raises(ConfigError, match="mappo trains several agents, and keydoor-5x5 has one"):
+        train("keydoor-5x5", {"learner": "mappo"}, out="a")
+    assert main(["train", "keydoor-5x5", "--learner", "mappo", "--out", "a"]) == 1
+    assert main(["train", "keydoor-5x5", "--learner", "pq", "--out", "a"]) == 1
+    assert "no learner 'pq': did you mean 'pqn'?" in capsys.readouterr().err
+    assert main(["train", "keydoor-5x5", "--learner", "pqn", "--imitate", "b"]) == 2
+    assert "--imitate goes on with ppo, not with pqn" in capsys.readouterr().err
+    assert not Path("a").exists()
+
+
+@pytest.mark.thorough
+def test_pqn_learns_key_door():
+    train("keydoor-5x5", {"learner": "pqn", "steps": 300_000, "levels": "train"}, out="run")
+    found = evaluate("run", "keydoor-5x5", "test", episodes=200)
+    assert found.success
+    assert found.success.mean >= 0.95
