@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 
-from gv_engine.rules.component import NOTHING, Coordinate, EntityId, Int8, component
+from gv_engine.rules.component import NOTHING, Coordinate, EntityId, Int8, Int16, component
 
 
 @component(often=True)
@@ -76,3 +76,15 @@ class Aim:
 
     y: Coordinate = -1
     x: Coordinate = -1
+
+
+@component
+class Absence:
+    """Steps for which an agent is out of play, 0 for none, and the cell (y, x) and direction in
+    which it began the episode. Agents have it in scenarios with a rule of absence, or that list it.
+    """
+
+    steps: Int16 = 0
+    y: Coordinate = -1
+    x: Coordinate = -1
+    facing: Int8 = 0

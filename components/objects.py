@@ -7,6 +7,7 @@ from functools import cache
 
 from components.core import FLOOR, HIDDEN, NONE_GRID_OBJECT, Agent, Color, Mission
 from components.items import (
+    Absence,
     Aim,
     Beacon,
     Box,
@@ -64,5 +65,6 @@ def built_in_types() -> tuple[ObjectType, ...]:
 @cache
 def built_in_components() -> tuple[type, ...]:
     """Return the component classes of this package for which every world has columns: all but
-    Mission and Aim, for scenarios that use them."""
-    return tuple(cls for cls in list_components(__package__) if cls not in (Mission, Aim))
+    Mission, Aim and Absence, for scenarios that use them."""
+    optional = Mission, Aim, Absence
+    return tuple(cls for cls in list_components(__package__) if cls not in optional)

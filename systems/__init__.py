@@ -2,6 +2,7 @@
 
 from gv_engine.rules.system import REGISTRIES, get_system
 from systems import (
+    absence,
     movers,
     rendering,
     reset,
@@ -13,7 +14,8 @@ from systems import (
 )
 from systems.minigrid import instructions
 
-for _module in (reset, transition, movers, together, reward, terminating, visibility, rendering):
+_RULES = reset, transition, movers, together, absence, reward, terminating, visibility, rendering
+for _module in _RULES:
     for _registry in REGISTRIES.values():
         _registry.collect(_module)
 for _name in ("verify_instruction", "follow_instruction", "followed_instruction"):

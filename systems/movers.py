@@ -50,12 +50,13 @@ def find_nearest_agents(w: World, objects: NDArray[np.int64]) -> NDArray[np.int6
     """Return for each object the agent that is nearest by path length; NOTHING if no path leads to
     an agent.
 
-    Agents that are done do not count; of several equally near, the first one is taken.
+    Agents that are done or out of play do not count; of several equally near, the first one is
+    taken.
     """
     nearest = np.zeros(len(objects), np.int64)
     least = np.full(len(objects), -1)
     for agent in w.agents():
-        if not w.done[agent]:
+        if not w.done[agent] and w.position.y[agent] >= 0:
             steps = w.steps_from(w.position.y[agent], w.position.x[agent])
             for k in range(len(objects)):
                 distance = steps[w.position.y[objects[k]], w.position.x[objects[k]]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from components.core import HIDDEN, NONE_GRID_OBJECT
@@ -32,7 +32,13 @@ from gv_engine.compiler.link_units import (
 )
 from gv_engine.compiler.observation import cover_other_agents, cut_view, make_write_view
 from gv_engine.rules.system import Call, Phase
-from gv_engine.rules.turns import begin_step, clear_step_results, is_episode_over, set_turn_order
+from gv_engine.rules.turns import (
+    begin_step,
+    clear_step_results,
+    is_episode_over,
+    set_turn_order,
+    take_absent_out,
+)
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.missions import get_limit_test, list_observed_fields
@@ -216,7 +222,10 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
     for field, observation in parameters.list_call_fields(scenario, Phase.OBSERVATION):
         values = make_argument_getter(observation.name, observation, PreStepMeasurements())
         looks.append(Unit(_make_observation_runner(observation.system.function, values), field))
-    acting, showing = (_make_multi_act, _make_multi_reveal) if multi else (_make_act, _make_reveal)
+    acting, showing = _make_act, _make_reveal
+    if multi:
+        take_out = take_absent_out if scenario.layout.has_absence else _take_nobody_out
+        acting, showing = partial(_make_multi_act, take_out), _make_multi_reveal
     sources = rewards, [ending], [success]
     measures = [make_measurement([before for _, before in tests]) for tests in sources]
     write_mask = make_mask_writer(answers, parameters.list_mask_actions(scenario))
@@ -309,11 +318,22 @@ def _make_act(
     return act
 
 
+def _take_nobody_out(w: Any) -> None:
+    """Do nothing: no rule sends agents out of play."""
+
+
 def _make_multi_act(
-    *measures: Any, transition: Any, reward: Any, end: Any, success: Any, reaches_limit: Any
+    take_out: Any,
+    *measures: Any,
+    transition: Any,
+    reward: Any,
+    end: Any,
+    success: Any,
+    reaches_limit: Any,
 ) -> Any:
     """Return `act(world, parameters, action, terms)`, which steps a world with several agents by
-    calling `measures`, `transition`, `reward`, `end`, `success` and `reaches_limit` in turn."""
+    calling `measures`, `transition`, `reward`, `end`, `success`, `take_out` and `reaches_limit` in
+    turn."""
     rewarding, ending, succeeding = measures
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
@@ -340,6 +360,7 @@ def _make_multi_act(
                         w.success[agent] = success(w, p, agent_value(w, done[0]))
                     w.total[agent] += w.reward[agent]
             w.terminated = is_episode_over(w, p.one_suffices)
+            take_out(w)
         w.steps += 1
         w.truncated = reaches_limit(w, p.max_steps) and (not w.terminated or p.always_truncates)
 

@@ -64,10 +64,12 @@ class EachAgentVectorEnv(GridVectorEnv):
 
     def _info(self, outputs: Any = None) -> dict[str, Any]:
         """Return the dictionary `info` about all agents of all worlds, with `live`: True for agents
-        that can still act. `outputs` are the caller's arrays."""
+        that can act in the next step. `outputs` are the caller's arrays."""
         out = self._batch.outputs
         over = self._by_world(out.terminated | out.truncated)
         live = (~over | over.all(axis=1, keepdims=True)) & self._present_agents(out.member)
+        if self.scenario.layout.has_absence and self._has_action_masks:
+            live &= self._by_world(out.mask).any(axis=-1)
         return super()._info(outputs) | add_presence_masks({"live": live.ravel()}, self._all)
 
 

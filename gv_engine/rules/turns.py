@@ -86,8 +86,8 @@ def reaches_mission_limit(w: Any, max_steps: int) -> Any:
 
 
 def begin_step(w: Any, leaves: bool) -> None:
-    """Prepare a step of several agents: mark in `w.live` the agents that are not done. With
-    `leaves`, agents that are done are taken off the grid.
+    """Prepare a step of several agents: mark in `w.live` the agents that are on the grid and not
+    done. With `leaves`, agents that are done are taken off the grid.
 
     If the episode is over and yet continues, all agents on the grid take part.
     """
@@ -97,7 +97,14 @@ def begin_step(w: Any, leaves: bool) -> None:
         elif leaves:
             w.stand(agent, -1, -1)
         w.reward[agent] = 0.0
-        w.live[agent] = not w.done[agent]
+        w.live[agent] = not w.done[agent] and w.position.y[agent] >= 0
+
+
+def take_absent_out(w: Any) -> None:
+    """Take the agents off the grid that a rule of this step has sent out of play."""
+    for agent in w.agents():
+        if w.absence.steps[agent] > 0 and not w.done[agent]:
+            w.stand(agent, -1, -1)
 
 
 def set_turn_order(w: Any, turns: int) -> None:

@@ -280,6 +280,12 @@ class AgentSpecs(NamedTuple):
     kinds: tuple[int, ...] = ()
     colors: tuple[int, ...] = ()
 
+    def with_component(self, cls: type) -> AgentSpecs:
+        """Return the specification, with the component `cls` for agents that do not list it."""
+        own = cls, field_values(cls())
+        bodies = tuple(tuple(dict((own, *body)).items()) for body in self.bodies)
+        return self._replace(bodies=bodies)
+
     def read_agent_mask(self, node: YamlNode) -> tuple[bool, ...]:
         """Read names of agents and teams: return, by agent number, True if the agent or its team is
         named."""

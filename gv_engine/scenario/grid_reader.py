@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from components.core import NONE, Mission
-from components.items import Aim
+from components.items import Absence, Aim
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.frame import VIEWS
@@ -47,7 +47,7 @@ from gv_engine.scenario.procedural import PROCEDURAL_KEYS, ProceduralReader, is_
 from gv_engine.scenario.random_values import RandomValues
 from gv_engine.scenario.resolver import NameResolver, TypeIds, list_referring_nodes
 from gv_engine.scenario.rule_modules import list_source_files
-from systems import together
+from systems import absence, together
 from systems.minigrid.instructions import Progress
 from systems.procedural import settle
 
@@ -320,11 +320,13 @@ class GridReader(TopLevel):
         }
         self.require_mission(calls)
         paths = chain.from_iterable(call.walk_paths() for call in calls[Phase.TRANSITION])
-        if any(path[-1].system.function.__module__ == together.__name__ for path in paths):
-            # the rules that move all agents at once note their aims
-            aim = Aim, (-1, -1)
-            bodies = (tuple(dict([aim, *body]).items()) for body in self.agents.bodies)
-            self.agents = self.agents._replace(bodies=tuple(bodies))
+        modules = {path[-1].system.function.__module__ for path in paths}
+        # components in which built-in rules note the aims of agents, and for how long each is out
+        for module, cls in ((together, Aim), (absence, Absence)):
+            if module.__name__ in modules:
+                self.agents = self.agents.with_component(cls)
+        if absence.__name__ in modules:
+            calls[Phase.RESET] += (Call(get_system(absence.note_starts), {}),)
         layout = self.make_layout(levels, objects, seen_objects)
         # without a layout there are errors in the sizes, without components in `world`
         is_known = layout and ("world" not in self.entries or self.world_components)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR, Agent, Kind, Mission, Position
+from components.items import Absence
 from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, is_read_often
 from gv_engine.rules.geometry import FORWARD
 from gv_engine.rules.objects import (
@@ -164,6 +165,11 @@ class Layout:
     def mission(self) -> type | None:
         """Component class that holds the mission of an agent, None without missions."""
         return next((cls for cls in self.components if issubclass(cls, Mission)), None)
+
+    @property
+    def has_absence(self) -> bool:
+        """True if agents can be out of play for some steps."""
+        return self.agents > 1 and Absence in self.components
 
     @cached_property
     def agent_prefabs(self) -> tuple[Prefab, ...]:

@@ -322,12 +322,12 @@ class Simulation:
             RuleError: a rule is not defined on this world.
         """
         world, playing = self.world, self._bound
-        single = world.is_alone
+        single, scenario = world.is_alone, playing.scenario
         if single:
             (world.action[1],) = actions
             turns.clear_step_results(world, 1)
         else:
-            self._set_turn_order(actions, playing.scenario.sharing)
+            self._set_turn_order(actions, scenario.sharing)
         world.terminated = world.truncated = False
         if world.objects is not None:
             world.objects.before = None
@@ -339,7 +339,8 @@ class Simulation:
                 if world.done[agent] and playing.success:
                     world.success[agent] = bool(playing.success.run(world, agent))
                 world.total[agent] += world.reward[agent]
-        scenario = playing.scenario
+        if scenario.layout.has_absence:
+            turns.take_absent_out(world)
         one_suffices = scenario.sharing.ends == turns.ANY
         world.terminated = world.done[1] if single else turns.is_episode_over(world, one_suffices)
         world.steps += 1

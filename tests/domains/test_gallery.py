@@ -61,6 +61,11 @@ WINS = {
     "hand-over": ("fpfrp........", ".....fplLaffl"),
     "hunt": (".....", "fffff", "....."),
     "commons": ("fffrrrr...", "..rfffrrrr"),
+    "tag": (
+        "fffrrffllfffrr..........",
+        "bbbbll........fffrrf....",
+        "llrrfff.............ffff",
+    ),
     "race": ("..........", "fffffflffr", ".........."),
     "ball": ("rffffffff", ".........", ".........", "........."),
     "foraging-8x8-2p-3f": ("rrgffflll...gbbbr......g", ".........frrg....bbbbbrg"),
@@ -150,6 +155,7 @@ def test_there_is_a_way_to_win_each():
         ("hunt", [CUT_OFF, WON, (-0.99, True, False)]),  # a hunter is beside the runner
         ("commons", [(1.0, True, True)] * 2),  # no more is taken than is wanted
         ("race", [CUT_OFF, WON, CUT_OFF]),
+        ("tag", [WON, (0.0, False, False), WON]),  # the guard catches nobody
         ("ball", [(1.0, True, True)] * 2 + [(-1.0, True, False)] * 2),  # a goal is a team's
     ],
 )
