@@ -292,6 +292,7 @@ STARTERS = {
     "room": "A room with an exit",
     "keydoor": "A key and a door",
     "coins": "Coins to take",
+    "puzzle": "A puzzle: crates, levers, plates, ice, guards",
 }
 """Starters of new levels, with descriptions."""
 

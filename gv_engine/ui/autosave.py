@@ -100,6 +100,8 @@ class AutosaveWriter:
         Returns:
             Seconds until the next call; None if everything is saved.
         """
+        if not any(works) and not any(self._saved):
+            self._saved = [*works]
         if [*works] == self._saved:
             return None
         if now < self._next_save or (self._thread and self._thread.is_alive()):

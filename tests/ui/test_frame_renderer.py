@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine.domains.grid.board import MIN_AGENT_SIZE, Board, GridRenderer
+from gv_engine.domains.grid.board import COVERED_GROUND, MIN_AGENT_SIZE, Board, GridRenderer
 from gv_engine.rules.frame import Frame
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing import sprites
@@ -239,3 +239,26 @@ def test_letters_that_are_lacking_come_from_the_machine(
     assert set(asked) == {"鍵"}
     assert other.get_height() == usual.get_height()
     assert pygame.surfarray.array_alpha(other).any()
+
+
+@pytest.mark.parametrize("cell", [20, 48])
+def test_what_is_covered_is_small_in_the_corner(cell: int):
+    floor = np.zeros((1, 2, 3), np.uint8)
+    floor[..., 0] = 2
+    key, crate, under = floor.copy(), floor.copy(), floor.copy()
+    key[0, 0], crate[0, 1], under[0, 1] = (6, 0, 4), (5, 1, 2), (6, 0, 4)
+    dark = np.array(pygame.Color(COVERED_GROUND)[:3])
+
+    def badges(grid: NDArray[np.uint8], beneath: NDArray[np.uint8] | None) -> list[bool]:
+        """Whether each of the two cells has a badge."""
+        surface = pygame.Surface((2 * cell, cell), 0, 32)
+        rect, agent = surface.get_rect(), (0, 0, 0)
+        Board(SHEET).draw(surface, rect, (0, 0), cell, grid, None, agent, beneath=beneath)
+        picture = pixels(surface)[cell * 3 // 5 :].astype(int)
+        corners = (picture[:, x : x + cell * 2 // 5] for x in (0, cell))
+        return [int((corner == dark).all(-1).sum()) > cell for corner in corners]
+
+    is_large = cell == 48
+    assert badges(floor, None) == badges(crate, floor) == [False, False]
+    assert badges(key, None) == [is_large, False]
+    assert badges(crate, under) == [False, is_large]

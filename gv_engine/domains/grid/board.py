@@ -168,6 +168,11 @@ class Minimap:
 MIN_AGENT_SIZE = 8  # pixels, so that the agent is visible in tiny cells
 
 
+MIN_COVERED_SIZE = 9  # pixels; smaller pictures of covered objects are not drawn
+COVERED_GROUND = "#211d25"
+"""Colour behind the picture of a covered object."""
+
+
 class Board:
     """Draws a grid repeatedly, and redraws only the cells that change.
 
@@ -228,6 +233,7 @@ class Board:
             surface.blit(self._ground, self.cell_rect(*self._origin).topleft)
             if motion is None or progress >= 1:
                 self._draw_agent(surface, agent, ANGLES[agent[2]], color)
+                self._draw_covered(surface, grid, beneath, agent[:2])
             else:
                 for obj, at, alpha in _animated_objects(motion, progress):
                     self._draw_object(surface, obj, at, alpha, shown)
@@ -272,6 +278,35 @@ class Board:
         else:
             sprite = pygame.transform.rotozoom(self._sheet.agent(color, side), angle, 1)
         surface.blit(sprite, sprite.get_rect(center=place.center))
+
+    def _draw_covered(
+        self,
+        surface: pygame.Surface,
+        grid: NDArray[np.uint8],
+        beneath: NDArray[np.uint8] | None,
+        agent: Cell,
+    ) -> None:
+        """Draw what is covered small into the corner of its cell: the object that the agent stands
+        on, such as a key, and ground objects under others, such as a plate under a crate. Nothing
+        in cells of less than 24 pixels."""
+        side = self._mosaic.tiles.cell * 2 // 5
+        if side < MIN_COVERED_SIZE:
+            return
+        covered: dict[Cell, NDArray[np.uint8]] = {}
+        if beneath is not None:
+            is_covered = (beneath[..., 0] > FLOOR) & (grid[..., 0] > FLOOR)
+            is_covered &= beneath[..., 0] != grid[..., 0]
+            covered = {(y, x): beneath[y, x] for y, x in np.argwhere(is_covered).tolist()}
+        height, width = self._shape
+        if 0 <= agent[0] < height and 0 <= agent[1] < width and grid[agent][0] > FLOOR:
+            covered[agent] = grid[agent]
+        for cell, (kind, state, color) in covered.items():
+            place = self.cell_rect(*cell)
+            badge = pygame.Rect(place.x, place.bottom - side, side, side)
+            pygame.draw.rect(surface, COVERED_GROUND, badge, border_radius=side // 4)
+            name = self._sheet.sprite_name(int(kind), int(state))
+            sprite = self._sheet.get(name, int(color), side * 5 // 6)
+            surface.blit(sprite, sprite.get_rect(center=badge.center))
 
     def _draw_object(
         self, surface: pygame.Surface, obj: CellObject, place: Point, alpha: float, shown: CellCodes
