@@ -24,7 +24,7 @@ torch: Any = pytest.importorskip("torch")
 
 from gv_engine.learning.run_folder import Run  # noqa: E402
 
-pytestmark = [pytest.mark.slow, pytest.mark.compiled]
+pytestmark = [pytest.mark.usefixtures("here"), pytest.mark.slow, pytest.mark.compiled]
 
 SAVING = """
 import sys
@@ -34,12 +34,6 @@ training._CHECKPOINT_SECONDS = 0.0
 sys.exit(main())
 """
 """The command, with a checkpoint after each update."""
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def lines_of(run: Path) -> list[str]:
