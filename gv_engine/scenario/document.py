@@ -175,7 +175,7 @@ class Document:
         if self.source is not None:
             folder = self.source.name == library.FOLDER_FILE
             name = self.source.parent.name if folder else self.source.stem
-        variant = "" if self.settings else self.variant
+        variant = "" if self.settings and not self.levels else self.variant
         return escape_unprintable("-".join(filter(None, (name, variant))))
 
     @property

@@ -230,7 +230,8 @@ class _Linter:
 
     def check_legend(self) -> Iterator[_Mistake]:
         """Yield a mistake for each character of the map legend that appears on no map."""
-        if "legend" not in self._top or self._scenario.document.variants:
+        document = self._scenario.document
+        if "legend" not in self._top or document.variants or document.levels:
             return
         for character, node in mapping(self._top["legend"]).items():
             if not node.file and not any(character in text for text in self._map_texts()):

@@ -399,7 +399,7 @@ class GameScreen(Screen):
             pack, _, number = title.rpartition("-")
             width = painter.draw_text(rect, self.heading + level.title, size=1.3, middle=True)
             cut(rect, "left", width + painter.line_height)
-            of_pack = f"{pack} {number} of {len(self.game.scenario.document.levels)}"
+            of_pack = f"{pack} {number} of {len(self.game.scenario.document.levels):,}"
             painter.draw_text(rect, of_pack, "muted", middle=True)
         else:
             painter.draw_text(rect, self.heading + title, size=1.3, middle=True)
