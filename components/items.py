@@ -88,3 +88,9 @@ class Absence:
     y: Coordinate = -1
     x: Coordinate = -1
     facing: Int8 = 0
+
+
+@component
+class Bodiless:
+    """Tag of an agent that stands in no cell: its actions move the world, as in a game of tiles.
+    Its position is (-1, -1); it has it in scenarios that list it under `agents`."""

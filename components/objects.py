@@ -10,6 +10,7 @@ from components.items import (
     Absence,
     Aim,
     Beacon,
+    Bodiless,
     Box,
     Door,
     Exit,
@@ -57,6 +58,10 @@ AGENT_TYPE = object_type(
 )
 
 
+OPTIONAL = Absence, Aim, Bodiless
+"""Built-in components that only agents of some scenarios have."""
+
+
 def built_in_types() -> tuple[ObjectType, ...]:
     """Return the object types that this module declares."""
     return tuple(kind for kind in OBJECT_TYPES if kind.module == __name__)
@@ -65,6 +70,6 @@ def built_in_types() -> tuple[ObjectType, ...]:
 @cache
 def built_in_components() -> tuple[type, ...]:
     """Return the component classes of this package for which every world has columns: all but
-    Mission, Aim and Absence, for scenarios that use them."""
-    optional = Mission, Aim, Absence
+    Mission and those in `OPTIONAL`, for scenarios that use them."""
+    optional = Mission, *OPTIONAL
     return tuple(cls for cls in list_components(__package__) if cls not in optional)

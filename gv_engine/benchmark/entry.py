@@ -43,10 +43,14 @@ class BenchmarkError(GVEngineError):
 @cache
 def all_scenarios() -> dict[str, Scenario]:
     """Return all scenarios of the benchmark by name, smallest grid first: built-in grids with one
-    agent that define success, without BabyAI's levels."""
+    agent on the grid that define success, without BabyAI's levels."""
     names = (name for name in list_built_in_grids() if name not in list_babyai_grids())
     grids = {name: Scenario.load(name) for name in names}
-    eligible = {name: grid for name, grid in grids.items() if grid.tells_success}
+    eligible = {
+        name: grid
+        for name, grid in grids.items()
+        if grid.tells_success and not grid.layout.is_bodiless
+    }
     return dict(sorted(eligible.items(), key=lambda item: _num_cells(item[1])))
 
 

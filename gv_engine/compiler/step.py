@@ -222,7 +222,8 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
     for field, observation in parameters.list_call_fields(scenario, Phase.OBSERVATION):
         values = make_argument_getter(observation.name, observation, PreStepMeasurements())
         looks.append(Unit(_make_observation_runner(observation.system.function, values), field))
-    acting, showing = _make_act, _make_reveal
+    is_placed = _needs_no_place if scenario.layout.is_bodiless else check_agent_placed
+    acting, showing = partial(_make_act, is_placed), _make_reveal
     if multi:
         take_out = take_absent_out if scenario.layout.has_absence else _take_nobody_out
         acting, showing = partial(_make_multi_act, take_out), _make_multi_reveal
@@ -289,11 +290,23 @@ def clear_terms(terms: Any) -> None:
         terms[k] = 0.0
 
 
+def _needs_no_place(w: Any, agent: int) -> bool:
+    """Return True: the agent stands in no cell."""
+    return True
+
+
 def _make_act(
-    *measures: Any, transition: Any, reward: Any, end: Any, success: Any, reaches_limit: Any
+    is_placed: Any,
+    *measures: Any,
+    transition: Any,
+    reward: Any,
+    end: Any,
+    success: Any,
+    reaches_limit: Any,
 ) -> Any:
     """Return `act(world, parameters, action, terms)`, which steps a world with one agent by calling
-    `measures`, `transition`, `reward`, `end`, `success` and `reaches_limit` in turn."""
+    `measures`, `transition`, `is_placed`, `reward`, `end`, `success` and `reaches_limit` in
+    turn."""
     rewarding, ending, succeeding = measures
 
     def act(w: Any, p: Any, action: int, terms: Any) -> None:
@@ -306,7 +319,7 @@ def _make_act(
         clear_step_results(w, agent)
         scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
         transition(w, p)
-        if check_agent_placed(w, agent):
+        if is_placed(w, agent):
             reward(w, p, scored, terms)
             w.terminated = w.done[agent] = end(w, p, ended[0])
             if w.terminated and w.error == 0:

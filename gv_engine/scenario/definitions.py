@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from components.core import FLOOR, NONE, Agent, Color, Kind, Position
-from components.items import Opaque, Solid
+from components.items import Bodiless, Opaque, Solid
 from components.objects import AGENT_TYPE
 from gv_engine.rules import objects
 from gv_engine.rules.component import Field, field_values, fields_of, to_snake_case
@@ -359,6 +359,8 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
         return AgentSpecs(bodies=(besides,))
     shown = tuple(islice(cycle(colors or USUAL_COLORS[1:]), len(agent_names)))
     barriers = tuple((cls, ()) for name, cls in _BLOCKS.items() if name in blocks)
+    if Bodiless in dict(besides):
+        raise node.error("only an agent that is alone can be Bodiless")
     parts = dict((*barriers, *besides)).items()
     bodies = (((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in shown)
     return AgentSpecs(sharing, tuple(bodies), (AGENT_TYPE,), shown)

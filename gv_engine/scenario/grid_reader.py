@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from components.core import NONE, Mission
-from components.items import Absence, Aim
+from components.items import Absence, Aim, Bodiless
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.frame import VIEWS
@@ -486,7 +486,8 @@ class GridReader(TopLevel):
         no_legend = dict[str, Any]()
         legend = self.key("legend", partial(read_legend, self.draws), no_legend) if has_map else {}
         find_fault = make_symbol_check(self.draws, objects, colors)
-        most, levels = len(self.agents.bodies), self.document.levels
+        is_bodiless = any(cls is Bodiless for cls, _ in self.agents.bodies[0])
+        most, levels = 0 if is_bodiless else len(self.agents.bodies), self.document.levels
         source = LevelSource(self.entries, self.draws, legend, find_fault, most, levels)
         is_fixed = all(symbol is None or symbol.is_fixed for symbol in legend.values())
         is_random = self.entries.keys() & {*PROCEDURAL_KEYS, LEVELS} or not is_fixed

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR, Agent, Kind, Mission, Position
-from components.items import Absence
+from components.items import Absence, Bodiless
 from gv_engine.rules.component import NOTHING, Field, column_name, fields_of, is_read_often
 from gv_engine.rules.geometry import FORWARD
 from gv_engine.rules.objects import (
@@ -170,6 +170,11 @@ class Layout:
     def has_absence(self) -> bool:
         """True if agents can be out of play for some steps."""
         return self.agents > 1 and Absence in self.components
+
+    @property
+    def is_bodiless(self) -> bool:
+        """True if the only agent stands in no cell."""
+        return Bodiless in self.components
 
     @cached_property
     def agent_prefabs(self) -> tuple[Prefab, ...]:

@@ -319,7 +319,11 @@ def read_map(source: LevelSource, node: YamlNode) -> tuple[Call, ...]:
         if below := symbol.ground:
             ground[y, x] = below.kind, below.state, below.color
     cells.flags.writeable = ground.flags.writeable = False
-    values = {"shape": level.shape, "cells": cells, "starts": np.array(starts or [(0, 0, FORWARD)])}
+    values = {
+        "shape": level.shape,
+        "cells": cells,
+        "starts": np.array(starts or [(-1, -1, FORWARD)]),
+    }
     reset = Call(get_system(from_map), values)
     if not any(symbol.ground for _, _, symbol in level.symbols()):
         return (reset,)
@@ -380,7 +384,7 @@ class MapReader:
 
     def require_agent(self) -> None:
         """Add an error if no character of the map stands for an agent."""
-        if not self.agents and not self._wrong:
+        if not self.agents and not self._wrong and self._source.max_agents:
             looks = " ".join(
                 c for c, symbol in self.legend.items() if symbol and symbol.facing is not None
             )
@@ -442,8 +446,10 @@ class MapReader:
             self._problems.add(self._cell_node(y, x), f"{place}: {character!r} is {fault}")
         if symbol.facing is not None:
             if len(self.agents) >= (most := self._source.max_agents):
-                fault = f"a second agent, the first is in {self.agents[0]}"
-                if most > 1:
+                fault = "an agent, and its component Bodiless says that it stands in no cell"
+                if most == 1:
+                    fault = f"a second agent, the first is in {self.agents[0]}"
+                elif most > 1:
                     fault = f"agent {len(self.agents) + 1}, and there are {most}"
                 self._problems.add(self._cell_node(y, x), f"{place}: {fault}")
             self.agents.append(place)

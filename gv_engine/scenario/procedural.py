@@ -435,7 +435,7 @@ class ProceduralReader:
 
     def _require_agent(self) -> None:
         """Add an error for the room, or for each map, if it has no agent."""
-        if self._shape:
+        if self._shape and self._source.max_agents:
             node = self._entries["room"]
             self._problems.add(node, "no agent in the room; `place` it: {agent: any}")
         for level in self._maps or filter(None, [self._files]):

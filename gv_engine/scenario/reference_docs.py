@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 import components.objects  # noqa: F401  # declares the built-in types
 from components.core import FLOOR, Mission
-from components.items import Absence, Aim
-from components.objects import DOOR, built_in_components, built_in_types
+from components.objects import DOOR, OPTIONAL, built_in_components, built_in_types
 from gv_engine.rules.component import column_name, fields_of, to_snake_case
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS, OBJECT_TYPES, ObjectType, ObjectTypes
@@ -301,7 +300,7 @@ def list_chapters() -> list[Chapter]:
     return [
         *chapters,
         ("Objects", [*map(_object_topic, grid_types)]),
-        ("Components", [*map(_component_topic, (*built_in_components(), Absence, Aim, Mission))]),
+        ("Components", [*map(_component_topic, (*built_in_components(), *OPTIONAL, Mission))]),
         ("Map characters", list(_iter_character_topics())),
         ("The world: what rules call on `w`", list(_iter_method_topics(World))),
         ("The view: what a visibility fills in", list(_iter_view_topics())),

@@ -27,8 +27,7 @@ from typing import Any
 import esper
 
 import systems  # noqa: F401  # fills the registries
-from components.items import Absence, Aim
-from components.objects import built_in_components, built_in_types
+from components.objects import OPTIONAL, built_in_components, built_in_types
 from gv_engine.late_imports import STATE_FUNCTION_ADAPTER
 from gv_engine.rules import geometry, objects
 from gv_engine.rules.component import is_component
@@ -498,7 +497,7 @@ class NameResolver:
             if not is_component(component):
                 raise node.error(f"{node.text} is no component; decorate its class with @component")
             return component  # type: ignore[no-any-return]  # is_component is no TypeGuard
-        components = {cls.__name__: cls for cls in (*built_in_components(), Absence, Aim)}
+        components = {cls.__name__: cls for cls in (*built_in_components(), *OPTIONAL)}
         if node.text not in components:
             hint = self._suggest(node.text, components)
             raise node.error(f"no component {node.text!r}{hint}")

@@ -185,7 +185,7 @@ def _iterate_agent_bounds(layout: Layout, rows: NDArray[Any]) -> _Bounds:
         here = (layout.agents == 1) | (rows["done"][:, agent] == 0)
         if layout.has_absence:
             here = here & (rows["absence"]["steps"][:, agent] <= 0)
-        away = np.where(begun & here, 0, -1)
+        away = np.where(begun & here & (not layout.is_bodiless), 0, -1)
         for axis, side in (("y", "height"), ("x", "width")):
             yield f"{name}'s {axis}", rows["position"][axis][:, agent], away, rows[side] - 1
         yield f"{name}'s facing", rows["agent"]["facing"][:, agent], 0, len(ORIENTATIONS) - 1

@@ -208,7 +208,7 @@ class BoundScenario:
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
         for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.RENDERING):
-            if phase is Phase.REWARD:
+            if phase is Phase.REWARD and not scenario.layout.is_bodiless:
                 self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
                 processor = make_processor(world, call)
