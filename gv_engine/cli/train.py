@@ -348,7 +348,7 @@ here or by --ray, including those that have not started.
 
 def add(commands: cli.Commands) -> None:
     """Add the command `train` with its options to the command line."""
-    text = "Train a policy by PPO, PQN or MAPPO (needs the extra rl)"
+    text = "Train a policy by reinforcement learning (needs the extra rl)"
     parser = cli.add_command(commands, run, "train", text, _EXAMPLES, _EPILOG)
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=cli.SCENARIO_HELP)
     out_text = "a new folder (default: SCENARIO-run, with --seeds SCENARIO-runs)"

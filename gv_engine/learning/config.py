@@ -36,7 +36,7 @@ class Hyperparameters:
     """Settings of a learner; the defaults suit PPO on all grid scenarios of the engine.
 
     Attributes:
-        learner: "ppo", "pqn" or "mappo", see `LEARNERS`.
+        learner: "ppo", "pqn", "mappo" or "rnd", see `LEARNERS`.
         seed: seed of the worlds, the initial weights and the sampling of actions.
         recurrent: add a GRU, reset at the start of each episode.
         mask_actions: give probability 0 to the actions that `info["action_mask"]` excludes.
@@ -57,6 +57,7 @@ class Hyperparameters:
         layer_norm: normalise the hidden layers, which PQN needs.
         start_epsilon, end_epsilon: share of random actions of PQN at the first step, and after
             `exploration_steps` steps; linear between.
+        rnd_coef: weight of the rewards of RND for new observations.
         exploration_steps: steps of all worlds over which the share of random actions falls.
         num_threads: threads that share the gradient of a minibatch.
         num_env_threads: threads that step the worlds.
@@ -84,6 +85,7 @@ class Hyperparameters:
     start_epsilon: float = 1.0
     end_epsilon: float = 0.05
     exploration_steps: int = 100_000
+    rnd_coef: float = 0.5
     num_threads: int = 1
     num_env_threads: int = 1
 
@@ -102,6 +104,7 @@ LEARNERS = {
     "ppo": "gv_engine.learning.ppo:Learner",
     "pqn": "gv_engine.learning.pqn:PQNLearner",
     "mappo": "gv_engine.learning.mappo:MAPPOLearner",
+    "rnd": "gv_engine.learning.rnd:RNDLearner",
 }
 """Class of each learner; each file names its paper."""
 LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {

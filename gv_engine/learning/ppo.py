@@ -496,6 +496,11 @@ class Learner:
         self._estimator.add_step(done, returns.sum(1), succeeded)
         self._num_episodes += int(done.sum())
 
+    def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
+        """Return the (T, N) rewards of the collected steps, divided by the running deviation of
+        returns. `done` and `live` are as for `RewardScaler.scale`."""
+        return torch.from_numpy(self._reward_scaler.scale(self._rewards(), done, live))
+
     def _advantages(
         self, values: Tensor, next_value: Tensor, bootstrap_values: Tensor, live: Tensor
     ) -> Tensor:
@@ -503,8 +508,7 @@ class Learner:
         (Schulman et al., 2016)."""
         arrays, gamma = self._buffer.arrays, self.settings.gamma
         done = arrays["terminated"] | arrays["truncated"]
-        scaled = self._reward_scaler.scale(self._rewards(), done, live.numpy())
-        rewards = torch.from_numpy(scaled)
+        rewards = self._scaled_rewards(done, live.numpy())
         discount = gamma * torch.from_numpy(~done).float()
         rewards = rewards + gamma * bootstrap_values
         advantages, last = torch.zeros_like(rewards), torch.zeros_like(next_value)

@@ -47,6 +47,7 @@ def lines_of(run: Path) -> list[str]:
     ("level", "words"),
     [
         ("keydoor-5x5", ("--learner", "ppo", "--memory")),
+        ("keydoor-5x5", ("--learner", "rnd")),
         ("keydoor-5x5", ("--learner", "pqn")),
         ("keydoor-5x5", ("--learner", "pqn", "--memory")),
         ("hand-over", ("--learner", "mappo", "--max-steps", "20")),
@@ -128,7 +129,12 @@ def test_pqn_explores_less_and_less():
 
 @pytest.mark.parametrize(
     ("level", "method", "memory"),
-    [("keydoor-5x5", "pqn", False), ("doors", "pqn", True), ("hunt", "mappo", True)],
+    [
+        ("keydoor-5x5", "pqn", False),
+        ("doors", "pqn", True),
+        ("hunt", "mappo", True),
+        ("doors", "rnd", True),
+    ],
 )
 def test_what_is_learned_acts_by_numpy_as_by_torch(level, method, memory):
     learner = make_learner(
@@ -152,10 +158,10 @@ def test_what_is_learned_acts_by_numpy_as_by_torch(level, method, memory):
             features, known = learner.net.recur(learner.net.features(kept, rows), known)
             log_probs, expected = learner._act_and_value(features, masks)
         assert np.abs(chances - log_probs.exp().numpy()).max() < 1e-4
-        if method == "pqn":
-            assert np.abs(values - expected.numpy()).max() < 1e-4
-        else:
+        if method == "mappo":
             assert values is None
+        else:
+            assert np.abs(values - expected.numpy()).max() < 1e-4
 
 
 def test_the_critic_of_mappo_sees_all_agents_and_its_actor_one():
@@ -186,6 +192,50 @@ def test_rewards_of_mappo_are_those_of_the_team(level, expected):
     learner._buffer.arrays["reward"][...] = own
     assert learner._rewards().tolist() == [expected * 2] * 3
     assert (learner._buffer.arrays["reward"] == own).all()
+
+
+def test_rnd_rewards_what_is_new_and_less_each_time():
+    learner = make_learner("keydoor-5x5", "object", num_envs=4, num_steps=16, learner="rnd")
+    learner._collect()
+    rows = learner._buffer.inputs(slice(1, None))[0].flatten(0, 1)
+    other = make_learner("keydoor-5x5", "object", num_envs=4, num_steps=16, learner="rnd", seed=9)
+    other._collect()
+    unseen = other._buffer.inputs(slice(1, None))[0].flatten(0, 1)
+    seen = {row.tobytes() for row in rows.numpy()}
+    new = torch.tensor([row.tobytes() not in seen for row in unseen.numpy()])
+    assert new.any()
+    before = learner.net.errors(rows).mean()
+    target = learner.net.target.clone()
+    predictor = [each for name, each in learner.net.named_parameters() if "predictor" in name]
+    optimiser = torch.optim.Adam(predictor, 1e-3)
+    for _ in range(100):
+        optimiser.zero_grad()
+        learner.net.errors(rows).mean().backward()
+        optimiser.step()
+    assert torch.equal(learner.net.target, target)
+    after = learner.net.errors(rows).mean()
+    assert after < 0.3 * before
+    assert learner.net.errors(unseen[new]).mean() > 2 * after
+
+
+def test_rnd_adds_to_rewards_and_novelty_does_not_end_with_an_episode():
+    options: Any = {"num_envs": 4, "num_steps": 16, "learner": "rnd"}
+    alone, curious = (
+        make_learner("keydoor-5x5", "object", rnd_coef=weight, **options) for weight in (0.0, 1.0)
+    )
+    live = np.ones((16, 4), np.bool_)
+    rewards = []
+    for learner in (alone, curious):
+        learner._collect()
+        rewards.append(learner._scaled_rewards(np.zeros_like(live), live))
+    added = (rewards[1] - rewards[0]).numpy()
+    assert (added > 0).all()
+    again = curious._novelty_scaler
+    errors = np.ones((1, 4), np.float32)
+    flags = np.ones((1, 4), np.bool_)
+    before = again._returns.copy()
+    again.scale(errors, ~flags, flags)
+    assert np.allclose(again._returns, before * 0.99 + 1)
 
 
 def test_what_does_not_fit_is_told_before_a_run_begins(capsys):

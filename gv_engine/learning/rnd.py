@@ -1,0 +1,103 @@
+"""Exploration by random network distillation on PPO (Burda et al., 2019).
+
+A predictor learns the outputs of a fixed random network for the observations that are met. Its
+error is large where few observations were alike: it is added to the rewards, so that agents go
+where they have not been. One critic estimates the sum of both; the paper has a critic for each.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.learning.config import Hyperparameters
+from gv_engine.learning.network import ActorCritic, make_linear, sum_rows
+from gv_engine.learning.policy_file import NetworkSpec
+from gv_engine.learning.ppo import Learner, RewardScaler
+
+_TRAINED_SHARE = 0.25
+"""Share of the steps that the predictor learns from, so that it does not learn too fast."""
+
+
+class CuriousNet(ActorCritic):
+    """Actor and critic, and a predictor of the outputs of a random network.
+
+    Features are those of actor and critic, then the error of the prediction.
+    """
+
+    def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
+        super().__init__(spec, settings)
+        hidden, slots = settings.hidden_size, len(spec.sizes)
+        scale = math.sqrt(2 / slots)
+        self.register_buffer("target", torch.randn(sum(spec.sizes), hidden) * scale)
+        self.predictor_first = nn.Parameter(torch.randn(sum(spec.sizes), hidden) * scale)
+        self.predictor_second = make_linear(hidden, hidden, math.sqrt(2))
+        self.predictor_third = make_linear(hidden, hidden, 1.0)
+
+    def errors(self, rows: Tensor) -> Tensor:
+        """Return the (M,) mean squared errors of the prediction for (M, slots) rows."""
+        with torch.no_grad():
+            target = functional.relu(sum_rows(self.get_buffer("target"), rows))
+        first = functional.relu(sum_rows(self.predictor_first, rows))
+        predicted = self.predictor_third(functional.relu(self.predictor_second(first)))
+        return (predicted - target).square().mean(1)
+
+    def features(self, table: Tensor, rows: Tensor) -> Tensor:
+        """Return the (M, hidden + 1) features of observations given as (M, slots) rows."""
+        return torch.cat([super().features(table, rows), self.errors(rows)[:, None]], 1)
+
+    def recur(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the features after the GRU, and its new state."""
+        own, memory = super().recur(features[:, :-1], memory)
+        return torch.cat([own, features[:, -1:]], 1), memory
+
+    def value(self, features: Tensor) -> Tensor:
+        """Return (M,) values for (M, hidden + 1) features."""
+        return super().value(features[:, :-1])
+
+    def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+        """Return (M, actions) log-probabilities and (M,) values for (M, hidden + 1) features."""
+        return super().forward(features[:, :-1], masks)
+
+
+class RNDLearner(Learner):
+    """PPO learner with rewards for what is new; arguments and attributes are those of `Learner`."""
+
+    net: CuriousNet
+    net_class = CuriousNet
+
+    def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
+        super().__init__(env, settings, device)
+        self._novelty_scaler = RewardScaler(env.num_envs, settings.gamma)
+
+    def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
+        """Return the (T, N) scaled rewards and, weighted by `rnd_coef`, those for new observations,
+        which do not end with an episode."""
+        rows, _ = self._network_inputs(slice(1, None))
+        with torch.no_grad():
+            errors = self.net.errors(rows.flatten(0, 1)).reshape(done.shape).cpu().numpy()
+        novelty = self._novelty_scaler.scale(errors * live, np.zeros_like(done), live)
+        rewards = super()._scaled_rewards(done, live)
+        return rewards + self.settings.rnd_coef * torch.from_numpy(novelty)
+
+    def _loss(self, num_live: int, features: Tensor, *per_step: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the loss of PPO and of the predictor, and the losses of PPO to report."""
+        loss, losses = super()._loss(num_live, features, *per_step)
+        steps = math.ceil(_TRAINED_SHARE * len(features))  # of a minibatch in random order
+        return loss + features[:steps, -1].sum() / (_TRAINED_SHARE * num_live), losses
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that `restore` needs to continue the training bit for bit."""
+        return super().state() | {"novelty_scaler": self._novelty_scaler.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue the training from a saved `state()` of a learner with the same settings."""
+        super().restore(state)
+        self._novelty_scaler.restore(state["novelty_scaler"])
