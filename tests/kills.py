@@ -193,7 +193,9 @@ def settings(folder: Path) -> str:
 
 def window(folder: Path) -> str:
     """The next window finds what was edited or played, but for the last seconds."""
-    lines = [line.split() for line in (folder / "log").read_text().splitlines()]
+    lines = [line.split() for line in (folder / "log").read_text().splitlines() if " " in line]
+    if not lines:  # killed before the first key
+        return "not begun"
     times = {state: float(moment) for moment, state in lines}  # the last time of each state
     with mock.patch.object(platformdirs, "user_data_dir", return_value=str(folder / "data")):
         found = find_autosaves()

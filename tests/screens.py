@@ -22,6 +22,7 @@ from PIL import Image, ImageChops, ImageDraw
 from gv_engine.session.autoplay import Opponent, make_autoplayer
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
+from gv_engine.ui.autosave import autosave_folder
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.settings import Settings
@@ -108,6 +109,28 @@ def _won(desk: Desk) -> None:
     desk.press("Right", "Up")
 
 
+def _lost(desk: Desk) -> None:
+    """A puzzle is lost: the agent walks into lava."""
+    levels = "[{title: Hot, map: '>LE', par: 9}, {title: Cold, map: '>E', par: 1}]"
+    text = f"extends: lava\nreset_function: null\nlevels: {levels}\n"
+    Path("trap.yaml").write_text(text + "legend: {L: {ground: Lava}}\n", "utf-8")
+    playing(desk, "trap.yaml#1")
+    desk.press("Up")
+
+
+def _unsaved(desk: Desk) -> None:
+    """A window was killed, and the next one asks."""
+    for number, level in enumerate(("keydoor-9x9", "empty-4x4")):
+        game = Session(load_playable(level), 3)
+        game.step("TURN_LEFT")
+        file = autosave_folder() / "killed" / f"{number}.gvreplay"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        game.replay().save(file)
+        os.utime(file, (0, 1.5e9 + number))
+    desk.start()
+    desk.app.offer_autosaves()
+
+
 def _replay(desk: Desk, *keys: str) -> None:
     watching(desk, "TURN_LEFT", "MOVE_FORWARD", "TURN_RIGHT")
     desk.press("Right", *keys)
@@ -154,7 +177,9 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "start": _start,
     "search": lambda desk: _start(desk, "key"),
     "nothing-found": lambda desk: _start(desk, "qqqq"),
+    "category": lambda desk: desk.start().choose_category("Not solved"),
     "pack": _pack,
+    "unsaved": _unsaved,
     "tutorial": lambda desk: _played(desk, "tutorial#4", "Up"),
     "fog": lambda desk: _played(desk, "tutorial#6", "Up", "Right"),
     "keydoor": lambda desk: _played(desk, "keydoor-9x9", "Up", "Left"),
@@ -166,9 +191,12 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "mission": lambda desk: _played(desk, "fetch", "Up"),
     "together": lambda desk: _played(desk, "hold-plates"),
     "won": _won,
+    "won-puzzle": lambda desk: _played(desk, "tutorial#1", *["Up"] * 4),
+    "lost-puzzle": _lost,
     "algebra": lambda desk: _played(desk, "mathy-poly-simplify-normal", "Down"),
     "algebra-inspector": lambda desk: _played(desk, "mathy-poly-simplify-normal", "I"),
     "pause": lambda desk: _played(desk, "keydoor-9x9", "Escape"),
+    "pause-list": lambda desk: _played(desk, "keydoor-9x9", "Escape", *["Down"] * 4, "Return"),
     "help": lambda desk: _played(desk, "keydoor-9x9", "H"),
     "settings": lambda desk: _played(desk, "keydoor-9x9", "F2"),
     "keys": lambda desk: _played(desk, "keydoor-9x9", "F2", "Up", "Up", "Up", "Return"),
@@ -193,6 +221,7 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "editor-fault": lambda desk: _edited(desk, "Down", "Right", "Delete"),
     "editor-level": lambda desk: _edited(desk, "F4"),
     "editor-list": lambda desk: _edited(desk, "F4", *["Down"] * 7, "Return"),
+    "editor-text": lambda desk: _edited(desk, "F4", "Down", "Return", "End", "Ctrl+Shift+Left"),
     "editor-rules": lambda desk: _edited(desk, "F3", "Down"),
 }
 """What leads to each, from the door."""

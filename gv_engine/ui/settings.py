@@ -368,7 +368,8 @@ class Progress:
         level = game.pack_level
         if level is None:
             return ""
-        return " · ".join(filter(None, (f"{steps} steps", self.format_goal(level))))
+        count = "1 step" if steps == 1 else f"{steps} steps"
+        return " · ".join(filter(None, (count, self.format_goal(level))))
 
     def medals(self, level: PackLevel) -> tuple[str, ...]:
         """Return the medals, keys of `MEDALS`, that the player has won in `level`."""

@@ -301,11 +301,13 @@ class Board:
         if 0 <= agent[0] < height and 0 <= agent[1] < width and grid[agent][0] > FLOOR:
             covered[agent] = grid[agent]
         for cell, (kind, state, color) in covered.items():
+            name = self._sheet.sprite_name(int(kind), int(state))
+            sprite = self._sheet.get(name, int(color), side * 5 // 6)
+            if cell == agent and sprite.get_at((0, 0))[3] == 255:
+                continue  # it fills its cell, and is seen around the agent
             place = self.cell_rect(*cell)
             badge = pygame.Rect(place.x, place.bottom - side, side, side)
             pygame.draw.rect(surface, COVERED_GROUND, badge, border_radius=side // 4)
-            name = self._sheet.sprite_name(int(kind), int(state))
-            sprite = self._sheet.get(name, int(color), side * 5 // 6)
             surface.blit(sprite, sprite.get_rect(center=badge.center))
 
     def _draw_object(

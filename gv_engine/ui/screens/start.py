@@ -585,7 +585,12 @@ class StartScreen(CardsScreen):
             by_category[_category_of(group)].append((group, [*cards_of_group]))
         for level in levels:
             level.show_pack_name(True)
-        unsolved: list[Card] = [c for c in levels if not (c.fewest or c.is_locked)]
+        unsolved: list[Card] = [
+            *sorted(
+                (card for card in levels if not (card.fewest or card.is_locked)),
+                key=lambda card: card.entry.group != "Puzzles",
+            )
+        ]
         by_category["Not solved"] = [("Puzzles that are open and not solved", unsolved)]
         by_category["Mine"] = [
             ("Recent", self._recent_cards),
