@@ -24,7 +24,7 @@ from gv_engine.scenario.map import grid_to_text
 from gv_engine.scenario.missions import needs_clauses
 from gv_engine.vector.backend import make_batch
 from gv_engine.world.simulation import DISABLED, KEEP
-from systems import together
+from systems import absence, together
 from tests import DATA
 
 RULES: dict[str, Any] = {
@@ -53,10 +53,10 @@ EVERYTHING: list[str] = [
     for name in _TRANSITIONS
     if not any(parameter.required for parameter in _TRANSITIONS[name].parameters)
     and not needs_clauses(_TRANSITIONS[name])
-    and _TRANSITIONS[name].function.__module__ != together.__name__
+    and _TRANSITIONS[name].function.__module__ not in (together.__name__, absence.__name__)
 ]
-"""All built-in transitions that need no parameter and no mission of verbs, except for those that
-move all agents at once in place of `move_agent`."""
+"""All built-in transitions that need no parameter and no mission of verbs, except for those of
+several agents: that move all at once in place of `move_agent`, or let them come back."""
 
 MEASURES = ("proportional_to_distance", "getting_closer", "getting_closer_shortest_path")
 """Rewards by the distance of the one object of a type."""

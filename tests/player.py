@@ -62,7 +62,9 @@ class Player:
         return np.array_equal(self.desk.look(), self.picture())
 
     def files(self, pattern: str) -> list[Path]:
-        return sorted((self.folder / "data" / "gv-engine").rglob(pattern))
+        """The files that were saved on request."""
+        found = (self.folder / "data" / "gv-engine").rglob(pattern)
+        return sorted(file for file in found if "autosave" not in file.parts)
 
     def leaves(self) -> str:
         """Close the window, and the twin's; returns what the game says at the end."""

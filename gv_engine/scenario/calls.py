@@ -23,15 +23,13 @@ from gv_engine.rules.system import (
     Phase,
     StateIndex,
     System,
-    get_system,
 )
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.definitions import AgentSpecs
 from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.json_schema import JsonSchema, Key, KeyTable
-from gv_engine.scenario.resolver import DISTANCES, REDUCTIONS, NameResolver
-from systems.reset import from_map
+from gv_engine.scenario.resolver import ADDED_SYSTEMS, DISTANCES, REDUCTIONS, NameResolver
 
 NESTED = {
     f"{phase.name.lower()}_function": phase
@@ -166,8 +164,7 @@ def list_built_in(phase: Phase) -> list[System]:
     """Return the built-in systems of `phase` that scenario files may name, in order of their
     declaration."""
     registry = REGISTRIES[phase]
-    drawn = get_system(from_map)
-    return [registry[name] for name in registry if registry[name] is not drawn]
+    return [registry[name] for name in registry if registry[name] not in ADDED_SYSTEMS]
 
 
 def find_value_kind(parameter: Parameter) -> ValueKind:

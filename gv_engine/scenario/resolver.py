@@ -40,6 +40,7 @@ from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import ErrorCollector, FieldError, UntrustedCodeError, YamlNode
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.rule_modules import is_file_reference, is_module_name
+from systems.absence import note_starts
 from systems.reset import from_map
 
 MAX_MODULES = 100
@@ -177,6 +178,8 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
 """Functions of several numbers, by name."""
 _MAP_RESET = get_system(from_map)
 """The system that resets a world to a map; scenarios use the key `map` instead."""
+ADDED_SYSTEMS = _MAP_RESET, get_system(note_starts)
+"""Systems that the reader adds and scenario files cannot name."""
 
 
 class NameResolver:
@@ -361,7 +364,8 @@ class NameResolver:
         name = fields.text(node)
         if ":" in name:
             return self._check_domain(node, self._resolve_own_system(node, phase, processors))
-        names = [other for other in REGISTRIES[phase] if other != _MAP_RESET.name]
+        added = [system.name for system in ADDED_SYSTEMS]
+        names = [other for other in REGISTRIES[phase] if other not in added]
         if name in names:
             return REGISTRIES[phase][name]
         if name == _MAP_RESET.name:

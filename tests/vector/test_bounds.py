@@ -413,5 +413,5 @@ def test_whose_rules_are_checked(folder, monkeypatch):
     batch.set_rows(np.arange(2), rows)
     with pytest.raises(RuleError, match=r"^world 1: pickndrop \(.*transition\.py.*index 200 "):
         batch.step(np.full(2, PICK), DISABLED)
-    with pytest.raises(RuleError, match=r"^world 1: .*index 8 is out of bounds"):
-        batch.step(np.array([WALK, 8]), DISABLED)
+    with pytest.raises(RuleError, match=r"^world 1: .*index 9 is out of bounds"):
+        batch.step(np.array([WALK, 9]), DISABLED)  # 8 is no action
