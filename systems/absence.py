@@ -54,7 +54,7 @@ def leave_when_on(w: World, agent: int, object_type: ObjectTypeIndex, steps: int
     w.absence.steps[agent] = steps
 
 
-def stand_again(w: World, agent: int, y: int, x: int) -> None:
+def return_to_grid(w: World, agent: int, y: int, x: int) -> None:
     """Put an agent into a cell, facing as it did when the episode began."""
     w.absence.steps[agent] = 0
     w.agent.facing[agent] = w.absence.facing[agent]
@@ -63,8 +63,8 @@ def stand_again(w: World, agent: int, y: int, x: int) -> None:
 
 @system(TRANSITION)
 def come_back(w: World, anywhere: bool = False) -> None:
-    """Agents whose steps out of play are over stand again in the cell where they began, as soon as
-    there is room; with `anywhere`, in a random free cell to which a way leads from there."""
+    """Count down the steps that each agent is out of play, then put it back on its start cell, as
+    soon as there is room; with `anywhere`, on a random free cell that can be reached from there."""
     for agent in w.agents():
         if w.position.y[agent] < 0 < w.absence.steps[agent] and not w.done[agent]:
             y, x = w.absence.y[agent], w.absence.x[agent]
@@ -81,9 +81,9 @@ def come_back(w: World, anywhere: bool = False) -> None:
                         count += 1
                 if count > 0:
                     y, x = cell_of(w, cells[w.rng.choice(count)])
-                    stand_again(w, agent, y, x)
+                    return_to_grid(w, agent, y, x)
             elif has_room(w, y, x):
-                stand_again(w, agent, y, x)
+                return_to_grid(w, agent, y, x)
 
 
 @system(REWARD)

@@ -42,8 +42,9 @@ extending.register_model(ShortColumn)(extending.models.ArrayModel)
 
 
 def emit_stored_index(builder: Any, e: Any, length: int) -> Any:
-    """Emit LLVM IR that computes the index of entity `e` in a column of this length: NOTHING for
-    entities beyond."""
+    """Emit LLVM IR that computes the row of entity `e`, a 64-bit integer, in a short column of
+    `length` rows, and return its value: `e` if it is less than `length`, unsigned, else the row of
+    NOTHING, which holds the defaults."""
     is_stored = builder.icmp_unsigned("<", e, _INDEX(length))
     return builder.select(is_stored, e, _INDEX(NOTHING))
 

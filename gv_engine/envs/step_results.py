@@ -13,7 +13,8 @@ from gv_engine.vector.backend import StepArrays
 
 
 class StepResults:
-    """Arrays that a backend writes a step into, and what an environment returns of them.
+    """Buffers of one step: the arrays that a backend writes, and the observations and `info` that an
+    environment returns from them.
 
     Args:
         outputs: arrays of the backend.
@@ -55,13 +56,17 @@ class StepResults:
         for array, values in self._constants:
             array[...] = values
 
-    def start_counting(self) -> None:
-        """Let `is_unused` compare the number of references to each array with that of now."""
+    def record_reference_counts(self) -> None:
+        """Store the number of references to each returned array, as the baseline of `is_unused`.
+
+        Call it after `Backend.write_into`, as the backend's references are part of the baseline,
+        and before any array is returned.
+        """
         names = "rewards", "terminated", "truncated", "terms"  # `info` has views of the terms
         own = dict(zip(names, self.outputs.get_arrays(names), strict=True))
         returned = _iter_arrays({"outputs": own, "arrays": self.arrays, "info": self._info})
         self._counted = [*{id(array): array for array in returned}.values()]
-        del own
+        del own  # its references must not be counted
         self._counts = self._count_references()
 
     def _count_references(self) -> list[int]:
@@ -69,7 +74,8 @@ class StepResults:
         return [*map(getrefcount, self._counted)]
 
     def is_unused(self) -> bool:
-        """Return True if no caller has one of the arrays, or an array that shares its memory."""
+        """Return True if no caller holds a reference to a returned array or to a view of one; needs
+        `record_reference_counts`."""
         return self._count_references() == self._counts
 
 

@@ -28,7 +28,7 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector import backend
 from gv_engine.world import simulation
 
-_MAX_LENT = 3
+_MAX_POOL_SIZE = 3
 """Results of steps whose arrays callers may have at a time without copies being made."""
 
 _Observation = TypeVar("_Observation")
@@ -371,7 +371,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         indices = np.flatnonzero(mask).tolist()
         seed_by_world = {i: s for i in indices if (s := seeds[i]) is not None}
         self._started = True
-        self._take_back_results()
+        self._restore_own_buffers()
         self._batch.restart(mask, seed_by_world)
         return self._observation(outputs), self._info(outputs)
 
@@ -394,7 +394,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         """
         outputs, numbers = self._output_arrays(out), self._check_actions(actions)
         if self._copy:
-            self._use_results(self._own_results) if outputs else self._choose_results()
+            self._use_results(self._own_results) if outputs else self._select_buffers()
         self._batch.step(numbers, self._mode)
         return self._step_results(outputs)
 
@@ -403,25 +403,26 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         them are returned, unless the environment makes no copies."""
         results = StepResults(self._batch.outputs, self._encoder, self._share_info)
         self._results = self._own_results = results
-        self._lent_results: tuple[StepResults, ...] = ()
+        self._buffer_pool: tuple[StepResults, ...] = ()
         self._makes_copies = self._copy
 
-    def _choose_results(self) -> None:
-        """Let the next step write into arrays that no caller has, so that they can be returned
-        without a copy; into the environment's own ones if callers keep many results."""
-        for results in self._lent_results:
+    def _select_buffers(self) -> None:
+        """Switch the backend to buffers that no caller holds, so that the next step returns them
+        without a copy: free ones of the pool, or new ones if the pool is not full. Otherwise, or if
+        the backend cannot switch, use the environment's own buffers, whose results are copied."""
+        for results in self._buffer_pool:
             # callers mostly still have those of the last step
             if results is not self._results and results.is_unused():
                 results.write_constants()
                 self._use_results(results)
                 return
         self._use_results(self._own_results)
-        if len(self._lent_results) < _MAX_LENT and self._batch.may_write_elsewhere:
+        if len(self._buffer_pool) < _MAX_POOL_SIZE and self._batch.can_switch_outputs:
             outputs = self._own_results.outputs.make_similar()
             results = StepResults(outputs, self._encoder, self._share_info)
             self._use_results(results)
-            results.start_counting()
-            self._lent_results += (results,)
+            results.record_reference_counts()
+            self._buffer_pool += (results,)
 
     def _use_results(self, results: StepResults) -> None:
         """Let the backend write into the arrays of `results` from now on."""
@@ -429,7 +430,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._results = results
         self._makes_copies = self._copy and results is self._own_results
 
-    def _take_back_results(self) -> None:
+    def _restore_own_buffers(self) -> None:
         """Let the backend write into the environment's own arrays again, with the results of the
         last step in them: callers may have the arrays of that step."""
         if self._results is not self._own_results:
@@ -593,7 +594,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             raise ValueError(f"rows have shape {rows.shape}: expected () or {indices.shape}")
         if not self._started and indices.size < self.num_worlds:
             raise ValueError("call reset() before some of the worlds are restored")
-        self._take_back_results()
+        self._restore_own_buffers()
         self._batch.restore(indices, rows, trusted)
         self._started = True
         return self._observation(), self._info()
@@ -699,7 +700,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         """Return the attributes to be pickled or copied: all but the renderer and the arrays that
         are shared."""
         # a copy opens its own window and has its own arrays
-        own = "_renderer", "_results", "_own_results", "_lent_results", "_final_arrays", "_planner"
+        own = "_renderer", "_results", "_own_results", "_buffer_pool", "_final_arrays", "_planner"
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

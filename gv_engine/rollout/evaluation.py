@@ -56,14 +56,17 @@ def evaluate_policy(
     seed: int = 0,
     num_envs: int = 64,
 ) -> Evaluation:
-    """Play episodes of a scenario with a policy; return their means with 95 % intervals.
+    """Return the success rate, mean return and mean length of a policy's episodes in a scenario,
+    each with a 95 % confidence interval.
 
     The interval of the success rate is Wilson's (1927), those of return and length are percentiles
-    of a bootstrap over the episodes. They say nothing of other training seeds.
+    of a bootstrap over the episodes. They cover the variation between episodes, not between
+    training seeds.
 
     Args:
-        policy: name as for `gv-engine rollout --policy`, such as the folder of a run; a
-            `TrainedPolicy`; or a function or class as in `CallablePolicy`.
+        policy: name as for `gv-engine rollout --policy`, such as the folder of a run, whose policy
+            samples its actions unless `:greedy` follows; or, for one agent, a `TrainedPolicy`, or a
+            function or class as in `CallablePolicy`.
         scenario: name, file, mapping or `Scenario` of a grid with a step limit.
         levels: level set such as "test-layout", see `level_set`; None for all levels.
         episodes: number of episodes; by default one for each level of the set, else 100.
@@ -72,7 +75,8 @@ def evaluate_policy(
 
     Raises:
         LevelsError: there is no such level set.
-        PolicyError: there is no such policy, or it returned an invalid action.
+        PolicyError: there is no such policy, it returned an invalid action, or it is an object
+            and the scenario has several agents.
         RunError: the run is damaged, or does not fit the scenario.
         ValueError: episodes of the scenario have no step limit.
     """

@@ -156,7 +156,7 @@ class Backend:
     Attributes:
         world: name of the backend.
         uses_compiled_code: True if observations may be encoded by compiled code.
-        may_write_elsewhere: True if `write_into` has an effect now.
+        can_switch_outputs: True if `write_into` has an effect now.
         requested_levels: (N,) int64 index of the listed level that each world starts with next, or
             RANDOM_LEVEL.
         outputs: observations, rewards and flags, overwritten by `reset`, `step` and `restore`.
@@ -167,7 +167,7 @@ class Backend:
 
     world: str
     uses_compiled_code: bool = False
-    may_write_elsewhere: bool = False
+    can_switch_outputs: bool = False
 
     def __init__(
         self,

@@ -190,7 +190,7 @@ class CompiledBatch(Backend):
             self._lanes.append([*lanes, *lanes[:-1]])
         self._lanes_by_outputs = {id(self.outputs): (self.outputs, self._lanes)}
         # the reward terms of a mixture are not all written in every step
-        self.may_write_elsewhere = not scenario.mixture
+        self.can_switch_outputs = not scenario.mixture
         self._errors: dict[int, Exception] = {}
         self._mirror: Simulation | None = None
         # several chunks per thread, so that fast threads take over work

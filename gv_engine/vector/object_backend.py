@@ -232,9 +232,9 @@ class DeferredBackend(Backend):
             self._use(ObjectBatch(*arguments) if self._pending else compiled)
 
     @property
-    def may_write_elsewhere(self) -> bool:  # type: ignore[override]  # an attribute there
+    def can_switch_outputs(self) -> bool:  # type: ignore[override]  # an attribute there
         """True if the worlds are compiled for good and `write_into` has an effect."""
-        return not self._pending and self.current.may_write_elsewhere
+        return not self._pending and self.current.can_switch_outputs
 
     def write_into(self, outputs: StepArrays) -> None:
         """Let the current backend write the results of later steps into `outputs`."""
