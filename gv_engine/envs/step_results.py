@@ -13,8 +13,8 @@ from gv_engine.vector.backend import StepArrays
 
 
 class StepResults:
-    """Buffers of one step: the arrays that a backend writes, and the observations and `info` that an
-    environment returns from them.
+    """Buffers of one step: the arrays that a backend writes, and the observations and `info` that
+    an environment returns from them.
 
     Args:
         outputs: arrays of the backend.
