@@ -18,12 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from gv_engine.envs.representations import MISSION, STATE
-from gv_engine.learning.policy_file import (
-    UNKNOWN_CODE,
-    RunError,
-    cells_to_codes,
-    codes_by_cell,
-)
+from gv_engine.learning.network_spec import UNKNOWN_CODE, cells_to_codes, codes_by_cell
+from gv_engine.learning.policy_file import RunError
 from gv_engine.learning.ppo import Learner
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.scenario import Scenario

@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.network import ActorCritic, make_linear, sum_rows
-from gv_engine.learning.policy_file import NetworkSpec
+from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.ppo import Learner
 
 

@@ -1,6 +1,6 @@
 """Network of a policy: actor and critic on a shared trunk.
 
-`NumpyNet` in `policy_file.py` computes the same actor without torch.
+`NumpyNet` in `numpy_net.py` computes the same actor without torch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from torch.nn import functional
 
 from gv_engine.envs.representations import get_compiled
 from gv_engine.learning.config import Hyperparameters
-from gv_engine.learning.policy_file import NUM_HEADS, NetworkSpec
+from gv_engine.learning.network_spec import NetworkSpec
+from gv_engine.learning.numpy_net import NUM_HEADS
 
 
 class ActorCritic(nn.Module):

@@ -28,7 +28,7 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.color_augmentation import ColorAugmentation, interchangeable_colors
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.network import ActorCritic
-from gv_engine.learning.policy_file import NetworkSpec, ScenarioSpec
+from gv_engine.learning.network_spec import NetworkSpec, ScenarioSpec
 from gv_engine.learning.survival_estimate import SurvivalEstimator
 from gv_engine.rules.turns import ANY
 

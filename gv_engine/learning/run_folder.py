@@ -31,13 +31,8 @@ import torch
 
 from gv_engine.envs.level_sets import LevelSet, check_level_seeds, level_set
 from gv_engine.learning.config import Hyperparameters, StopCondition
-from gv_engine.learning.policy_file import (
-    POLICY_FILE,
-    PolicyFile,
-    RunError,
-    ScenarioSpec,
-    damaged_file_error,
-)
+from gv_engine.learning.network_spec import ScenarioSpec
+from gv_engine.learning.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
 from gv_engine.learning.ppo import Learner, TrainingMetrics
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.array_files import ArrayError

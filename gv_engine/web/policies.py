@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gv_engine.learning.policy_file import BINS_PER_UNIT, NUM_HEADS, CheckpointPolicy, PolicyFile
+from gv_engine.learning.network_spec import BINS_PER_UNIT
+from gv_engine.learning.numpy_net import NUM_HEADS
+from gv_engine.learning.policy_file import CheckpointPolicy, PolicyFile
 from gv_engine.rollout.policy import GREEDY, RANDOM, PolicyError, find_run
 from gv_engine.scenario.scenario import Scenario
 

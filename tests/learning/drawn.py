@@ -10,7 +10,9 @@ import numpy as np
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
 from gv_engine.learning.config import LEARNERS, Config
-from gv_engine.learning.policy_file import NUM_HEADS, NetworkSpec, PolicyFile, ScenarioSpec
+from gv_engine.learning.network_spec import NetworkSpec, ScenarioSpec
+from gv_engine.learning.numpy_net import NUM_HEADS
+from gv_engine.learning.policy_file import PolicyFile
 
 
 def make_learner(level: Any, world: str = "auto", device: str = "cpu", **settings: Any) -> Any:

@@ -16,7 +16,8 @@ import pytest
 from gv_engine import GridVectorEnv, load_scenario
 from gv_engine.cli import create_parser, main
 from gv_engine.cli.play import begin_session
-from gv_engine.learning.policy_file import RunError, ScenarioSpec
+from gv_engine.learning.network_spec import ScenarioSpec
+from gv_engine.learning.policy_file import RunError
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.policy import PolicyError, load_policy
 from gv_engine.rollout.shards import Job

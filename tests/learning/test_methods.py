@@ -15,7 +15,7 @@ from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.learning import evaluate, train
 from gv_engine.learning.config import ConfigError
-from gv_engine.learning.policy_file import NumpyNet
+from gv_engine.learning.numpy_net import NumpyNet
 from tests import ROOT
 from tests.learning.drawn import make_learner
 from tests.screen import PATIENCE

@@ -1,0 +1,320 @@
+"""Specifications: what a network reads of a scenario, and the codes of its inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.envs.representations import MISSION, STATE, Arrays
+from gv_engine.rules.errors import shorten
+from gv_engine.rules.objects import COLORS
+from gv_engine.scenario.scenario import Scenario
+
+UNKNOWN_CODE = -1
+"""Code of a cell that the policy was not trained on."""
+_MAX_TEXT = 200
+"""Characters of a message that describes one scenario."""
+_MAX_VALUES = 256
+"""Values of a mission's or a state vector's number that have embeddings of their own; the values of
+a mission beyond them share these."""
+_BINS, BINS_PER_UNIT = 128, 8
+"""Number of bins of a number with more values or without bounds, and bins per unit of its logarithm
+if it has no bounds."""
+
+
+class NumberSpec(NamedTuple):
+    """Number of a state vector: its name, its least and greatest value, None for no bound, and
+    whether it is a float."""
+
+    name: str
+    low: float | None
+    high: float | None
+    is_float: bool
+
+
+class ScenarioSpec(NamedTuple):
+    """Meaning of the numbers that a policy of a scenario reads and returns.
+
+    Attributes:
+        actions: names of the actions, in order.
+        view: (height, width) of the observed area.
+        agents: number of agents in a world.
+        types: object type index to the type's name, followed by the names of its states.
+        mission_fields: name and number of values of each integer of the mission; () without one.
+        mission_texts: templates of the mission's texts.
+        state: numbers of the state vector; () without one.
+        turns: whether the view turns with the agent.
+    """
+
+    actions: tuple[str, ...]
+    view: tuple[int, int]
+    agents: int
+    types: Mapping[int, tuple[str, ...]]
+    mission_fields: tuple[tuple[str, int], ...]
+    mission_texts: tuple[str, ...]
+    state: tuple[NumberSpec, ...] = ()
+    turns: bool = True
+
+    @classmethod
+    def of_scenario(cls, scenario: Scenario) -> ScenarioSpec:
+        """Return what a policy must know about a scenario: actions, view, agents, object types and
+        missions."""
+        types = {kind.index: (kind.name, *kind.states) for kind in scenario.types}
+        agents = scenario.layout.agents
+        state: tuple[NumberSpec, ...] = ()
+        if vector := scenario.observed_state:
+            low, high = (
+                [bound if math.isfinite(bound) else None for bound in bounds.tolist()]
+                for bounds in (vector.low, vector.high)
+            )
+            is_float = [number.is_float for number in vector.numbers]
+            state = tuple(map(NumberSpec, vector.names, low, high, is_float))
+        area = scenario.area
+        spec = cls(scenario.action_names, area.shape, agents, types, (), (), state, area.turns)
+        if not (missions := scenario.missions):
+            return spec
+        sizes = missions.high.astype(np.int64) - missions.low + 1
+        fields = tuple(zip(missions.names, sizes.tolist()))
+        return spec._replace(mission_fields=fields, mission_texts=tuple(missions.texts))
+
+    @classmethod
+    def from_json(cls, document: Any) -> ScenarioSpec:
+        """Return the specification that was saved as JSON of `_asdict()`.
+
+        Raises:
+            Exception: of any kind, if the document is something else.
+        """
+        height, width = document["view"]
+        view, agents = (int(height), int(width)), int(document["agents"])
+        actions, texts = (tuple(map(str, document[key])) for key in ("actions", "mission_texts"))
+        items = document["types"].items()
+        types = {int(index): (str(name), *map(str, states)) for index, (name, *states) in items}
+        fields = tuple((str(name), int(size)) for name, size in document["mission_fields"])
+        state = tuple(
+            NumberSpec(
+                str(name),
+                None if low is None else float(low),
+                None if high is None else float(high),
+                bool(is_float),
+            )
+            for name, low, high, is_float in document["state"]
+        )
+        return cls(
+            actions, view, agents, types, fields, texts, state, bool(document.get("turns", True))
+        )
+
+    def describe_cell(self, kind: int, state: int, color: int) -> str:
+        """Return a text for type, state and colour of a cell, such as "Door LOCKED in RED"."""
+        name, *states = self.types[kind]
+        state_text = f" {states[state]}" if states else ""
+        return f"{name}{state_text}" + (f" in {COLORS[color]}" if color else "")
+
+    def find_mismatch(self, other: ScenarioSpec) -> tuple[str, str] | None:
+        """Return None if a policy for this specification can act in `other`; else the first
+        obstacle as two texts, which describe this specification and `other`.
+
+        `other` may have fewer object types, and only the first of the mission texts.
+        """
+        if self.actions != other.actions:
+            return _describe_actions(self.actions), _describe_actions(other.actions)
+        views = (self.view, self.turns), (other.view, other.turns)
+        if views[0] != views[1]:
+            return _describe_view(*views[0]), _describe_view(*views[1])
+        if self.agents != other.agents:
+            return _describe_agents(self.agents), _describe_agents(other.agents)
+        for index, names in self.types.items():
+            if index in other.types and other.types[index] != names:
+                return _describe_type(index, names), _describe_type(index, other.types[index])
+        texts = self.mission_texts[: len(other.mission_texts)]
+        if bool(self.mission_texts) != bool(other.mission_texts) or texts != other.mission_texts:
+            return _describe_texts(self.mission_texts), _describe_texts(other.mission_texts)
+        sizes, other_sizes = dict(self.mission_fields), dict(other.mission_fields)
+        fits = [*sizes] == [*other_sizes] and all(other_sizes[n] <= sizes[n] for n in sizes)
+        if not fits:
+            return _describe_fields(self.mission_fields), _describe_fields(other.mission_fields)
+        if self.state != other.state:
+            return _describe_state(self.state), _describe_state(other.state)
+        return None
+
+
+def _describe_actions(names: tuple[str, ...]) -> str:
+    """Return words for the actions of a scenario."""
+    return shorten(f"the actions {', '.join(names)}", _MAX_TEXT)
+
+
+def _describe_view(shape: tuple[int, int], turns: bool) -> str:
+    """Return words for the size of a view, and for one that does not turn."""
+    return f"a view of {shape[0]}×{shape[1]} cells{'' if turns else ' that does not turn'}"
+
+
+def _describe_agents(number: int) -> str:
+    """Return words for a number of agents."""
+    return f"{number} agents" if number > 1 else "one agent"
+
+
+def _describe_type(index: int, names: tuple[str, ...]) -> str:
+    """Return a text for an object type: its name, the names of its states, and its index."""
+    name, *states = names
+    state_text = f" ({', '.join(states)})" if states else ""
+    return shorten(f"{name}{state_text} as object type {index}", _MAX_TEXT)
+
+
+def _describe_texts(texts: tuple[str, ...]) -> str:
+    """Return a text that lists the templates of a mission; "no mission" without templates."""
+    if not texts:
+        return "no mission"
+    return shorten(f"the missions {', '.join(map(repr, texts))}", _MAX_TEXT)
+
+
+def _describe_fields(fields: tuple[tuple[str, int], ...]) -> str:
+    """Return words for the fields of a mission, with their numbers of values."""
+    sizes = ", ".join(f"{name} of {size}" for name, size in fields)
+    return shorten(f"missions with other fields, {sizes}", _MAX_TEXT)
+
+
+def _describe_state(state: tuple[NumberSpec, ...]) -> str:
+    """Return words for the numbers of a state vector, with their bounds."""
+    if not state:
+        return "no state vector"
+    texts = (f"{name} from {low} to {high}" for name, low, high, _ in state)
+    return shorten(f"the state {', '.join(texts)}".replace("None", "no bound"), _MAX_TEXT)
+
+
+class StateCodes(NamedTuple):
+    """Codes of a number of the state vector.
+
+    Attributes:
+        low, high: least and greatest value, which have the first and the last code, with equal
+            steps between them. None for steps of sign(x) * log(1 + |x|), with 0 in the middle: for
+            numbers without bounds, or integers of too many values.
+        size: number of codes.
+    """
+
+    low: float | None
+    high: float | None
+    size: int
+
+    @classmethod
+    def of_number(cls, number: NumberSpec) -> StateCodes:
+        """Return the codes of a number."""
+        _, low, high, is_float = number
+        if low is None or high is None or low == high:
+            return cls(None, None, _BINS)
+        if is_float:
+            return cls(low, high, _BINS)
+        values = round(high - low) + 1
+        return cls(low, high, values) if values <= _MAX_VALUES else cls(None, None, _BINS)
+
+    def encode(self, values: NDArray[Any]) -> NDArray[np.int32]:
+        """Return the codes of an array of values, 0 to `size` - 1: in equal steps between the
+        bounds, else of the signed logarithm; values beyond the ends have the first or last code.
+
+        NaN has the code of 0. Saved policies depend on these codes.
+        """
+        values = np.nan_to_num(values.astype(np.float64))
+        if self.low is None or self.high is None:
+            logarithms = np.sign(values) * np.log1p(np.abs(values))
+            bins = logarithms * BINS_PER_UNIT + self.size // 2
+        else:
+            bins = (values - self.low) * (self.size - 1) / (self.high - self.low)
+        codes: NDArray[np.int32] = np.clip(np.rint(bins), 0, self.size - 1).astype(np.int32)
+        return codes
+
+
+class NetworkSpec(NamedTuple):
+    """Sizes of a network's inputs and outputs.
+
+    An input slot is a cell of the view, the carried item, an integer of the mission, a number of
+    the state vector, or, with several agents, the agent's index. Each slot holds a code.
+
+    Attributes:
+        cells: number of cells in the view.
+        codes: number of codes for a cell or a carried item.
+        mission: number of values of each integer of the mission; () without one.
+        actions: number of actions.
+        agents: number of agents in a world.
+        state: codes of each number of the state vector; () without one.
+    """
+
+    cells: int
+    codes: int
+    mission: tuple[int, ...]
+    actions: int
+    agents: int = 1
+    state: tuple[StateCodes, ...] = ()
+
+    @classmethod
+    def of_scenario(cls, scenario: ScenarioSpec, codes: int) -> NetworkSpec:
+        """Return the sizes of a network for a scenario whose cells are observed as numbers below
+        `codes`."""
+        height, width = scenario.view
+        mission = tuple(min(size, _MAX_VALUES) for _, size in scenario.mission_fields)
+        state = tuple(map(StateCodes.of_number, scenario.state))
+        return cls(height * width, codes, mission, len(scenario.actions), scenario.agents, state)
+
+    def encode(
+        self, observation: Arrays, agents: NDArray[np.int64], out: NDArray[np.int32]
+    ) -> None:
+        """Write into `out` (N, inputs) the rows of `ActorCritic.first_layer_table` that encode N
+        observations. `agents` (N,) has the index of each agent in its world."""
+        cells, number = self.cells, len(out)
+        out[:, :cells] = observation["grid"].reshape(number, cells)
+        out[:, cells] = observation["item"].reshape(number)
+        if self.mission:
+            mission = slice(cells + 1, cells + 1 + len(self.mission))
+            out[:, mission] = observation[MISSION] % self.mission
+        first = cells + 1 + len(self.mission)
+        for slot, codes in enumerate(self.state, first):
+            out[:, slot] = codes.encode(observation[STATE][:, slot - first])
+        if self.agents > 1:
+            out[:, -1] = agents
+        out += self.first_rows
+
+    def split_rows(self, rows: Any) -> tuple[Any, Any]:
+        """Return two parts of (N, slots) rows that `encode` has written, as arrays or tensors.
+
+        Returns:
+            (N, cells + 1) codes of the cells and the carried item: row number k * `codes` + c of
+                slot k stands for code c. (N, integers) codes of the mission, as if all its integers
+                shared one list of codes: those of the second follow those of the first.
+        """
+        cells = self.cells + 1
+        mission = rows[:, cells : cells + len(self.mission)] - cells * self.codes
+        return rows[:, :cells] % self.codes, mission
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of codes of each input slot: cells, carried item, then `extra_sizes`."""
+        return (*(self.codes,) * (self.cells + 1), *self.extra_sizes)
+
+    @property
+    def extra_sizes(self) -> tuple[int, ...]:
+        """Number of codes of the slots with embeddings of their own: mission, state vector and
+        agent index."""
+        agents = (self.agents,) if self.agents > 1 else ()
+        return (*self.mission, *(codes.size for codes in self.state), *agents)
+
+    @property
+    def first_rows(self) -> NDArray[np.int32]:
+        """(slots,) table row of each slot's first code."""
+        return np.cumsum((0, *self.sizes[:-1])).astype(np.int32)
+
+
+def codes_by_cell(cells: NDArray[np.uint8]) -> NDArray[np.int32]:
+    """Return an array that maps type, state and colour to the cell's code, and all unlisted
+    combinations to -1."""
+    codes = np.full(cells.max(0).astype(int) + 2, UNKNOWN_CODE, np.int32)
+    codes[tuple(cells.T)] = np.arange(len(cells))
+    return codes
+
+
+def cells_to_codes(cells: NDArray[np.uint8], codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the code of each cell in `cells` (..., 3) of type, state and colour, by the array from
+    `codes_by_cell`; -1 for one without a code."""
+    indices = np.minimum(cells, np.array(codes.shape) - 1)
+    found: NDArray[np.int32] = codes[tuple(np.moveaxis(indices, -1, 0))]
+    return found
