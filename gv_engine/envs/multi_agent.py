@@ -14,7 +14,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.envs.arg_checks import Seeds, as_output_arrays
-from gv_engine.envs.vector_environment import GridVectorEnv, VectorStep, add_presence_masks
+from gv_engine.envs.scenario_vector_env import VectorStep, add_presence_masks
+from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.simulation import SAME_STEP
 

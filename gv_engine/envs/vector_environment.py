@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium.spaces import Discrete
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gv_engine.envs import arg_checks
@@ -22,198 +20,14 @@ from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import Renderer
 from gv_engine.envs.representations import MISSION, STATE, Arrays
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.envs.step_results import StepResults
-from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector import backend
 from gv_engine.world import simulation
 
 _MAX_POOL_SIZE = 3
 """Results of steps whose arrays callers may have at a time without copies being made."""
-
-_Observation = TypeVar("_Observation")
-
-VectorStep = tuple[Any, NDArray[Any], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]
-"""Observations, rewards, terminated, truncated and info of N worlds."""
-
-
-class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
-    """Vector environment with N worlds of one scenario. Domains add the worlds, their spaces and
-    their rendering.
-
-    Args:
-        num_envs: N.
-        autoreset_mode: time at which a finished world is reset.
-        render_mode: "rgb_array", "ansi" or None.
-        reward_dtype: float64 or float32.
-
-    Attributes:
-        scenario: scenario that is played.
-        world: name of the current backend, such as "compiled".
-        num_actions: size of the action space of one world.
-        world_noun: word for a world in messages.
-        recorded: names of the observation arrays that rollouts record.
-
-    Raises:
-        ValueError: a number is too small, or there is no such mode.
-    """
-
-    scenario: AnyScenario
-    world: str
-    num_actions: int
-    world_noun = "world"
-    _copy: bool
-    recorded: tuple[str, ...]
-
-    def __init__(
-        self,
-        num_envs: int,
-        autoreset_mode: AutoresetMode | str,
-        render_mode: str | None,
-        reward_dtype: DTypeLike,
-    ) -> None:
-        """Check the arguments of the environment and store them; the class says what each of them
-        means."""
-        self.num_envs = arg_checks.check_at_least(1, num_envs=num_envs)
-        self.autoreset_mode = arg_checks.parse_autoreset_mode(autoreset_mode)
-        if render_mode not in (None, "rgb_array", "ansi"):
-            raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
-        self.render_mode = render_mode
-        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self._reward_dtype = arg_checks.check_reward_dtype(reward_dtype)
-        self._all = np.ones(self.num_envs, np.bool_)
-        self._all.flags.writeable = False
-        self._started = False
-
-    # cached on first use: a batched space takes as much memory as all observations
-
-    @cached_property
-    def action_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # an attribute there
-        """Space of the actions of all worlds."""
-        return batch_space(self.single_action_space, self.num_envs)
-
-    @cached_property
-    def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # the same
-        """Space of the observations of all worlds."""
-        return batch_space(self.single_observation_space, self.num_envs)
-
-    agent_shape: tuple[int, ...] = ()
-    """Axes of agents behind the axis of worlds: () for a single agent."""
-
-    @property
-    def num_worlds(self) -> int:
-        """Number of worlds."""
-        return self.num_envs
-
-    @property
-    def labels(self) -> dict[str, list[str]]:
-        """Names of the numbers in rollout data, as `rollout.json` stores them."""
-        raise NotImplementedError
-
-    def __repr__(self) -> str:
-        worlds = f"{self.num_envs:,} {self.world_noun}s"
-        return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
-
-    def _step_output_specs(self, observation: arg_checks.ArraySpecs) -> arg_checks.ArraySpecs:
-        """Return (shape, dtype) of each array that a caller of `step` may pass in `out`: those of
-        `observation`, and rewards and flags."""
-        flags = (self.num_envs,), np.dtype(np.bool_)
-        reward = (self.num_envs,), self._reward_dtype
-        return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
-
-    def _copy_results(self, results: Arrays, outputs: Arrays) -> Arrays:
-        """Return the arrays `results` by name: copied into the caller's array in `outputs` if there
-        is one, otherwise into a new array if the environment makes copies."""
-        copied = {}
-        for name, array in results.items():
-            copied[name] = array.copy() if self._copy and name not in outputs else array
-            if name in outputs:
-                copied[name] = outputs[name]
-                np.copyto(outputs[name], array)
-        return copied
-
-    def _check_reset_arguments(
-        self, seed: arg_checks.Seeds, options: dict[str, Any] | None
-    ) -> tuple[list[int | None], NDArray[np.bool_]]:
-        """Check the arguments of `reset`, and return the seed of each world and an (N,) mask of the
-        worlds to reset.
-
-        Raises:
-            ValueError: seeds or mask have another length or kind, or an option is unknown.
-        """
-        count = self.num_worlds
-        seeds = arg_checks.resolve_seeds(seed, count, self.world_noun)
-        mask = arg_checks.check_options(options, "reset_mask").get("reset_mask")
-        mask = self._all[:count] if mask is None else np.asarray(mask)
-        if mask.shape != (count,) or mask.dtype != np.bool_:
-            raise ValueError(
-                f"reset_mask has shape {mask.shape} and dtype {mask.dtype}: expected "
-                f"({count},) bool"
-            )
-        return seeds, mask if self._started else self._all[:count]
-
-    def _check_actions(self, actions: ArrayLike) -> NDArray[np.int64]:
-        """Return the actions as an (N,) int64 array, after a check that each is in the action
-        space.
-
-        Raises:
-            ValueError: an action is not in the action space, or `reset` was not called yet.
-        """
-        if not self._started:
-            raise ValueError("call reset() before the first step()")
-        array = np.asarray(actions)
-        last = self.num_actions - 1
-        if array.shape != (self.num_envs,) or array.dtype.kind not in "iu":
-            raise ValueError(
-                f"actions have shape {array.shape} and dtype {array.dtype}: expected "
-                f"({self.num_envs},) integers"
-            )
-        numbers = np.ascontiguousarray(array, np.int64)
-        if numbers.view(np.uint64).max() > last:  # negative ones are the largest
-            invalid = int(np.flatnonzero((array < 0) | (array > last))[0])
-            raise ValueError(
-                f"action {array[invalid]} of {self._describe_line(invalid)}: "
-                f"allowed are 0 to {last}"
-            )
-        return numbers
-
-    def _describe_line(self, line: int) -> str:
-        """Return the words for one line of the arrays, for messages."""
-        return f"{self.world_noun} {line}"
-
-    def _add_episode(
-        self,
-        info: dict[str, Any],
-        ended: NDArray[np.bool_],
-        returns: NDArray[np.float64],
-        lengths: NDArray[np.int64],
-        success: NDArray[np.bool_],
-    ) -> None:
-        """Add reward sum (`returns`), length and success of the episodes that have just ended
-        (where `ended` is True) to the dictionary `info`."""
-        episode = {"r": np.where(ended, returns, 0.0), "l": np.where(ended, lengths, 0)}
-        if self.scenario.tells_success:
-            episode["s"] = ended & success
-        info |= add_presence_masks({"episode": episode}, ended, is_deep=False)
-
-
-def add_presence_masks(
-    info: dict[str, Any], mask: NDArray[np.bool_], is_deep: bool = True
-) -> dict[str, Any]:
-    """Return a copy of the dictionary `info` with a mask under the key `_name` beside every `name`,
-    as Gymnasium requires.
-
-    Args:
-        info: arrays and nested mappings by name.
-        mask: (N,) worlds that the info is about.
-        is_deep: add such keys in nested mappings, too.
-    """
-    masked = {}
-    for name, value in info.items():
-        nested = is_deep and isinstance(value, dict)
-        masked[name] = add_presence_masks(value, mask) if nested else value
-        masked[f"_{name}"] = mask
-    return masked
 
 
 class GridVectorEnv(ScenarioVectorEnv[Any]):

@@ -15,7 +15,7 @@ import components
 from components.core import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.items import OPEN, Opaque, Solid
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
-from gv_engine.gridverse.object_store import Flag
+from gv_engine.gridverse.component_fields import Flag
 from gv_engine.gridverse.object_store import GridObject as GridObject
 from gv_engine.gridverse.object_store import class_of as class_of
 from gv_engine.gridverse.object_store import index_of as index_of

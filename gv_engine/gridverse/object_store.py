@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import IntEnum
 from functools import cache
-from typing import Any, ClassVar, Self, get_type_hints, overload
+from typing import Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 
@@ -16,6 +16,13 @@ import components
 from components.core import FLOOR, NONE, Kind
 from components.items import Opaque, Portable, Solid
 from components.objects import built_in_components
+from gv_engine.gridverse.component_fields import (
+    ComponentArray,
+    ComponentNumber,
+    Flag,
+    StateNumber,
+    state_field,
+)
 from gv_engine.rules import objects
 from gv_engine.rules.component import (
     NOTHING,
@@ -57,89 +64,6 @@ class Value:
 
 CLASSES: dict[ObjectType, Any] = {}
 """Object class of each type that has one."""
-
-
-class ComponentNumber:
-    """Descriptor that reads and writes a numeric field of one of an object's components."""
-
-    def __init__(self, part: type, name: str, kind: type | None = None) -> None:
-        """Make a descriptor that reads and writes field `name` of the object's component of class
-        `part`. Values read are converted by `kind`, if given."""
-        self.part = part
-        self.name = name
-        self.kind = kind
-
-    def __get__(self, obj: Any, owner: type) -> Any:
-        if obj is None:
-            return self
-        value = getattr(obj.part(self.part), self.name)
-        return value if self.kind is None else self.kind(value)
-
-    def __set__(self, obj: Any, value: Any) -> None:
-        number = float(value) if isinstance(value, float) else int(value)
-        setattr(obj.part(self.part), self.name, number if self.kind is None else self.kind(value))
-
-
-class ComponentArray(ComponentNumber):
-    """Descriptor that reads and writes an array of one of an object's components."""
-
-    def __set__(self, obj: Any, value: Any) -> None:
-        """Replace all numbers: by a list of as many, or by one number for all.
-
-        Raises:
-            ValueError: there are too few numbers, or too many.
-        """
-        part = obj.part(self.part)
-        values = {field.name: getattr(part, field.name) for field in fields_of(self.part)}
-        new = self.part(**{**values, self.name: value})
-        setattr(part, self.name, getattr(new, self.name))
-
-
-class StateNumber(ComponentNumber):
-    """Descriptor of the number that is an object's state. Setting it adds and removes
-    components."""
-
-    def __set__(self, obj: Any, value: Any) -> None:
-        super().__set__(obj, value)
-        for part, values in obj.kind.component_changes(int(value)).items():
-            if values is None:
-                obj.discard(part)
-            else:
-                obj.add(part, *values)
-
-
-class Flag:
-    """Descriptor that is True if the object has a component without fields."""
-
-    def __init__(self, part: type, doc: str) -> None:
-        self.part = part
-        self.__doc__ = doc
-
-    @overload
-    def __get__(self, obj: None, owner: type) -> Flag: ...
-    @overload
-    def __get__(self, obj: object, owner: type) -> bool: ...
-    def __get__(self, obj: object, owner: type) -> Flag | bool:
-        return self if obj is None else self.of(obj)
-
-    def of(self, obj: Any) -> bool:
-        """Return the value of the flag for an object."""
-        return bool(obj.has(self.part))
-
-    def __set__(self, obj: Any, value: bool) -> None:
-        if value:
-            obj.add(self.part)
-        else:
-            obj.discard(self.part)
-
-
-def state_field(kind: ObjectType) -> StateNumber | None:
-    """Return the descriptor that reads and writes the state of objects of type `kind`; None for
-    types with one state."""
-    for part, _ in kind.components:
-        if kind.state and column_name(part) == kind.state[0]:
-            return StateNumber(part, kind.state[1])
-    return None
 
 
 def adopt_type(cls: Any, kind: ObjectType) -> None:

@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
-from gv_engine.envs.vector_environment import ScenarioVectorEnv
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.rollout.policy import without_files
 from gv_engine.rollout.rollout import FinishedEpisode, RowKind, find_ended, rows_of_steps
 from gv_engine.rules.errors import GVEngineError, error_text, shorten

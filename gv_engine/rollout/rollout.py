@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
-from gv_engine.envs.vector_environment import ScenarioVectorEnv
+from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.rollout.policy import Policy
 from gv_engine.rules.turns import ANY
 
