@@ -11,7 +11,7 @@ end. It keeps what it holds, sees nothing and does nothing, and its episode goes
 
 from gv_engine.rules.system import RESET, REWARD, TRANSITION, AgentMask, ObjectTypeIndex, system
 from gv_engine.rules.world import World
-from systems.building import cell_of, floor_cells
+from systems.building import cell_of, reachable_cells
 from systems.queries import has_room, stands_on
 
 
@@ -71,16 +71,9 @@ def come_back(w: World, anywhere: bool = False) -> None:
             if w.absence.steps[agent] > 1:
                 w.absence.steps[agent] -= 1
             elif anywhere:
-                steps = w.steps_from(y, x)
-                cells = floor_cells(w)
-                count = 0
-                for number in cells:
-                    to_y, to_x = cell_of(w, number)
-                    if steps[to_y, to_x] >= 0 and has_room(w, to_y, to_x):
-                        cells[count] = number
-                        count += 1
-                if count > 0:
-                    y, x = cell_of(w, cells[w.rng.choice(count)])
+                cells = reachable_cells(w, w.steps_from(y, x))
+                if len(cells) > 0:
+                    y, x = cell_of(w, cells[w.rng.choice(len(cells))])
                     return_to_grid(w, agent, y, x)
             elif has_room(w, y, x):
                 return_to_grid(w, agent, y, x)

@@ -9,7 +9,7 @@ from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.world import World
-from systems.queries import is_free
+from systems.queries import has_room, is_free
 
 
 def check_odd_shape(shape: tuple[int, int]) -> str:
@@ -174,6 +174,19 @@ def floor_cells(w: World, excluded: int = -1) -> NDArray[np.int64]:
             if w.at[y, x] == NOTHING and y * w.width + x != excluded:
                 cells[count] = y * w.width + x
                 count += 1
+    return cells[:count]
+
+
+def reachable_cells(w: World, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of the cells with room for an agent that a way leads to, in row order;
+    `steps`, (height, width), is what `w.steps_from` returns for the start of the ways."""
+    cells = floor_cells(w)
+    count = 0
+    for number in cells:
+        y, x = cell_of(w, number)
+        if steps[y, x] >= 0 and has_room(w, y, x):
+            cells[count] = number
+            count += 1
     return cells[:count]
 
 

@@ -22,13 +22,13 @@ from gv_engine.rules.world import World
 from systems.building import (
     build_room,
     cell_of,
-    floor_cells,
     next_agent,
     put_agent,
     put_cells,
+    reachable_cells,
     set_random_target,
 )
-from systems.queries import blocks_movement, can_enter, has_room, is_at, neighbours
+from systems.queries import blocks_movement, can_enter, is_at, neighbours
 
 ANY = len(ORIENTATIONS)
 """Facing of an agent with a random orientation."""
@@ -505,15 +505,9 @@ def settle(w: World) -> None:
     steps = w.steps_from(w.position.y[1], w.position.x[1])
     for agent in w.agents():
         if w.position.y[agent] < 0:
-            cells = floor_cells(w)
-            count = 0
-            for number in cells:
-                y, x = cell_of(w, number)
-                if steps[y, x] >= 0 and has_room(w, y, x):
-                    cells[count] = number
-                    count += 1
-            if count == 0:
+            cells = reachable_cells(w, steps)
+            if len(cells) == 0:
                 w.fail("there are more agents than free cells for them")
                 return
-            y, x = cell_of(w, cells[w.rng.choice(count)])
+            y, x = cell_of(w, cells[w.rng.choice(len(cells))])
             put_agent(w, agent, y, x, w.rng.choice(4))
