@@ -72,7 +72,6 @@ fuzz: .venv/test-$(KEY)  ## read damaged files (SECONDS=60, SEED=number)
 minigrid: .venv/test-$(KEY)  ## play MiniGrid itself beside ours (ARGS=--help says how)
 	$(PYTHON) -m tests.minigrid_reference $(ARGS)
 	$(PYTHON) -m tests.minigrid_wrappers
-	$(PYTHON) -m tests.minigrid_ppo
 
 parity: .venv/test-$(KEY)  ## play known worlds in their own packages beside ours (ARGS=--help says how)
 	$(PYTHON) -m tests.parity $(ARGS)
