@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from components.core import FLOOR, HIDDEN
 from components.objects import EXIT, KEY, MOVING_OBSTACLE
 from gv_engine import Scenario
-from gv_engine.domains.grid.board import MIN_AGENT_SIZE, GridRenderer, Minimap, find_motion
+from gv_engine.domains.grid.board import MIN_AGENT_SIZE, GridRenderer, Minimap
+from gv_engine.domains.grid.motion import Movement, find_motion, step_sound
 from gv_engine.domains.grid.stage import GridStage, place_views
 from gv_engine.domains.grid.terminal import GridTerminalView
 from gv_engine.rules.frame import Frame
@@ -257,25 +258,76 @@ def a_frame(cells: dict[tuple[int, int], tuple[int, int, int]], agent=(0, 0, 0))
     return Frame("", grid, agent, (0, 0, 0), grid[..., 0] > 0, grid, (0, 0, 0))
 
 
+NOTHING = (0, 0, 0)
 YELLOW_KEY, GHOST, SHUT, OPEN = (6, 0, 4), (7, 0, 0), (5, 1, 4), (5, 0, 4)
 
 
+GONE, NEW = (1.0, 0.0), (0.0, 1.0)  # opacities
+
+
 @pytest.mark.parametrize(
-    ("before", "after", "glides", "leaves", "comes"),
+    ("before", "after", "items", "movements"),
     [
-        ({(1, 1): GHOST}, {(1, 2): GHOST}, [(GHOST, (1, 1), (1, 2))], [], []),
-        ({(1, 1): YELLOW_KEY}, {}, [], [(YELLOW_KEY, (1, 1))], []),
-        ({}, {(4, 5): YELLOW_KEY}, [], [], [(YELLOW_KEY, (4, 5))]),
-        ({(1, 1): GHOST}, {(3, 3): GHOST}, [], [(GHOST, (1, 1))], [(GHOST, (3, 3))]),
-        ({(1, 1): SHUT}, {(1, 1): OPEN}, [], [(SHUT, (1, 1))], [(OPEN, (1, 1))]),
+        ({(1, 1): GHOST}, {(1, 2): GHOST}, (NOTHING, NOTHING), [(GHOST, (1, 1), (1, 2))]),
+        ({(1, 1): YELLOW_KEY}, {}, (NOTHING, NOTHING), [(YELLOW_KEY, (1, 1), (1, 1), GONE)]),
+        ({(2, 1): YELLOW_KEY}, {}, (NOTHING, YELLOW_KEY), [(YELLOW_KEY, (2, 1), (2, 2), GONE)]),
+        ({}, {(4, 5): YELLOW_KEY}, (NOTHING, NOTHING), [(YELLOW_KEY, (4, 5), (4, 5), NEW)]),
+        ({}, {(2, 1): YELLOW_KEY}, (YELLOW_KEY, NOTHING), [(YELLOW_KEY, (2, 2), (2, 1), NEW)]),
+        (
+            *({(1, 1): GHOST}, {(3, 3): GHOST}, (NOTHING, NOTHING)),
+            [(GHOST, (3, 3), (3, 3), NEW), (GHOST, (1, 1), (1, 1), GONE)],
+        ),
+        (
+            *({(1, 1): SHUT}, {(1, 1): OPEN}, (NOTHING, NOTHING)),
+            [(OPEN, (1, 1), (1, 1), NEW), (SHUT, (1, 1), (1, 1), GONE)],
+        ),
     ],
-    ids=["glides", "leaves", "comes", "jumps", "changes"],
+    ids=["glides", "leaves", "taken", "comes", "put down", "jumps", "changes"],
 )
-def test_what_moves(before, after, glides, leaves, comes):
-    found = find_motion(a_frame(before, (2, 2, 1)), a_frame(after))
-    assert found is not None
-    assert found.agent == (2, 2, 1)
-    assert [list(part) for part in found[1:]] == [glides, leaves, comes]
+def test_what_moves(before, after, items, movements):
+    frames = [
+        replace(a_frame(cells, (2, 2, 1)), item=item)
+        for cells, item in zip((before, after), items, strict=True)
+    ]
+    motion = find_motion(*frames)
+    assert motion is not None
+    assert motion.agent == (2, 2, 1)
+    assert motion.movements == tuple(Movement(*movement) for movement in movements)
+    begins = [(each.obj, each.start, each.opacity[0]) for each in motion.movements]
+    ends = [(each.obj, each.goal, each.opacity[1]) for each in motion.movements]
+    assert ([*motion.objects(0)], [*motion.objects(1)]) == (begins, ends)
+
+
+def test_an_action_without_effect_shakes_the_agent_and_is_heard():
+    still = a_frame({(1, 1): YELLOW_KEY, (4, 5): GHOST}, (2, 2, 1))
+    blocked = replace(still, action="MOVE_FORWARD", steps=1)
+    motion = find_motion(still, blocked)
+    assert motion is not None
+    assert motion.has_failed
+    assert motion.shake(0) == 0 == motion.shake(1)
+    assert abs(motion.shake(0.15)) > 5
+    assert step_sound(still, blocked) == "bump"
+    elsewhere = replace(a_frame({(1, 1): YELLOW_KEY, (4, 4): GHOST}, (2, 2, 1)), steps=1)
+    for action, fails in (("MOVE_LEFT", True), ("ACTUATE", True), ("WAIT", False)):
+        found = find_motion(still, replace(elsewhere, action=action))
+        assert found is not None
+        assert found.has_failed is fails
+    assert find_motion(still, replace(still, action="WAIT", steps=1)) is None
+    lost = replace(still, agent=(2, 3, 1), steps=1, outcome="terminated")
+    won = replace(lost, success=True)
+    motions = [find_motion(still, end) for end in (lost, won)]
+    assert [found and found.has_failed for found in motions] == [True, False]
+
+
+def test_a_pushed_object_moves_before_the_agent_and_is_heard():
+    before = a_frame({(2, 3): GHOST}, (2, 2, 3))
+    after = replace(a_frame({(2, 4): GHOST}, (2, 3, 3)), action="MOVE_FORWARD", steps=1)
+    motion = find_motion(before, after)
+    assert motion is not None
+    assert motion.movements == (Movement(GHOST, (2, 3), (2, 4)),)
+    assert step_sound(before, after) == "push"
+    taken = replace(a_frame({}, (2, 3, 3)), action="MOVE_FORWARD", steps=1)
+    assert step_sound(before, taken) == ""
 
 
 def test_nothing_moves_where_all_is_the_same_or_all_is_different():
@@ -452,7 +504,7 @@ def test_where_a_thing_has_gone_the_ground_is_left_and_does_not_come_or_go():
     after = a_row((FLOOR, KEY, FLOOR, FLOOR), (EXIT, FLOOR, EXIT, FLOOR))
     found = find_motion(before, after)
     assert found is not None
-    assert found[1:] == ((((KEY, 0, 0), (0, 0), (0, 1)),), (), ())
+    assert found.movements == (Movement((KEY, 0, 0), (0, 0), (0, 1)),)
 
 
 def test_pictures_have_the_ground_in_the_state_and_in_what_is_seen():

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR
+from gv_engine.domains.grid.motion import Cell, CellObject, Motion, lerp
 from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import ObjectTypes
@@ -30,68 +30,6 @@ from gv_engine.ui.drawing.sprites import (
     pygame,
 )
 from gv_engine.ui.drawing.stage import Camera, MapDrawing, Point, scroll_offset
-
-# ---- motion --------------------------------------------------------------------------------------
-
-Cell = tuple[int, int]
-"""(y, x) of a cell."""
-
-CellObject = tuple[int, int, int]
-"""Type, state and colour of an object."""
-
-MAX_CHANGED_CELLS = 200  # no animation beyond: more cells than change in a step
-
-
-class Motion(NamedTuple):
-    """Changes between two frames that an animation shows.
-
-    Attributes:
-        agent: y, x and facing of the agent before.
-        moved: objects that move to a neighbouring cell: object, start and goal.
-        removed, added: objects that vanish or appear, with their cells.
-    """
-
-    agent: tuple[int, int, int]
-    moved: tuple[tuple[CellObject, Cell, Cell], ...]
-    removed: tuple[tuple[CellObject, Cell], ...]
-    added: tuple[tuple[CellObject, Cell], ...]
-
-
-def find_motion(before: Frame, after: Frame) -> Motion | None:
-    """Compare two frames, and return the objects that move, appear or vanish, for an animation;
-    None if there are none, or too many cells change."""
-    if before.grid.shape != after.grid.shape:
-        return None
-    grids = _grid_without_ground(before), _grid_without_ground(after)
-    ys, xs = np.nonzero((grids[0] != grids[1]).any(2))
-    if len(ys) > MAX_CHANGED_CELLS or (not len(ys) and before.agent == after.agent):
-        return None
-    cells = list(zip(ys.tolist(), xs.tolist(), strict=True))
-    removed, added = ({cell: tuple(grid[cell].tolist()) for cell in cells} for grid in grids)
-    moved = []
-    for (y, x), obj in added.items():
-        for start in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
-            if obj[0] != FLOOR and removed.get(start) == obj:
-                moved.append((obj, start, (y, x)))
-                del removed[start]
-                break
-    goals = {goal for _, _, goal in moved}
-    return Motion(
-        before.agent,
-        tuple(moved),
-        tuple((obj, cell) for cell, obj in removed.items() if obj[0] != FLOOR),
-        tuple((t, cell) for cell, t in added.items() if t[0] != FLOOR and cell not in goals),
-    )
-
-
-def _grid_without_ground(frame: Frame) -> NDArray[np.uint8]:
-    """Return the (H, W, 3) grid of a frame with floor in place of ground objects, which never
-    move."""
-    if frame.beneath is None:
-        return frame.grid
-    is_ground = (frame.grid == frame.beneath).all(-1, keepdims=True)
-    return np.where(is_ground, np.array([FLOOR, 0, 0], np.uint8), frame.grid)
-
 
 # ---- minimap -------------------------------------------------------------------------------------
 
@@ -226,8 +164,9 @@ class Board:
         shown = encode_looks(grid, lit, beneath)
         if motion is not None and progress < 1:
             bare = ~shown.dtype.type(LOOK_MASK)
-            for *_, goal in (*motion.added, *motion.moved):
-                shown[goal] = FLOOR | shown[goal] & bare
+            for _, _, goal, (_, last) in motion.movements:
+                if last:  # else the object is gone then
+                    shown[goal] = FLOOR | shown[goal] & bare
         self._update_ground(shown, (max(0, top), max(0, left)), rect, cell)
         with clipped(surface, self._clip):
             surface.blit(self._ground, self.cell_rect(*self._origin).topleft)
@@ -235,10 +174,10 @@ class Board:
                 self._draw_agent(surface, agent, ANGLES[agent[2]], color)
                 self._draw_covered(surface, grid, beneath, agent[:2])
             else:
-                for obj, at, alpha in _animated_objects(motion, progress):
+                for obj, at, alpha in motion.objects(progress):
                     self._draw_object(surface, obj, at, alpha, shown)
                 turn = (ANGLES[agent[2]] - ANGLES[motion.agent[2]] + 180) % 360 - 180
-                angle = ANGLES[agent[2]] - turn * (1 - progress)
+                angle = ANGLES[agent[2]] - turn * (1 - progress) + motion.shake(progress)
                 place = lerp(motion.agent, agent, progress)
                 self._draw_agent(surface, (*place, agent[2]), angle, color)
 
@@ -339,26 +278,6 @@ class Board:
         y, x = (position[1] - top) // cell, (position[0] - left) // cell
         height, width = self._shape
         return (y, x) if 0 <= y < height and 0 <= x < width else None
-
-
-def _animated_objects(motion: Motion, progress: float) -> Iterator[tuple[CellObject, Point, float]]:
-    """Yield (object, position in cells, opacity) of each object that moves, vanishes or appears, at
-    `progress` from 0 to 1."""
-    for obj, cell in motion.removed:
-        yield obj, cell, 1 - progress
-    for obj, cell in motion.added:
-        yield obj, cell, progress
-    for obj, start, goal in motion.moved:
-        yield obj, lerp(start, goal, progress), 1.0
-
-
-def lerp(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> Point:
-    """Return the point (y, x) on the way from the cell `start` to the cell `goal` at `progress`
-    from 0 to 1; `goal` itself if the cells are more than one cell apart."""
-    if max(abs(start[0] - goal[0]), abs(start[1] - goal[1])) > 1:
-        return goal[0], goal[1]
-    rest = 1 - progress
-    return goal[0] + (start[0] - goal[0]) * rest, goal[1] + (start[1] - goal[1]) * rest
 
 
 _NO_AGENT = (-9, -9, 0)

@@ -17,7 +17,7 @@ from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import Policy
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.frame import Frame
-from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT, WAIT, action_name, named_action
+from gv_engine.rules.geometry import WAIT, action_name, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand, get_plugin
@@ -127,27 +127,6 @@ def describe_action(action: str, commands: Sequence[KeyCommand] = ()) -> str:
     the level adds."""
     names = {command.name: command.description for command in (*DOMAIN.keys, *commands)}
     return names.get(action) or action.replace("_", " ").lower()
-
-
-# ---- sound ---------------------------------------------------------------------------------------
-
-_MOVES = ACTIONS[: MOVE_RIGHT + 1]
-
-
-def step_sound(before: Frame, after: Frame) -> str:
-    """Return the name of the sound for the step from frame `before` to `after`, such as "take" or
-    "bump"; an empty text for none of these."""
-    if after.item != before.item:
-        return "take" if after.item[0] else "drop"
-    if before.grid.shape != after.grid.shape:
-        return ""
-    changed = (before.grid != after.grid).any(-1)
-    same_kind = before.grid[..., 0] == after.grid[..., 0]
-    if (changed & same_kind & (before.grid[..., 1] != after.grid[..., 1])).any():
-        return "door"
-    if after.action in _MOVES and after.agent == before.agent and not changed.any():
-        return "bump"
-    return ""
 
 
 # ---- episode -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any
 from components.core import FLOOR, HIDDEN
 from components.items import OPEN, Door, Portable, Solid
 from components.objects import WALL
-from gv_engine.domains.grid.board import Cell
+from gv_engine.domains.grid.motion import Cell
 from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.rules import geometry
 from gv_engine.rules.component import column_name

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from components.core import FLOOR, HIDDEN
-from gv_engine.domains.grid.board import Board, Cell, Minimap, Motion, find_motion, lerp
-from gv_engine.domains.grid.episode import GridHint, describe_action, step_sound
+from gv_engine.domains.grid.board import Board, Minimap
+from gv_engine.domains.grid.episode import GridHint, describe_action
 from gv_engine.domains.grid.input_map import (
     DROPS,
     Steering,
@@ -19,6 +19,7 @@ from gv_engine.domains.grid.input_map import (
     resolve_action,
 )
 from gv_engine.domains.grid.inspector import GridInspector
+from gv_engine.domains.grid.motion import Cell, Motion, find_motion, lerp, step_sound
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import describe_object

@@ -105,7 +105,7 @@ class SettingsScreen(Menu):
             self.choice_row(settings, "Theme", "theme", {name: name for name in THEMES}),
             self.choice_row(settings, "Colours", "palette", {name: name for name in PALETTES}),
             size,
-            self.choice_row(settings, "Movement", "animation", ON_OFF),
+            self.choice_row(settings, "Animations", "animation", ON_OFF),
             self.choice_row(settings, "Arrow keys", "steering", STEERING),
             self.choice_row(settings, "Speed of time", "time_speed", speeds),
             self.choice_row(settings, "Speed of replays", "speed", speeds),

@@ -1,0 +1,155 @@
+"""Animation and sound of a step of a grid, each a pure function of the frames before and after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import FLOOR
+from gv_engine.rules.frame import Frame
+from gv_engine.rules.geometry import DONE, NOOP, WAIT, action_name
+
+Cell = tuple[int, int]
+"""(y, x) of a cell."""
+
+CellObject = tuple[int, int, int]
+"""Type, state and colour of an object."""
+
+MAX_CHANGED_CELLS = 200  # no animation beyond: more cells than change in a step
+SHAKE_ANGLE = 18.0  # degrees: first swing of an agent whose action fails
+SHAKES = 1.5  # swings to both sides
+_IDLE_ACTIONS = ("", action_name(WAIT), action_name(NOOP), action_name(DONE))
+"""Actions that cannot fail."""
+
+
+class Movement(NamedTuple):
+    """Object that moves, appears or vanishes in a step.
+
+    Attributes:
+        obj: type, state and colour.
+        start, goal: cells before and after; equal for an object that appears or vanishes in place.
+        opacity: opacity before and after, from 0 to 1.
+    """
+
+    obj: CellObject
+    start: Cell
+    goal: Cell
+    opacity: tuple[float, float] = (1.0, 1.0)
+
+
+class Motion(NamedTuple):
+    """Changes between two frames that an animation shows.
+
+    Attributes:
+        agent: y, x and facing of the agent before.
+        has_failed: True if the agent's action had no effect, or the episode was lost.
+        movements: objects that move, vanish or appear.
+    """
+
+    agent: tuple[int, int, int]
+    has_failed: bool
+    movements: tuple[Movement, ...]
+
+    def objects(self, progress: float) -> Iterator[tuple[CellObject, tuple[float, float], float]]:
+        """Yield (object, position (y, x) in cells, opacity) of each moving object at `progress`
+        from 0 to 1."""
+        for obj, start, goal, (first, last) in self.movements:
+            yield obj, lerp(start, goal, progress), first + (last - first) * progress
+
+    def shake(self, progress: float) -> float:
+        """Return the angle in degrees, at `progress` from 0 to 1, by which a failure shakes the
+        agent."""
+        swing = math.sin(2 * math.pi * SHAKES * progress) * (1 - progress)
+        return SHAKE_ANGLE * swing * self.has_failed
+
+
+def find_motion(before: Frame, after: Frame) -> Motion | None:
+    """Compare two frames, and return the objects that move, appear or vanish, for an animation;
+    None if there are none, or too many cells change. An object that is picked up moves to the
+    agent, and one that is put down comes from the agent."""
+    if before.grid.shape != after.grid.shape:
+        return None
+    grids = _grid_without_ground(before), _grid_without_ground(after)
+    ys, xs = np.nonzero((grids[0] != grids[1]).any(2))
+    has_failed = is_failure(before, after)
+    is_still = not len(ys) and before.agent == after.agent
+    if len(ys) > MAX_CHANGED_CELLS or (is_still and not has_failed):
+        return None
+    cells = list(zip(ys.tolist(), xs.tolist(), strict=True))
+    removed, added = (
+        {cell: obj for cell in cells if (obj := tuple(grid[cell].tolist()))[0] != FLOOR}
+        for grid in grids
+    )
+    movements = []
+    for cell, obj in added.items():
+        start = next((near for near in _neighbours(cell) if removed.get(near) == obj), None)
+        if start is not None:
+            del removed[start]
+            movements.append(Movement(obj, start, cell))
+        else:
+            is_put_down = obj == before.item != after.item
+            start = before.agent[:2] if is_put_down else cell
+            movements.append(Movement(obj, start, cell, (0.0, 1.0)))
+    for cell, obj in removed.items():
+        is_picked_up = obj == after.item != before.item
+        goal = after.agent[:2] if is_picked_up else cell
+        movements.append(Movement(obj, cell, goal, (1.0, 0.0)))
+    return Motion(before.agent, has_failed, tuple(movements))
+
+
+def step_sound(before: Frame, after: Frame) -> str:
+    """Return the name of the sound for the step from frame `before` to `after`, such as "take" or
+    "bump"; an empty text for none of these."""
+    if after.item != before.item:
+        return "take" if after.item[0] else "drop"
+    if (motion := find_motion(before, after)) is None:
+        return ""
+    changed = (before.grid != after.grid).any(-1)
+    same_kind = before.grid[..., 0] == after.grid[..., 0]
+    if (changed & same_kind & (before.grid[..., 1] != after.grid[..., 1])).any():
+        return "door"
+    pushed = [each.start for each in motion.movements if each.goal != each.start]
+    if after.agent[:2] != before.agent[:2] and after.agent[:2] in pushed:
+        return "push"
+    return "bump" if motion.has_failed else ""
+
+
+def is_failure(before: Frame, after: Frame) -> bool:
+    """Return whether the step from `before` to `after` has failed: nothing in or beside the agent's
+    cell has changed, or the episode has been lost."""
+    if after.outcome and not before.outcome:
+        return not after.success
+    is_same = (before.agent, before.item) == (after.agent, after.item)
+    if not is_same or after.steps <= before.steps or after.action in _IDLE_ACTIONS:
+        return False
+    # the whole grid if the agent is outside of it
+    near = tuple(slice(max(0, at - 1), max(0, at + 2) or None) for at in after.agent[:2])
+    return not (before.grid[near] != after.grid[near]).any()
+
+
+def _neighbours(cell: Cell) -> tuple[Cell, ...]:
+    """Return the four neighbouring cells of `cell`."""
+    y, x = cell
+    return (y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)
+
+
+def _grid_without_ground(frame: Frame) -> NDArray[np.uint8]:
+    """Return the (H, W, 3) grid of a frame with floor in place of ground objects, which never
+    move."""
+    if frame.beneath is None:
+        return frame.grid
+    is_ground = (frame.grid == frame.beneath).all(-1, keepdims=True)
+    return np.where(is_ground, np.array([FLOOR, 0, 0], np.uint8), frame.grid)
+
+
+def lerp(start: tuple[int, ...], goal: tuple[int, ...], progress: float) -> tuple[float, float]:
+    """Return the point (y, x) on the way from the cell `start` to the cell `goal` at `progress`
+    from 0 to 1; `goal` itself if the cells are more than one cell apart."""
+    if max(abs(start[0] - goal[0]), abs(start[1] - goal[1])) > 1:
+        return goal[0], goal[1]
+    rest = 1 - progress
+    return goal[0] + (start[0] - goal[0]) * rest, goal[1] + (start[1] - goal[1]) * rest
