@@ -118,14 +118,6 @@ def test_each_action_is_undone_and_replayed_as_one_of_its_own(desk: Desk, tmp_pa
     assert (again.difference, again.length) == (None, 5)
 
 
-def test_in_fog_the_agent_looks_where_it_goes_and_at_nothing_unseen(desk: Desk, tmp_path: Path):
-    screen = room(desk, tmp_path, "view: explored\n")
-    desk.press("Up")
-    assert taken(screen) == [LEFT, FORWARD]
-    desk.press("Left")
-    assert taken(screen)[2:] == [LEFT, FORWARD]
-
-
 def test_as_the_agent_sees_it_keys_turn(desk: Desk, tmp_path: Path):
     screen = room(desk, tmp_path)
     while screen.stage.view != "observation":

@@ -321,13 +321,6 @@ def to_roll_out(form: str) -> tuple[GridVectorEnv, Any]:
     return envs, load_policy("random", 2, envs.num_actions)
 
 
-@pytest.mark.parametrize("name", ["pixels", "text"])
-def test_rollouts_keep_no_pictures(name):
-    envs, policy = to_roll_out(name)
-    with pytest.raises(ValueError, match=r"rollouts keep grid, item, and here .* (Box|Text) alone"):
-        next(rollout(envs, policy, 2, 0))
-
-
 @pytest.mark.parametrize("name", ["cells", "layers", "minigrid", "onehot"])
 def test_rollouts_keep_numbers_of_all_kinds(name):
     envs, policy = to_roll_out(name)

@@ -110,8 +110,9 @@ def test_a_component_of_the_package_needs_no_other_line():
 
 
 def test_a_scenario_of_another_family_is_told_as_one():
-    for source in ("mathy-poly-simplify-easy", "GV-MathyPolySimplify-easy-v0"):
-        with pytest.raises(ScenarioError, match="found 'algebra'; load_scenario"):
+    own = {"domain": "algebra", "environment": "PolySimplify"}
+    for source in ("mathy-poly-simplify-easy", "GV-MathyPolySimplify-easy-v0", own):
+        with pytest.raises(ScenarioError, match="domain: found 'algebra'; load_scenario"):
             Scenario.load(source)
 
 

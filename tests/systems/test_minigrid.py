@@ -7,7 +7,6 @@ from components.minigrid import BALL
 from gv_engine import GridEnv, Scenario
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.objects import object_type
-from gv_engine.scenario.library import list_minigrid_grids
 from gv_engine.world.simulation import Simulation
 from systems.minigrid.obstacles import in_spawn_order
 from tests import DATA, minigrid
@@ -37,10 +36,6 @@ def test_after_the_end_only_going_onto_the_goal_again_ends_it_again(world):
     ends = [env.step(action)[1:3] for action in (*to_goal, ahead, *off_and_on, ahead)]
     assert [ended for _, ended in ends] == [False] * 4 + [True] + [False] * 6 + [True]
     assert [reward > 0 for reward, _ in ends] == [ended for _, ended in ends]
-
-
-def test_all_ids_have_a_scenario():
-    assert len(list_minigrid_grids()) == 76
 
 
 def test_the_balls_are_those_that_there_are_whatever_their_number_says():

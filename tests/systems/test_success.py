@@ -118,16 +118,6 @@ def test_what_is_wrong_with_the_key_is_said(keys, fault):
         scenario(**keys)
 
 
-def test_a_mixture_tells_success_if_all_of_its_members_do():
-    saying = {"scenario": {**RULES, "map": "#>E", "success_function": "reach_exit"}}
-    silent = {"scenario": {**RULES, "map": "#>E"}}
-    both = Scenario.load({"mixture": [saying, saying]}, DATA)
-    assert both.tells_success
-    assert both.success is None
-    with pytest.warns(UserWarning, match="there is no `success`"):
-        assert not Scenario.load({"mixture": [saying, silent]}, DATA).tells_success
-
-
 # ---- both worlds -----------------------------------------------------------------------------
 
 

@@ -9,7 +9,6 @@ import shutil
 import threading
 import warnings
 from functools import partial
-from pathlib import Path
 from types import BuiltinFunctionType
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ from gv_engine.rules.errors import CapacityError, RuleError
 from gv_engine.vector.backend import make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from tests.caches import own_cache
+from tests.fuzz.kinds import Planted
 from tests.processes import run_program
 from tests.vector.test_programs import BASE
 
@@ -151,16 +151,6 @@ root = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files to others"
 )
 OTHER = 12345
-
-
-class Planted:
-    """Makes a file when it is unpickled."""
-
-    def __init__(self, file):
-        self.file = file
-
-    def __reduce__(self):
-        return Path.touch, (self.file,)
 
 
 @pytest.fixture
