@@ -217,21 +217,8 @@ def from_level_files(
     sides = shapes[min(number, len(shapes) - 1), transform % 2]
     w.set_shape(int(sides[0]), int(sides[1]))
     things = looks, weights, facings, holds, oriented
-    build_characters(w, transform, cells[number], numbers, things)
-    build_characters(w, transform, cells[number], below, things)
-
-
-def build_characters(
-    w: World, transform: int, cells: NDArray[np.uint8], numbers: Table, things: Things
-) -> None:
-    """Place the objects of the map `cells`, (height, width) ASCII codes, after rotating or
-    mirroring it by `transform`; `numbers` are indices of random objects by code, -1 for none."""
-    for y in range(w.height):
-        for x in range(w.width):
-            map_y, map_x = to_map_cell(w, transform, y, x)
-            thing = numbers[cells[map_y, map_x]]
-            if thing >= 0:
-                place_random(w, y, x, thing, things, transform)
+    build_map(w, transform, np.take(numbers, cells[number]), things)
+    build_map(w, transform, np.take(below, cells[number]), things)
 
 
 @system(RESET)
