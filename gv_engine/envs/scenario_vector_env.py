@@ -12,6 +12,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from gv_engine.envs import arg_checks
+from gv_engine.envs.render_modes import check_render_mode
 from gv_engine.envs.representations import Arrays
 from gv_engine.scenario.plugin import AnyScenario
 
@@ -60,8 +61,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         means."""
         self.num_envs = arg_checks.check_at_least(1, num_envs=num_envs)
         self.autoreset_mode = arg_checks.parse_autoreset_mode(autoreset_mode)
-        if render_mode not in (None, "rgb_array", "ansi"):
-            raise ValueError(f"render_mode={render_mode!r}: allowed are None, 'rgb_array', 'ansi'")
+        check_render_mode(render_mode, ("rgb_array", "ansi"))
         self.render_mode = render_mode
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self._reward_dtype = arg_checks.check_reward_dtype(reward_dtype)

@@ -208,7 +208,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         """
         outputs, numbers = self._output_arrays(out), self._check_actions(actions)
         if self._copy:
-            self._use_results(self._own_results) if outputs else self._select_buffers()
+            self._use_results(self._own_results if outputs else self._find_free_results())
         self._batch.step(numbers, self._mode)
         return self._step_results(outputs)
 
@@ -220,23 +220,23 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._buffer_pool: tuple[StepResults, ...] = ()
         self._makes_copies = self._copy
 
-    def _select_buffers(self) -> None:
-        """Switch the backend to buffers that no caller holds, so that the next step returns them
-        without a copy: free ones of the pool, or new ones if the pool is not full. Otherwise, or if
-        the backend cannot switch, use the environment's own buffers, whose results are copied."""
+    def _find_free_results(self) -> StepResults:
+        """Return results whose arrays no caller holds, so that the next step returns them without a
+        copy: free ones of the pool, or new ones if the pool is not full. Otherwise, or if the
+        backend cannot switch, return the environment's own, which are copied."""
         for results in self._buffer_pool:
             # callers mostly still have those of the last step
             if results is not self._results and results.is_unused():
                 results.write_constants()
-                self._use_results(results)
-                return
-        self._use_results(self._own_results)
-        if len(self._buffer_pool) < _MAX_POOL_SIZE and self._batch.can_switch_outputs:
-            outputs = self._own_results.outputs.make_similar()
-            results = StepResults(outputs, self._encoder, self._share_info)
-            self._use_results(results)
-            results.record_reference_counts()
-            self._buffer_pool += (results,)
+                return results
+        if len(self._buffer_pool) == _MAX_POOL_SIZE or not self._batch.can_switch_outputs:
+            return self._own_results
+        outputs = self._own_results.outputs.make_similar()
+        results = StepResults(outputs, self._encoder, self._share_info)
+        self._batch.write_into(outputs)
+        results.record_reference_counts()
+        self._buffer_pool += (results,)
+        return results
 
     def _use_results(self, results: StepResults) -> None:
         """Let the backend write into the arrays of `results` from now on."""

@@ -143,7 +143,7 @@ def test_wrong_resets(envs, arguments, message):
             ({name: wrong}, f"{name}={wrong!r}: allowed are whole numbers from 1 on")
             for name, wrong in product(("num_envs", "num_threads"), (0, True, "4", 1.5))
         ),
-        ({"render_mode": "human"}, "render_mode='human': allowed are None, 'rgb_array', 'ansi'"),
+        ({"render_mode": "human"}, "render_mode='human': allowed are None and rgb_array, ansi"),
         ({"max_steps": 2.5}, "max_steps=2.5: allowed are whole numbers from 0 on"),
         ({"autoreset_mode": "nextstep"}, "autoreset_mode='nextstep': allowed are 'NextStep'"),
         ({"scenario": None}, "scenario=None: allowed are a Scenario, a name, a file and a mapping"),

@@ -270,7 +270,7 @@ def test_only_those_that_are_asked_for_begin_anew():
         ({"num_envs": 0}, "num_envs=0: allowed are whole numbers from 1 on"),
         ({"processes": 0}, "processes=0: allowed are whole numbers from 1 on"),
         ({"autoreset_mode": "Sometimes"}, "allowed are 'NextStep', 'SameStep', 'Disabled'"),
-        ({"render_mode": "human"}, "'human': allowed are None, 'rgb_array', 'ansi'"),
+        ({"render_mode": "human"}, "'human': allowed are None and rgb_array, ansi"),
     ],
 )
 def test_many_that_cannot_be_made(options, said):
