@@ -19,14 +19,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gv_engine.envs.level_sets import LevelsError, LevelSet, level_set
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.scenario import files
 from gv_engine.scenario.library import list_babyai_grids, list_built_in_grids
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.world.simulation import Simulation
+from gv_engine.world.simulation import make_level
 
 # ---- plan ----------------------------------------------------------------------------------------
 
@@ -78,9 +76,8 @@ def match_scenarios(patterns: Sequence[Any]) -> list[str]:
 
 def _num_cells(scenario: Scenario) -> int:
     """Return the number of cells in the first level of a scenario."""
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(0))
-    return simulation.world.height * simulation.world.width
+    world = make_level(scenario, 0)
+    return world.height * world.width
 
 
 def find_scenario(name: str) -> Scenario:

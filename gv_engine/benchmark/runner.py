@@ -124,19 +124,14 @@ def measure_lengths(
     return tuple(episode.length if episode.success else 0 for episode in episodes)
 
 
-def _measure(scenario: str, policy: str, seed: int) -> dict[str, Any]:
+def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
     """Return the `lengths` and the `layout_success` of a part by a policy."""
-    levels, lengths = entry.split_levels(scenario), measure_lengths(scenario, policy, seed)
-    tested = lengths
+    levels = entry.split_levels(scenario)
+    tested = lengths = measure_lengths(scenario, runner.policy, seed)
     if levels.test_layout and levels.test_layout != levels.test:
-        tested = measure_lengths(scenario, policy, seed, levels.test_layout)
+        tested = measure_lengths(scenario, runner.policy, seed, levels.test_layout)
     success = sum(length > 0 for length in tested) / len(tested)
     return {"lengths": lengths, "layout_success": success if levels.test_layout else None}
-
-
-def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
-    """Return the results of a part by a policy."""
-    return _measure(scenario, runner.policy, seed)
 
 
 def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
@@ -178,7 +173,7 @@ def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
             seconds = time.process_time() - began
             training.save_checkpoint()
         return {
-            **_measure(scenario, folder, seed),
+            **_run_policy(PartRunner(folder), scenario, seed),
             "greedy": measure_lengths(scenario, f"{folder}:{GREEDY}", seed),
             "steps": metrics.steps,
             "seconds": round(seconds, 2),

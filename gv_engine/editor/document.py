@@ -15,8 +15,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from gv_engine.editor import text_buffer
 from gv_engine.editor.map_model import MapCell, MapModel, Vocabulary, read_vocabulary
 from gv_engine.editor.rules import RuleList
@@ -35,7 +33,7 @@ from gv_engine.scenario.rule_modules import DEFAULT_TRUST, Trust, split_options
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.worker_process import start_worker
 from gv_engine.session.timeline import Watch
-from gv_engine.world.simulation import Simulation
+from gv_engine.world.simulation import make_level
 
 # ---- document ------------------------------------------------------------------------------------
 
@@ -275,9 +273,7 @@ class EditorDocument:
         """
         if self.scenario is None:
             raise EditError("The level cannot be made: something is wrong with the file")
-        simulation = Simulation(self.scenario)
-        simulation.reset(np.random.default_rng(seed))
-        world = simulation.world
+        world = make_level(self.scenario, seed)
         agents = [
             (world.position.y[agent], world.position.x[agent], world.agent.facing[agent])
             for agent in world.everyone
@@ -514,7 +510,8 @@ def _find_faults(scenario: Scenario) -> Iterator[Fault]:
     """Yield the errors of the scenario; if there are none, its likely mistakes, as in `gv-engine
     check --quick`."""
     from gv_engine.session.sprite_paths import find_broken_sprites
-    from gv_engine.validation.differential import find_broken_contracts, run_differential_test
+    from gv_engine.validation.contracts import find_broken_contracts
+    from gv_engine.validation.differential import run_differential_test
     from gv_engine.validation.lint import find_placed_mistakes, find_rule_place
 
     messages = [*find_broken_contracts(scenario, _EPISODES), *find_broken_sprites(scenario)]

@@ -335,11 +335,6 @@ def _describe_effect(change: Change) -> str:
     return f"{of}{aspect} becomes {now}, was {was}"
 
 
-def visibility_function_names() -> tuple[str, ...]:
-    """Return the names of all registered visibility functions."""
-    return tuple(REGISTRIES[VISIBILITY])
-
-
 class ComponentFields(NamedTuple):
     """Name of a component, and its fields with their values in words."""
 

@@ -1,5 +1,5 @@
 """Differential tests of scenarios: the object world and the compiled world run in lockstep and must
-be equal; batches must equal single worlds; and rules must keep their contracts.
+be equal, and consistent.
 
 Then several worlds of either kind in turns, each compared with the same world alone.
 """
@@ -7,9 +7,7 @@ Then several worlds of either kind in turns, each compared with the same world a
 from __future__ import annotations
 
 import math
-import random  # noqa: TID251  # to see whether others draw from it
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -17,24 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import HIDDEN, NONE_GRID_OBJECT
-from components.objects import WALL
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.observations import make_encoder
 from gv_engine.envs.representations import Arrays
 from gv_engine.rollout.policy import RandomPolicy, load_policies
 from gv_engine.rules.errors import RuleError, Stopped
-from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import Phase, System, source_location, unwrap_partials
-from gv_engine.rules.world import World
-from gv_engine.scenario.layout import AGENT_COLUMNS
+from gv_engine.rules.system import Phase
 from gv_engine.scenario.row_checks import compute_derived_columns, find_fault
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.watchdog import hard_timeout
 from gv_engine.vector.backend import Backend, make_batch
 from gv_engine.world.rng import generator_from_row
-from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART, SAME_STEP, Simulation
-from gv_engine.world.world import ObjectWorld
+from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART, SAME_STEP
 
 # ---- invariants ----------------------------------------------------------------------------------
 
@@ -95,203 +88,6 @@ def _find_unlisted(
     for kind in sorted({*kinds} - {*allowed}):
         return f"{scenario.types[kind].name} {verb}, which {space}.objects does not list"
     return ""
-
-
-# ---- levels --------------------------------------------------------------------------------------
-
-
-def make_level(scenario: Scenario, seed: int) -> ObjectWorld:
-    """Return an object world with the level that the reset functions make for a seed."""
-    simulation = Simulation(scenario)
-    simulation.reset(np.random.default_rng(seed))
-    return simulation.world
-
-
-def find_objects(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[Any]:
-    """Return (H, W) bool: which cells show an object of one of the types `kinds`, and of the colour
-    `color` if given."""
-    cells = world.cells()
-    mask = np.isin(cells[..., 0], list(kinds))
-    return mask if color is None else mask & (cells[..., 2] == color)
-
-
-def find_reachable(world: ObjectWorld) -> NDArray[np.bool_]:
-    """Return (H, W) bool: which cells agents could reach if only walls blocked them."""
-    open_cells = ~find_objects(world, {WALL})
-    reached = np.zeros_like(open_cells)
-    for agent in world.agents():
-        reached[world.position.y[agent], world.position.x[agent]] = True
-    while True:
-        grown = reached.copy()
-        grown[1:] |= reached[:-1]
-        grown[:-1] |= reached[1:]
-        grown[:, 1:] |= reached[:, :-1]
-        grown[:, :-1] |= reached[:, 1:]
-        grown &= open_cells
-        if (grown == reached).all():
-            return reached
-        reached = grown
-
-
-# ---- masks ---------------------------------------------------------------------------------------
-
-_LEVELS, _STEPS = 3, 20
-
-
-class _StepOutcome(NamedTuple):
-    """Result of a step: whether the episode ended, the reward terms, and the bytes of everything
-    else."""
-
-    over: bool
-    terms: tuple[float, ...]
-    rest: bytes
-
-
-def find_mask_faults(scenario: Scenario) -> list[str]:
-    """Play short random episodes; return a list with one sentence about the first action that has
-    an effect although the action mask excludes it, or an empty list."""
-    if scenario.layout.agents > 1:
-        return []
-    simulation, mask = Simulation(scenario), np.zeros(len(scenario.actions), np.int8)
-    for seed in range(_LEVELS):
-        rng = np.random.default_rng(seed)
-        simulation.reset(np.random.default_rng(seed))
-        for step in range(_STEPS):
-            simulation.valid_actions(mask)
-            masked = [
-                action for action, valid in zip(scenario.actions, mask, strict=True) if not valid
-            ]
-            before = simulation.world.snapshot()
-            outcomes = {action: _step_outcome(simulation, before, action) for action in masked}
-            counts = Counter(outcomes.values())
-            if len(counts) > 1:
-                # if two outcomes are equally frequent, the one with less effect
-                usual = max(counts, key=lambda o: (counts[o], not o.over, -sum(map(abs, o.terms))))
-                return [_describe_fault(outcomes, usual, f"level {seed}, step {step}")]
-            simulation.world.restore(before)
-            simulation.step(scenario.actions[rng.integers(len(scenario.actions))])
-            if simulation.world.terminated or simulation.world.truncated:
-                break
-    return []
-
-
-def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _StepOutcome:
-    """Return the outcome of an action in the world state `row`."""
-    world = simulation.world
-    world.restore(row)
-    simulation.step(action)
-    after = world.snapshot()
-    rest = b"".join(after[name].tobytes() for name in after.dtype.names or () if name != "action")
-    return _StepOutcome(bool(world.terminated), simulation.terms, rest)
-
-
-def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, place: str) -> str:
-    """Return the error message for the first of the `outcomes`, by excluded action, that differs
-    from `usual`, the outcome of most actions that the mask excludes."""
-    action, outcome = next(item for item in outcomes.items() if item[1] != usual)
-    if outcome.over != usual.over:
-        effect = "ends the episode; give the terminating function answers="
-    elif outcome.terms != usual.terms:
-        effect = "changes a reward; give the reward function answers="
-    else:
-        effect = (
-            "does what others do not; give its rule when=, which is true of it, and put rules that "
-            "happen by themselves behind it"
-        )
-    return f"the action mask leaves {Action(action).name} out ({place}), and yet it {effect}"
-
-
-# ---- contracts -----------------------------------------------------------------------------------
-
-_MAY_EDIT = (Phase.RESET, Phase.TRANSITION)
-_MAY_USE_RNG = (*_MAY_EDIT, Phase.VISIBILITY, Phase.OBSERVATION)
-_ENGINE_FIELDS = [name for name, obj in vars(World).items() if isinstance(obj, property)]
-_WATCHED_STEPS = 50  # steps of an episode; contracts break early
-
-
-def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) -> list[str]:
-    """Play random episodes in the object world; return a sentence for each function of a rule that
-    breaks its contract, for example a reward function that changes the world."""
-    messages: dict[str, None] = {}
-    simulation = Simulation(scenario)
-    simulation.watch(lambda *rule: _watch_function(messages, *rule))
-    for number in range(episodes):
-        rng = np.random.default_rng([seed, number])
-        observation = np.zeros((*scenario.area.shape, 3), np.uint8), np.zeros(3, np.uint8)
-        try:
-            simulation.reset(np.random.default_rng(seed + number))
-            for _ in range(_WATCHED_STEPS):
-                for agent in simulation.agents:
-                    simulation.observe(*observation, agent)
-                action_indices = rng.integers(len(scenario.actions), size=len(simulation.agents))
-                simulation.step(*(scenario.actions[number] for number in action_indices))
-                if simulation.world.terminated or simulation.world.truncated:
-                    break
-        except Exception:
-            continue  # a fault of another kind, for others to report
-    return list(messages)
-
-
-def _watch_function(
-    messages: dict[str, None], system: System, part: str, function: Callable[..., Any]
-) -> Callable[..., Any]:
-    """Return a wrapper of `function` that compares the world before and after each call, and adds a
-    sentence for each broken contract to `messages`; `part` names the function there."""
-    phase = system.phase if part == "function" else None
-    engines = _ENGINE_FIELDS if phase in _MAY_EDIT and system.objects is None else []
-
-    def report(fault: str) -> None:
-        """Add a message about a broken contract."""
-        messages[f"{_describe_function(system, part)}, {fault}"] = None
-
-    def watched(w: Any, *arguments: Any) -> Any:
-        """Call the function and report each broken contract."""
-        worlds = [w, *(obj.world for obj in arguments if hasattr(obj, "world"))]
-        rows = [] if phase in _MAY_EDIT else [world.snapshot() for world in worlds]
-        field_values = [_read_field(w, name) for name in engines]
-        rng_state = _global_rng_state()
-        result = function(w, *arguments)
-        if _global_rng_state() != rng_state:
-            report("draws from a global generator, which no seed of the world reaches")
-        if phase is Phase.TRANSITION and result is not None:
-            report(f"returns {type(result).__name__}; transitions edit the state, return nothing")
-        for name, value in zip(engines, field_values, strict=True):
-            new_value = _read_field(w, name)
-            if new_value is not value and (name not in AGENT_COLUMNS or new_value != value):
-                report(f"writes w.{name}, which is set by the engine; rules only read it")
-        for world, row in zip(worlds, rows, strict=bool(rows)):
-            new_value = world.snapshot()
-            if new_value["rng"] != row["rng"] and phase not in _MAY_USE_RNG:
-                report("draws by chance; it must give the same for the same step")
-            new_value["rng"] = row["rng"]
-            if new_value.tobytes() != row.tobytes():
-                report("edits the state, which it may only look at")
-        return result
-
-    return watched
-
-
-def _read_field(world: Any, name: str) -> Any:
-    """Return the field `name` of the world, which the engine sets; a field with one value per agent
-    as a copy."""
-    value = getattr(world, name)
-    return [*value] if name in AGENT_COLUMNS else value
-
-
-def _describe_function(system: System, part: str) -> str:
-    """Return name, file and line of a system's function, or of its helper `part`, such as
-    `remember` or `when`."""
-    if part == "function":
-        return f"{system.title}, a {system.phase.label}"
-    helper = getattr(system, part)
-    file, line = source_location(helper)
-    return f"{unwrap_partials(helper).__name__} ({file}:{line}), the {part} of {system.name}"
-
-
-def _global_rng_state() -> tuple[Any, ...]:
-    """Return the state of Python's and NumPy's global RNGs."""
-    legacy: Any = np.random.get_state()  # noqa: NPY002  # to see whether others draw from it
-    return random.getstate(), legacy[1].tobytes(), legacy[2:]
 
 
 # ---- lockstep ------------------------------------------------------------------------------------

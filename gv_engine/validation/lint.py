@@ -28,9 +28,8 @@ from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import find_missing_sprites
-from gv_engine.validation import differential
-from gv_engine.validation.differential import find_objects
-from gv_engine.world.simulation import Simulation
+from gv_engine.validation.action_masks import find_mask_faults
+from gv_engine.world.simulation import Simulation, make_level
 from gv_engine.world.world import ObjectWorld
 from systems.minigrid.instructions import Mission as Instruction
 from systems.minigrid.instructions import list_unmatched
@@ -97,6 +96,35 @@ def _used_names(call: Call) -> Iterator[str]:
         yield from function.__code__.co_names
 
 
+# ---- levels --------------------------------------------------------------------------------------
+
+
+def _find_objects(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[Any]:
+    """Return (H, W) bool: which cells show an object of one of the types `kinds`, and of the colour
+    `color` if given."""
+    cells = world.cells()
+    mask = np.isin(cells[..., 0], list(kinds))
+    return mask if color is None else mask & (cells[..., 2] == color)
+
+
+def _find_reachable(world: ObjectWorld) -> NDArray[np.bool_]:
+    """Return (H, W) bool: which cells agents could reach if only walls blocked them."""
+    open_cells = ~_find_objects(world, {WALL})
+    reached = np.zeros_like(open_cells)
+    for agent in world.agents():
+        reached[world.position.y[agent], world.position.x[agent]] = True
+    while True:
+        grown = reached.copy()
+        grown[1:] |= reached[:-1]
+        grown[:-1] |= reached[1:]
+        grown[:, 1:] |= reached[:, :-1]
+        grown[:, :-1] |= reached[:, 1:]
+        grown &= open_cells
+        if (grown == reached).all():
+            return reached
+        reached = grown
+
+
 # ---- mistakes ------------------------------------------------------------------------------------
 
 _LEVELS = 20
@@ -140,7 +168,7 @@ def find_placed_mistakes(scenario: Scenario) -> list[tuple[Finding, ProblemPlace
     mistakes = [mistake for member in scenario.members for mistake in _Linter(member).findings()]
     actions = (*find_unused_actions(scenario), *find_undeclared_actions(scenario))
     others = [("action", message) for message in actions]
-    others += [("mask", message) for message in differential.find_mask_faults(scenario)]
+    others += [("mask", message) for message in find_mask_faults(scenario)]
     return [*mistakes, *((Finding(name, message), ProblemPlace()) for name, message in others)]
 
 
@@ -178,7 +206,7 @@ class _Linter:
         """Sample some levels of the scenario for the checks."""
         self._scenario = scenario
         self._top = mapping(scenario.document.root)
-        self._levels = [differential.make_level(scenario, seed) for seed in range(_LEVELS)]
+        self._levels = [make_level(scenario, seed) for seed in range(_LEVELS)]
         parts = (call.system for call in scenario.walk_calls(Phase.RESET, Phase.TRANSITION))
         # custom rules may make anything
         self._known = all(
@@ -310,7 +338,7 @@ class _Linter:
             for seed, world in enumerate(self._levels):
                 entities = range(world.layout.first_object, world.capacity)
                 colors = {world.color.value[e] for e in entities if world.kind.value[e] in leaders}
-                for y, x in np.argwhere(find_objects(world, {kind})).tolist():
+                for y, x in np.argwhere(_find_objects(world, {kind})).tolist():
                     color = int(world.cells()[y, x, 2])
                     if color not in colors | reported:
                         reported.add(color)
@@ -320,7 +348,9 @@ class _Linter:
                             f"the {types[kind].name} at row {y + 1}, column {x + 1} is "
                             f"{COLORS[color]}, and no {others} is, so that it never moves; give "
                             f"one its colour" + f" (level of seed {seed})" * bool(seed),
-                            self._map_cells([find_objects(w, {kind}, color) for w in self._levels]),
+                            self._map_cells(
+                                [_find_objects(w, {kind}, color) for w in self._levels]
+                            ),
                         )
 
     def check_missions(self) -> Iterator[_Mistake]:
@@ -425,8 +455,8 @@ class _Linter:
                 for kind in self._scenario.layout.types
                 if columns & {column_name(cls) for cls in kind.component_classes}
             }
-            goal_masks = [find_objects(world, goal_types) for world in self._levels]
-            areas = map(differential.find_reachable, self._levels)
+            goal_masks = [_find_objects(world, goal_types) for world in self._levels]
+            areas = map(_find_reachable, self._levels)
             reached = [(goal & area).any() for goal, area in zip(goal_masks, areas, strict=True)]
             if all(goal.any() for goal in goal_masks) and not any(reached):
                 message = f"{call.name} is never met: walls are around all that it waits for"

@@ -469,6 +469,13 @@ def _rebuild(scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...
     return simulation
 
 
+def make_level(scenario: Scenario, seed: int) -> ObjectWorld:
+    """Return an object world with the level that the reset functions make for a seed."""
+    simulation = Simulation(scenario)
+    simulation.reset(np.random.default_rng(seed))
+    return simulation.world
+
+
 NEXT_STEP, SAME_STEP, DISABLED = range(3)
 """Autoreset modes with the meaning of `gymnasium.vector.AutoresetMode`."""
 

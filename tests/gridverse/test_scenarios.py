@@ -15,7 +15,8 @@ from gv_engine.cli import main
 from gv_engine.gridverse import Action
 from gv_engine.gridverse.state import State
 from gv_engine.rules.system import REGISTRIES, TRANSITION
-from gv_engine.validation.differential import find_broken_contracts, run_differential_test
+from gv_engine.validation.contracts import find_broken_contracts
+from gv_engine.validation.differential import run_differential_test
 from tests import DATA
 from tests.scenario.reading import RULES, begin
 

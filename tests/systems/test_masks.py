@@ -8,7 +8,7 @@ import pytest
 from gv_engine import GridEnv, Scenario
 from gv_engine.rules.geometry import DONE, MOVE_FORWARD, PICK_UP, TOGGLE, Action
 from gv_engine.rules.system import REWARD, TRANSITION, system
-from gv_engine.validation.differential import find_mask_faults
+from gv_engine.validation.action_masks import find_mask_faults
 from tests.boards import scenario
 from tests.scenario.reading import RULES as WALK
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gv_engine.rules.errors import ProblemPlace
-from gv_engine.validation import differential
+from gv_engine.validation import action_masks
 from gv_engine.validation.lint import find_placed_mistakes
 from tests.boards import scenario
 
@@ -50,7 +50,7 @@ GATES: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def _few_masks(monkeypatch: pytest.MonkeyPatch) -> None:
     """`tests/systems/test_masks.py` has what the masks of many steps find."""
-    monkeypatch.setattr(differential, "_STEPS", 2)
+    monkeypatch.setattr(action_masks, "_STEPS", 2)
 
 
 def found(board: str = BOARD, **changes: Any) -> dict[str, ProblemPlace]:

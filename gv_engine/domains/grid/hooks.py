@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from gv_engine.domains.grid.episode import GridEpisode
 from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
@@ -24,13 +22,13 @@ from gv_engine.scenario.mixture import MIXTURE_KEYS
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import find_broken_sprites
-from gv_engine.validation.differential import find_broken_contracts
+from gv_engine.validation.contracts import find_broken_contracts
 from gv_engine.validation.differential import run_differential_test as compare
 from gv_engine.validation.lint import find_mistakes
 from gv_engine.validation.solver import ShortestPathHints, Survey, Verdict, check_solution
 from gv_engine.vector.backend import make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
-from gv_engine.world.simulation import Simulation
+from gv_engine.world.simulation import make_level
 
 # ---- format --------------------------------------------------------------------------------------
 
@@ -145,12 +143,8 @@ def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:
 def describe_size(scenario: Scenario) -> str:
     """Return the size of the level of seed 0 as text, such as "7×9"; for a mixture of scenarios,
     the size of each."""
-    sizes: dict[str, None] = {}
-    for member in scenario.members:
-        simulation = Simulation(member)
-        simulation.reset(np.random.default_rng(0))
-        sizes[f"{simulation.world.height}×{simulation.world.width}"] = None
-    return ", ".join(sizes)
+    levels = (make_level(member, 0) for member in scenario.members)
+    return ", ".join(dict.fromkeys(f"{world.height}×{world.width}" for world in levels))
 
 
 def list_schedules(scenario: Scenario) -> Schedules:

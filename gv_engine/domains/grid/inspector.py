@@ -10,7 +10,7 @@ from gv_engine.domains.grid.motion import Cell
 from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.envs.representations import REPRESENTATIONS
 from gv_engine.rules.frame import Frame
-from gv_engine.rules.system import REWARD
+from gv_engine.rules.system import REGISTRIES, REWARD, VISIBILITY
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.reference_docs import describe_rule
 from gv_engine.scenario.scenario import Scenario
@@ -117,7 +117,7 @@ class GridInspector:
         if page == "Observation":
             return REPRESENTATIONS
         if page == "Sight":
-            return (AS_SHOWN, *inspection.visibility_function_names())
+            return (AS_SHOWN, *REGISTRIES[VISIBILITY])
         return ()
 
     def _cell_lines(self) -> Iterator[PageLine]:
