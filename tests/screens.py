@@ -222,6 +222,7 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "editor-level": lambda desk: _edited(desk, "F4"),
     "editor-list": lambda desk: _edited(desk, "F4", *["Down"] * 7, "Return"),
     "editor-text": lambda desk: _edited(desk, "F4", "Down", "Return", "End", "Ctrl+Shift+Left"),
+    "editor-pack": lambda desk: _edited(desk, "F6", "Return", "A", "A"),
     "editor-rules": lambda desk: _edited(desk, "F3", "Down"),
 }
 """What leads to each, from the door."""

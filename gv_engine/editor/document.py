@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gv_engine.editor import text_buffer
+from gv_engine.editor import pack, text_buffer
 from gv_engine.editor.map_model import MapCell, MapModel, Vocabulary, read_vocabulary
 from gv_engine.editor.rules import RuleList
 from gv_engine.editor.text_buffer import EditError, KeyPath, TextBuffer, compose_yaml, has_value
@@ -84,6 +84,7 @@ class EditorDocument:
         `trust` says which Python code may run, and `settings` are values of the scenario's
         parameters."""
         self.buffer, self.variant, self.trust = buffer, variant, trust
+        self._opened_variant = variant
         self._settings = settings or {}
         self._rule_watch: Watch | None = None
         self._read: tuple[str, Path | None] | None = None
@@ -101,12 +102,18 @@ class EditorDocument:
 
     def export_command(self, page: Path, *options: str) -> list[str]:
         """Return the command `gv-engine export`, as a list of arguments, that writes the saved
-        level into the web page `page`; `options` are added to it."""
+        level, or all levels of its pack, into the web page `page`; `options` are added to it."""
         consent = ["--trust"] * self.trust.trust + ["--no-code"] * (not self.trust.code)
         consent += [f"--allow-module={name}" for name in self.trust.allow_modules]
         consent += [f"--set={name}={json.dumps(value)}" for name, value in self._settings.items()]
-        words = ["export", str(self.level), f"--html={page}", *options, *consent]
+        level = ScenarioRef(self.level.file, "" if self.pack_titles else self.variant)
+        words = ["export", str(level), f"--html={page}", *options, *consent]
         return [sys.executable, "-P", "-m", "gv_engine", *words]
+
+    @property
+    def pack_titles(self) -> list[str]:
+        """Titles of the levels that the file lists, in the author's order; [] if it is no pack."""
+        return pack.level_titles(self.buffer.text)
 
     @property
     def title(self) -> str:
@@ -125,6 +132,7 @@ class EditorDocument:
             return False
         self._read = now
         self.scenario, self.faults = None, ()
+        self.variant = pack.edited_level(self.buffer.text, self.variant, self._opened_variant)
         try:
             document = read_text(self.buffer.text.encode(), self.level, self.trust, self._settings)
             self.document, self.vocabulary = document, read_vocabulary(document)
@@ -143,6 +151,11 @@ class EditorDocument:
         except GVEngineError as error:
             self.faults = (Fault(str(error)),)
         return True
+
+    def open_level(self, number: int) -> None:
+        """Edit level `number`, from 1, of the pack."""
+        self.variant, self._read = str(number), None
+        self.refresh()
 
     def have_rules_changed(self) -> bool:
         """Return True if Python files with rules of the scenario have changed on disk since the

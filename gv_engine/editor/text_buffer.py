@@ -215,6 +215,22 @@ def insert(text: str, path: KeyPath, index: int, value: Any) -> str:
     return _splice(text, at, at, f"{start}{indent}- {item}\n")
 
 
+def duplicate(text: str, path: KeyPath, index: int) -> str:
+    """Return the YAML `text` with a copy of item `index` of the list at the key path `path` behind
+    the item.
+
+    Raises:
+        EditError: there is no such item.
+    """
+    entry = _require_entry(text, (*path, index))
+    if entry.within.flow_style:
+        start, end = _span(text, entry.node)
+        return _splice(text, end, end, f", {text[start:end]}")
+    start, end = _item_lines(text, entry.within, index)
+    newline = "" if text[end - 1] == "\n" else "\n"
+    return _splice(text, end, end, newline + text[start:end])
+
+
 def move(text: str, path: KeyPath, index: int, new_index: int) -> str:
     """Return the YAML `text` with item `index` of the list at the key path `path` moved to
     `new_index`, with the comment above it.
@@ -345,7 +361,8 @@ def _item_start(text: str, sequence: yaml.CollectionNode, index: int) -> int:
     """Return the index in `text` where item `index` of the list `sequence` begins, including a
     comment above the item; a comment above the first item is not included."""
     start, indent = _item_lines(text, sequence, index)[0], sequence.start_mark.column
-    while index and (above := _line_start(text, start - 1)) < start:
+    first = _item_lines(text, sequence, index - 1)[1] if index else start  # maps have #, too
+    while first <= (above := _line_start(text, start - 1)) < start:
         line = text[above:start]
         if not line.strip().startswith("#") or len(line) - len(line.lstrip()) < indent:
             break

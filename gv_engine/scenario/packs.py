@@ -271,7 +271,7 @@ _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
 """Maximum size of all files of a pack that are read level by level."""
 _MAX_LEVELS = 1000
 
-_LEVEL_KEYS: KeyTable = {
+LEVEL_KEYS: KeyTable = {
     "map": Key("Level, a character per cell.", schema.TEXT, required=True),
     "title": Key("Name.", schema.TEXT),
     "author": Key("Author.", schema.TEXT),
@@ -290,8 +290,9 @@ _LEVEL_KEYS: KeyTable = {
         schema.enum_schema(VIEWS),
     ),
 }
+"""Keys of a level in a list of levels."""
 _TEXTS = ("title", "author", "solution", "says")
-_LEVEL = schema.any_of(schema.TEXT, schema.object_schema(_LEVEL_KEYS))
+_LEVEL = schema.any_of(schema.TEXT, schema.object_schema(LEVEL_KEYS))
 LEVELS_KEY = Key(
     "Pack, in place of a map: a Sokoban (.xsb, .sok, .txt) or Tiled (.tmx) file, a "
     "folder of them, or a list of these and of levels; each reset samples one, and "
@@ -458,9 +459,9 @@ def _read_source(files: _PackFiles, item: YamlNode, file: Path | None) -> Iterat
 
 def _read_level(node: YamlNode, values: Mapping[str, YamlNode]) -> PackLevel:
     """Return the level that the mapping `node` describes; `values` are its values by key."""
-    entries = fields.read_fields(ErrorCollector(""), node, _LEVEL_KEYS)
+    entries = fields.read_fields(ErrorCollector(""), node, LEVEL_KEYS)
     for key in values.keys() - entries.keys():
-        raise values[key].error(f"unknown key {key!r}{fields.suggestion(key, _LEVEL_KEYS)}")
+        raise values[key].error(f"unknown key {key!r}{fields.suggestion(key, LEVEL_KEYS)}")
     if "map" not in entries:
         raise node.error("the map is missing: {title: …, map: …}")
     texts: dict[str, Any] = {

@@ -94,6 +94,33 @@ def test_items_are_inserted_above_the_comment_of_the_next():
     assert text_buffer.insert(TEXT, ("more",), 0, 3).endswith("more: [3]\n")
 
 
+MAPS = """\
+levels:
+  - title: One
+    map: |
+      ###
+      #E#
+  # a comment
+  - map: |
+      ##
+      ##
+name: x
+"""
+
+
+def test_items_whose_maps_look_like_comments_are_moved_and_copied():
+    moved = text_buffer.move(MAPS, ("levels",), 1, 0)
+    one, two = yaml.safe_load(MAPS)["levels"]
+    assert yaml.safe_load(moved) == {"levels": [two, one], "name": "x"}
+    assert moved.startswith("levels:\n  # a comment\n  - map: |\n")
+    copied = text_buffer.duplicate(MAPS, ("levels",), 1)
+    assert yaml.safe_load(copied) == {"levels": [one, two, two], "name": "x"}
+    flow = text_buffer.duplicate("levels: [{map: a}, {map: b}]", ("levels",), 0)
+    assert flow == "levels: [{map: a}, {map: a}, {map: b}]"
+    with pytest.raises(EditError, match="there is nothing"):
+        text_buffer.duplicate(MAPS, ("levels",), 2)
+
+
 def test_rows_of_a_map():
     text = text_buffer.put_rows(TEXT, ("map",), ["#  #", " .. "])
     assert text.endswith("map: |\n  #  #\n   .. \n")

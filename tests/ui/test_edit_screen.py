@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from components.objects import WALL
 from gv_engine.editor.document import STARTERS, CheckState, Fault
 from gv_engine.editor.map_model import MapCell
 from gv_engine.editor.rules import format_key_path
@@ -13,7 +14,7 @@ from gv_engine.rules.errors import ProblemPlace
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.edit_forms import FormScreen, RuleListScreen
-from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, StarterMenu
+from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, PackMenu, StarterMenu
 from gv_engine.ui.screens.edit_panels import describe_brush
 from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.start import StartScreen
@@ -44,6 +45,22 @@ terminating_function: reach_exit
 max_steps: $steps
 parameters: {steps: {default: 9, says: length of an episode}}
 # That is all.
+"""
+
+
+TWO_LEVELS = """\
+extends: tutorial
+levels:
+  - title: One
+    par: 2
+    map: |
+      #####
+      #>.E#
+      #####
+  - map: |
+      ######
+      #>..E#
+      ######
 """
 
 
@@ -441,3 +458,48 @@ def test_the_palette_says_what_an_object_does(desk: Desk, tmp_path: Path):
     line = desk.app._painter.line_height  # type: ignore[union-attr]
     desk.point((palette.x + line * 3 // 2, palette.y + 7 * line))
     assert (desk.look() != before).any(-1).sum() > 5 * line**2 / 2
+
+
+def test_a_pack_is_made_ordered_named_and_played_in_the_editor(desk: Desk, screen: EditScreen):
+    before = screen.work.buffer.text
+    desk.press("F6")
+    menu = desk.top(PackMenu)
+    desk.press("Return")  # make a pack of it
+    assert screen.work.pack_titles == ["Level 1"]
+    desk.press("A", "A")
+    assert screen.work.pack_titles == ["Level 1", "Level 2", "Level 3"]
+    assert (menu.chosen, screen.work.variant) == (2, "3")
+    desk.choose("Title, par and texts of the edited level")
+    desk.choose("title")
+    desk.type("The last: a way out", "Return")
+    desk.press("Escape")
+    desk.choose("3  The last: a way out", "Shift+Up", "Shift+Up", "Shift+Up", "Return")
+    assert desk.app.top is screen
+    assert screen.work.pack_titles == ["The last: a way out", "Level 1", "Level 2"]
+    desk.click(place(screen, (2, 2)))
+    desk.press("Tab")
+    assert desk.top(PlaytestScreen).game.title.endswith("-1")
+    assert desk.top(PlaytestScreen).frame.grid[2, 2, 0] == WALL
+    desk.press("Tab", "F6", "Down", "Return")
+    assert screen.work.variant == "2"
+    assert screen.work.map.thing((2, 2)) == {}  # each level has a map of its own
+    desk.press("F6", "Delete", "Escape")
+    assert screen.work.pack_titles == ["The last: a way out", "Level 2"]
+    assert not screen.work.faults
+    while screen.work.undo():
+        pass
+    assert (screen.work.buffer.text, screen.work.variant) == (before, "")
+
+
+def test_a_pack_is_shared_whole_and_keeps_a_level(desk: Desk, tmp_path: Path):
+    file = tmp_path / "two.yaml"
+    file.write_text(TWO_LEVELS)
+    screen = editing(desk, str(file))
+    assert (screen.work.variant, screen.work.title) == ("1", "two#1")
+    assert str(file) in screen.work.export_command(tmp_path / "two.html")
+    desk.press("F6", "Delete", "Delete")
+    assert "The only level of a pack stays" in desk.app._note
+    assert screen.work.pack_titles == ["Level 1"]
+    assert screen.work.map.rows[1] == "#>..E#"
+    desk.press("Escape", "R", "Escape")  # it can still be edited
+    assert desk.app.top is screen

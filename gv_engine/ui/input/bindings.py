@@ -189,6 +189,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("size", "another size", ("G",)),
         KeyCommand("level_rules", "rules: add, order, set", ("F3", "R")),
         KeyCommand("level_form", "properties of the level", ("F4", "L")),
+        KeyCommand("pack_levels", "levels of the pack: add, order, name", ("F6", "K")),
         KeyCommand("next_fault", "go to the next error", ("N",), True),
         KeyCommand("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
         KeyCommand("zoom_out", "zoom out", ("Minus", "Keypad -"), True),

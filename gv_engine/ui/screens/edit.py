@@ -19,7 +19,7 @@ from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import MapDrawing, make_map_drawing
 from gv_engine.ui.drawing.widgets import Painter, cut
 from gv_engine.ui.screens.edit_forms import RuleListScreen, cell_form, level_form
-from gv_engine.ui.screens.edit_menus import ConflictMenu, EditMenu
+from gv_engine.ui.screens.edit_menus import ConflictMenu, EditMenu, PackMenu
 from gv_engine.ui.screens.edit_panels import EditLayout, draw_palette, draw_report, lay_out_editor
 from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.replay import Prompt
@@ -74,6 +74,7 @@ class EditScreen(Screen):
         "cell_form": lambda screen: screen.has_map and screen.app.push(cell_form(screen)),
         "level_form": lambda screen: screen.app.push(level_form(screen)),
         "level_rules": lambda screen: screen.app.push(RuleListScreen(screen)),
+        "pack_levels": lambda screen: screen.app.push(PackMenu(screen)),
         "next_fault": lambda screen: screen.show_fault(screen.chosen_fault + 1),
         "menu": lambda screen: screen._open_menu(),
     }
@@ -452,7 +453,7 @@ class EditScreen(Screen):
             self.app.show_note(f"{self._export[0].name} is still being written")
             return
         level, settings = self.work.level, self.app.settings
-        variant = f"-{level.variant}" if level.variant else ""
+        variant = f"-{level.variant}" if level.variant and not self.work.pack_titles else ""
         page = level.file.with_name(f"{level.file.stem}{variant}.html")
         style = f"--theme={settings.theme}", f"--palette={settings.palette}"
         command = self.work.export_command(page, *style)

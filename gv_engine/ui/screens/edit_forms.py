@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.editor.form_fields import FormField, form_fields, make_field
+from gv_engine.editor.pack import level_path
 from gv_engine.editor.rules import (
     RULE_PARTS,
     AvailableRule,
@@ -15,10 +16,12 @@ from gv_engine.editor.rules import (
     format_key_path,
     has_fault,
 )
-from gv_engine.editor.text_buffer import EditError, KeyPath, has_value
-from gv_engine.scenario.json_schema import Key
+from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, read_scalar
+from gv_engine.scenario.json_schema import TEXT, Key
 from gv_engine.scenario.map import LEGEND_KEYS
+from gv_engine.scenario.packs import LEVEL_KEYS
 from gv_engine.scenario.parameters import PARAMETERS
+from gv_engine.scenario.yaml_parser import parse_value
 from gv_engine.session.catalogue import search
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
@@ -282,6 +285,28 @@ def level_form(screen: EditScreen) -> FormScreen:
         work.set_value(path, value)
 
     return FormScreen(screen, "Level", make_fields, put_value)
+
+
+def pack_level_form(screen: EditScreen, number: int) -> FormScreen:
+    """Return the form that edits level `number`, from 1, of the pack in the editor `screen`: all
+    its keys except the map."""
+    work = screen.work
+    keys = {name: key for name, key in LEVEL_KEYS.items() if name != "map"}
+
+    def make_fields() -> Sequence[FormField]:
+        """Return the current fields of the form."""
+        values = {
+            name: text if key.schema == TEXT else parse_value(text)
+            for name, key in keys.items()
+            if (text := read_scalar(work.buffer.text, level_path(number, name)))
+        }
+        return form_fields(keys, values, work.vocabulary)
+
+    def put_value(name: str, value: Any) -> None:
+        """Set the key `name` of the level to `value`; None removes it."""
+        work.set_value(level_path(number, name), value)
+
+    return FormScreen(screen, f"Level {number} of the pack", make_fields, put_value)
 
 
 def _parameter_fields(screen: EditScreen) -> list[FormField]:

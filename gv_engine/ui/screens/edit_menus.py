@@ -6,14 +6,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gv_engine.editor import pack
 from gv_engine.editor.document import STARTERS
 from gv_engine.ui.input.bindings import GROUPS
+from gv_engine.ui.screens.edit_forms import pack_level_form
 from gv_engine.ui.screens.menu import Menu, MenuRow
 
 if TYPE_CHECKING:
     from gv_engine.ui.screens.edit import EditScreen
 
-_IN_MENU = ("try", "save", "save_as", "share", "level_form", "level_rules", "size", "next_fault")
+_IN_MENU = (
+    *("try", "save", "save_as", "share", "level_form", "level_rules", "pack_levels", "size"),
+    "next_fault",
+)
 
 
 class _ScreenMenu(Menu):
@@ -71,6 +76,94 @@ class EditMenu(_ScreenMenu):
             self.app.push(LeaveMenu(self._screen))
         else:
             self._screen.leave()
+
+
+class PackMenu(_ScreenMenu):
+    """Levels of the edited pack in their order; of another level, the question whether to make a
+    pack of it."""
+
+    groups = ("list", "menu", "window")
+    title = "Levels of the pack"
+
+    def __init__(self, screen: EditScreen) -> None:
+        super().__init__(screen)
+        if self._titles:
+            self.chosen = int(screen.work.variant) - 1 if screen.work.variant.isdecimal() else 0
+
+    @property
+    def _titles(self) -> Sequence[str]:
+        """Titles of the levels."""
+        return self._screen.work.pack_titles
+
+    @property
+    def text_above(self) -> str:
+        """Keys that change the list."""
+        if not self._titles:
+            return "A pack has several levels with the same rules, which are played in their order."
+        texts = {"add": "adds a copy", "remove": "takes out", "move_up": "up", "move_down": "down"}
+        return " · ".join([*self.hints_of("list", texts), self.hint("list", "undo", "undo")])
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each level, and for the properties of the edited level."""
+        if not (titles := self._titles):
+            return MenuRow("Make a pack of this level", lambda _: self._make_pack()), self._back_row
+        edited = self._screen.work.variant
+        return (
+            *(
+                MenuRow(f"{n}  {title}", partial(self._open, n), key="edited" * (str(n) == edited))
+                for n, title in enumerate(titles, 1)
+            ),
+            MenuRow("Title, par and texts of the edited level", lambda _: self._open_form()),
+            self._back_row,
+        )
+
+    @property
+    def _back_row(self) -> MenuRow:
+        """Row that closes the menu."""
+        return self.close_row("Go on editing")
+
+    def run_command(self, name: str) -> None:
+        """Run the command `name`: add, remove or move a level, undo, redo, or a command of
+        menus."""
+        number, count = self.chosen + 1, len(self._titles)
+        offset = {"move_up": -1, "move_down": 1}.get(name, 0)
+        if name in ("undo", "redo"):
+            self._screen.run_command(name)
+        elif number > count:
+            super().run_command(name)
+        elif name == "add":
+            self._edit(lambda text: pack.add_level(text, number), number + 1)
+        elif name == "remove":
+            self._edit(lambda text: pack.remove_level(text, number), min(number, count - 1))
+        elif not offset:
+            super().run_command(name)
+        elif 1 <= number + offset <= count:
+            self._edit(lambda text: pack.move_level(text, number, offset), number + offset)
+
+    def _edit(self, change: Callable[[str], str], number: int) -> None:
+        """Change the text of the file by `change`, and edit level `number` of the pack."""
+        self._screen.edit(change)
+        self._open_level(number)
+
+    def _open_level(self, number: int) -> None:
+        """Choose level `number` of the pack, and show it in the editor."""
+        self.chosen = number - 1
+        self._screen.work.open_level(number)
+        self._screen.refresh()
+
+    def _open(self, number: int, _: int) -> None:
+        """Close the menu, and edit level `number` of the pack."""
+        self.app.pop()
+        self._open_level(number)
+
+    def _open_form(self) -> None:
+        """Open the form of the edited level."""
+        self.app.push(pack_level_form(self._screen, int(self._screen.work.variant)))
+
+    def _make_pack(self) -> None:
+        """Make a pack of the edited level."""
+        rows = self._screen.work.map.rows
+        self._edit(lambda text: pack.make_pack(text, rows), 1)
 
 
 class StarterMenu(Menu):
