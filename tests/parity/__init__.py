@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -64,12 +65,45 @@ def get_world(name: str) -> KnownWorld:
     return world
 
 
-def stack(recorded: Mapping[str, list[Any]], count: int) -> Arrays:
-    """Return lists of what was noted in `count` episodes, one after the other, as arrays (S, T,
-    ...) whose first axis is the episode."""
+def play_episodes(
+    seeds: range,
+    steps: int,
+    begin: Callable[[int | None], None],
+    describe: Callable[[], dict[str, Any]],
+    choose: Callable[[Any, int], NDArray[Any]],
+    step: Callable[[NDArray[Any]], tuple[Any, bool]],
+) -> Arrays:
+    """Return what a world's own package plays, see `KnownWorld.record`.
+
+    Args:
+        seeds: seeds of the levels that are played.
+        steps: number of joint actions from each seed.
+        begin: begins the episode of a seed; for None the next one.
+        describe: returns the state by name, in values that do not change later.
+        choose: returns (A,) actions by a random generator and the number of steps so far.
+        step: takes (A,) actions; returns the (A,) rewards, and True if the episode has ended.
+    """
     import numpy as np
 
+    recorded: dict[str, list[Any]] = defaultdict(list)
+
+    def note(**values: Any) -> None:
+        for name, value in values.items():
+            recorded[name].append(value)
+
+    for seed in seeds:
+        rng, done = np.random.default_rng((seed, 1)), False
+        begin(seed)
+        note(**describe())
+        for t in range(steps):
+            actions = choose(rng, t)
+            if done:  # the step that begins the next episode
+                begin(None)
+                rewards, done = [0.0] * len(actions), False
+            else:
+                rewards, done = step(actions)
+            note(actions=actions, rewards=rewards, done=done, **describe())
     return {
-        name: np.array(values).reshape(count, -1, *np.shape(values[0]))
+        name: np.array(values).reshape(len(seeds), -1, *np.shape(values[0]))
         for name, values in recorded.items()
     }

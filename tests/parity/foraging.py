@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.parity import Arrays, KnownWorld, Level, stack
+from tests.parity import Arrays, KnownWorld, Level, play_episodes
 
 _LOAD, _LOADS = 5, 0.8
 """Number of the action, and how likely an agent takes it where it can; else it acts at random."""
@@ -37,42 +37,30 @@ def record(arguments: dict[str, Any], seeds: range, steps: int) -> Arrays:
     from lbforaging.foraging import ForagingEnv
 
     env: Any = ForagingEnv(min_player_level=1, min_food_level=1, max_food_level=None, **arguments)
-    recorded: dict[str, list[Any]] = {
-        name: [] for name in ("actions", "rewards", "done", "agents", "food")
-    }
-
-    def note_state() -> None:
-        agents = [(*player.position, player.level) for player in env.players]
-        recorded["agents"].append(agents)
-        recorded["food"].append(env.field.copy())
 
     def begin(seed: int | None) -> None:
         for player in env.players:
             player.position = None
         env.reset(seed=seed)
-        note_state()
 
-    for seed in seeds:
-        rng, number = np.random.default_rng((seed, 1)), len(env.players)
-        begin(seed)
-        done = False
-        for _ in range(steps):
-            can_load = [
-                any(action.value == _LOAD for action in env._valid_actions[player])
-                for player in env.players
-            ]
-            eager = (rng.random(number) < _LOADS) & can_load
-            actions = np.where(eager, _LOAD, rng.integers(0, 6, number))
-            recorded["actions"].append(actions)
-            if done:  # the step that begins the next episode
-                begin(None)
-                rewards, done = [0.0] * number, False
-            else:
-                _, rewards, done, _, _ = env.step(actions.tolist())
-                note_state()
-            recorded["rewards"].append(rewards)
-            recorded["done"].append(done)
-    return stack(recorded, len(seeds))
+    def describe() -> dict[str, Any]:
+        agents = [(*player.position, player.level) for player in env.players]
+        return {"agents": agents, "food": env.field.copy()}
+
+    def choose(rng: np.random.Generator, _: int) -> NDArray[Any]:
+        number = len(env.players)
+        can_load = [
+            any(action.value == _LOAD for action in env._valid_actions[player])
+            for player in env.players
+        ]
+        eager = (rng.random(number) < _LOADS) & can_load
+        return np.where(eager, _LOAD, rng.integers(0, 6, number))
+
+    def step(actions: NDArray[Any]) -> tuple[Any, bool]:
+        _, rewards, done, _, _ = env.step(actions.tolist())
+        return rewards, done
+
+    return play_episodes(seeds, steps, begin, describe, choose, step)
 
 
 def read(scenario: Any, rows: NDArray[Any], recorded: Arrays) -> Arrays:

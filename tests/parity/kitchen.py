@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.parity import Arrays, KnownWorld, Level, stack
+from tests.parity import Arrays, KnownWorld, Level, play_episodes
 
 Cell = tuple[int, int]
 """(x, y), as in the package."""
@@ -102,37 +102,34 @@ def record(arguments: dict[str, Any], seeds: range, steps: int) -> Arrays:
     else:
         rows = _read_map(arguments["variant"])
         mdp = OvercookedGridworld.from_grid(rows, arguments["recipes"])
-    recorded: dict[str, list[Any]] = {
-        name: [] for name in ("actions", "rewards", "done", "agents", "things")
-    }
+    planner: Any = None
+    state: Any = None
 
-    def note_state(state: Any) -> None:
+    def begin(seed: int | None) -> None:
+        nonlocal planner, state
+        state = mdp.get_standard_start_state()
+        if seed is not None:
+            planner = Planner(mdp, np.random.default_rng(seed))
+
+    def describe() -> dict[str, Any]:
         agents, things = _describe_state(mdp, state)
-        recorded["agents"].append(agents)
-        recorded["things"].append(things)
+        return {"agents": agents, "things": things}
 
-    for seed in seeds:
-        rng, number = np.random.default_rng(seed), mdp.num_players
-        planner, state, done = Planner(mdp, rng), mdp.get_standard_start_state(), False
-        note_state(state)
-        for _ in range(steps):
-            planned = [planner.choose(state, agent) for agent in range(number)]
-            eager = rng.random(number) < _EAGER
-            actions = np.where(eager, planned, rng.integers(0, 6, number))
-            recorded["actions"].append(actions)
-            if done:  # the step that begins the next episode
-                state = mdp.get_standard_start_state()
-                rewards, done = [0.0] * number, False
-            else:
-                joint = [Action.INDEX_TO_ACTION[action] for action in actions]
-                state, infos = mdp.get_state_transition(state, joint)
-                paid = sum(infos["sparse_reward_by_agent"])
-                rewards = [paid + helping * each for each in infos["shaped_reward_by_agent"]]
-                done = state.timestep >= horizon
-            note_state(state)
-            recorded["rewards"].append(rewards)
-            recorded["done"].append(done)
-    arrays = stack(recorded, len(seeds))
+    def choose(rng: np.random.Generator, _: int) -> NDArray[Any]:
+        number = mdp.num_players
+        planned = [planner.choose(state, agent) for agent in range(number)]
+        eager = rng.random(number) < _EAGER
+        return np.where(eager, planned, rng.integers(0, 6, number))
+
+    def step(actions: NDArray[Any]) -> tuple[Any, bool]:
+        nonlocal state
+        joint = [Action.INDEX_TO_ACTION[action] for action in actions]
+        state, infos = mdp.get_state_transition(state, joint)
+        paid = sum(infos["sparse_reward_by_agent"])
+        rewards = [paid + helping * each for each in infos["shaped_reward_by_agent"]]
+        return rewards, state.timestep >= horizon
+
+    arrays = play_episodes(seeds, steps, begin, describe, choose, step)
     if "layout" in arguments:
         arrays["layout"] = np.array([json.dumps(_make_scenario(mdp, horizon, helping))])
     return arrays

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.parity import Arrays, KnownWorld, Level, stack
+from tests.parity import Arrays, KnownWorld, Level, play_episodes
 
 _COLLISIONS = "priority", "block_both", "soft"
 _EAGER = 0.8
@@ -37,64 +37,50 @@ def record(arguments: dict[str, Any], seeds: range, steps: int) -> Arrays:
     env: Any = pogema_v0(config)
     moves = np.array(config.MOVES)
     make_generator = np.random.default_rng
-    recorded: dict[str, list[Any]] = {
-        name: [] for name in ("actions", "rewards", "done", "agents", "obstacles")
-    }
+    generator: Any = None
+    """Random numbers of the next episode, each time that POGEMA begins them anew."""
 
-    def note_state() -> NDArray[Any]:
-        grid, border = env.unwrapped.grid, config.obs_radius
-        both = grid.positions_xy, grid.finishes_xy
-        agents: NDArray[Any] = np.concatenate(both, 1) - border
-        recorded["agents"].append(agents)
-        inner = grid.obstacles[border:-border, border:-border]
-        recorded["obstacles"].append(inner.astype(np.uint8))
-        return agents
-
-    def begin(generator: Any) -> tuple[NDArray[Any], Any]:
-        """Begin an episode whose random numbers, each time that POGEMA begins them anew, are those
-        of a generator; return the agents, and the generator as POGEMA leaves it."""
-        used: list[Any] = []
+    def begin(seed: int | None) -> None:
+        nonlocal generator
+        start = generator if seed is None else make_generator(seed)
 
         def take(seed: int | None = None) -> Any:
+            nonlocal generator
             if seed is not None:  # of one agent
                 return make_generator(seed)
-            used.append(copy.deepcopy(generator))
-            return used[-1]
+            generator = copy.deepcopy(start)
+            return generator
 
         with mock.patch("numpy.random.default_rng", take):
             env.reset()
-        return note_state(), used[-1]
 
-    def choose(rng: Any, agents: NDArray[Any]) -> NDArray[Any]:
+    def read_agents() -> NDArray[Any]:
+        grid = env.unwrapped.grid
+        agents = np.concatenate((grid.positions_xy, grid.finishes_xy), 1) - config.obs_radius
+        return agents  # type: ignore[no-any-return]  # of numpy's stubs
+
+    def describe() -> dict[str, Any]:
+        inner = slice(config.obs_radius, -config.obs_radius)
+        obstacles = env.unwrapped.grid.obstacles[inner, inner]
+        return {"agents": read_agents(), "obstacles": obstacles.astype(np.uint8)}
+
+    def choose(rng: np.random.Generator, _: int) -> NDArray[Any]:
         """Return an action for each agent: mostly one that leads closer to its target, around
         obstacles only by chance."""
-        obstacles = env.unwrapped.grid.obstacles
+        agents, obstacles = read_agents(), env.unwrapped.grid.obstacles
         ways = agents[:, None, :2] + moves
         far = abs(ways - agents[:, None, 2:]).sum(-1) + rng.random(ways.shape[:2])
         y, x = np.moveaxis(ways + config.obs_radius, -1, 0)
         far[obstacles[y, x] != 0] = np.inf
         count = len(agents)
         eager = rng.random(count) < _EAGER
-        actions: NDArray[Any] = np.where(eager, far.argmin(1), rng.integers(0, 5, count))
-        return actions
+        return np.where(eager, far.argmin(1), rng.integers(0, 5, count))
 
-    for seed in seeds:
-        rng = make_generator((seed, 1))
-        agents, generator = begin(make_generator(seed))
-        done = False
-        for _ in range(steps):
-            actions = choose(rng, agents)
-            recorded["actions"].append(actions)
-            if done:  # the step that begins the next episode
-                agents, generator = begin(generator)
-                rewards, done = [0.0] * len(agents), False
-            else:
-                _, rewards, terminated, truncated, _ = env.step(actions.tolist())
-                done = all(terminated) or all(truncated)
-                agents = note_state()
-            recorded["rewards"].append(rewards)
-            recorded["done"].append(done)
-    return stack(recorded, len(seeds))
+    def step(actions: NDArray[Any]) -> tuple[Any, bool]:
+        _, rewards, terminated, truncated, _ = env.step(actions.tolist())
+        return rewards, all(terminated) or all(truncated)
+
+    return play_episodes(seeds, steps, begin, describe, choose, step)
 
 
 def read(scenario: Any, rows: NDArray[Any], recorded: Arrays) -> Arrays:

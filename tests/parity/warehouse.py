@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.parity import Arrays, KnownWorld, Level, stack
+from tests.parity import Arrays, KnownWorld, Level, play_episodes
 
 _NOOP, _FORWARD, _LEFT, _RIGHT, _LOAD = range(5)
 _SENSIBLE = 0.8
@@ -41,45 +41,32 @@ def record(arguments: dict[str, Any], seeds: range, steps: int) -> Arrays:
 
     arguments = arguments | {"reward_type": RewardType[arguments["reward_type"]]}
     env: Any = Warehouse(**arguments)
-    recorded: dict[str, list[Any]] = {
-        name: [] for name in ("actions", "rewards", "done", "robots", "shelves")
-    }
 
-    def note_state() -> None:
+    def begin(seed: int | None) -> None:
+        env.reset(seed=seed)
+
+    def describe() -> dict[str, Any]:
         loads = [robot.carrying_shelf.id if robot.carrying_shelf else 0 for robot in env.agents]
         robots = [(robot.y, robot.x, robot.dir.value) for robot in env.agents]
-        recorded["robots"].append([(*robots[k], load) for k, load in enumerate(loads)])
         wanted = {shelf.id for shelf in env.request_queue}
         shelves = [(shelf.y, shelf.x, shelf.id in wanted) for shelf in env.shelfs]
-        recorded["shelves"].append(shelves)
+        return {"robots": [(*robots[k], load) for k, load in enumerate(loads)], "shelves": shelves}
 
-    for seed in seeds:
-        rng, number = np.random.default_rng((seed, 1)), len(env.action_space)
-        env.reset(seed=seed)
-        note_state()
-        done = False
-        for t in range(steps):
-            width = (2, 3, 5)[t // 60 % 3] if 40 <= t % 60 < 50 else 0
-            gather = t % 60 >= 50
-            sensible = rng.random(number) < _SENSIBLE
-            actions = np.where(
-                sensible,
-                [
-                    _circle(robot, width) if width else _choose_action(env, robot, gather)
-                    for robot in env.agents
-                ],
-                rng.integers(0, 5, number),
-            )
-            recorded["actions"].append(actions)
-            if done:  # the step that begins the next episode
-                env.reset()
-                rewards, done = [0.0] * number, False
-            else:
-                _, rewards, done, _, _ = env.step(actions.tolist())
-            note_state()
-            recorded["rewards"].append(rewards)
-            recorded["done"].append(done)
-    return stack(recorded, len(seeds))
+    def choose(rng: np.random.Generator, t: int) -> NDArray[Any]:
+        width = (2, 3, 5)[t // 60 % 3] if 40 <= t % 60 < 50 else 0
+        number, gather = len(env.agents), t % 60 >= 50
+        sensible = rng.random(number) < _SENSIBLE
+        ways = [
+            _circle(robot, width) if width else _choose_action(env, robot, gather)
+            for robot in env.agents
+        ]
+        return np.where(sensible, ways, rng.integers(0, 5, number))
+
+    def step(actions: NDArray[Any]) -> tuple[Any, bool]:
+        _, rewards, done, _, _ = env.step(actions.tolist())
+        return rewards, done
+
+    return play_episodes(seeds, steps, begin, describe, choose, step)
 
 
 def _circle(robot: Any, width: int) -> int:
