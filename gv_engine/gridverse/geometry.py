@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, NamedTuple, SupportsIndex, overload
+from typing import Any, NamedTuple, SupportsIndex, TypeVar, final
 
 from gv_engine.rules import geometry
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import euclidean, manhattan, rotate, step_x, step_y
+
+_T = TypeVar("_T", "Orientation", "Position", "Area", "Transform")
 
 
 class Shape(NamedTuple):
@@ -41,13 +43,7 @@ class Orientation(IntEnum):
     L = LEFT
     R = RIGHT
 
-    @overload  # type: ignore[override]  # numbers are multiplied, orientations compose
-    def __mul__(self, other: Orientation) -> Orientation: ...
-    @overload
-    def __mul__(self, other: Position) -> Position: ...
-    @overload
-    def __mul__(self, other: Area) -> Area: ...
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: _T) -> _T:  # type: ignore[override]  # of numbers, it multiplies
         if isinstance(other, Orientation):
             return Orientation(rotate(self, other))
         if isinstance(other, Position):
@@ -94,11 +90,6 @@ class Position(NamedTuple):
 
     def __mul__(self, factor: SupportsIndex) -> Position:
         return Position(self.y * int(factor), self.x * int(factor))
-
-    def neighbors(self) -> tuple[Position, Position, Position, Position]:
-        """Return the cells above, to the right, below and to the left."""
-        y, x = self
-        return Position(y - 1, x), Position(y, x + 1), Position(y + 1, x), Position(y, x - 1)
 
     @staticmethod
     def manhattan_distance(one: Position, other: Position) -> float:
@@ -194,6 +185,7 @@ def as_area(value: Any) -> Area:
     return Area((ymin, ymax), (xmin, xmax))
 
 
+@final
 @dataclass(frozen=True)
 class Transform:
     """Position and orientation of a viewer; `*` converts cells relative to the viewer to grid
@@ -206,15 +198,7 @@ class Transform:
     position: Position
     orientation: Orientation
 
-    @overload
-    def __mul__(self, other: Position) -> Position: ...
-    @overload
-    def __mul__(self, other: Orientation) -> Orientation: ...
-    @overload
-    def __mul__(self, other: Area) -> Area: ...
-    @overload
-    def __mul__(self, other: Transform) -> Transform: ...
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: _T) -> _T:
         if isinstance(other, Transform):
             return Transform(self * other.position, self * other.orientation)
         if isinstance(other, Orientation):

@@ -435,12 +435,6 @@ class GridObject(Value):
         """Return the number of states of the type."""
         return cls.kind.num_states
 
-    @classmethod
-    def can_be_represented_in_state(cls) -> bool:
-        """Return True if (type, state, colour) fully describe objects of the type, so that they
-        hold no others."""
-        return not any(entity_fields(cls.kind.component_classes))
-
     # ---- components and appearance -----------------------------------------------------------
 
     @property

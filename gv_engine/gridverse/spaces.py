@@ -62,14 +62,6 @@ class ActionSpace:
         """Return the number of allowed actions."""
         return len(self.actions)
 
-    def int_to_action(self, number: int) -> Action:
-        """Return the action with a number, counted from 0."""
-        return self.actions[number]
-
-    def action_to_int(self, action: int) -> int:
-        """Return the number of an action."""
-        return self.actions.index(Action(action))
-
     def __repr__(self) -> str:
         return f"ActionSpace([{', '.join(action.name for action in self.actions)}])"
 

@@ -236,7 +236,6 @@ def system(
     says: str = "",
     until: Callable[..., bool] | None = None,
     answers: Callable[..., bool] | None = None,
-    valid: None = None,
 ) -> Callable[[_F], _F]:
     """Return a decorator that makes a rule function a system of `phase`: it attaches a `System`
     record, and leaves the function itself unchanged.
@@ -270,16 +269,10 @@ def system(
         answers: for rewards and terminating functions that depend on an action itself, such as one
             that ends the episode, though no transition acts on it: `(w, agent, action, …)`,
             before the transitions. Such actions are valid in the action mask.
-        valid: former name of `when`; raises an error with the fix.
 
     Raises:
         TypeError: the signature does not fit the phase; the message shows both.
     """
-    if valid is not None:
-        raise TypeError(
-            "valid= is when=: the rule runs only where its condition holds; write "
-            f"when={getattr(valid, '__name__', valid)} and take the question out of the rule"
-        )
     for use, option, phases in (
         ("when= is the condition", when, (TRANSITION,)),
         ("until= is the condition", until, (RESET,)),

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import components
-import gv_engine.gridverse.design
 from gv_engine import RuleError, Scenario, object_type
 from gv_engine.gridverse import Beacon, GridObject, Hidden, MovingObstacle, NoneGridObject, Telepod
 from gv_engine.gridverse.action import Action
@@ -24,7 +23,6 @@ from gv_engine.gridverse.state import State
 from gv_engine.rules import geometry
 from gv_engine.rules.component import Int8, is_component
 from gv_engine.rules.objects import COLORS, OBJECT_TYPES
-from gv_engine.scenario.map import grid_to_text
 
 COPYING = [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 F, B, L, R = Orientation.F, Orientation.B, Orientation.L, Orientation.R
@@ -67,7 +65,6 @@ def test_positions_are_pairs():
     assert Position(1, 2) * 3 == (3, 6)
     assert Position.manhattan_distance(Position(0, 0), Position(3, 4)) == 7
     assert Position.euclidean_distance(Position(0, 0), Position(3, 4)) == 5
-    assert [tuple(p) for p in Position(1, 1).neighbors()] == [(0, 1), (1, 2), (2, 1), (1, 0)]
 
 
 def test_areas():
@@ -136,25 +133,6 @@ def test_swapping_moves_the_objects_themselves_and_what_is_in_the_hand():
     state.grid[1, 2], state.agent.grid_object = state.agent.grid_object, state.grid[1, 2]
     assert state.grid[1, 2] == Key(Color.GREEN)
     assert state.agent.grid_object == Exit()
-
-
-def test_drawing_helpers():
-    design, grid = gv_engine.gridverse.design, Grid.from_shape((7, 9))
-    assert len(design.draw_wall_boundary(grid)) == 28
-    design.draw_room_grid(grid, [0, 3, 6], [0, 4, 8])
-    design.draw_line_horizontal(grid, 1, range(1, 3), Exit)
-    design.draw_line_vertical(grid, [4, 5], 1, lambda: Key(Color.YELLOW))
-    design.draw_area(grid, design.rooms_of([0, 3, 6], [0, 4, 8])[3], Exit, fill=True)
-    drawn = """\
-#########
-#EE.#...#
-#...#...#
-#########
-#K..#EEE#
-#K..#EEE#
-#########"""
-    assert grid_to_text(grid.to_array(), OBJECT_TYPES) == drawn
-    assert design.draw_room(grid, Area((0, 1), (0, 1))) == [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
 # ---- agents and states ---------------------------------------------------------------------------

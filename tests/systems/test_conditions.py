@@ -88,11 +88,6 @@ def swapped(w, action, agent):
     return True
 
 
-def test_the_former_name_of_a_condition_is_refused_with_the_new_one():
-    with pytest.raises(TypeError, match=r"valid= is when=: .*; write when=true and take the que"):
-        system(TRANSITION, valid=true)  # type: ignore[arg-type]  # what is tested
-
-
 @pytest.mark.parametrize("phase", [REWARD, TERMINATING])
 def test_only_transitions_have_a_condition(phase):
     with pytest.raises(TypeError, match=rf"when= is .* TRANSITION, found phase {phase.name}"):
