@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from itertools import islice
 from pathlib import Path
 
 from gv_engine.cli import options as cli
-from gv_engine.cli.replay import load_verified
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.autoplay import play_steps
 from gv_engine.session.catalogue import load_playable
@@ -21,8 +19,7 @@ _EXAMPLES = """\
 gv-engine record keydoor-9x9 keydoor.png --view window
 gv-engine record keydoor-9x9 keydoor.gif --seed 3 --policy valid --steps 60
 gv-engine record cave cave.mp4 --policy ./policy.py:greedy --view state
-gv-engine record keydoor-9x9 solved.gvreplay --policy solver
-gv-engine record first.gvreplay first.mp4"""
+gv-engine record keydoor-9x9 solved.gvreplay --policy solver"""
 
 
 def add(commands: cli.Commands) -> None:
@@ -36,20 +33,17 @@ def add(commands: cli.Commands) -> None:
     )
     parser.add_argument("out", metavar="OUT", type=Path, help=out_text)
     parser.add_seed("seed of the level")
-    steps_text = f"maximum number of steps (default: {_STEPS}; 0 for a PNG; all steps of a replay)"
+    steps_text = f"maximum number of steps (default: {_STEPS}; 0 for a PNG)"
     parser.add_option("--steps N", cli.parse_natural, steps_text)
     parser.add_policy()
     parser.add_pictures()
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `record`: play an episode, or read a replay, and save it as a picture, video
-    or replay."""
+    """Run the command `record`: play an episode, and save it as a picture, video or replay."""
     out: Path = options.out
     if out.suffix != SUFFIX:
         cli.check_picture_name(out)
-    if options.scenario.endswith(SUFFIX):
-        return _record_replay(options)
     scenario = load_playable(options.scenario, **cli.scenario_options(options))
     if out.suffix == SUFFIX:
         return _save_replay(scenario, options)
@@ -69,18 +63,4 @@ def _save_replay(scenario: Playable, options: argparse.Namespace) -> int:
     play_steps(game, options.policy, _STEPS if options.steps is None else options.steps)
     game.replay().save(options.out)
     cli.say(f"{options.out}: {scenario.name}, seed {options.seed}, {len(game.past_steps)} steps")
-    return 0
-
-
-def _record_replay(options: argparse.Namespace) -> int:
-    """Draw the states of the replay that the options name into a picture or video file, and return
-    0."""
-    if options.seed or options.policy != "random":
-        raise cli.UsageError(
-            f"{options.scenario} is a replay: it takes neither --seed nor --policy"
-        )
-    game = load_verified(Path(options.scenario))
-    frames = islice(game.frames(), None if options.steps is None else options.steps + 1)
-    num_frames = cli.draw_frames(frames, game.scenario, options.out, options)
-    cli.say(f"{options.out}: {game.title}, seed {game.seed}, {num_frames - 1} steps")
     return 0

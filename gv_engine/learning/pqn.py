@@ -46,18 +46,10 @@ class PQNLearner(Learner):
         greedy = functional.one_hot(best, self.spec.actions) * (1 - self.epsilon)
         return (random + greedy).log(), values
 
-    def _loss(
-        self,
-        num_live: int,
-        features: Tensor,
-        masks: Tensor,
-        actions: Tensor,
-        old_log_probs: Tensor,
-        advantages: Tensor,
-        returns: Tensor,
-    ) -> tuple[Tensor, Tensor]:
+    def _loss(self, num_live: int, features: Tensor, *per_step: Tensor) -> tuple[Tensor, Tensor]:
         """Return half the squared error of the values of the actions that were taken, a sum divided
         by `num_live`; entropy and KL divergence, which PQN does not have, are NaN."""
+        _, actions, _, _, returns = per_step
         values = self.net.actor(features).gather(1, actions[:, None])[:, 0]
         value_loss = (values - returns).square().sum() / num_live
         unknown = torch.full_like(value_loss, torch.nan)

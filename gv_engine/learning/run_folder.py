@@ -29,7 +29,7 @@ from zipfile import ZIP_STORED, ZipFile
 
 import torch
 
-from gv_engine.envs.level_sets import LevelSet, check_level_seeds, level_set
+from gv_engine.envs.level_sets import LevelSet, check_level_seeds
 from gv_engine.learning.config import Hyperparameters, StopCondition
 from gv_engine.learning.network_spec import ScenarioSpec
 from gv_engine.learning.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
@@ -113,13 +113,12 @@ class Run:
 
         Args:
             levels: name of the level set to train on; None for all levels.
-            loaded_levels: the level set, if it is loaded already.
+            loaded_levels: the level set; None for all levels.
             stop_condition: end of training; the default one if None.
             imitates: the run begins with the imitation of a rollout.
 
         Raises:
             FileExistsError: the folder is not empty.
-            LevelsError: there is no such level set.
             OSError: the folder cannot be written.
             RunError: a setting or the stop condition could not be read back.
         """
@@ -129,8 +128,6 @@ class Run:
             _check_stop_condition(stop_condition)
         except ValueError as error:
             raise RunError(f"{path} cannot begin: {error}") from None
-        if levels is not None and loaded_levels is None:
-            loaded_levels = level_set(scenario, levels)
         path.mkdir(parents=True, exist_ok=True)
         played = loaded_levels.scenario if loaded_levels else scenario
         about: dict[str, Any] = {"format": _FORMAT, "scenario": make_reference(played)}

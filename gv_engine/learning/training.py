@@ -283,11 +283,7 @@ class TrainingSlices:
             run = Run(Path(folder))
             with closing(Training(run, self.scenario, self.levels)) as training:
                 end = time.perf_counter() + self.seconds
-                while not self.stop_condition.is_met(training.metrics):
-                    training.update()
-                    if time.perf_counter() >= end:
-                        break
-                training.save_checkpoint()
+                training.run_until(self.stop_condition, [lambda _: time.perf_counter() >= end])
                 seconds = training.seconds
             results = {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
             return RunResult(path, training.metrics, seconds, results)

@@ -273,13 +273,6 @@ _VERSIONED_ID = re.compile(r".+-v\d+")
 """Environment ids of other libraries."""
 
 
-def list_grid_names() -> list[str]:
-    """Return the sorted names of the built-in grid scenarios, MiniGrid's levels excluded."""
-    return sorted(
-        list_built_in_grids().keys() - list_minigrid_grids().keys() - list_babyai_grids().keys()
-    )
-
-
 class ScenarioRef(NamedTuple):
     """File and variant of a scenario.
 
@@ -431,9 +424,7 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
             raise ScenarioError([f"{path} is {_OTHER_FILES[path.suffix].format(path)}"])
         return ScenarioRef(path, variant)
     if path.is_symlink():
-        raise ScenarioError(
-            [f"{path} is a link to {path.readlink()}, {_describe_broken_link(path)}"]
-        )
+        raise ScenarioError([f"{path} is a link to {path.readlink()}, which leads nowhere"])
     if number and pack in {*refs, *map(gym_id, refs)}:
         raise ScenarioError(
             [f"{source}: no variant {number!r}; {pack} has none, leave out #{number}"]
@@ -446,17 +437,6 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
     near = [names[name] for name in get_close_matches(path.name, names, cutoff=0.5)]
     hint = f"; did you mean {near[0]!r}? (near: {', '.join(near)})" if near else ""
     raise ScenarioError([f"{path}: no scenario of this name{hint}; `gv-engine list` shows all"])
-
-
-def _describe_broken_link(path: Path) -> str:
-    """Return the reason why the symbolic link at `path` is broken."""
-    try:
-        path.stat()
-    except FileNotFoundError:
-        return "which is not there"
-    except OSError as error:  # a cycle of links
-        return f"which leads nowhere: {error.strerror}"
-    return "which has just come"
 
 
 def _suggest_file(folder: Path, name: str = "") -> str:

@@ -14,7 +14,7 @@ from gv_engine.envs.registration import make_env, make_vector_env
 from gv_engine.gridverse import Action as GridverseAction
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.frame import Frame
-from gv_engine.scenario.library import gym_id, list_grid_names, list_minigrid_grids
+from gv_engine.scenario.library import gym_id, list_minigrid_grids
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import list_built_in_names
 from gv_engine.session.sprite_paths import find_broken_sprites, find_missing_sprites
@@ -24,7 +24,7 @@ from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import Simulation
 from systems.rendering import draw_state_and_observation
 from tests.comparing import same
-from tests.levels import OF_GALLERY
+from tests.levels import GRID_NAMES, OF_GALLERY
 from tests.processes import under_hash_seeds
 from tests.session.test_inspection import a_look
 
@@ -139,7 +139,7 @@ def check_sprites(scenario: Scenario) -> None:
         assert [*find_missing_sprites(scenario), *find_broken_sprites(scenario)] == []
 
 
-GRIDS = {*list_grid_names()}
+GRIDS = {*GRID_NAMES}
 AIMLESS = ("crafter", "MiniGrid-Playground-v0")
 OF_ALL: tuple[Callable[[Any], None], ...] = (check_names, check_success)
 OF_GRIDS = (
@@ -193,9 +193,9 @@ def test_objects_and_compiled_play_the_same(name):
 TRACE = """
 import hashlib
 from gv_engine import GridEnv
-from gv_engine.scenario.library import list_grid_names
 from tests.domains.test_scenarios import played
-for name in list_grid_names():
+from tests.levels import GRID_NAMES
+for name in GRID_NAMES:
     digest = hashlib.sha256()
     for observation, *rest in played(GridEnv(name, world="object"), 7, 60):
         digest.update(observation["grid"].tobytes() + observation["item"].tobytes())
@@ -208,4 +208,4 @@ for name in list_grid_names():
 def test_a_seed_is_the_same_episode_whatever_the_hash_seed():
     one, other = under_hash_seeds(TRACE)
     assert one == other
-    assert [line.split()[0] for line in one.splitlines()] == list_grid_names()
+    assert [line.split()[0] for line in one.splitlines()] == GRID_NAMES

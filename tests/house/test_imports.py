@@ -39,8 +39,8 @@ replay = Replay.from_bytes(game.replay().to_bytes())
 assert not Session.from_replay(replay, replay.find()).difference
 assert not game.has_file_changes()
 
-from gv_engine.scenario.library import list_grid_names
-for name in list_grid_names():
+from tests.levels import GRID_NAMES
+for name in GRID_NAMES:
     gv_engine.Scenario.load(name)
 """
 TERMINAL = """

@@ -118,8 +118,9 @@ def test_what_is_no_file_is_said(tmp_path: Path):
 def test_links_that_lead_nowhere_are_said(tmp_path: Path):
     (tmp_path / "loop.yaml").symlink_to("loop.yaml")
     (tmp_path / "gone.yaml").symlink_to("nothing.yaml")
-    for name, said in (("loop", "Too many levels"), ("gone", "nothing.yaml, which is not there")):
-        with pytest.raises(ScenarioError, match=rf"{name}\.yaml is a link to .*{said}"):
+    for name, target in (("loop", "loop"), ("gone", "nothing")):
+        said = rf"{name}\.yaml is a link to {target}\.yaml, which leads nowhere"
+        with pytest.raises(ScenarioError, match=said):
             load_scenario(tmp_path / f"{name}.yaml")
 
 

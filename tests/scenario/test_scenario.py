@@ -15,9 +15,10 @@ from gv_engine.rules.errors import ScenarioError
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT, Area, euclidean
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.rules.system import RESET, REWARD, TERMINATING, TRANSITION, VISIBILITY
-from gv_engine.scenario.library import gym_id, list_grid_names
+from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.scenario import Scenario
 from tests import DATA
+from tests.levels import GRID_NAMES
 from tests.processes import run_program, under_hash_seeds
 from tests.scenario.reading import RULES, begin
 
@@ -49,9 +50,7 @@ def built_in_name(recorded):
 
 @pytest.mark.filterwarnings("ignore:.*teleport takes no 'random_agent'")
 @pytest.mark.sample("gv_keydoor", "gv_teleport", "gv_memory_nine_rooms.10x10")
-@pytest.mark.parametrize(
-    "name", [name for name in CONFIGS if built_in_name(name) in list_grid_names()]
-)
+@pytest.mark.parametrize("name", [name for name in CONFIGS if built_in_name(name) in GRID_NAMES])
 def test_recorded_configs_and_built_in_files_agree(name):
     recorded, file = Scenario.load(CONFIGS[name]), Scenario.load(built_in_name(name))
     for attribute in ("objects", "colors", "observation_objects", "observation_colors"):
