@@ -19,6 +19,7 @@ from gv_engine.benchmark.entry import (
     EntryPart,
     all_scenarios,
 )
+from gv_engine.rollout.evaluation import Estimate
 from gv_engine.scenario.files import write_file
 from gv_engine.scenario.library import GALLERY, MINIGRID, list_built_in_grids
 from gv_engine.session.autoplay import SOLVER
@@ -29,14 +30,6 @@ _RESAMPLES = 2000
 _PERCENTILES = (2.5, 97.5)  # percentiles around 95 %
 
 
-class MeanWithInterval(NamedTuple):
-    """Mean with its 95 % confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-
 def middle_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean of the middle half of the values along the last axis."""
     cut = values.shape[-1] // 4
@@ -45,7 +38,7 @@ def middle_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return mean
 
 
-def interquartile_mean(scores: Sequence[Sequence[float]]) -> MeanWithInterval:
+def interquartile_mean(scores: Sequence[Sequence[float]]) -> Estimate:
     """Return the mean of the middle half of all scores, with a 95 % confidence interval by
     bootstrapping.
 
@@ -56,7 +49,7 @@ def interquartile_mean(scores: Sequence[Sequence[float]]) -> MeanWithInterval:
     rng = np.random.default_rng(0)
     drawn = [g[rng.integers(len(g), size=(_RESAMPLES, len(g)))] for g in groups]
     low, high = np.percentile(middle_mean(np.concatenate(drawn, axis=1)), _PERCENTILES).tolist()
-    return MeanWithInterval(float(middle_mean(np.concatenate(groups))), low, high)
+    return Estimate(float(middle_mean(np.concatenate(groups))), low, high)
 
 
 # ---- curves --------------------------------------------------------------------------------------
@@ -209,7 +202,7 @@ class EntryColumn:
         lengths = [part.greedy if greedy else part.lengths for part in parts]
         return [float(np.mean(np.array(values) > 0)) for values in lengths if values]
 
-    def success(self, scenario: str) -> MeanWithInterval | None:
+    def success(self, scenario: str) -> Estimate | None:
         """Return the mean success rate; None without parts."""
         rates = self.successes(scenario)
         return interquartile_mean([rates]) if rates else None
@@ -309,7 +302,7 @@ class Comparison:
         parts = [part for column in self.columns for part in column.parts.get(name, ())]
         held_out = not parts or any(part.held_out for part in parts)
         levels = str(parts[0].different) if parts else _NONE
-        means = [mean.value for c in columns if c.has_training and (mean := c.success(name))]
+        means = [estimate.mean for c in columns if c.has_training and (estimate := c.success(name))]
         title = f"**`{name}`**" if means and max(means) < 0.5 else f"`{name}`"
         row = [title + _footnote_mark(held_out), levels, self._shortest_length(name)]
         for column in columns:
@@ -393,7 +386,7 @@ def _footnote_mark(held_out: bool) -> str:
     return "" if held_out else " *"
 
 
-def _format_mean(mean: MeanWithInterval | None) -> str:
+def _format_mean(mean: Estimate | None) -> str:
     """Return a mean with its confidence interval as text in percent; a dash for None."""
     if mean is None:
         return _NONE

@@ -21,7 +21,7 @@ _DEFAULT_EPISODES = 100
 
 
 class Estimate(NamedTuple):
-    """Mean over episodes with its 95 % confidence interval."""
+    """Mean with its 95 % confidence interval."""
 
     mean: float
     low: float

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import IntEnum
 from itertools import count
 from typing import Any
@@ -27,6 +26,7 @@ from gv_engine.rules.component import (
     is_component,
     to_snake_case,
 )
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ORIENTATIONS, to_relative
 
 RULE_MODULE_PREFIX = "gv_engine.scenario.rule_modules."
@@ -206,9 +206,7 @@ class ObjectTypes:
         if kind is not None:
             return kind
         names = [each.name for each in self]
-        near = get_close_matches(str(key), names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise KeyError(f"no object type {key!r}{hint} (known: {', '.join(names)})")
+        raise KeyError(f"no object type {key!r}; {describe_allowed(key, names)}")
 
 
 class DeclaredTypes(ObjectTypes):

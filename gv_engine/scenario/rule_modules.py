@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from hashlib import sha256
 from importlib import machinery
 from importlib.abc import Loader, MetaPathFinder
@@ -637,10 +636,7 @@ def _describe_error(error: Exception) -> str:
         return f"{component.__name__} has no column {error.name!r}; {hint}"
     if not (isinstance(error, AttributeError) and isinstance(layout, Layout)):
         return f"{type(error).__name__}: {error}"
-    near = get_close_matches(str(error.name), layout.names, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    names = ", ".join(layout.names)
-    return f"this world has no {error.name!r}; its components are {names}{hint}"
+    return f"this world has no {error.name!r}; {errors.describe_allowed(error.name, layout.names)}"
 
 
 def list_defined_names(module: ModuleType) -> list[str]:

@@ -165,7 +165,7 @@ def test_a_page_has_marks(entries, tmp_path):
 )
 def test_a_quarter_is_left_out_at_both_ends(values, expected):
     assert middle_mean(np.array(values, float)) == pytest.approx(expected)
-    assert interquartile_mean([values]).value == pytest.approx(expected)
+    assert interquartile_mean([values]).mean == pytest.approx(expected)
 
 
 def test_seeds_are_drawn_within_their_scenario():
