@@ -264,11 +264,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             if self._statistics:
                 self._add_episode(info, self._ended.copy(), out.returns, out.lengths, out.success)
         rewards = out.rewards.astype(self._reward_dtype, copy=False)
-        results: Arrays = {
-            "reward": rewards,
-            "terminated": out.terminated,
-            "truncated": out.truncated,
-        }
+        results = {"reward": rewards, "terminated": out.terminated, "truncated": out.truncated}
         if outputs or self._makes_copies:
             results = self._copy_results(results, outputs)
         rewards, terminated, truncated = results.values()

@@ -7,6 +7,7 @@ Start with `load_policies`, which returns the policy of all agents by name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from importlib import import_module
 from inspect import signature
@@ -25,6 +26,9 @@ from gv_engine.scenario import rule_modules
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.vector.seeding import make_paired_generators
+
+_BLOCK_SIZE = 256
+"""Episodes whose generators are seeded at once."""
 
 # ---- policy --------------------------------------------------------------------------------------
 
@@ -99,8 +103,7 @@ class RandomPolicy:
         allowed actions."""
         allowed = self._allowed.astype(np.float64)
         allowed[~allowed.any(axis=1)] = 1.0
-        uniform: NDArray[np.float64] = allowed / allowed.sum(axis=1, keepdims=True)
-        return uniform
+        return allowed / allowed.sum(axis=1, keepdims=True)  # type: ignore[no-any-return]  # numpy's
 
 
 class CompiledRandomPolicy(RandomPolicy):
@@ -117,13 +120,22 @@ class CompiledRandomPolicy(RandomPolicy):
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start new RNGs in worlds, from the seed and each number."""
-        self._rngs[worlds] = make_paired_generators(seed, numbers)
+        for world, number in zip(worlds, numbers, strict=True):
+            block, k = divmod(number, _BLOCK_SIZE)
+            self._rngs[world] = _make_generator_block(seed, block)[k]
 
     def _sample(self) -> NDArray[np.int64]:
         """Return a random action for each of N worlds: an allowed action, or any action in worlds
         that allow none."""
         self._choose(self._rngs, self._allowed, self._chosen)
         return self._chosen
+
+
+@lru_cache(maxsize=4)
+def _make_generator_block(seed: int, block: int) -> NDArray[Any]:
+    """Return records of random number generators, each in the state of NumPy's `default_rng([seed,
+    number])`, for the episode numbers of a block; together they take a tenth of the time."""
+    return make_paired_generators(seed, range(block * _BLOCK_SIZE, (block + 1) * _BLOCK_SIZE))
 
 
 def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
@@ -133,10 +145,10 @@ def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
         count = 0
         for is_allowed in allowed[i]:
             count += is_allowed != 0
-        allows_all = count == 0
-        rank = int(random(records[i]) * (len(allowed[i]) if allows_all else count))
-        for k in range(len(allowed[i])):
-            if allows_all or allowed[i, k] != 0:
+        count = count or len(allowed[i])
+        chosen[i] = rank = int(random(records[i]) * count)
+        for k in range(len(allowed[i]) if count < len(allowed[i]) else 0):
+            if allowed[i, k] != 0:
                 if rank == 0:
                     chosen[i] = k
                 rank -= 1
@@ -205,10 +217,10 @@ class CallablePolicy:
                 f"{self._name} returned shape {actions.shape} and dtype {actions.dtype}: expected "
                 f"{shape} integers, one action for each world"
             )
-        if actions.min() < 0 or actions.max() >= self._num_actions:
-            action = actions[(actions < 0) | (actions >= self._num_actions)][0]
+        invalid = actions[(actions < 0) | (actions >= self._num_actions)]
+        if invalid.size:
             raise PolicyError(
-                f"{self._name} returned the action {action}: allowed are 0 to "
+                f"{self._name} returned the action {invalid[0]}: allowed are 0 to "
                 f"{self._num_actions - 1}"
             )
         return actions.astype(np.int64)
@@ -354,8 +366,7 @@ def _check_signature(name: str, function: Any, *arguments: str) -> None:
         PolicyError: it takes others.
     """
     if not callable(function):
-        value = shorten(repr(function), 60)
-        raise PolicyError(f"{name} is {value}; expected a function, or a class")
+        raise PolicyError(f"{name} is {shorten(repr(function), 60)}; expected a function or class")
     try:
         signature(function).bind(*arguments)
     except TypeError as error:

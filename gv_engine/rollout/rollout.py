@@ -87,6 +87,7 @@ def rollout(
         RuleError: a rule failed in a world.
     """
     row_kinds = rows_of_steps(env, masks)  # raises before anything is played
+    seeds = seeds or range(seed, seed + first + episodes)  # by number of the episode
     n, names, several = env.num_envs, env.scenario.reward_names, bool(env.agent_shape)
     next_number, end = first + n, first + episodes
     idle = np.arange(n) >= episodes  # surplus worlds play an episode again, without effect
@@ -97,10 +98,6 @@ def rollout(
     waiting: dict[int, FinishedEpisode] = {}  # for earlier episodes to end
     expected = first
 
-    def seed_of(k: int) -> int:
-        """Return the seed of episode k."""
-        return seeds[k] if seeds else seed + k
-
     def begin(mask: NDArray[np.bool_]) -> tuple[Arrays, dict[str, Any]]:
         """Start the next episode in each world that `mask` marks; return the observations and infos
         of all worlds."""
@@ -108,7 +105,7 @@ def rollout(
         begun = numbers[worlds].tolist()
         policy.begin(worlds, seed, begun)
         length[mask] = total[mask] = terms[:, mask] = 0
-        world_seeds: Any = {i: seed_of(k) for i, k in zip(worlds, begun, strict=True)}
+        world_seeds: Any = {i: seeds[k] for i, k in zip(worlds, begun, strict=True)}
         return env.reset(seed=world_seeds, options={"reset_mask": mask})
 
     observation, info = begin(np.ones(n, np.bool_))
@@ -135,7 +132,8 @@ def rollout(
             continue
         finished = [i for i in np.flatnonzero(over).tolist() if not idle[i]]
         member = info["member"] if "member" in info else np.zeros(over.shape, np.int64)
-        ended = partial(find_ended, env.scenario, member.max(axis=1) if member.ndim > 1 else member)
+        member = member.max(axis=1) if member.ndim > 1 else member
+        ended = partial(find_ended, env.scenario, member)
         ends = ended(terminated)[finished].tolist()
         good = ended(info["success"])[finished].tolist() if "success" in info else [None] * n
         sums = terms[:, finished].T.copy()
@@ -144,8 +142,8 @@ def rollout(
         for k, (i, (played, steps, returned)) in enumerate(zip(finished, values, strict=True)):
             waiting[played] = FinishedEpisode(
                 number=played,
-                seed=seed_of(played),
-                member=int(np.max(member[i])),
+                seed=seeds[played],
+                member=int(member[i]),
                 length=steps,
                 total=returned,
                 terms=sums[k],
@@ -174,9 +172,7 @@ def find_ended(
         return flags
     is_present = scenario.present_agents(member)
     suffices = np.array([each.sharing.ends == ANY for each in scenario.members])[member]
-    all_agents, any_agent = (flags | ~is_present).all(axis=1), (flags & is_present).any(axis=1)
-    ended: NDArray[np.bool_] = np.where(suffices, any_agent, all_agents)
-    return ended
+    return (flags | ~is_present).all(axis=1) | suffices & (flags & is_present).any(axis=1)  # type: ignore[no-any-return]  # numpy's
 
 
 class Steps(Mapping[str, NDArray[Any]]):

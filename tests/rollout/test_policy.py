@@ -148,7 +148,7 @@ def test_generators_of_ones_own_are_those_of_the_episodes(own):
         ("chances_shaped", r"chances of shape \(2, 7\) and dtype float64: expected \(2, 8\)"),
         ("chances_text", r"chances of shape \(2, 8\) and dtype <U1: expected"),
         ("few", r"few is called with \(observation, info, rngs\): too many positional"),
-        ("number", "number is 7; expected a function, or a class"),
+        ("number", "number is 7; expected a function or class"),
         ("Lacking", "the class lacks `begin`"),
         ("Unmade", r"Unmade is called with \(num_envs, num_actions\)"),
         ("Deaf", r"Deaf.begin is called with \(worlds\)"),
