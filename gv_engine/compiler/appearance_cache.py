@@ -226,18 +226,6 @@ def _build_set_of_empty_ground(cells: Any, index: Any, value: Any) -> Any:
 _GROUND_MESSAGE = "w.ground: there are no object types that live on the ground"
 
 
-@register_function("show_layers")
-def _show_layers(w: Any, y: Any, x: Any) -> None:
-    """Implement `w.show_layers(y, x)`: update the appearance of a cell with two layers. The upper
-    object shows, else the ground.
-
-    The cell is opaque if either layer is.
-    """
-    above, below = w.at[y, x], w.look_beneath(y, x)
-    look = below if above == NOTHING else w.look_of(above) | below & _OPAQUE
-    w.looks[y, x] = look
-
-
 _OPAQUE = np.uint32(1 << 31)
 
 
@@ -286,23 +274,20 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
                 y, x = index
                 y, x = y if y >= 0 else y + rows, x if x >= 0 else x + stride
                 w, layer, cell = owning_world(column), writable_view(column), y * stride + x
-                if is_listed:
-                    before = layer[y, x]
-                    if before != NOTHING:
-                        if on_ground:
-                            w.unlist(cell, w.look_beneath(y, x) & 255)
-                        else:
-                            w.unlist(cell, w.looks[y, x] & 255)
+                if is_listed and layer[y, x] != NOTHING:
+                    w.unlist(cell, (w.look_beneath(y, x) if on_ground else w.looks[y, x]) & 255)
                 layer[y, x] = value
                 if on_ground and is_kept:
                     w.beneath[y, x] = w.look_of(value)
-                w.show_layers(y, x)
+                above, below, look_below = w.at[y, x], w.ground[y, x], w.look_beneath(y, x)
+                # the upper object shows, else the ground; the cell is opaque if either is
+                look = w.look_of(above) | look_below & _OPAQUE if above != NOTHING else look_below
+                w.looks[y, x] = look
                 if is_listed:
-                    above, below = w.at[y, x], w.ground[y, x]
                     if below != NOTHING:
-                        w.enlist(cell, w.look_beneath(y, x) & 255)
+                        w.enlist(cell, look_below & 255)
                     if above != NOTHING:
-                        w.enlist(cell, w.looks[y, x] & 255)
+                        w.enlist(cell, look & 255)
                     w.block(cell, w.blocks_movement(below) | w.blocks_movement(above))
 
             return put_on_layer

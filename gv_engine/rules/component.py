@@ -60,7 +60,7 @@ context detach done drawn enclose ended_by enlist error everyone fail filled fin
 forget_cells fork free ground having height highest in_line inside is_alone is_taken is_terrain
 layout left_by lift listed live look_again look_everywhere look_of looks member next now_strange
 num_states objects of_type on_ground on_layer_of order pave place placed playing present recent
-remove restore reward rng rng_state set_rng_state set_shape set_state show_layers shown snapshot
+remove restore reward rng rng_state set_rng_state set_shape set_state shown snapshot
 spawn spot stale stand state_of steps steps_from strange success take terminated terrain_of total
 truncated turn unique unlist use_up walk_from ways ways_from who width world
 """
