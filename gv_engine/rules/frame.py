@@ -29,6 +29,26 @@ class ShownNumber(NamedTuple):
     share: float | None = None
 
 
+class AgentMark(NamedTuple):
+    """Agent on the board of a level with several agents.
+
+    Attributes:
+        name, team: name of the agent, and of its team; "" for none.
+        team_number: number of the team, from 1; 0 for none.
+        cell: y, x.
+    """
+
+    name: str
+    team: str
+    team_number: int
+    cell: tuple[int, int]
+
+    @property
+    def label(self) -> str:
+        """Name of the agent and of its team, such as `ann of thieves`."""
+        return f"{self.name} of {self.team}" if self.team else self.name
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
     """Part of a frame that all domains share: last action, rewards, outcome and texts."""
@@ -92,6 +112,9 @@ class Frame(Scene):
     explored: NDArray[np.uint8] | None = None
     """(H, W, 6) uint8 type, state and colour of every cell and of its ground, as the agent last saw
     them; type 1, Hidden, where it never looked. None if this is not recorded."""
+
+    marks: tuple[AgentMark, ...] = ()
+    """Agents on the board, the shown one first; () in a level with one agent."""
 
     def limit_to_explored(self) -> Frame:
         """Return a copy of the frame in which cells out of the agent's sight show what the agent

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rollout.policy import SOLVER as SOLVER
-from gv_engine.rollout.policy import load_policies
+from gv_engine.rollout.policy import load_policies, load_policy
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import get_plugin
@@ -343,6 +343,17 @@ def describe_standing(name: str, session: Session) -> str:
     total = format_reward(sum(step.reward for step in session.past_steps))
     steps = "1 step" if session.position == 1 else f"{session.position} steps"
     return f"{name}: {steps}, return {total}"
+
+
+def assign_opponents(game: Session, policy: str) -> None:
+    """Let the policy called `policy` act in `game` for all agents outside the team of the player's
+    agent, and restart the episode; do nothing in a level without teams."""
+    teams = {mark.name: mark.team for mark in getattr(game.frame(), "marks", ())}
+    own, own_team = game.controlled, teams.get(game.controlled, "")
+    for name, team in teams.items():
+        if name != own and any(teams.values()) and (not own_team or team != own_team):
+            acting = load_policy(policy, 1, len(game.actions), scenario=game.scenario)
+            game.assign_policy(name, acting)
 
 
 def describe_winner(player: Session, opponent: Opponent) -> str:

@@ -257,6 +257,10 @@ class Session:
             self.control_next_agent()
         self._start_episode(self.seed)
 
+    def release_agent(self, agent: str) -> None:
+        """Let no policy act any longer for the agent named `agent`, if one did."""
+        self._episode.partners.pop(agent, None)
+
     # ---- steps ---------------------------------------------------------------------------
 
     def step(self, action: str) -> None:

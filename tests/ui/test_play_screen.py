@@ -1,5 +1,6 @@
 """The screen on which levels are played, driven by events without a window."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from gv_engine.session import tones
 from gv_engine.session.replay import Replay
 from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.input.bindings import PAD
 from gv_engine.ui.screens import sounds
 from gv_engine.ui.screens.menu import HelpScreen, RulesScreen
 from gv_engine.ui.screens.play import PlayScreen
@@ -455,3 +457,61 @@ def test_watching_without_a_saved_replay_is_answered(desk: Desk):
     playing(desk)
     desk.press("F6")
     assert desk.app._note == "No replay is saved yet; Ctrl+S saves one"
+
+
+def test_opponents_act_by_themselves_until_somebody_takes_them_over(desk: Desk):
+    screen = playing(desk, "hunt")
+    game = screen.game
+    before = game.frame()
+    others = {mark.name: mark.team for mark in before.marks[1:]}
+    assert before.marks[0].label == f"{game.controlled} of {before.marks[0].team}"
+    opponents = [name for name, team in others.items() if team != before.marks[0].team]
+    assert opponents
+    screen.take_action(game.wait)
+    (step,) = game.replay().steps
+    assert all(f"{name} " in step.action for name in opponents)
+    assert f"You are {before.marks[0].label}" in screen.facts()
+    second = game.agents[1]
+    screen.take_action(f"{second} {game.actions[0]}")
+    assert second not in game._episode.partners
+    desk.app.settings.opponents = ""
+    assert not playing(desk, "hunt").game._episode.partners
+    desk.app.settings.opponents = "valid"
+    assert not playing(desk, "hold-plates").game._episode.partners  # they play together
+
+
+def test_the_agent_of_the_player_and_teams_are_marked(desk: Desk):
+    screen = playing(desk, "tag")
+    marked = desk.look()
+    own, mate = (screen.frame.marks[number].cell for number in (0, 2))
+    assert [mark.team for mark in screen.frame.marks] == ["thieves", "", "thieves"]
+    stage: Any = screen.stage
+    stage._frame = replace(screen.frame, marks=())
+    bare = desk.look()
+    cells = [stage._state.cell_rect(*cell).inflate(12, 12) for cell in (own, mate)]
+    changed = (marked != bare).any(-1)
+    for cell in cells:
+        part = slice(cell.top, cell.bottom), slice(cell.left, cell.right)
+        assert changed[part].any()
+        changed[part] = False
+    assert not changed.any()
+
+
+def test_each_player_has_a_gamepad(desk: Desk):
+    screen = playing(desk, "hold-plates")
+    first, second = screen.game.agents[:2]
+
+    def press(pad: int, name: str) -> None:
+        button = PAD.index(name)
+        for kind in (pygame.CONTROLLERBUTTONDOWN, pygame.CONTROLLERBUTTONUP):
+            desk.app.handle_events([pygame.event.Event(kind, button=button, instance_id=pad)])
+
+    desk.app._keyboard._pads = {7: object(), 9: object()}
+    press(7, "Pad Left")
+    press(9, "Pad Left")
+    actions = [step.action for step in screen.game.replay().steps]
+    assert actions == [f"{first} TURN_LEFT", f"{second} TURN_LEFT"]
+    desk.back_to_start()
+    playing(desk)
+    press(9, "Pad Right")  # alone, either will do
+    assert [step.action for step in desk.top(PlayScreen).game.replay().steps] == ["TURN_RIGHT"]

@@ -16,7 +16,7 @@ from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import Policy
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.rules.frame import Frame
+from gv_engine.rules.frame import AgentMark, Frame
 from gv_engine.rules.geometry import WAIT, action_name, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
 from gv_engine.scenario.map import describe_object
@@ -144,7 +144,8 @@ _SECOND_KEYS = {
     "PICK_UP": "C",
     "DROP": "B",
 }
-"""Keys of a second player at the same keyboard: its left half."""
+"""Keys of a second player at the same keyboard: its left half; a second gamepad has the buttons of
+the first."""
 
 
 class GridEpisode(Episode):
@@ -216,7 +217,9 @@ class GridEpisode(Episode):
             if command.name in self.actions and key and key not in taken:
                 taken.add(key)
                 name, text = f"{self.agents[1]} ", f"{self.agents[1]}: {command.description}"
-                second.append(KeyCommand(name + command.name, text, (key,), command.repeats))
+                pad = [f"Second {other}" for other in command.keys if other.startswith("Pad ")]
+                keys = key, *pad
+                second.append(KeyCommand(name + command.name, text, keys, command.repeats))
         return (*own, *second, KeyCommand("next_agent", "control another agent", ("Tab",)))
 
     def reset(self, seed: int) -> None:
@@ -343,7 +346,25 @@ class GridEpisode(Episode):
         frames: list[Frame] = []
         shown = self._shown_agent
         self._simulation.render(frames.append, self._grid[shown - 1], message, shown)
-        return replace(frames[-1], explored=self._explored[shown - 1].copy())
+        explored = self._explored[shown - 1].copy()
+        return replace(frames[-1], explored=explored, marks=self._agent_marks())
+
+    def _agent_marks(self) -> tuple[AgentMark, ...]:
+        """Return a mark for each agent on the board, the shown one first; () for a single agent."""
+        if len(self.agents) == 1:
+            return ()
+        teams = {
+            agent: (team, number)
+            for number, (team, members) in enumerate(self.scenario.sharing.teams, 1)
+            for agent in members
+        }
+        position, shown = self.world.position, self._shown_agent
+        agents = sorted(range(1, len(self.agents) + 1), key=lambda agent: agent != shown)
+        return tuple(
+            AgentMark(self._names[agent - 1], *teams.get(agent, ("", 0)), cell)
+            for agent in agents
+            if (cell := (int(position.y[agent]), int(position.x[agent])))[0] >= 0
+        )
 
     def row(self) -> NDArray[Any]:
         """Return the whole world as a () array of `scenario.layout.dtype`."""

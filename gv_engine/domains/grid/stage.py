@@ -286,12 +286,36 @@ class GridStage(Stage):
         lit = frame.seen if lit is None else lit
         content = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
         self._state.draw(surface, rect, start, cell, *content)
+        self._draw_agent_marks(surface, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
             place, side = self._map_place(rect, self._state.cell_rect(*center))
             if min(place.rect.size) >= MIN_MAP_SIZE:
                 self._draw_label(surface, "map", place)
                 self._minimap.draw(surface, place.rect, side, frame.grid, lit, center, shown)
+
+    def _draw_agent_marks(self, surface: pygame.Surface, progress: float) -> None:
+        """Draw an arrow above the agent of the player, and as many dots on each agent of a team as
+        the number of the team; nothing in levels with one agent."""
+        starts = {each.goal: each.start for each in self._motion.movements} if self._motion else {}
+        for mark in self._frame.marks:
+            is_own = mark is self._frame.marks[0] and mark.cell == self._frame.agent[:2]
+            if self.view == "explored" and not self._frame.seen[mark.cell]:
+                continue
+            start = starts.get(mark.cell, mark.cell)
+            if is_own and self._motion:
+                start = self._motion.agent[:2]
+            place = self._state.cell_rect(*lerp(start, mark.cell, progress))
+            size = max(4, place.w // 5)
+            if is_own:
+                x, y = place.centerx, place.y + size // 3
+                arrow = (x - size, y - size), (x + size, y - size), (x, y + size // 2)
+                pygame.draw.polygon(surface, self._theme.accent, arrow)
+                pygame.draw.polygon(surface, self._theme.on_select, arrow, max(1, size // 5))
+            for number in range(mark.team_number):
+                dot = place.right - size // 2, place.y + size // 2 + number * size
+                pygame.draw.circle(surface, self._theme.on_select, dot, size // 2)
+                pygame.draw.circle(surface, self._theme.select, dot, max(1, size // 3))
 
     def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[ViewPlace, str]:
         """Return the rectangle of the minimap and the name of its corner: below the observation if
@@ -379,7 +403,9 @@ class GridStage(Stage):
         object; None if no cell is drawn there."""
         frame = self._frame
         if (cell := self._view_cell("state", self._state, position)) is not None:
+            names = {mark.cell: mark.label for mark in frame.marks}
             agent = "agent on " if cell == frame.agent[:2] else ""
+            agent = f"{names[cell]}: {agent}" if cell in names else agent
             words = describe_object(frame.types, *frame.grid[cell].tolist())
             text = f"{agent}{words} at {cell[0]}, {cell[1]}"
             return self._state.cell_rect(*cell), text

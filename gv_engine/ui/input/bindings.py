@@ -55,6 +55,11 @@ _BUTTONS = "A B X Y Back Guide Start LeftStick RightStick LB RB Up Down Left Rig
 PAD = tuple(f"Pad {name}" for name in _BUTTONS.split())
 """Gamepad buttons in SDL's order."""
 
+SECOND = "Second "
+"""Prefix of the buttons of a second gamepad, which is that of the second player."""
+PADS = frozenset((*PAD, *(SECOND + name for name in PAD)))
+"""Buttons of both gamepads."""
+
 MODIFIERS = ("Ctrl", "Alt", "Shift")
 """Modifiers, in the order in which key names contain them."""
 
@@ -390,10 +395,10 @@ class Bindings:
 
         Args:
             key: name of the key, as "W", "Shift+Left" or "Pad A". A key with Shift and no command
-                has the command of the key without Shift.
+                has the command of the key without Shift, and so has a button of a second gamepad.
             groups: active groups; the first group with the key decides.
         """
-        tries = (key, key.removeprefix("Shift+"))
+        tries = (key, key.removeprefix("Shift+").removeprefix(SECOND))
         found = (self._commands[group].get(name) for name in tries for group in groups)
         return next(filter(None, found), None)
 
@@ -410,7 +415,7 @@ class Bindings:
     def label(self, group: str, name: str) -> str:
         """Return the label of the first keyboard key (not gamepad button) of the command `name` in
         the group `group`; "" if there is none."""
-        fitting = [key for key in self.keys(group, name) if key not in PAD]
+        fitting = [key for key in self.keys(group, name) if key not in PADS]
         return key_label(fitting[0]) if fitting else ""
 
     def fill_in_keys(self, text: str, groups: Iterable[str]) -> str:
@@ -543,7 +548,7 @@ def _canonical_key(name: str, key: str) -> str:
     """Return `key` with its modifiers in the usual order, such as `Ctrl+Shift+Z`; raise
     BindingsError for an unknown key. `name` is the command, for the message."""
     *modifiers, base = key_parts(key)
-    if base not in SCANCODES and base not in PAD:
+    if base not in SCANCODES and base not in PADS:
         hint = _suggest(base, [*SCANCODES, *PAD])
         raise BindingsError(f"{name}: there is no key {base!r}{hint}", name)
     unknown = [modifier for modifier in modifiers if modifier not in MODIFIERS]
@@ -637,7 +642,7 @@ def replace_keys(keys: Sequence[str], key: str) -> list[str]:
     """Return the keys of a command with `key` in place of the first one of the same device
     (keyboard or gamepad)."""
     others = [other for other in keys if other != key]
-    same = (number for number, other in enumerate(others) if (other in PAD) == (key in PAD))
+    same = (number for number, other in enumerate(others) if (other in PADS) == (key in PADS))
     number = next(same, len(others))
     return [*others[:number], key, *others[number + 1 :]]
 

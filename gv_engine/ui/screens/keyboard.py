@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.input.bindings import PAD, SCANCODES
+from gv_engine.ui.input.bindings import PAD, PADS, SCANCODES, SECOND
 
 from pygame._sdl2 import controller  # isort: skip
 
@@ -122,13 +122,14 @@ class Keyboard:
         elif event.type == pygame.WINDOWFOCUSLOST:
             self._held.clear()
         elif event.type == pygame.CONTROLLERBUTTONDOWN and event.button < len(PAD):
-            yield PAD[event.button], self._hold(PAD[event.button])
+            key = self._pad_of(event) + PAD[event.button]
+            yield key, self._hold(key)
         elif event.type == pygame.CONTROLLERBUTTONUP and event.button < len(PAD):
-            self._held.discard(PAD[event.button])
+            self._held.discard(self._pad_of(event) + PAD[event.button])
         elif event.type == pygame.CONTROLLERAXISMOTION and event.axis in _STICK:
-            for key, deflection in zip(
-                _STICK[event.axis], (-event.value, event.value), strict=True
-            ):
+            deflections = -event.value, event.value
+            for name, deflection in zip(_STICK[event.axis], deflections, strict=True):
+                key = self._pad_of(event) + name
                 if deflection < STICK_BACK:
                     self._held.discard(key)
                 elif deflection > STICK_OUT and key not in self._held:
@@ -137,7 +138,7 @@ class Keyboard:
             self._open_gamepad(event.device_index)
         elif event.type == pygame.CONTROLLERDEVICEREMOVED:
             self._pads.pop(event.instance_id, None)
-            self._held -= set(PAD)
+            self._held -= PADS
 
     def repeated_buttons(self, now: float) -> list[str]:
         """Return the held gamepad buttons that count as pressed again at the time `now`, as held
@@ -151,9 +152,14 @@ class Keyboard:
         """Record that `key` is held; return True if it was already held."""
         held = key in self._held
         self._held.add(key)
-        if key in PAD and not held:
+        if key in PADS and not held:
             self._due[key] = time.monotonic() + REPEAT_AFTER / 1000
         return held
+
+    def _pad_of(self, event: pygame.event.Event) -> str:
+        """Return `SECOND` if a gamepad other than the first one has sent `event`, else ""."""
+        first = next(iter(self._pads), event.instance_id)
+        return "" if event.instance_id == first else SECOND
 
     def _open_gamepad(self, index: int) -> None:
         """Begin to listen to the gamepad number `index`, which was plugged in."""

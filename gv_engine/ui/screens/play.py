@@ -165,6 +165,7 @@ class PlayScreen(GameScreen):
             RuleError: a rule failed; the game stays as before.
         """
         if action and not self.frame.outcome:
+            self.game.release_agent(action.rpartition(" ")[0])  # a second player has taken it over
             self.step(lambda: self.game.step(action))
             self._save_solution()
 
@@ -332,7 +333,8 @@ class PlayScreen(GameScreen):
         recording, as far as they apply."""
         facts = [*super().facts(), self._goal_text]
         if len(self.game.agents) > 1:
-            facts.append(f"You are {self.game.controlled}")
+            labels = {mark.name: mark.label for mark in getattr(self.frame, "marks", ())}
+            facts.append(f"You are {labels.get(self.game.controlled, self.game.controlled)}")
         if self._is_real_time:
             facts.append(f"Time runs: {self.app.settings.time_speed} steps a second")
         if self._recorder is not None:

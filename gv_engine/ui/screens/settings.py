@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gv_engine.ui.colors import PALETTES, THEMES
-from gv_engine.ui.input.bindings import GROUPS, PAD, key_label, replace_keys
+from gv_engine.ui.input.bindings import GROUPS, PADS, key_label, replace_keys
 from gv_engine.ui.screens.menu import Menu, MenuRow
-from gv_engine.ui.settings import SCALES, SPEEDS, STEERING, forced_scale
+from gv_engine.ui.settings import OPPONENTS, SCALES, SPEEDS, STEERING, forced_scale
 
 if TYPE_CHECKING:
     from gv_engine.ui.screens.game_screen import GameScreen
@@ -107,6 +107,7 @@ class SettingsScreen(Menu):
             size,
             self.choice_row(settings, "Animations", "animation", ON_OFF),
             self.choice_row(settings, "Arrow keys", "steering", STEERING),
+            self.choice_row(settings, "Opponents", "opponents", OPPONENTS),
             self.choice_row(settings, "Speed of time", "time_speed", speeds),
             self.choice_row(settings, "Speed of replays", "speed", speeds),
             self.choice_row(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),
@@ -217,7 +218,7 @@ class PauseMenu(Menu):
         commands = [(groups[name], name) for name in names]
         if domain in screen.groups:  # no replay
             actions = (command.name for command in bindings.commands(domain))
-            commands += [(domain, n) for n in actions if not {*PAD} & {*bindings.keys(domain, n)}]
+            commands += [(domain, n) for n in actions if not PADS & {*bindings.keys(domain, n)}]
         return [command for command in commands if screen.has_command(command[1])]
 
 

@@ -27,7 +27,7 @@ from gv_engine.session.replay import SUFFIX
 from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES
-from gv_engine.ui.input.bindings import PAD, Bindings, key_label, next_row
+from gv_engine.ui.input.bindings import PADS, Bindings, key_label, next_row
 from gv_engine.ui.settings import Progress, Settings, new_file, replay_folder
 from gv_engine.ui.terminal.tty import Keys, Tty, make_terminal_picture
 
@@ -525,7 +525,7 @@ class TerminalGame(TerminalScreen):
                 is_available = name in (*SESSION_COMMANDS, *_COMMANDS) or (
                     group == self._domain.title and self._picture.has_command(name)
                 )
-                keys = [key_label(key) for key in bindings.keys(group, name) if key not in PAD]
+                keys = [key_label(key) for key in bindings.keys(group, name) if key not in PADS]
                 if is_available and keys and self.game.supports_command(name):
                     description = "leave" if name == "menu" else description
                     keys_by_command.setdefault(name, (keys, description))
