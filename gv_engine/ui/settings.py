@@ -98,23 +98,27 @@ def progress_file() -> Path:
     return replay_folder().parent / "progress.toml"
 
 
-def unfinished_file() -> Path:
-    """Return the path of the replay with the unfinished game."""
-    return replay_folder().parent / f"unfinished{SUFFIX}"
+def unfinished_files() -> list[Path]:
+    """Return the replays with unfinished games, at most one of a level, the newest first."""
+    files = replay_folder().parent.glob(f"unfinished-*{SUFFIX}")
+    return sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)
 
 
-def save_unfinished(replay: Replay | None) -> None:
-    """Save `replay` as the game that the user can continue later; for None, delete the saved one.
+def save_unfinished(title: str, replay: Replay | None) -> None:
+    """Save `replay` as the game of the level called `title` that the user can continue later; for
+    None, delete the saved one. The oldest of more than `MAX_UNFINISHED` games is deleted.
 
     Raises:
         OSError: the file cannot be written or removed.
     """
-    file = unfinished_file()
+    file = replay_folder().parent / f"unfinished-{make_file_name(title)}{SUFFIX}"
     if replay:
         file.parent.mkdir(parents=True, exist_ok=True)
         replay.save(file)
     else:
         file.unlink(missing_ok=True)
+    for old in unfinished_files()[MAX_UNFINISHED:]:
+        old.unlink(missing_ok=True)
 
 
 def write_text(file: Path, text: str, errors: str = "strict") -> Path:
@@ -150,6 +154,8 @@ def new_file(folder: Path, game: Session, suffix: str) -> Path:
 
 MAX_RECENT = 12
 """Number of recent scenarios to remember."""
+MAX_UNFINISHED = 6
+"""Number of unfinished games to keep, one of a level."""
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0)
 CELLS = (16, 24, 32, 48, 64, 96)
 """Sides of cells in pixels, for exports of replays."""

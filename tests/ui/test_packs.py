@@ -22,7 +22,7 @@ from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import ReplayScreen
 from gv_engine.ui.screens.settings import PauseMenu
 from gv_engine.ui.screens.start import PackCard, PackScreen, StartScreen
-from gv_engine.ui.settings import Progress, Settings, progress_file, unfinished_file
+from gv_engine.ui.settings import Progress, Settings, progress_file, unfinished_files
 from gv_engine.ui.terminal.play import TerminalGame
 from tests.desk import Desk, labels, pause_labels, playing
 from tests.ui.test_terminal import said
@@ -117,7 +117,7 @@ def test_a_level_that_was_left_goes_on_the_next_time(desk: Desk, tmp_path: Path,
     again = Desk()
     again.app.settings.recent = desk.app.settings.recent
     again.start()
-    again.app.resume_game(unfinished_file())
+    again.app.resume_game(unfinished_files()[0])
     game = again.top(PlayScreen).game
     assert (game.title, game.position) == (source.replace(".yaml", "").replace("#", "-"), 1)
 

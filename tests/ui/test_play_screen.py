@@ -21,7 +21,7 @@ from gv_engine.ui.screens.menu import HelpScreen, RulesScreen
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import Prompt, ReplayScreen
 from gv_engine.ui.screens.settings import PauseMenu
-from gv_engine.ui.settings import unfinished_file
+from gv_engine.ui.settings import unfinished_files
 from tests.desk import Desk, key_event, pause_labels, playing, watching
 
 pytestmark = pytest.mark.window
@@ -243,14 +243,14 @@ def test_closing_keeps_what_was_not_finished(desk: Desk):
     desk.press("F9", "Right")
     desk.app.quit()
     assert [file.suffix for file in settings.recording_folder().iterdir()] == [".mp4"]
-    replay = Replay.load(unfinished_file())
+    replay = Replay.load(unfinished_files()[0])
     assert (replay.seed, len(replay.steps)) == (3, 1)
     desk.start()
     desk.press("Return")
     assert desk.top(PlayScreen).game.position == 1
     desk.press("Up")
     desk.app.quit()
-    assert not unfinished_file().exists()
+    assert not unfinished_files()
 
 
 def test_a_right_click_opens_the_inspector(desk: Desk):
@@ -515,3 +515,26 @@ def test_each_player_has_a_gamepad(desk: Desk):
     playing(desk)
     press(9, "Pad Right")  # alone, either will do
     assert [step.action for step in desk.top(PlayScreen).game.replay().steps] == ["TURN_RIGHT"]
+
+
+def test_an_unfinished_game_of_each_level_is_kept(desk: Desk):
+    for name in ("empty-8x8", "keydoor-5x5"):
+        playing(desk, name)
+        desk.press("Right")
+        desk.back_to_start()
+    titles = [Replay.load(file).scenario.name for file in unfinished_files()]
+    assert sorted(titles) == ["empty-8x8", "keydoor-5x5"]
+    screen = desk.start()
+    assert sum(card.title == "Go on playing" for card in screen._recent_cards) == 2
+    for number in range(settings.MAX_UNFINISHED + 1):
+        settings.save_unfinished(f"level-{number}", Replay.load(unfinished_files()[0]))
+    assert len(unfinished_files()) == settings.MAX_UNFINISHED
+    settings.save_unfinished("level-6", None)
+    assert len(unfinished_files()) == settings.MAX_UNFINISHED - 1
+
+
+def test_hints_name_the_shortest_key_of_a_step_aside(desk: Desk):
+    hints = playing(desk, "pogema-8x8-4a").hints()
+    assert {"Left step left", "Right step right"} <= {*hints}
+    hints = playing(desk, "keydoor-5x5").hints()
+    assert {"Left turn left", "Shift+Left step left"} <= {*hints}

@@ -17,7 +17,7 @@ from gv_engine.cli import main
 from gv_engine.rules.frame import Frame
 from gv_engine.session.replay import Replay
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.settings import Settings, unfinished_file
+from gv_engine.ui.settings import Settings, unfinished_files
 from gv_engine.ui.window import app as app_module
 from gv_engine.ui.window import viewer
 from gv_engine.ui.window.app import NAP, App
@@ -122,7 +122,7 @@ def test_a_game_is_played_and_kept_however_it_is_left(
     assert said in told
     assert "in 3 steps" in told
     assert wrong == ""
-    assert len(Replay.load(unfinished_file()).steps) == 3
+    assert len(Replay.load(unfinished_files()[0]).steps) == 3
     assert not pygame.display.get_init()
 
 

@@ -140,6 +140,7 @@ def _fit(shape: GridShape, wide: int, tall: int, readable: int) -> tuple[float, 
 
 # ---- stage ---------------------------------------------------------------------------------------
 
+_TURNS = ("TURN_LEFT", "TURN_RIGHT")
 REDUNDANT_MOVES = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # not needed by agents that can turn
 
 
@@ -206,6 +207,11 @@ class GridStage(Stage):
             return self._actions
         others = (name for name in self._actions if name not in self._steering.replaces)
         return (*(command.name for command in self.steering[:4]), *others)
+
+    def keyed_command(self, name: str) -> str:
+        """Return the command of the turn keys for a step to the side that they mean here."""
+        same = (turn for turn in _TURNS if resolve_action(turn, self._actions) == name)
+        return next(same, name)
 
     @property
     def steering(self) -> Sequence[KeyCommand]:

@@ -158,6 +158,11 @@ class Stage(Protocol):
         """Return the name `action` of an action in words."""
         return action.replace("_", " ").lower()
 
+    def keyed_command(self, name: str) -> str:
+        """Return the command whose keys the hints name for the command `name`; another one with the
+        same effect may have shorter keys."""
+        return name
+
     @property
     def absent_types(self) -> Collection[int]:
         """Numbers of the object types that do not occur in the world."""

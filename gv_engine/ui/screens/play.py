@@ -213,7 +213,7 @@ class PlayScreen(GameScreen):
         self._save_failed_try()
         self.app.sessions.append(self.game)
         try:
-            save_unfinished(self.unsaved_work())
+            save_unfinished(self.game.title, self.unsaved_work())
         except OSError as error:
             complain(f"the game is not saved: {error_text(error)}")
 
@@ -353,7 +353,8 @@ class PlayScreen(GameScreen):
         domain = self.domain.title
         descriptions = {c.name: c.description for c in self.app.bindings.commands(domain)}
         names = self.stage.hinted_commands
-        moves = [self.hint(domain, name, descriptions[name]) for name in names]
+        keyed = self.stage.keyed_command
+        moves = [self.hint(domain, keyed(name), descriptions[name]) for name in names]
         has_others = self.has_command("next_agent")
         return (
             *moves[:5],

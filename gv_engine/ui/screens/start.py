@@ -28,7 +28,7 @@ from gv_engine.ui.screens.cards import (
 from gv_engine.ui.screens.medals import draw_medals
 from gv_engine.ui.screens.menu import SearchField
 from gv_engine.ui.screens.screen import AppContext
-from gv_engine.ui.settings import MEDALS, Progress, replay_folder, unfinished_file
+from gv_engine.ui.settings import MEDALS, Progress, replay_folder, unfinished_files
 
 # ---- cards screen --------------------------------------------------------------------------------
 
@@ -513,8 +513,8 @@ class StartScreen(CardsScreen):
             (file, time): old_cards.get((file, time)) or ReplayCard(file)
             for file, time in sorted(times.items(), key=lambda file_and_time: -file_and_time[1])
         }
-        if unfinished_file().is_file():
-            self._recent_cards.insert(0, UnfinishedCard(unfinished_file()))
+        unfinished: list[Card] = [UnfinishedCard(file) for file in unfinished_files()]
+        self._recent_cards = [*unfinished, *self._recent_cards]
         for card in (*self._folder_cards, *self._scenario_cards):
             if isinstance(card, PackCard):
                 card.update_progress(self.app.progress)
