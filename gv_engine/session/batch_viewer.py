@@ -50,10 +50,20 @@ class BatchSnapshot(NamedTuple):
     Attributes:
         codes: (N, H, W) uint32, see `APPEARANCE_BITS`.
         steps: number of steps of each world.
+        results: (N,) int8: 1 if the last episode of a world was won, -1 if it failed, 0 before its
+            first end; None if this is not known.
     """
 
     codes: NDArray[np.uint32]
     steps: int
+    results: NDArray[np.int8] | None = None
+
+    def worlds_with(self, result: int) -> NDArray[np.int64]:
+        """Return the indices of the worlds whose last episode had the result 1 or -1; of all
+        worlds for 0."""
+        if not result or self.results is None:
+            return np.arange(len(self.codes))
+        return np.flatnonzero(self.results == result)
 
 
 class BatchSource(Protocol):
@@ -169,6 +179,7 @@ class BatchViewer:
         longest = min(scenario.max_steps or _MAX_PAST_STEPS, _MAX_PAST_STEPS)
         self._past_actions = np.zeros((longest, num_envs), np.int16)
         self._episode_steps = np.zeros(num_envs, np.int64)
+        self._results = np.zeros(num_envs, np.int8)
         self._frozen_rows: dict[int, NDArray[Any]] = {}
         self.steps = 0
         self._recorder = CurveRecorder()
@@ -243,6 +254,8 @@ class BatchViewer:
         (indices), as given by `info`, and start the next ones."""
         stats = info["episode"]
         success = stats["s"][worlds] if "s" in stats else np.full(len(worlds), math.nan)
+        if "s" in stats:
+            self._results[worlds] = np.where(success > 0, 1, -1)
         self._recorder.add(stats["r"][worlds], stats["l"][worlds], success)
         self._start_episodes(worlds)
 
@@ -257,7 +270,7 @@ class BatchViewer:
 
     def _make_snapshot(self) -> BatchSnapshot:
         """Return a snapshot of all worlds now."""
-        return BatchSnapshot(cell_codes(self._batch), self.steps)
+        return BatchSnapshot(cell_codes(self._batch), self.steps, self._results.copy())
 
     # ---- from outside --------------------------------------------------------------------
 

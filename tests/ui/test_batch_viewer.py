@@ -104,6 +104,44 @@ def test_a_batch_in_the_window(desk: Desk, scenario: Scenario):
     desk.draw()
 
 
+def test_worlds_are_filtered_by_their_last_result_and_zoomed_by_the_wheel(
+    desk: Desk, scenario: Scenario
+):
+    worlds = BatchViewer(scenario, N, seed=3)
+    worlds._results[[2, 5]], worlds._results[[1, 4, 7]] = 1, -1
+    worlds._snapshot = worlds._make_snapshot()
+    screen = BatchScreen(desk.app, worlds, "random")
+    desk.app.push(screen)
+    desk.draw()
+    desk.press("F", "D")
+    assert screen._shown_worlds().tolist() == [2, 5]
+    assert screen._hints()[0] == "World 2"
+    desk.press("D", "Return")
+    assert "World 5" in desk.top(WorldScreen).facts()
+    desk.press("Escape", "F")
+    assert screen._shown_worlds().tolist() == [1, 4, 7]
+    worlds._results[:] = 1
+    worlds._snapshot = worlds._make_snapshot()
+    before = desk.look()
+    assert len(screen._shown_worlds()) == 0
+    desk.press("F", "D")
+    assert len(screen._shown_worlds()) == N
+    assert (desk.look() != before).any()
+    desk.point(screen._view.world_rect(N - 1).center)
+    for notches in (30, 3, -40):
+        desk.app.handle_events([pygame.event.Event(pygame.MOUSEWHEEL, x=0, y=notches)])
+        cell = screen._view.layout.cell
+        desk.draw()
+        layout = screen._view.layout
+        assert (layout.cell - cell) * notches >= 0
+        row, first = (N - 1) // layout.columns, screen._first // layout.columns
+        assert first <= row < first + layout.rows
+    worlds._results[:] = 0
+    while worlds.steps < 300:
+        worlds.step()
+    assert {*worlds._results.tolist()} <= {-1, 1}
+
+
 def test_view_shows_only_grids(capsys: pytest.CaptureFixture[str]):
     assert main(["view", "mathy-poly-simplify-easy"]) == 2
     assert "view shows grids" in capsys.readouterr().err

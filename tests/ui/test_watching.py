@@ -157,7 +157,10 @@ def test_a_race_goes_step_by_step(desk: Desk, name: str):
     desk.press("N")
     desk.wait(1.0)
     assert (screen.opponent.session.seed, screen.opponent.session.position) == (4, 0)
-    desk.look()
+    for _ in screen.domain.views:
+        desk.press("V")
+        desk.look()
+        assert screen._opponent_stage.view == screen.stage.view  # boards of equal size
     while not screen.frame.outcome:
         screen.take_action(PolicyAutoplayer(screen.game, "valid").choose(screen.game).action)
     desk.wait(1.0, times=700)

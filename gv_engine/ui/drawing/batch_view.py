@@ -9,12 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from components.core import FLOOR, HIDDEN
+from components.objects import WALL
 from gv_engine.session.batch_viewer import OUTSIDE_CODE
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import SMALL, Rect, SpriteSheet, pygame
 
 WORLD_GAP = 1  # pixels between worlds; more if a world is wider than 32 pixels
 FLAT_BELOW = 6  # pixels: smaller cells are filled with the mean colour of their sprite
+MIN_SATURATION = 60  # of 255: kinds with a greyer sprite get a colour of their own there
+GOLDEN_ANGLE = 137  # degrees between the hues of two kinds, so that all differ
 MAX_CELL = 32  # pixels of a cell's side
 MIN_CELL = 2
 
@@ -98,7 +102,10 @@ class TileTable:
             tile.fill(self._theme.background)
         elif cell < FLAT_BELOW:
             name = sheet.sprite_name(kind, state)
-            tile.fill(self._mean_color("agent", 0) if agent else self._mean_color(name, color))
+            mean = self._mean_color("agent", 0) if agent else self._mean_color(name, color)
+            if max(mean) - min(mean) < MIN_SATURATION and kind not in (HIDDEN, FLOOR, WALL):
+                mean = _color_of_kind(kind)
+            tile.fill(mean)
         else:
             tile.blit(sheet.tile(sheet.sprite_name(kind, state), color, cell), (0, 0))
             if agent:
@@ -106,12 +113,21 @@ class TileTable:
         return np.ascontiguousarray(pygame.surfarray.array2d(tile).T).astype(np.uint32)
 
     def _mean_color(self, name: str, color: int) -> tuple[int, ...]:
-        """Return the mean (red, green, blue) of the sprite `name`, weighted by opacity; `color` is
-        an index into the palette."""
+        """Return the mean (red, green, blue) of the sprite `name`, weighted by opacity and
+        saturation, so that kinds differ; `color` is an index into the palette."""
         drawing = self._sheet.get(name, color, SMALL)
-        covers = pygame.surfarray.array_alpha(drawing)[..., None].astype(float)
-        mean = (pygame.surfarray.array3d(drawing) * covers).sum((0, 1)) / max(1.0, covers.sum())
+        pixels = pygame.surfarray.array3d(drawing).astype(float)
+        saturation = pixels.max(2) - pixels.min(2)
+        covers = (pygame.surfarray.array_alpha(drawing) * (1 + saturation))[..., None]
+        mean = (pixels * covers).sum((0, 1)) / max(1.0, covers.sum())
         return tuple(mean.astype(int).tolist())
+
+
+def _color_of_kind(kind: int) -> tuple[int, ...]:
+    """Return a bright (red, green, blue) of its own for the object type with index `kind`."""
+    color = pygame.Color(0)
+    color.hsva = (kind * GOLDEN_ANGLE % 360, 75, 85, 100)
+    return color.r, color.g, color.b
 
 
 class BatchView:

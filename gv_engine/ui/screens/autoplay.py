@@ -6,13 +6,22 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.session import autoplay
 from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, BatchViewer, CurvePoint
 from gv_engine.session.episode import ACTION_SEPARATOR
 from gv_engine.session.session import Session
 from gv_engine.session.sprite_paths import sprite_folders
-from gv_engine.ui.drawing.batch_view import MAX_CELL, MIN_CELL, BatchView
+from gv_engine.ui.drawing.batch_view import (
+    MAX_CELL,
+    MIN_CELL,
+    BatchLayout,
+    BatchView,
+    lay_out_batch,
+)
 from gv_engine.ui.drawing.sprites import Rect, SpriteSheet, pygame
 from gv_engine.ui.drawing.stage import Stage, make_stage
 from gv_engine.ui.drawing.widgets import Painter, cut
@@ -254,13 +263,12 @@ class RaceScreen(PlayScreen):
         self._opponent_frame = opponent.session.frame()
         self._opponent_stage = self._make_opponent_stage()
         if not (self._level_view or app.settings.view):
-            self._choose_view(self._opponent_stage.view)  # the same view for both
+            self._choose_view(tuple(self.domain.views)[1])
 
     def _make_opponent_stage(self) -> Stage:
         """Return a new `Stage` that draws the opponent's game."""
         stage = make_stage(self.opponent.session, self._theme)
         stage.begin(None, self._opponent_frame)
-        stage.view = tuple(self.domain.views)[1]
         return stage
 
     # ---- what happens ----------------------------------------------------------------
@@ -323,7 +331,7 @@ class RaceScreen(PlayScreen):
             half = (rect.h - line // 2) // 2
             opponent_rect = cut(player_rect, "bottom", half)
             player_rect.h = half
-        self._opponent_stage.line = line
+        self._opponent_stage.line, self._opponent_stage.view = line, self.stage.view
         opponent = self.opponent
         text = self._end_reason or (f"{opponent.name} thinks" if self._is_waiting else "")
         text = text or autoplay.describe_standing(opponent.name, opponent.session)
@@ -360,6 +368,10 @@ CURVES = {
 """Field of `CurvePoint`, and format of its last value, by title of the curve in the header."""
 
 
+RESULTS = {0: "all worlds", 1: "won", -1: "failed"}
+"""Filters of worlds by the result of their last episode."""
+
+
 class BatchScreen(Screen):
     """Screen that shows all worlds of a batch, with curves of their success, return and length.
 
@@ -380,6 +392,8 @@ class BatchScreen(Screen):
         self._due = 0.0
         self._seen: tuple[BatchSnapshot | None, int, str] = None, 0, ""
         self._selected: int | None = None
+        self._filter = 0
+        self._anchor: int | None = None
         self._paused: float | None = None
 
     def _make_view(self) -> BatchView:
@@ -418,6 +432,7 @@ class BatchScreen(Screen):
         "scroll_down": lambda screen: screen._scroll(1),
         "zoom_in": lambda screen: screen._zoom(1),
         "zoom_out": lambda screen: screen._zoom(-1),
+        "batch_filter": lambda screen: screen._next_filter(),
         "batch_open": lambda screen: screen._open(),
         "batch_left": lambda screen: screen._select(-1),
         "batch_right": lambda screen: screen._select(1),
@@ -432,12 +447,23 @@ class BatchScreen(Screen):
         elif name.startswith("batch_") and self.local_worlds is not None:
             self._set_pace(self.local_worlds, name)
 
+    def _next_filter(self) -> None:
+        """Show all worlds, those whose last episode was won, or those whose last one failed."""
+        self._filter = (self._filter + 1) % len(RESULTS)
+        self._first, self._selected = 0, None
+
+    def _shown_worlds(self) -> NDArray[np.int64]:
+        """Return the indices of the worlds that the filter leaves."""
+        state = self.worlds.latest_snapshot()
+        return np.arange(0) if state is None else state.worlds_with([*RESULTS][self._filter])
+
     def _zoom(self, step: int) -> None:
-        """Make the cells of all worlds larger by `step` pixels (smaller if negative), and scroll
-        back to the first world."""
+        """Make the cells of all worlds larger by `step` pixels (smaller if negative); the selected
+        world, or the first one shown, stays in sight."""
         view = self._view
         cell = view.min_cell if view.min_cell > MIN_CELL else view.layout.cell
-        view.min_cell, self._first = max(MIN_CELL, min(MAX_CELL, cell + step)), 0
+        view.min_cell = max(MIN_CELL, min(MAX_CELL, cell + step))
+        self._anchor = self._first if self._selected is None else self._selected
 
     def _set_pace(self, worlds: BatchViewer, name: str) -> None:
         """Pause `worlds`, let them take one step, or change their speed: `name` is the command."""
@@ -454,10 +480,10 @@ class BatchScreen(Screen):
             worlds.pace = PACES[max(0, min(len(PACES) - 1, number))]
 
     def on_mouse(self, event: pygame.event.Event) -> None:
-        """Handle a mouse event: the wheel scrolls, the mouse selects the world below it, and a
+        """Handle a mouse event: the wheel zooms, the mouse selects the world below it, and a
         click opens that world."""
         if event.type == pygame.MOUSEWHEEL:
-            self._scroll(-event.y)
+            self._zoom(event.y)
         elif event.type == pygame.MOUSEMOTION:
             self._selected = self._view.world_at(event.pos)
             self.app.needs_redraw = True
@@ -469,26 +495,25 @@ class BatchScreen(Screen):
 
     def _open(self) -> None:
         """Open the selected world as a game."""
-        if self._selected is not None and self.local_worlds is not None:
-            self.app.push(WorldScreen(self.app, self.local_worlds, self._selected))
+        shown = self._shown_worlds()
+        if self._selected is not None and self._selected < len(shown) and self.local_worlds:
+            self.app.push(WorldScreen(self.app, self.local_worlds, int(shown[self._selected])))
 
     def _select(self, offset: int) -> None:
         """Move the selection by `offset` worlds and scroll to the selected world; if none is
         selected, select the first visible one."""
-        state, layout = self.worlds.latest_snapshot(), self._view.layout
-        if state is None:
+        count, layout = len(self._shown_worlds()), self._view.layout
+        if not count:
             return
         chosen = self._first if self._selected is None else self._selected + offset
-        self._selected = chosen = max(0, min(len(state.codes) - 1, chosen))
+        self._selected = chosen = max(0, min(count - 1, chosen))
         row, first = chosen // layout.columns, self._first // layout.columns
         self._scroll(min(0, row - first) + max(0, row - first - layout.rows + 1))
 
     def _scroll(self, rows: int) -> None:
         """Scroll the worlds down by `rows` rows, or up if it is negative."""
-        state = self.worlds.latest_snapshot()
         layout = self._view.layout
-        count = 0 if state is None else len(state.codes)
-        last = max(0, -(-count // layout.columns) - layout.rows)
+        last = max(0, -(-len(self._shown_worlds()) // layout.columns) - layout.rows)
         self._first = max(0, min(last, self._first // layout.columns + rows)) * layout.columns
 
     def on_close(self) -> None:
@@ -513,22 +538,39 @@ class BatchScreen(Screen):
         if state is not None and min(room.size) > 0:
             clip = painter.surface.get_clip()
             painter.surface.set_clip(room)
-            self._view.draw(painter.surface, room, state.codes, self._first)
-            if self._selected is not None and self._selected < len(state.codes):
+            codes = state.codes[self._shown_worlds()]
+            if self._anchor is not None:
+                shape, min_cell = codes.shape[1:], self._view.min_cell
+                self._show_anchor(lay_out_batch(room.size, len(codes), shape, min_cell), len(codes))
+            if len(codes):
+                self._view.draw(painter.surface, room, codes, self._first)
+            else:
+                text = f"No world has {[*RESULTS.values()][self._filter]} yet"
+                painter.draw_text(room, text, "muted", "center")
+            if self._selected is not None and self._selected < len(codes):
                 world_rect = self._view.world_rect(self._selected)
                 pygame.draw.rect(painter.surface, self._theme.select, world_rect, 2)
             painter.surface.set_clip(clip)
         hints = self.worlds.trouble or " · ".join(self._hints())
         painter.draw_text(footer, hints, "loss" if self.worlds.trouble else "muted", "center", 0.9)
 
+    def _show_anchor(self, layout: BatchLayout, count: int) -> None:
+        """After a change of size to `layout`, scroll the `count` worlds so that the world under the
+        mouse, or else the first one, is in sight."""
+        last = max(0, -(-count // layout.columns) - layout.rows)
+        row = (self._anchor or 0) // layout.columns - layout.rows // 2
+        self._first, self._anchor = max(0, min(last, row)) * layout.columns, None
+
     def _hints(self) -> Sequence[str]:
         """Return short texts on the available keys, for the bottom of the screen."""
         texts = {"batch_pause": "pause or go on", "batch_step": "one step"}
+        next_filter = [*RESULTS.values()][(self._filter + 1) % len(RESULTS)]
+        texts |= {"batch_filter": f"show {next_filter}"}
         texts |= {"batch_slower": "slower", "batch_faster": "faster", "leave": "leave"}
         hints = self.hints_of("batch", {n: texts[n] for n in filter(self.has_command, texts)})
-        is_selected = self._selected is not None
-        if is_selected:
-            hints.insert(0, f"World {self._selected}")
+        shown = self._shown_worlds()
+        if is_selected := self._selected is not None and self._selected < len(shown):
+            hints.insert(0, f"World {shown[self._selected]}")
         if self.local_worlds:
             key = self.app.bindings.label("batch", "batch_open") if is_selected else ""
             hints.append(f"{key or 'click a world'} to open it")
