@@ -5,6 +5,7 @@
 const STACK_TOP = 2 ** 20; // as gv_engine.compiler.wasm has it
 const HEAP_BYTES = 2 ** 22;
 const RESTART = -1, LOOK = -2; // in place of action indices, see gv_engine.world.simulation
+const HIDDEN = 1, FLOOR = 2; // object types, see components.core
 const WAIT = 255, WAIT_IN_DIGESTS = 8; // see gv_engine.rules.geometry and gv_engine.session.replay
 const DISABLED = 2n; // autoreset mode
 const FORMAT = "GV Engine replay 2";
@@ -18,10 +19,12 @@ function fromBase64(text) {
 
 /** Return a base64 text of bytes. */
 function toBase64(bytes) {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 8192)
-    text += String.fromCharCode(...bytes.subarray(i, i + 8192));
-  return btoa(text);
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}
+
+/** Return the UTF-8 bytes of a text. */
+function encode(text) {
+  return new TextEncoder().encode(text);
 }
 
 /** Return zlib data packed or unpacked by a browser's stream. */
@@ -119,6 +122,8 @@ function seedGenerator(seed) {
 
 // ---- worlds -------------------------------------------------------------------------------------
 
+const multiplyAll = (numbers) => numbers.reduce((a, b) => a * b, 1);
+
 /** Error of a rule: its message for the player. */
 class RuleFailed extends Error {}
 const READ = {
@@ -151,14 +156,12 @@ class World {
     /** @type {any} */
     this.code = new WebAssembly.Instance(module, { env }).exports;
     this.heap = BigInt(STACK_TOP + ((image.length + 4095) & ~4095));
-    this.fields = new Map(level.layout.map((field) => [field[0], field]));
     this.agents = level.agents.length;
   }
 
   /** Return the values of an output of the last step, such as `grid`, for all agents together. */
   output(name) {
-    const place = this.level.arrays[name];
-    return place ? this._read(place[0], place[1], place[2]) : [];
+    return name in this.level.arrays ? this._read(this.level.arrays[name]) : [];
   }
 
   /** Return the part of an output that belongs to an agent.
@@ -168,31 +171,25 @@ class World {
     return all.slice(agent * size, (agent + 1) * size);
   }
 
-  /** Return the values of a field of the row: `column("door", "status")`. */
-  column(...path) {
-    let at = this.level.row[0], found = this.fields.get(path[0]);
-    at += found[1];
-    if (path.length > 1) {
-      found = found[2].find((field) => field[0] === path[1]);
-      at += found[1];
-    }
-    return this._read(at, found[2], found[3].reduce((a, b) => a * b, 1));
+  /** Return the values of a field of the row, such as `door.status`. */
+  column(name) {
+    return this._read(this.level.fields[name]);
   }
 
-  /** Return a single value of the row. */
-  value(...path) {
-    return this.column(...path)[0];
+  /** Return the single value of a field of the row. */
+  value(name) {
+    return this.column(name)[0];
   }
 
-  _read(at, kind, count) {
-    const type = READ[kind];
-    return Array.from(new type(this.bytes.buffer.slice(at, at + count * type.BYTES_PER_ELEMENT)));
+  _read([at, kind, shape]) {
+    const size = multiplyAll(shape) * READ[kind].BYTES_PER_ELEMENT;
+    return Array.from(new READ[kind](this.bytes.buffer.slice(at, at + size)));
   }
 
   /** Step limit of the episode, 0 without: that of the level or, if it is lower, of the mission. */
   get stepLimit() {
     const { maxSteps, missionLimits } = this.level;
-    const own = missionLimits ? this.column("mission", "max_steps")[1] : 0;
+    const own = missionLimits ? this.column("mission.max_steps")[1] : 0;
     const limits = [maxSteps[this.value("member")], own].filter(Boolean);
     return limits.length ? Math.min(...limits) : 0;
   }
@@ -207,7 +204,7 @@ class World {
 
   /** Start the episode of a seed. */
   reset(seed) {
-    const rng = this.level.row[0] + this.fields.get("rng")[1];
+    const [rng] = this.level.fields["rng.state_high"];
     seedGenerator(seed).forEach((word, k) => this.view.setBigUint64(rng + 8 * k, word, true));
     this._run(Array(this.agents).fill(RESTART));
   }
@@ -271,31 +268,25 @@ class World {
   /** Return the (type, state, colour) of each cell, row by row, and the same of what lies below; and
    * the shape. Other agents than the one counted from 0 are among the objects. */
   cells(agent) {
-    const height = this.value("height"), width = this.value("width");
-    const layers = ["at", "ground"].filter((name) => this.fields.has(name));
-    const stride = this.fields.get("at")[3][1];
-    const kinds = this.column("kind", "value"), colors = this.column("color", "value");
-    const states = new Map();
+    const { level } = this, height = this.value("height"), width = this.value("width"), stride = level.fields.at[2][1];
+    const kinds = this.column("kind.value"), colors = this.column("color.value"), states = {};
     const look = (entity) => {
-      const kind = kinds[entity];
-      if (!states.has(kind)) {
-        const state = this.level.types[kind]?.state;
-        states.set(kind, state ? this.column(...state) : null);
-      }
-      return [kind, states.get(kind)?.[entity] ?? 0, colors[entity]];
+      const kind = kinds[entity], { state } = level.types[kind] ?? {};
+      return [kind, state ? (states[state] ??= this.column(state))[entity] : 0, colors[entity]];
     };
-    const entities = layers.map((name) => this.column(name));
+    const things = this.column("at"), grounds = "ground" in level.fields && this.column("ground");
     const top = [], below = [];
     for (let y = 0; y < height; y++)
       for (let x = 0; x < width; x++) {
-        const [thing, ground = 0] = entities.map((layer) => layer[y * stride + x]);
+        const thing = things[y * stride + x], ground = grounds ? grounds[y * stride + x] : 0;
         top.push(look(thing || ground));
         below.push(look(ground));
       }
-    const ys = this.column("position", "y"), xs = this.column("position", "x");
-    for (let other = 1; other <= this.present; other++)
-      if (other !== agent + 1 && ys[other] >= 0) top[ys[other] * width + xs[other]] = look(other);
-    return { height, width, top, below: layers.length > 1 ? below : null };
+    for (let other = 0; other < this.present; other++) {
+      const [y, x] = this.pose(other);
+      if (other !== agent && y >= 0) top[y * width + x] = look(other + 1);
+    }
+    return { height, width, top, below: grounds ? below : null };
   }
 
   /** Return words for an object of a type, state and colour. */
@@ -306,76 +297,59 @@ class World {
 
   /** Number of agents of this episode. */
   get present() {
-    return this.fields.has("present") ? this.value("present") : this.agents;
+    return "present" in this.level.fields ? this.value("present") : this.agents;
   }
 
   /** Return (y, x, direction) of an agent. @param {number} agent counted from 0 */
   pose(agent) {
-    const e = agent + 1;
-    const read = (...path) => this.column(...path)[e];
-    return [read("position", "y"), read("position", "x"), read("agent", "facing")];
+    return ["position.y", "position.x", "agent.facing"].map((name) => this.column(name)[agent + 1]);
   }
 
   /** Return the colour of an agent, 0 for the only one of a level. @param {number} agent from 0 on */
   colorOf(agent) {
-    return this.agents > 1 ? this.column("color", "value")[agent + 1] : 0;
+    return this.agents > 1 ? this.column("color.value")[agent + 1] : 0;
   }
 
   /** Return the hash of the state that replays hold, as `gv_engine.session.replay.row_digest`. */
   digest() {
-    const parts = [];
-    const text = (words) => parts.push(new TextEncoder().encode(words));
-    const update = (name, shape, values, isFloat = false) => {
-      text(`${name} (${shape.join(", ")}${shape.length === 1 ? "," : ""}) `);
-      const data = new DataView(new ArrayBuffer(8 * values.length));
-      values.forEach((value, k) => {
-        if (isFloat) data.setFloat64(8 * k, value, true);
-        else data.setBigInt64(8 * k, BigInt(value), true);
-      });
-      parts.push(new Uint8Array(data.buffer));
+    const { fields, types } = this.level, parts = [], add = (text) => parts.push(encode(text));
+    const update = (name, shape, values, kind) => {
+      add(`${name} (${shape.join(", ")}${shape.length === 1 ? "," : ""}) `);
+      const numbers = kind[0] === "f" ? Float64Array.from(values) : BigInt64Array.from(values, BigInt);
+      parts.push(new Uint8Array(numbers.buffer));
     };
     const where = (flags) => flags.flatMap((flag, k) => (flag ? [k] : []));
-    const name = (kind) => this.level.types[kind].name;
-    for (const [field] of this.fields.get("rng")[2]) update(field, [], this.column("rng", field));
-    for (const field of "reward total steps error action free terminated truncated member".split(" ")) {
-      const [, , kind, shape] = this.fields.get(field);
-      let values = this.column(field).slice(shape.length ? 1 : 0);
-      if (field === "action")
-        values = values.map((action) => (Number(action) === WAIT ? WAIT_IN_DIGESTS : action));
-      update(field, values.length > 1 ? [values.length] : [], values, kind[0] === "f");
+    for (const name in fields)
+      if (name.startsWith("rng.")) update(name.slice(4), [], this.column(name), "u8");
+    for (const name of "reward total steps error action free terminated truncated member done".split(" ")) {
+      const [, kind, shape] = fields[name], values = this.column(name).slice(shape.length);
+      if (name === "done" && values.length < 2) continue;
+      const sent = name === "action" ? values.map((a) => (Number(a) === WAIT ? WAIT_IN_DIGESTS : a)) : values;
+      update(name, sent.length > 1 ? [sent.length] : [], sent, kind);
     }
-    const done = this.column("done");
-    if (done.length > 2) update("done", [done.length - 1], done.slice(1));
     const height = this.value("height"), width = this.value("width");
-    for (const layer of ["at", "ground"])
-      if (this.fields.has(layer)) {
-        const cells = this.column(layer), stride = this.fields.get(layer)[3][1];
-        const rows = Array.from({ length: height }, (_, y) => cells.slice(y * stride, y * stride + width));
-        update(layer, [height, width], rows.flat());
-      }
+    for (const layer of ["at", "ground"].filter((name) => name in fields)) {
+      const [, kind, [, stride]] = fields[layer], cells = this.column(layer);
+      const inside = cells.filter((_, k) => k % stride < width && k < height * stride);
+      update(layer, [height, width], inside, kind);
+    }
     const alive = where(this.column("alive"));
-    update("alive", [alive.length], alive);
-    for (const [column, , fields] of this.level.layout)
-      if (Array.isArray(fields) && fields[0][0] === "has") {
-        const having = where(this.column(column, "has"));
-        update(column, [having.length], having);
-        for (const [field, , kind, [, ...shape]] of fields.slice(1)) {
-          const all = this.column(column, field), size = shape.reduce((a, b) => a * b, 1);
-          const values = having.flatMap((e) => all.slice(e * size, (e + 1) * size));
-          if (column === "kind" && field === "value") text(values.map(name).join(" "));
-          else update(field, [having.length, ...shape], values, kind[0] === "f");
-        }
-      }
+    update("alive", [alive.length], alive, "i8");
+    let having = []; // entities with the component whose fields follow
+    for (const [path, [, kind, [, ...shape]]] of Object.entries(fields)) {
+      const [component, field] = path.split("."), isComponent = `${component}.has` in fields;
+      if (!isComponent) continue;
+      const all = this.column(path), size = multiplyAll(shape);
+      if (field === "has") update(component, [(having = where(all)).length], having, "i8");
+      else if (path === "kind.value") add(having.map((e) => types[all[e]].name).join(" "));
+      else update(field, [having.length, ...shape], having.flatMap((e) => all.slice(e * size, (e + 1) * size)), kind);
+    }
     for (const table of ["placed", "recent"]) {
       const values = this.column(table);
-      const pairs = where(values).map((kind) => [name(kind), values[kind]]);
-      pairs.sort((a, b) => (a[0] < b[0] ? -1 : 1));
-      text(`${table} [${pairs.map(([kind, e]) => `('${kind}', ${e})`).join(", ")}]`);
+      const pairs = where(values).map((kind) => `('${types[kind].name}', ${values[kind]})`);
+      add(`${table} [${pairs.sort().join(", ")}]`);
     }
-    const all = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-    let at = 0;
-    for (const part of parts) all.set(part, at), (at += part.length);
-    return sha256(all).slice(0, 16);
+    return sha256(parts.flatMap((part) => [...part])).slice(0, 16);
   }
 }
 
@@ -401,18 +375,27 @@ class Game {
     this.steps = []; // action, reward, digest, outcome
     this.rows = [world.snapshot()];
     this.terms = [[]]; // rewards by reward function, of all agents
-    this.decisions = []; // of a policy, in the first of these states
+    /** @type {Record<string, any[]>} */
+    this.followed = {};
     this.position = 0;
+  }
+
+  /** Return what `next` makes of this state and of what it made of the state before, and so on from
+   * the first on (undefined before). It is called once for each state.
+   * @param {string} name under which the values are kept @param {(before: any) => any} next */
+  follow(name, next) {
+    const { world, position, rows } = this, values = (this.followed[name] ??= []);
+    const isBehind = values.length < position;
+    for (let k = values.length; k <= position; k++) {
+      if (isBehind) world.restore(rows[k]);
+      values.push(next(values[k - 1]));
+    }
+    return values[position];
   }
 
   /** Return the decision of a policy in this state; it has seen all states before. */
   decide(policy) {
-    const { decisions, position, world } = this, isBehind = decisions.length < position;
-    for (let k = decisions.length; k <= position; k++) {
-      if (isBehind) world.restore(this.rows[k]);
-      decisions.push(policy.decide(world, decisions[k - 1], this.seed));
-    }
-    return decisions[position];
+    return this.follow("decisions", (before) => policy.decide(this.world, before, this.seed));
   }
 
   /** Return the name of a joint action, as replays have it. */
@@ -442,7 +425,7 @@ class Game {
     world.step(actions);
     this.steps.length = this.position;
     this.rows.length = this.terms.length = this.position + 1;
-    this.decisions.length = Math.min(this.decisions.length, this.position + 1);
+    for (const values of Object.values(this.followed)) values.splice(this.position + 1);
     const reward = world.output("rewards").reduce((sum, each) => sum + each, 0);
     this.steps.push([this.name(actions), reward, world.digest(), world.outcome]);
     this.rows.push(world.snapshot());
@@ -464,20 +447,18 @@ class Game {
 
   /** Return the bytes of a replay file. */
   toBytes() {
-    const { level } = this.world, steps = this.steps.slice(0, this.position);
-    const { identity: scenario, settings, variant } = level, outcome = steps.at(-1)?.[3] ?? "";
+    const { identity: scenario, settings, variant } = this.world.level, steps = this.steps.slice(0, this.position);
     const head = JSON.stringify({ format: FORMAT, engine: this.engine, scenario, settings, variant }, null, 1);
+    const lines = steps.map(([action, reward, digest]) => "  " + JSON.stringify([action, encodeReward(reward), digest]));
     // a seed may have more digits than a number of JavaScript
-    const rest = `,\n "seed": ${this.seed},\n "outcome": "${outcome}",\n "start": "${this.start}"`;
-    const text = head.slice(0, -2) + rest;
-    const lines = steps.map(([action, reward, digest]) =>
-      "  " + JSON.stringify([action, encodeReward(reward), digest]));
-    const body = new TextEncoder().encode(`${text},\n "steps": [\n${lines.join(",\n")}\n ]`);
-    const end = new TextEncoder().encode(`,\n "checksum": "${sha256(body)}"\n}\n`);
-    const whole = new Uint8Array(body.length + end.length);
-    whole.set(body);
-    whole.set(end, body.length);
-    return whole;
+    const body = `${head.slice(0, -2)},
+ "seed": ${this.seed},
+ "outcome": "${steps.at(-1)?.[3] ?? ""}",
+ "start": "${this.start}",
+ "steps": [
+${lines.join(",\n")}
+ ]`;
+    return encode(`${body},\n "checksum": "${sha256(encode(body))}"\n}\n`);
   }
 
   /** Return the game as one line of text, as the window copies and pastes it. */
@@ -497,8 +478,7 @@ async function readLine(line) {
     throw new ReplayError("This line is not a game, or it is incomplete.");
   }
   const text = new TextDecoder().decode(bytes), cut = text.lastIndexOf(',\n "checksum": ');
-  const body = new TextEncoder().encode(text.slice(0, Math.max(cut, 0)));
-  if (cut < 0 || !text.slice(cut).includes(`"${sha256(body)}"`))
+  if (cut < 0 || !text.slice(cut).includes(`"${sha256(encode(text.slice(0, cut)))}"`))
     throw new ReplayError("This game is damaged: its checksum does not fit the rest.");
   const replay = JSON.parse(text), seed = /^ "seed": (\d+)/m.exec(text); // one blank: not a parameter
   if (replay.format !== FORMAT || !seed) throw new ReplayError("This game is of another version.");

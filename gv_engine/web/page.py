@@ -107,38 +107,36 @@ def make_page(
         OSError: a sprite cannot be read.
         PolicyError, RunError: the policy does not exist, or cannot act in a level.
     """
-    folder, style = Path(__file__).parent, style or PageStyle()
+    style = style or PageStyle()
     content = {"policy": _describe_agent(policy, levels) if policy else None}
     content |= _describe_page(title, levels, seed, style)
     data = json.dumps(content, ensure_ascii=False, allow_nan=False)
     data = data.replace("<", "\\u003c")  # no tag ends the script
-    scripts = ((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    page = (folder / "page.html").read_text(encoding="utf-8")
     parts = {
         "TITLE": html.escape(title),
-        "STYLE": (folder / "page.css").read_text(encoding="utf-8"),
+        "THEME": style.theme,
+        "COLORS": "".join(map(_format_theme, THEMES)),
         "SUM": hashlib.sha256(data.encode()).hexdigest(),
         "DATA": data,
-        "SCRIPTS": "".join(f"<script>\n{script}</script>\n" for script in scripts),
+        "SCRIPTS": "".join(f"<script>\n{_read(name)}</script>\n" for name in SCRIPTS),
     }
-    return _fill_in(page, parts)
+    return _fill_in("page.html", parts)
 
 
 def make_index(title: str, groups: Mapping[str, Sequence[Link]], theme: str = "dark") -> str:
     """Return the HTML text of a page with links to pages in its folder, grouped under the headings
     that are the keys of `groups`; `theme` is a key of `THEMES`."""
-    folder, colors = Path(__file__).parent, THEMES[theme]._asdict()
     sections = [
         f"<h2>{html.escape(heading)}</h2>\n<ul>\n{''.join(map(_format_link, links))}</ul>\n"
         for heading, links in groups.items()
     ]
     parts = {
         "TITLE": html.escape(title),
-        "COLORS": "".join(f"--{name}: {color}; " for name, color in colors.items()),
-        "STYLE": (folder / "page.css").read_text(encoding="utf-8"),
+        "THEME": theme,
+        "COLORS": _format_theme(theme),
         "SECTIONS": "".join(sections),
     }
-    return _fill_in((folder / "index.html").read_text(encoding="utf-8"), parts)
+    return _fill_in("index.html", parts)
 
 
 def _format_link(link: Link) -> str:
@@ -147,9 +145,22 @@ def _format_link(link: Link) -> str:
     return f'<li><a href="{file}">{title}</a> <span>{description}</span></li>\n'
 
 
-def _fill_in(template: str, parts: Mapping[str, str]) -> str:
-    """Return a template with each `@NAME@` replaced by the part of that name."""
-    return re.sub(r"@([A-Z]+)@", lambda match: parts[match[1]], template)
+def _format_theme(name: str) -> str:
+    """Return the CSS of a theme, for pages whose root element names it."""
+    colors = "".join(f"--{key}: {color}; " for key, color in THEMES[name]._asdict().items())
+    return f':root[data-theme="{name}"] {{ color-scheme: {name}; {colors}}}\n'
+
+
+def _fill_in(file: str, parts: Mapping[str, str]) -> str:
+    """Return a template with each `@NAME@` replaced by the part of that name, and `@STYLE@` by the
+    style of all pages."""
+    all_parts = {**parts, "STYLE": _read("page.css")}
+    return re.sub(r"@([A-Z]+)@", lambda match: all_parts[match[1]], _read(file))
+
+
+def _read(file: str) -> str:
+    """Return the text of a file of this package."""
+    return Path(__file__).with_name(file).read_text(encoding="utf-8")
 
 
 def _describe_agent(policy: str, levels: Sequence[Scenario]) -> dict[str, Any]:
@@ -190,11 +201,11 @@ def _describe_page(
             {"number": k, **_describe_level(batch, entries)} for k, batch in enumerate(batches, 1)
         ],
         "errors": dict(sorted(errors.items())),
-        "sprites": dict(_read_sprites(levels, types.values())),
+        "sprites": dict(_read_sprites(levels, [*types.values()])),
         "otherAgents": sprite_paths.OTHER_AGENTS,
         "palette": style.palette,
         "palettes": {name: [s._asdict() for s in shades] for name, shades in PALETTES.items()},
-        "themes": {name: theme._asdict() for name, theme in THEMES.items()},
+        "themes": [*THEMES],
         "tones": tones.TONES,
         "commands": [command._asdict() for command in _list_commands()],
     }
@@ -248,24 +259,23 @@ def _pack(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
-def _describe_dtype(dtype: np.dtype[Any]) -> list[Any]:
-    """Return a list with an entry for each field of a record: name, offset, and either the list of
-    its own fields, or kind and size such as `u1` and the shape."""
-    described: list[Any] = []
+def _locate(address: int, kind: np.dtype[Any]) -> list[Any]:
+    """Return [address, kind and size such as `i2`, shape] of an array in a page's memory."""
+    return [address, f"{kind.base.kind}{kind.base.itemsize}", kind.shape]
+
+
+def _locate_fields(dtype: np.dtype[Any], address: int, prefix: str = "") -> dict[str, list[Any]]:
+    """Return where each number of a record at `address` is, as `_locate` does, by names such as
+    `door.status`."""
+    located: dict[str, list[Any]] = {}
     for name in dtype.names or ():
         assert dtype.fields
         kind, offset = dtype.fields[name][:2]
-        base, shape = kind.subdtype or (kind, ())
-        if base.names:
-            described.append([name, offset, _describe_dtype(base)])
+        if kind.names:
+            located |= _locate_fields(kind, address + offset, f"{prefix}{name}.")
         else:
-            described.append([name, offset, _kind_of(base), list(shape)])
-    return described
-
-
-def _kind_of(dtype: np.dtype[Any]) -> str:
-    """Return kind and size of a number, such as `i2`."""
-    return f"{dtype.kind}{dtype.itemsize}"
+            located[prefix + name] = _locate(address + offset, kind)
+    return located
 
 
 # ---- levels --------------------------------------------------------------------------------------
@@ -276,7 +286,7 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
     level, memory, lanes = batch.scenario, Memory(), batch.lanes
     addresses = {id(lane): memory.add_lane(lane) for lane in lanes}
     arrays = lanes[0].inputs
-    area, layout = level.area, level.layout
+    row, area, layout = memory.add(arrays["rows"]), level.area, level.layout
     episode = GridEpisode(level)
     commands = episode.commands
     steering = Steering(level.action_names, commands)
@@ -289,12 +299,12 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         "variant": level.document.variant,
         "lanes": [[entries[lane.program.key], addresses[id(lane)]] for lane in lanes],
         "arrays": {
-            name: [memory.add(arrays[name]), _kind_of(arrays[name].dtype), arrays[name].size]
-            for name in OUTPUTS
-            if name in arrays
+            name: _locate(memory.add(array), np.dtype((array.dtype, array.shape)))
+            for name, array in arrays.items()
+            if name in OUTPUTS
         },
-        "row": [memory.add(arrays["rows"]), arrays["rows"].itemsize],
-        "layout": _describe_dtype(layout.dtype),
+        "row": [row, arrays["rows"].itemsize],
+        "fields": _locate_fields(layout.dtype, row),
         "running": [_locate_current_rule(memory, lane) for lane in lanes]
         if batch.checked
         else None,
@@ -359,7 +369,7 @@ def _describe_type(kind: ObjectType, level: Scenario) -> dict[str, Any]:
     """Return the data of an object type, for JSON."""
     return {
         "name": kind.name,
-        "state": kind.state,
+        "state": kind.state and ".".join(kind.state),
         "oriented": kind.is_oriented,
         "sprites": [kind.sprite_of(state) for state in range(kind.num_states)],
         "blocks": [is_blocking(kind, state) for state in range(kind.num_states)],
@@ -416,9 +426,7 @@ def _describe_state(level: Scenario) -> list[dict[str, Any]]:
         return []
     ends = zip(state.numbers, state.low.tolist(), state.high.tolist(), strict=True)
     return [
-        {"label": number.label, "bar": number.has_bar, "low": low, "high": high}
-        if number.has_bar
-        else {"label": number.label, "bar": False}
+        {"label": number.label, "bar": [low, high] if number.has_bar else None}
         for number, low, high in ends
     ]
 
@@ -427,12 +435,11 @@ def _describe_state(level: Scenario) -> list[dict[str, Any]]:
 
 
 def _read_sprites(
-    levels: Sequence[Scenario], types: Iterator[ObjectType] | Any
+    levels: Sequence[Scenario], types: Sequence[ObjectType]
 ) -> Iterator[tuple[str, str]]:
     """Yield the (name, SVG text) of all sprites of the levels."""
     folders = [folder for level in levels for folder in sprite_paths.sprite_folders(level)]
     places = sprite_paths.with_builtin_folders(dict.fromkeys(folders))
-    types = list(types)
     names = [kind.sprite_of(state) for kind in types for state in range(kind.num_states)]
     for name in dict.fromkeys((*_SPRITES, *names)):
         if name in sprite_paths.OTHER_AGENTS:

@@ -108,17 +108,15 @@ class Wall {
     const { world, cell, sprites } = this, board = this.boards[k], context = this.canvas.getContext("2d");
     const [x0, y0] = this._corner(k);
     world.load(board.row);
-    const { height, width, top, below } = world.cells(-1), { types, floor, agents } = world.level;
+    const { height, width, top, below } = world.cells(-1), { types, agents } = world.level, nothing = [FLOOR, 0, 0];
     const poses = new Map(agents.map((_, agent) => [world.pose(agent), agent]).slice(0, world.present)
       .map(([[y, x, facing], agent]) => [y * width + x, [agents.length > 1 ? "own_agent" : "agent", agent, facing]]));
     for (let at = 0; at < height * width; at++) {
-      const looks = [below?.[at] ?? floor, top[at]], pose = poses.get(at), key = `${looks} ${pose}`;
+      const looks = [below?.[at] ?? nothing, top[at]], pose = poses.get(at), key = `${looks} ${pose}`;
       if (board.drawn[at] === key) continue;
       board.drawn[at] = key;
       const x = x0 + (at % width) * cell, y = y0 + Math.floor(at / width) * cell;
-      sprites.draw(context, "floor", 0, x, y, cell);
-      for (const [kind, state, color] of looks)
-        if (kind !== floor[0]) sprites.draw(context, types[kind].sprites[state] ?? types[kind].sprites[0], color, x, y, cell);
+      sprites.drawCell(context, types, looks, x, y, cell);
       if (pose) sprites.draw(context, pose[0], world.colorOf(pose[1]), x, y, cell, pose[2]);
     }
     this._frame(k, board.outcome || "background");

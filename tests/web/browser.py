@@ -93,19 +93,20 @@ class Browser:
         )
 
     def press(self, *keys: str) -> None:
-        """Press and release keys by their codes, such as `ArrowUp`, `KeyZ` or `Space`."""
-        for key in keys:
+        """Press and release keys by their codes, such as `ArrowUp`, `KeyZ` or `Shift+Space`."""
+        for name in keys:
+            key = name.removeprefix("Shift+")
             text = KEYS.get(key, "")
-            name = key.removeprefix("Key").lower() if key.startswith("Key") else text or key
-            event = {"code": key, "key": name}
+            letter = key.removeprefix("Key").lower() if key.startswith("Key") else text or key
+            event = {"code": key, "key": letter, "modifiers": 8 if name != key else 0}
             self.call("Input.dispatchKeyEvent", type="keyDown", text=text, **event)
             self.call("Input.dispatchKeyEvent", type="keyUp", **event)
 
-    def swipe(self, dx: int, dy: int) -> None:
-        """Swipe over the board with a finger; (0, 0) is a tap."""
+    def swipe(self, dx: int, dy: int, selector: str = "#boards") -> None:
+        """Swipe with a finger, from the middle of an element; (0, 0) is a tap."""
         box = self.run(
             "(({x, y, width, height}) => [x + width / 2, y + height / 2])"
-            "(document.getElementById('state').getBoundingClientRect())"
+            f"(document.querySelector({selector!r}).getBoundingClientRect())"
         )
         points = [{"x": box[0] + dx * part, "y": box[1] + dy * part} for part in (0, 0.5, 1)]
         self.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=points[:1])

@@ -18,8 +18,8 @@ function checksum(world) {
   };
   add(row, rowSize);
   for (const name of Object.keys(level.arrays).sort()) {
-    const [at, kind, count] = level.arrays[name];
-    add(at, count * Number(kind[1]));
+    const [at, kind, shape] = level.arrays[name];
+    add(at, multiplyAll(shape) * Number(kind[1]));
   }
   return ~sum >>> 0;
 }

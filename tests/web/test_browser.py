@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gv_engine import Scenario
+from gv_engine.cli import main
 from gv_engine.session.autoplay import PolicyAutoplayer
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
@@ -21,10 +23,13 @@ pytestmark = [
     pytest.mark.compiled,
     pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt install chromium"),
 ]
-KEYS = {
-    **{"MOVE_FORWARD": "KeyW", "MOVE_BACKWARD": "KeyS", "MOVE_LEFT": "KeyQ", "MOVE_RIGHT": "KeyE"},
-    **{"TURN_LEFT": "KeyA", "TURN_RIGHT": "KeyD", "ACTUATE": "Space", "TOGGLE": "KeyF"},
-    **{"PICK_N_DROP": "KeyP", "PICK_UP": "KeyU", "DROP": "KeyO", "DONE": "KeyC"},
+CODES = {
+    **{"Up": "ArrowUp", "Down": "ArrowDown", "Left": "ArrowLeft", "Right": "ArrowRight"},
+    **{"Space": "Space", "Return": "Enter", "Tab": "Tab", "Backspace": "Backspace"},
+}
+SWIPES = {
+    **{"MOVE_FORWARD": (0, -80), "MOVE_BACKWARD": (0, 80), "ACTUATE": (0, 0)},
+    **{"TURN_LEFT": (-80, 0), "TURN_RIGHT": (80, 0)},
 }
 SIZES = {"phone": (320, 568), "laptop": (1280, 800), "large": (2560, 1440)}
 
@@ -51,31 +56,67 @@ def replay_of(browser: Browser) -> Replay:
     return Replay.from_line(browser.run("player.game.toLine()"))
 
 
+def find_actions(level: Scenario) -> list[tuple[int, str]]:
+    """Return the number of the agent and the action of each step of a way to win a level, on which
+    agents act one after the other."""
+    joint = np.array(Survey(level, [0], 120).solutions[0].actions)
+    joint = joint.reshape(len(joint), -1)
+    return [(k, level.action_names[action]) for row in joint for k, action in enumerate(row)]
+
+
+def show_observation(browser: Browser) -> None:
+    """Choose the view in which keys and swipes are the agent's own actions."""
+    while browser.run("player.view") != "observation":
+        browser.press("KeyV")
+
+
+def check_won(browser: Browser, folder: Path) -> None:
+    """Check that the game on the page is won, says so, and is the same for `gv-engine replay`."""
+    assert not browser.errors
+    assert browser.run("player.world.isOver")
+    assert browser.run("document.getElementById('message').className") == "gain"
+    assert browser.text("message")
+    file = folder / "game.gvreplay"
+    file.write_text(browser.run("player.game.toLine()"), encoding="utf-8")
+    assert main(["replay", "--verify", str(file)]) == 0
+
+
 @pytest.mark.parametrize(
     "name",
     [
-        *("tutorial#1", "tutorial#2", "keydoor-9x9", "sokoban#1", "levers", "ice", "crates"),
-        *("telepods", "MiniGrid-DoorKey-5x5-v0", "MiniGrid-Fetch-5x5-N2-v0"),
+        *(*(f"tutorial#{k}" for k in range(1, 7)), "keydoor-9x9", "sokoban#1", "levers", "ice"),
+        *("crates", "telepods", "hold-plates", "hand-over"),
+        *("MiniGrid-DoorKey-5x5-v0", "MiniGrid-Fetch-5x5-N2-v0"),
     ],
 )
 def test_a_level_is_won_by_keys_and_its_game_is_the_same_in_python(
     name: str, browser: Browser, tmp_path: Path
 ):
     level = Scenario.load(name)
-    survey = Survey(level, [0], 120)
     browser.open(write_page(tmp_path, level))
-    while browser.run("player.view") != "observation":  # where keys are actions
-        browser.press("KeyV")
-    browser.press(*(KEYS[level.action_names[k]] for k in survey.solutions[0].actions))
-    assert not browser.errors
-    assert browser.run("player.world.isOver")
-    assert browser.run("document.getElementById('message').className") == "gain"
-    assert browser.text("message")
-    replay = replay_of(browser)
-    assert replay.outcome == "terminated"
-    game = Session.from_replay(replay, level)
-    assert game.difference is None
-    assert not browser.errors
+    show_observation(browser)
+    keys = browser.run("[...player.keys].map(([key, command]) => [command.name, key]).reverse()")
+    codes = {
+        name: re.sub(r"\w+$", lambda key: CODES.get(key[0], f"Key{key[0]}"), key)
+        for name, key in keys
+    }
+    for agent, action in find_actions(level):
+        browser.press(codes[action if agent == 0 else f"{level.sharing.names[agent]} {action}"])
+    check_won(browser, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["tutorial#1", "keydoor-9x9", "levers", "MiniGrid-Unlock-v0"])
+def test_a_level_is_won_by_a_finger(name: str, browser: Browser, tmp_path: Path):
+    level = Scenario.load(name)
+    browser.open(write_page(tmp_path, level), size=SIZES["phone"])
+    show_observation(browser)
+    actions = [action for _, action in find_actions(level)]
+    for action in actions:
+        if SWIPES.keys() >= {*actions}:
+            browser.swipe(*SWIPES[action])
+        else:  # a browser takes no tap for a while after a swipe
+            browser.swipe(0, 0, f'[data-command="{action}"]')
+    check_won(browser, tmp_path)
 
 
 def test_two_at_one_keyboard(browser: Browser, tmp_path: Path):
@@ -83,7 +124,7 @@ def test_two_at_one_keyboard(browser: Browser, tmp_path: Path):
     browser.open(write_page(tmp_path, level))
     browser.press("KeyV", "KeyV", "ArrowUp", "KeyW", "ArrowUp", "Tab", "ArrowLeft")
     ann, bob = level.sharing.names
-    choose = "(w => { w.value = '1'; w.dispatchEvent(new Event('change')) })"
+    choose = "(w => { w.value = '1'; w.dispatchEvent(new Event('change', { bubbles: true })) })"
     browser.run(f"{choose}(document.getElementById('who'))")
     assert browser.run("player.agent") == 1
     assert [step.action for step in replay_of(browser).steps] == [
@@ -107,12 +148,12 @@ def test_arrows_go_where_they_point_in_a_level_whose_view_does_not_turn(
 def test_fog_hides_what_was_never_seen_from_texts_too(browser: Browser, tmp_path: Path):
     level = Scenario.load("fog")
     browser.open(write_page(tmp_path, level))
-    hidden = "player.shown.top.filter(([kind]) => kind === player.level.hidden).length"
+    hidden = "player.shown.top.filter(([kind]) => kind === HIDDEN).length"
     assert browser.run(hidden) > 100
     browser.press("ArrowUp")  # looks before it goes
     assert replay_of(browser).steps[0].action.startswith("TURN")
     label = "document.getElementById('state').getAttribute('aria-label')"
-    browser.run("player.shown.top.fill([player.level.hidden, 0, 0])")
+    browser.run("player.shown.top.fill([HIDDEN, 0, 0])")
     browser.run("document.getElementById('state').setAttribute('aria-label', player.describe())")
     assert "ahead: hidden" in browser.run(label).lower()
 
@@ -120,7 +161,9 @@ def test_fog_hides_what_was_never_seen_from_texts_too(browser: Browser, tmp_path
 def test_a_large_level_is_whole_on_a_phone(browser: Browser, tmp_path: Path):
     level = Scenario.load("MiniGrid-MultiRoom-N6-v0")
     browser.open(write_page(tmp_path, level), size=SIZES["phone"])
-    browser.wait("!player.willDraw && document.getElementById('state').width > 0")
+    browser.wait(
+        "!player.willDraw && (c => c.width === c.height)(document.getElementById('state'))"
+    )
     width, height = browser.run("(c => [c.width, c.height])(document.getElementById('state'))")
     assert width == height >= 25 * 8
 
@@ -210,7 +253,7 @@ def test_fingers_undo_rewind_seeds_and_packs(browser: Browser, tmp_path: Path):
     browser.press("KeyR")
     assert browser.run("player.game.steps.length") == 0
     browser.run(
-        "(s => { s.value = '123'; s.dispatchEvent(new Event('change')) })"
+        "(s => { s.value = '123'; s.dispatchEvent(new Event('change', { bubbles: true })) })"
         "(document.getElementById('seed'))"
     )
     assert browser.run("String(player.game.seed)") == "123"
@@ -264,7 +307,7 @@ def test_a_page_fits(size: str, embedded: bool, browser: Browser, tmp_path: Path
     level = Scenario.load("keydoor-9x9")
     browser.open(write_page(tmp_path, level, style=PageStyle(embedded=embedded)), size=SIZES[size])
     width, height = SIZES[size]
-    browser.wait("!player.willDraw && [...player.sprites.images.values()].every(i => i.complete)")
+    browser.wait("!player.willDraw && [...player.sprites.images.values()].every(i => i)")
     if folder := os.environ.get("GV_ENGINE_SCREENS"):
         browser.picture(Path(folder, f"page-{size}{'-embedded' * embedded}.png"))
     boxes = browser.run(

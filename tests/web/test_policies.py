@@ -20,8 +20,6 @@ ACT = """
 (async () => {
   const data = %s, code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
   const world = new World(level, code, await unpack(level.image), data.errors);
-  const isFloor = (kind) => level.types[kind].name === "Floor";
-  level.floor = [Number(Object.keys(level.types).find(isFloor)), 0, 0];
   const policy = await Policy.load(data.policy);
   %s
 })();
@@ -137,7 +135,7 @@ def test_worlds_of_a_wall_are_the_games_of_their_seeds():
     globalThis.window = { devicePixelRatio: 1 };
     globalThis.document = { body: null };
     globalThis.getComputedStyle = () => ({ getPropertyValue: () => "" });
-    const wall = new Wall(world, policy, 5n, canvas, { draw() {} });
+    const wall = new Wall(world, policy, 5n, canvas, { draw() {}, drawCell() {} });
     wall.arrange(1200, 600);
     for (let k = 0; k < 40; k++) wall.stepAll();
     for (const at of [0, 17, 255]) {
