@@ -8,7 +8,7 @@ const RESTART = -1, LOOK = -2; // in place of action indices, see gv_engine.worl
 const HIDDEN = 1, FLOOR = 2; // object types, see components.core
 const WAIT = 255, WAIT_IN_DIGESTS = 8; // see gv_engine.rules.geometry and gv_engine.session.replay
 const DISABLED = 2n; // autoreset mode
-const FORMAT = "GV Engine replay 2";
+const PAGE_FORMAT = "GV Engine page 1", FORMAT = "GV Engine replay 2";
 const LINE_BEGINS = "gv:";
 const SEPARATOR = " | "; // as gv_engine.session.episode.ACTION_SEPARATOR
 
@@ -470,19 +470,18 @@ ${lines.join(",\n")}
 
 /** Return the parsed replay in a line of text, after a check of its checksum. */
 async function readLine(line) {
-  let bytes;
   try {
     const packed = line.trim().replace(LINE_BEGINS, "").replace(/-/g, "+").replace(/_/g, "/");
-    bytes = await unpack(packed);
-  } catch {
-    throw new ReplayError("This line is not a game, or it is incomplete.");
+    const text = new TextDecoder().decode(await unpack(packed)), cut = text.lastIndexOf(',\n "checksum": ');
+    if (cut < 0 || !text.slice(cut).includes(`"${sha256(encode(text.slice(0, cut)))}"`))
+      throw new ReplayError("This game is damaged: its checksum does not fit the rest.");
+    const replay = JSON.parse(text), seed = /^ "seed": (\d+)/m.exec(text); // one blank: not a parameter
+    if (replay.format !== FORMAT || !seed) throw new ReplayError("This game is of another version.");
+    const steps = replay.steps.map(([action, ...rest]) => [String(action), ...rest]);
+    return { ...replay, steps, digest: replay.scenario.digest, seed: BigInt(seed[1]) };
+  } catch (error) {
+    throw error instanceof ReplayError ? error : new ReplayError("This line is not a game, or it is incomplete.");
   }
-  const text = new TextDecoder().decode(bytes), cut = text.lastIndexOf(',\n "checksum": ');
-  if (cut < 0 || !text.slice(cut).includes(`"${sha256(encode(text.slice(0, cut)))}"`))
-    throw new ReplayError("This game is damaged: its checksum does not fit the rest.");
-  const replay = JSON.parse(text), seed = /^ "seed": (\d+)/m.exec(text); // one blank: not a parameter
-  if (replay.format !== FORMAT || !seed) throw new ReplayError("This game is of another version.");
-  return { ...replay, seed: BigInt(seed[1]) };
 }
 
 /** Play a parsed replay in a world of its level, and compare each state; return the game. */

@@ -37,7 +37,7 @@ from gv_engine.web.policies import describe_policy
 from gv_engine.web.programs import get_wasm_programs
 
 FORMAT = "GV Engine page 1"
-"""Version of the data in a page."""
+"""Version of the data in a page, which `engine.js` checks."""
 SCRIPTS = "engine.js", "policy.js", "wall.js", "player.js"
 """Files of a page's program, in order."""
 

@@ -552,10 +552,10 @@ class Player {
   /** Open a game as text. */
   async openLine(line) {
     try {
-      const replay = await readLine(line), { digest, name } = replay.scenario;
-      const number = this.data.levels.findIndex((level) => level.identity.digest === digest);
+      const replay = await readLine(line);
+      const number = this.data.levels.findIndex((level) => level.identity.digest === replay.digest);
       if (number < 0)
-        throw new ReplayError(`This game belongs to ${name}, or a version of it, that is not on this page.`);
+        throw new ReplayError(`This game belongs to ${replay.scenario.name}, or a version of it, that is not on this page.`);
       if (!(await this.start(number, (world) => playReplay(world, replay, this.data.engine)))) return;
       get("line").hidden = true;
       this.say(`A game of ${replay.steps.length} steps`);
@@ -657,7 +657,7 @@ class Player {
   /** Return a sentence on where the agent is and what is ahead. */
   describe() {
     const { world, shown: { height, width, top } } = this, [y, x, facing] = world.pose(this.agent);
-    if (y < 0) return "The agent has left.";
+    if (y < 0) return "The agent is not on the board.";
     const ahead = this.ahead();
     const inside = ahead[0] >= 0 && ahead[1] >= 0 && ahead[0] < height && ahead[1] < width;
     const what = inside ? world.words(top[ahead[0] * width + ahead[1]]) : "the edge";
@@ -714,7 +714,8 @@ class Player {
   /** Return what the board of the state shows. */
   picture() {
     const { world, agent } = this, known = this.view === "explored" && this.explored()[agent];
-    const cells = world.cells(agent), lit = new Uint8Array(cells.top.length);
+    const cells = world.cells(agent), pose = world.pose(agent);
+    const lit = pose[0] < 0 ? null : new Uint8Array(cells.top.length); // without a place, it may see all
     for (const [cell] of this.seenCells()) lit[cell] = 1;
     if (known) {
       const shown = cells.top.map((_, k) => known.get(k) ?? [[HIDDEN, 0, 0]]);
@@ -722,7 +723,7 @@ class Player {
       cells.below = cells.below && shown.map((pair) => pair[1] ?? [FLOOR, 0, 0]);
     }
     const item = world.outputOf("item", agent);
-    return { ...cells, lit, agent: world.pose(agent), color: world.colorOf(agent), item };
+    return { ...cells, lit, agent: pose, color: world.colorOf(agent), item };
   }
 
   /** Return what the board of the observation shows. */
@@ -865,6 +866,7 @@ async function main() {
     if (sha256(encode(element.textContent)) !== element.dataset.sha256)
       throw new Error("This page is damaged: its checksum does not fit the rest.");
     const data = JSON.parse(element.textContent);
+    if (data.format !== PAGE_FORMAT) throw new Error("This page is of another version of GV Engine: export it again.");
     const policy = data.policy && await Policy.load(data.policy);
     const player = new Player(data, await WebAssembly.compile(await unpack(data.wasm)), policy);
     if (!(await player.openAddress())) throw new Error(get("message").textContent);

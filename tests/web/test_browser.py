@@ -14,7 +14,7 @@ from gv_engine.session.autoplay import PolicyAutoplayer
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.validation.solver import Survey
-from gv_engine.web.page import PageStyle, make_page
+from gv_engine.web.page import FORMAT, PageStyle, make_page
 from tests.learning.drawn import drawn
 from tests.web.browser import CHROMIUM, Browser, chromium
 
@@ -291,6 +291,9 @@ def test_a_damaged_page_says_so(browser: Browser, tmp_path: Path):
     file.write_text(page.replace('"seed": "0"', '"seed": "1"', 1), encoding="utf-8")
     browser.open(file)
     assert browser.text("failure") == "This page is damaged: its checksum does not fit the rest."
+    file.write_text(page.replace(f'PAGE_FORMAT = "{FORMAT}"', 'PAGE_FORMAT = ""'), "utf-8")
+    browser.open(file)
+    assert browser.text("failure").startswith("This page is of another version of GV Engine")
 
 
 def test_screen_readers_find_level_actions_and_what_is_ahead(browser: Browser, tmp_path: Path):

@@ -1,6 +1,7 @@
 """Levels as web pages: the same worlds as in Python, in node."""
 
 import base64
+import hashlib
 import json
 import zlib
 from pathlib import Path
@@ -80,6 +81,12 @@ def test_a_game_is_one_line_for_page_and_window():
     assert game.difference is None
 
 
+def sign(body: str) -> str:
+    """Return the line of a replay file that begins with `body`, with its checksum."""
+    text = f'{body},\n "checksum": "{hashlib.sha256(body.encode()).hexdigest()}"\n}}\n'
+    return "gv:" + base64.urlsafe_b64encode(zlib.compress(text.encode())).decode()
+
+
 @needs_node
 def test_seeds_are_those_of_numpy():
     seeds = [0, 1, 12345, 2**32 - 1, 2**32, 2**64 + 7, 2**130 + 5]
@@ -99,6 +106,12 @@ def test_seeds_are_those_of_numpy():
     [
         ("hello", "This line is not a game, or it is incomplete."),
         ("gv:eJwrSS0uAQAEXQHB", "This game is damaged: its checksum does not fit the rest."),
+        (sign("{nonsense"), "This line is not a game, or it is incomplete."),
+        (sign('{"format": "GV Engine replay 1"'), "This game is of another version."),
+        (
+            sign('{"format": "GV Engine replay 2",\n "seed": 0,\n "steps": []'),
+            "This line is not a game, or it is incomplete.",
+        ),
     ],
 )
 def test_a_line_that_is_no_game_is_refused_with_a_sentence(line: str, says: str):

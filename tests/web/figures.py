@@ -1,0 +1,134 @@
+"""Sizes and times of exported pages, as the table in docs/web.md.
+
+    python -m tests.web.figures [LEVEL ...]
+
+Each level is exported twice by the command line, with an empty and with a filled cache of compiled
+programs. Steps are random actions in one world, and finished episodes begin again: `World.step` in
+node and in Chromium, and `gymnasium.make` in Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import gymnasium
+
+from gv_engine import Scenario
+from gv_engine.cli.check import find_levels
+from tests.web.browser import CHROMIUM, Browser, chromium
+from tests.web.games import data_of, run_script
+
+LEVELS = (
+    *(
+        "keydoor-9x9",
+        "medley-7x7",
+        "2048",
+        "crafter",
+        "hold-plates",
+        "kitchen-hatch",
+        "warehouse-tiny-2ag",
+    ),
+    *("sokoban", "tutorial", "BabyAI-BossLevel-v0"),
+)
+SECONDS = 1.0
+"""Duration of each measurement of steps."""
+COUNT = f"""(world) => {{
+  const count = world.level.actions.length, start = performance.now();
+  let steps = 0, spent = 0;
+  for (; spent < {SECONDS * 1000}; spent = performance.now() - start)
+    for (let k = 0; k < 100; k++, steps++) {{
+      if (world.isOver) world.reset(BigInt(steps));
+      else world.step(Array(world.agents).fill(0).map(() => Math.floor(Math.random() * count)));
+    }}
+  return (1000 * steps) / spent;
+}}"""
+"""JavaScript function that returns the steps a second of a world."""
+
+
+def export(level: str, file: Path, cache: Path) -> float:
+    """Write the page of a level; return the seconds that the command took."""
+    command = [sys.executable, "-m", "gv_engine", "export", level, "--html", str(file)]
+    start = time.perf_counter()
+    environment = {**os.environ, "GV_ENGINE_CACHE_DIR": str(cache)}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    return time.perf_counter() - start
+
+
+def step_in_python(level: str) -> float:
+    """Return the steps a second of `gymnasium.make`; NaN for several agents, which it refuses."""
+    (name, *_) = find_levels(level, {})
+    if len(Scenario.load(name).sharing.names) > 1:
+        return float("nan")
+    env = gymnasium.make(
+        "GV-Scenario-v0", scenario=name, world="compiled", disable_env_checker=True
+    )
+    env.reset(seed=0)
+    env.action_space.seed(0)
+    actions = [env.action_space.sample() for _ in range(1000)]
+    start, steps = time.perf_counter(), 0
+    while (spent := time.perf_counter() - start) < SECONDS:
+        for action in actions:
+            _, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                env.reset()
+        steps += len(actions)
+    return steps / spent
+
+
+def step_in_node(page: str) -> float:
+    """Return the steps a second of the first level of a page in node."""
+    return float(
+        run_script(
+            f"""
+            const data = {json.dumps(data_of(page))};
+            (async () => {{
+              const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
+              const world = new World(level, code, await unpack(level.image), data.errors);
+              world.reset(0n);
+              console.log(JSON.stringify(({COUNT})(world)));
+            }})();
+            """
+        )[0]
+    )
+
+
+def measure(level: str, folder: Path, browser: Browser) -> list[str]:
+    """Return the cells of the row of a level."""
+    file, cache = folder / f"{level}.html", folder / f"{level}-cache"
+    empty, filled = (export(level, file, cache) for _ in range(2))
+    browser.open(file)
+    browser.wait("document.getElementById('state').width !== 300 && !player.willDraw")
+    paint = browser.run("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    drawn = browser.run("performance.now()")
+    in_browser = browser.run(f"({COUNT})(player.world)")
+    node = step_in_node(file.read_text(encoding="utf-8"))
+    return [
+        *(level, f"{file.stat().st_size / 1024:.0f}", f"{empty:.1f}", f"{filled:.1f}"),
+        *(f"{paint:.0f}", f"{drawn:.0f}", f"{node:,.0f}", f"{in_browser:,.0f}"),
+        f"{step_in_python(level):,.0f}",
+    ]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("levels", metavar="LEVEL", nargs="*", default=LEVELS)
+    options = parser.parse_args()
+    assert CHROMIUM, "needs Chromium: apt install chromium"
+    times = "empty cache, s | filled cache, s | text, ms | boards, ms"
+    print(f"level | KiB | {times} | node | Chromium | Python")
+    print("--- | --: | --: | --: | --: | --: | --: | --: | --:")
+    with tempfile.TemporaryDirectory() as name, chromium(Path(name, "browser")) as browser:
+        for level in options.levels:
+            print(" | ".join(measure(level, Path(name), browser)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
