@@ -161,7 +161,7 @@ class World {
 
   /** Return the values of an output of the last step, such as `grid`, for all agents together. */
   output(name) {
-    return name in this.level.arrays ? this._read(this.level.arrays[name]) : [];
+    return name in this.level.arrays ? Array.from(this._read(this.level.arrays[name])) : [];
   }
 
   /** Return the part of an output that belongs to an agent.
@@ -173,17 +173,18 @@ class World {
 
   /** Return the values of a field of the row, such as `door.status`. */
   column(name) {
-    return this._read(this.level.fields[name]);
+    return Array.from(this._read(this.level.fields[name]));
   }
 
   /** Return the single value of a field of the row. */
   value(name) {
-    return this.column(name)[0];
+    return this._read(this.level.fields[name])[0];
   }
 
+  /** Return a copy of numbers of the memory as a typed array. */
   _read([at, kind, shape]) {
     const size = multiplyAll(shape) * READ[kind].BYTES_PER_ELEMENT;
-    return Array.from(new READ[kind](this.bytes.buffer.slice(at, at + size)));
+    return new READ[kind](this.bytes.buffer.slice(at, at + size));
   }
 
   /** Step limit of the episode, 0 without: that of the level or, if it is lower, of the mission. */
@@ -269,12 +270,13 @@ class World {
    * the shape. Other agents than the one counted from 0 are among the objects. */
   cells(agent) {
     const { level } = this, height = this.value("height"), width = this.value("width"), stride = level.fields.at[2][1];
-    const kinds = this.column("kind.value"), colors = this.column("color.value"), states = {};
+    const read = (name) => this._read(level.fields[name]), states = {};
+    const kinds = read("kind.value"), colors = read("color.value");
     const look = (entity) => {
       const kind = kinds[entity], { state } = level.types[kind] ?? {};
-      return [kind, state ? (states[state] ??= this.column(state))[entity] : 0, colors[entity]];
+      return [kind, state ? (states[state] ??= read(state))[entity] : 0, colors[entity]];
     };
-    const things = this.column("at"), grounds = "ground" in level.fields && this.column("ground");
+    const things = read("at"), grounds = "ground" in level.fields && read("ground");
     const top = [], below = [];
     for (let y = 0; y < height; y++)
       for (let x = 0; x < width; x++) {
@@ -302,7 +304,7 @@ class World {
 
   /** Return (y, x, direction) of an agent. @param {number} agent counted from 0 */
   pose(agent) {
-    return ["position.y", "position.x", "agent.facing"].map((name) => this.column(name)[agent + 1]);
+    return ["position.y", "position.x", "agent.facing"].map((name) => this._read(this.level.fields[name])[agent + 1]);
   }
 
   /** Return the colour of an agent, 0 for the only one of a level. @param {number} agent from 0 on */

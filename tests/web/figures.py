@@ -37,17 +37,21 @@ LEVELS = (
     ),
     *("sokoban", "tutorial", "BabyAI-BossLevel-v0"),
 )
-SECONDS = 1.0
-"""Duration of each measurement of steps."""
+ROUNDS, SECONDS = 10, 0.2
+"""Number and duration of the measurements of steps, of which the fastest counts."""
 COUNT = f"""(world) => {{
-  const count = world.level.actions.length, start = performance.now();
-  let steps = 0, spent = 0;
-  for (; spent < {SECONDS * 1000}; spent = performance.now() - start)
-    for (let k = 0; k < 100; k++, steps++) {{
-      if (world.isOver) world.reset(BigInt(steps));
-      else world.step(Array(world.agents).fill(0).map(() => Math.floor(Math.random() * count)));
-    }}
-  return (1000 * steps) / spent;
+  const count = world.level.actions.length, choose = () => Math.floor(Math.random() * count);
+  const measure = () => {{
+    const start = performance.now();
+    let steps = 0, spent = 0;
+    for (; spent < {SECONDS * 1000}; spent = performance.now() - start)
+      for (let k = 0; k < 100; k++, steps++) {{
+        if (world.isOver) world.reset(BigInt(steps));
+        else world.step(Array(world.agents).fill(0).map(choose));
+      }}
+    return (1000 * steps) / spent;
+  }};
+  return Math.max(...Array({ROUNDS}).fill(0).map(measure));
 }}"""
 """JavaScript function that returns the steps a second of a world."""
 
@@ -71,15 +75,18 @@ def step_in_python(level: str) -> float:
     )
     env.reset(seed=0)
     env.action_space.seed(0)
-    actions = [env.action_space.sample() for _ in range(1000)]
-    start, steps = time.perf_counter(), 0
-    while (spent := time.perf_counter() - start) < SECONDS:
-        for action in actions:
-            _, _, terminated, truncated, _ = env.step(action)
-            if terminated or truncated:
-                env.reset()
-        steps += len(actions)
-    return steps / spent
+    actions = [env.action_space.sample() for _ in range(100)]
+    fastest = 0.0
+    for _ in range(ROUNDS):
+        start, steps = time.perf_counter(), 0
+        while (spent := time.perf_counter() - start) < SECONDS:
+            for action in actions:
+                _, _, terminated, truncated, _ = env.step(action)
+                if terminated or truncated:
+                    env.reset()
+            steps += 100
+        fastest = max(fastest, steps / spent)
+    return fastest
 
 
 def step_in_node(page: str) -> float:
