@@ -151,7 +151,6 @@ def imitate(
     learner: Learner,
     path: Path,
     rollout: Rollout,
-    max_passes: int = MAX_PASSES,
     report: Callable[[int, float], None] = lambda passes, loss: None,
 ) -> ImitationResult:
     """Train the network of a learner on the episodes of a rollout until the held-out loss has not
@@ -161,7 +160,6 @@ def imitate(
         learner: learner, which may go on with its own experience afterwards.
         path: folder of the rollout, for messages.
         rollout: arrays and description of the rollout, from `episode_folder.read`.
-        max_passes: most passes over the episodes.
         report: called after each pass with its number and the held-out loss.
 
     Raises:
@@ -172,7 +170,7 @@ def imitate(
     rng = np.random.default_rng(learner.settings.seed)
     best_loss, accuracy, best_pass, passes = math.inf, 0.0, 0, 0
     best_weights: dict[str, Tensor] = {}
-    while passes < max_passes and passes - best_pass < _PATIENCE:
+    while passes < MAX_PASSES and passes - best_pass < _PATIENCE:
         passes += 1
         for batch in demonstrations.batches(rng.permutation(own)):
             learner.minimise(_cross_entropy(learner, *batch)[0])

@@ -377,13 +377,9 @@ class Session:
         return bool(self.pack_level and self._episode.outcome and not self.frame().success)
 
     @property
-    def episode_summaries(self) -> list[EpisodeSummary]:
-        """Summaries of all episodes with at least one step, in order of the history."""
-        return [summary for _, summary in self.titled_summaries]
-
-    @property
     def titled_summaries(self) -> list[tuple[str, EpisodeSummary]]:
-        """Scenario name and summary of each episode of `episode_summaries`."""
+        """Scenario name and summary of each episode with at least one step, in order of the
+        history."""
         return self._history.titled_summaries(self._timeline)
 
     def continue_play(self) -> None:

@@ -63,15 +63,16 @@ def test_an_action_that_the_scenario_lacks_is_no_step():
 def test_episodes_without_a_step_do_not_count():
     played = game(seed=7)
     played.reset()
-    assert (played.seed, played.episode_summaries) == (8, [])
+    assert (played.seed, played.titled_summaries) == (8, [])
     played.step(LEFT)
     played.reset()
-    assert (played.seed, played.episode_summaries) == (9, [EpisodeSummary(8, 1, -0.05, "")])
+    summary = EpisodeSummary(8, 1, -0.05, "")
+    assert (played.seed, played.titled_summaries) == (9, [(played.title, summary)])
     played.step(LEFT)
-    assert [episode.seed for episode in played.episode_summaries] == [8, 9]
+    assert [episode.seed for _, episode in played.titled_summaries] == [8, 9]
     played.restart()
     played.reset(seed=3)
-    assert [episode.seed for episode in played.episode_summaries] == [8, 9]
+    assert [episode.seed for _, episode in played.titled_summaries] == [8, 9]
     assert played.seed == 3
 
 
@@ -289,7 +290,7 @@ def test_no_game_is_lost_between_others_and_none_is_told_twice():
     assert played.seed == 2
     played.reset(9)
     played.step(LEFT)
-    assert [each.seed for each in played.episode_summaries] == [1, 3, 2, 9]
+    assert [each.seed for _, each in played.titled_summaries] == [1, 3, 2, 9]
     seeds = [played.seed]
     for _ in range(5):
         played.previous_timeline()
@@ -302,7 +303,7 @@ def test_games_that_are_too_many_are_told_but_not_kept():
     for _ in range(30):
         played.step(LEFT)
         played.reset()
-    assert [each.seed for each in played.episode_summaries] == list(range(30))
+    assert [each.seed for _, each in played.titled_summaries] == list(range(30))
     assert len(played._history.before) == 20
 
 

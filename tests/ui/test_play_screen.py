@@ -102,7 +102,7 @@ def test_levels_and_seeds(desk: Desk):
     assert screen.game.seed == 123
     desk.press("G", "Escape")
     assert screen.game.seed == 123
-    assert [played.seed for played in screen.game.episode_summaries] == [5]
+    assert [played.seed for _, played in screen.game.titled_summaries] == [5]
 
 
 def test_one_key_ends_no_game(desk: Desk):
@@ -309,7 +309,7 @@ def test_a_held_key_walks_on_but_a_slow_game_does_not_fall_behind(desk: Desk):
     desk.app.handle_events([key_event("Left", True)] * 9)  # all at once: they waited
     assert screen.game.length == 5
     desk.hold("R", 3)
-    assert [played.steps for played in screen.game.episode_summaries] == [5]
+    assert [played.steps for _, played in screen.game.titled_summaries] == [5]
 
 
 @pytest.mark.sample("size0-1.0-False", "size1-2.0-True", "size2-1.0-True", "size2-2.0-False")
