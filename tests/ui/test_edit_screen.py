@@ -12,6 +12,7 @@ from gv_engine.editor.map_model import MapCell
 from gv_engine.editor.rules import format_key_path
 from gv_engine.rules.errors import ProblemPlace
 from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.screens import edit
 from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.edit_forms import FormScreen, RuleListScreen
 from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, PackMenu, StarterMenu
@@ -206,6 +207,28 @@ def test_a_level_becomes_a_web_page(desk: Desk, screen: EditScreen):
         screen.tick(time.monotonic())
     assert "vault.html is written; open it in a browser" in desk.app._note
     assert Path("vault.html").read_text("utf-8").startswith("<!doctype html>")
+
+
+def test_a_newcomer_makes_and_shares_a_puzzle_in_a_few_keys(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    shared: list[list[str]] = []
+    monkeypatch.setattr(edit, "Popen", lambda command, **_: shared.append(command))
+    desk.start()
+    keys = ["Ctrl+N", *["Down"] * (len(STARTERS) - 1), "Return"]
+    keys += [*["Down"] * 2, *["Right"] * 3, "E", "Delete", "Down", "Space"]  # the crate moves
+    keys += ["Tab", "Up", "Tab", "Ctrl+P"]
+    desk.press(*keys)
+    desk.type("mine", "Return")
+    screen = desk.top(EditScreen)
+    work, screen._export = screen.work, None
+    objects = {str(work.map.thing(cell).get("object")) for cell in work.map.cells()}
+    assert {"Key", "Door", "Crate", "Lever", "Gate"} <= objects
+    assert work.map.thing((3, 3)) == {"object": "Crate"}
+    assert work.scenario is not None
+    assert Path("mine.yaml").exists()
+    assert any(word.endswith("mine.html") for word in shared[0])
+    assert len(keys) + len("mine") + 1 <= 60
 
 
 def test_a_file_keeps_its_comments(desk: Desk, tmp_path: Path):
