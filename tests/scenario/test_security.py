@@ -249,7 +249,7 @@ def test_a_replay_of_a_recent_level_runs_nothing(place: Place):
         app.watch_replay(file)
     assert not place.ran
     assert main(["replay", str(file), "--verify"]) == 1
-    assert main(["record", str(file), "some.gif"]) == 1
+    assert main(["replay", str(file), "--record", "some.gif"]) == 1
     assert not place.ran
 
 
