@@ -224,8 +224,6 @@ def _build_set_of_empty_ground(cells: Any, index: Any, value: Any) -> Any:
 
 
 _GROUND_MESSAGE = "w.ground: there are no object types that live on the ground"
-
-
 _OPAQUE = np.uint32(1 << 31)
 
 
@@ -270,7 +268,8 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
 
             def put_on_layer(column: Any, index: Any, value: Any) -> None:
                 """Put entity `value` into cell `index` of one of two layers; update the cell's
-                appearance, the lists of cells by object type and the map of blocked cells."""
+                appearance and, on large grids, the lists of cells by object type and the map of
+                blocked cells."""
                 y, x = index
                 y, x = y if y >= 0 else y + rows, x if x >= 0 else x + stride
                 w, layer, cell = owning_world(column), writable_view(column), y * stride + x

@@ -28,11 +28,14 @@ def level_titles(text: str) -> list[str]:
 
 
 def edited_level(text: str, variant: str, default: str) -> str:
-    """Return the variant of the scenario `text` to edit: in a pack the number of a level that
-    exists, `variant` if it is one, or else the nearest; outside of packs `default`."""
+    """Return the variant to edit after the scenario `text` has changed. In a pack: `variant` if it
+    is a named variant; else its level number, limited to the levels that exist; 1 if it is no
+    number. Without levels: `default`."""
     count = list_length(text, (LEVELS,))
-    if not count or (variant and has_value(text, ("variants", variant))):
-        return variant if count else default
+    if not count:
+        return default
+    if variant and has_value(text, ("variants", variant)):
+        return variant
     return str(min(max(1, int(variant)), count) if variant.isdecimal() else 1)
 
 

@@ -208,7 +208,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         """
         outputs, numbers = self._output_arrays(out), self._check_actions(actions)
         if self._copy:
-            self._use_results(self._own_results if outputs else self._find_free_results())
+            self._use_results(self._own_results if outputs else self._acquire_results())
         self._batch.step(numbers, self._mode)
         return self._step_results(outputs)
 
@@ -220,12 +220,13 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._buffer_pool: tuple[StepResults, ...] = ()
         self._makes_copies = self._copy
 
-    def _find_free_results(self) -> StepResults:
-        """Return results whose arrays no caller holds, so that the next step returns them without a
-        copy: free ones of the pool, or new ones if the pool is not full. Otherwise, or if the
-        backend cannot switch, return the environment's own, which are copied."""
+    def _acquire_results(self) -> StepResults:
+        """Return the arrays for the results of the next step, which are returned without a copy if
+        no caller still has a reference to them: arrays of the pool, or new ones, which are added to
+        the pool if it is not full. Otherwise, or if the backend cannot write into other arrays,
+        return the environment's own, of which callers get copies."""
         for results in self._buffer_pool:
-            # callers mostly still have those of the last step
+            # callers usually still have those of the last step, and counting would be in vain
             if results is not self._results and results.is_unused():
                 results.write_constants()
                 return results
@@ -233,7 +234,7 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             return self._own_results
         outputs = self._own_results.outputs.make_similar()
         results = StepResults(outputs, self._encoder, self._share_info)
-        self._batch.write_into(outputs)
+        self._batch.write_into(outputs)  # before counting: the backend keeps references, too
         results.record_reference_counts()
         self._buffer_pool += (results,)
         return results

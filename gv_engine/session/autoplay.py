@@ -345,15 +345,20 @@ def describe_standing(name: str, session: Session) -> str:
     return f"{name}: {steps}, return {total}"
 
 
-def assign_opponents(game: Session, policy: str) -> None:
-    """Let the policy called `policy` act in `game` for all agents outside the team of the player's
-    agent, and restart the episode; do nothing in a level without teams."""
-    teams = {mark.name: mark.team for mark in getattr(game.frame(), "marks", ())}
-    own, own_team = game.controlled, teams.get(game.controlled, "")
-    for name, team in teams.items():
-        if name != own and any(teams.values()) and (not own_team or team != own_team):
-            acting = load_policy(policy, 1, len(game.actions), scenario=game.scenario)
-            game.assign_policy(name, acting)
+def assign_opponents(session: Session, policy: str) -> None:
+    """Let the policy called `policy` act in `session` for each agent that is not in the team of the
+    player's agent, and restart the episode. Nothing changes in a level without teams.
+
+    Raises:
+        PolicyError: the policy does not exist.
+    """
+    teams = session.scenario.sharing.teams
+    player = session.agents.index(session.controlled) + 1
+    allies = {agent for _, members in teams if player in members for agent in members} | {player}
+    for agent, name in enumerate(session.agents, 1):
+        if teams and agent not in allies:
+            count = len(session.actions)
+            session.assign_policy(name, load_policy(policy, 1, count, scenario=session.scenario))
 
 
 def describe_winner(player: Session, opponent: Opponent) -> str:

@@ -19,7 +19,7 @@ Cell = tuple[int, int]
 CellObject = tuple[int, int, int]
 """Type, state and colour of an object."""
 
-MAX_CHANGED_CELLS = 200  # no animation beyond: more cells than change in a step
+MAX_CHANGED_CELLS = 200  # with more the frames are not one step apart
 SHAKE_ANGLE = 18.0  # degrees: first swing of an agent whose action fails
 SHAKES = 1.5  # swings to both sides
 _IDLE_ACTIONS = ("", action_name(WAIT), action_name(NOOP), action_name(DONE))
@@ -68,9 +68,11 @@ class Motion(NamedTuple):
 
 
 def find_motion(before: Frame, after: Frame) -> Motion | None:
-    """Compare two frames, and return the objects that move, appear or vanish, for an animation;
-    None if there are none, or too many cells change. An object that is picked up moves to the
-    agent, and one that is put down comes from the agent."""
+    """Compare two frames, and return what an animation of the step shows: objects that move, appear
+    or vanish, and whether the agent's action failed. An object that is picked up moves to the
+    agent, and one that is put down comes from the agent. Return None if neither objects nor the
+    agent change and nothing failed, if the frames differ in shape, or if more than
+    `MAX_CHANGED_CELLS` cells change."""
     if before.grid.shape != after.grid.shape:
         return None
     grids = _grid_without_ground(before), _grid_without_ground(after)
@@ -91,11 +93,11 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
             del removed[start]
             movements.append(Movement(obj, start, cell))
         else:
-            is_put_down = obj == before.item != after.item
+            is_put_down = obj == before.item and before.item != after.item
             start = before.agent[:2] if is_put_down else cell
             movements.append(Movement(obj, start, cell, (0.0, 1.0)))
     for cell, obj in removed.items():
-        is_picked_up = obj == after.item != before.item
+        is_picked_up = obj == after.item and before.item != after.item
         goal = after.agent[:2] if is_picked_up else cell
         movements.append(Movement(obj, cell, goal, (1.0, 0.0)))
     return Motion(before.agent, has_failed, tuple(movements))
