@@ -28,9 +28,9 @@ def level_titles(text: str) -> list[str]:
 
 
 def edited_level(text: str, variant: str, default: str) -> str:
-    """Return the variant to edit after the scenario `text` has changed. In a pack: `variant` if it
-    is a named variant; else its level number, limited to the levels that exist; 1 if it is no
-    number. Without levels: `default`."""
+    """Return the variant to edit after the scenario `text` has changed. `variant` is the name of
+    a variant, or a level number as text. Without levels, return `default`; otherwise `variant` if
+    it is a name, the nearest existing level number if it is a number, and "1" if it is neither."""
     count = list_length(text, (LEVELS,))
     if not count:
         return default
@@ -54,8 +54,8 @@ def make_pack(text: str, rows: Sequence[str]) -> str:
 
 
 def add_level(text: str, number: int) -> str:
-    """Return the scenario `text` with a copy of level `number` behind that level, with a title of
-    its own, and without texts and par, which do not fit it.
+    """Return the scenario `text` with a copy of level `number` right after it, titled "Level N" for
+    N levels, without the keys that describe the original map: solution, texts and number of steps.
 
     Raises:
         EditError: the level is in a file of another format.

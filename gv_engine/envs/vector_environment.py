@@ -221,12 +221,12 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
         self._makes_copies = self._copy
 
     def _acquire_results(self) -> StepResults:
-        """Return the arrays for the results of the next step, which are returned without a copy if
-        no caller still has a reference to them: arrays of the pool, or new ones, which are added to
-        the pool if it is not full. Otherwise, or if the backend cannot write into other arrays,
+        """Return arrays for the results of the next step, for `_use_results`: arrays of the pool
+        that no caller has a reference to any more, or else new ones, added to the pool. Callers get
+        these without a copy. If the pool is full, or the backend cannot write into other arrays,
         return the environment's own, of which callers get copies."""
         for results in self._buffer_pool:
-            # callers usually still have those of the last step, and counting would be in vain
+            # not those of the last step: callers usually still have them
             if results is not self._results and results.is_unused():
                 results.write_constants()
                 return results

@@ -346,8 +346,9 @@ def describe_standing(name: str, session: Session) -> str:
 
 
 def assign_opponents(session: Session, policy: str) -> None:
-    """Let the policy called `policy` act in `session` for each agent that is not in the team of the
-    player's agent, and restart the episode. Nothing changes in a level without teams.
+    """Let the policy called `policy` act in `session` for each agent outside the team of the
+    player's agent; `Session.assign_policy` restarts the episode each time. Nothing changes in a
+    level without teams.
 
     Raises:
         PolicyError: the policy does not exist.
