@@ -358,9 +358,9 @@ def check_picture_name(out: Path) -> None:
 
 def draw_frames(
     frames: Iterable[Any], scenario: Playable, out: Path, options: argparse.Namespace
-) -> int:
+) -> None:
     """Draw `frames`, the displayed states of an episode of `scenario`, into the picture or video
-    file `out`, and return how many were drawn. `options` have the view, speed and cell size.
+    file `out`. `options` have the view, speed and cell size.
 
     Args:
         frames: frames to draw.
@@ -382,7 +382,6 @@ def draw_frames(
     with recording.Recorder(out, scenario, view, options.cell, options.fps) as recorder:
         for frame in frames:
             recorder.add(frame)
-    return recorder.shown
 
 
 # ---- progress ------------------------------------------------------------------------------------

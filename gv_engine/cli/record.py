@@ -6,10 +6,8 @@ import argparse
 from pathlib import Path
 
 from gv_engine.cli import options as cli
-from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.autoplay import play_steps
 from gv_engine.session.catalogue import load_playable
-from gv_engine.session.episode import Playable
 from gv_engine.session.replay import SUFFIX
 from gv_engine.session.session import Session
 from gv_engine.session.video_writer import FORMATS
@@ -19,6 +17,7 @@ _EXAMPLES = """\
 gv-engine record keydoor-9x9 keydoor.png --view window
 gv-engine record keydoor-9x9 keydoor.gif --seed 3 --policy valid --steps 60
 gv-engine record cave cave.mp4 --policy ./policy.py:greedy --view state
+gv-engine record keydoor-9x9 solved.gif --policy solver
 gv-engine record keydoor-9x9 solved.gvreplay --policy solver"""
 
 
@@ -35,7 +34,7 @@ def add(commands: cli.Commands) -> None:
     parser.add_seed("seed of the level")
     steps_text = f"maximum number of steps (default: {_STEPS}; 0 for a PNG)"
     parser.add_option("--steps N", cli.parse_natural, steps_text)
-    parser.add_policy()
+    parser.add_policy(more="; solver: a shortest solution")
     parser.add_pictures()
 
 
@@ -45,22 +44,13 @@ def run(options: argparse.Namespace) -> int:
     if out.suffix != SUFFIX:
         cli.check_picture_name(out)
     scenario = load_playable(options.scenario, **cli.scenario_options(options))
-    if out.suffix == SUFFIX:
-        return _save_replay(scenario, options)
     default = 0 if out.suffix.lower() == ".png" else _STEPS
-    steps = default if options.steps is None else options.steps
-    hooks = DOMAINS[scenario.identity.domain].plugin
-    frames = hooks.iter_frames(scenario, options.policy, options.seed, steps)
-    num_frames = cli.draw_frames(frames, scenario, out, options)
-    cli.say(f"{out}: {scenario.name}, seed {options.seed}, {num_frames - 1} steps")
-    return 0
-
-
-def _save_replay(scenario: Playable, options: argparse.Namespace) -> int:
-    """Play an episode of `scenario` by the policy that the options name, save it as a replay, and
-    return 0."""
     game = Session(scenario, options.seed)
-    play_steps(game, options.policy, _STEPS if options.steps is None else options.steps)
-    game.replay().save(options.out)
-    cli.say(f"{options.out}: {scenario.name}, seed {options.seed}, {len(game.past_steps)} steps")
+    play_steps(game, options.policy, default if options.steps is None else options.steps)
+    if out.suffix == SUFFIX:
+        game.replay().save(out)
+    else:
+        cli.draw_frames(game.frames(), scenario, out, options)
+    steps = "1 step" if game.length == 1 else f"{game.length} steps"
+    cli.say(f"{out}: {scenario.name}, seed {options.seed}, {steps}")
     return 0

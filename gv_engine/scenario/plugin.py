@@ -11,7 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires
@@ -164,21 +164,6 @@ class DomainPlugin(Protocol):
 
         Raises:
             DoesNotCompileError: a rule cannot be compiled.
-        """
-
-    def iter_frames(self, scenario: Any, policy: str, seed: int, steps: int) -> Iterator[Any]:
-        """Load a policy, and return an iterator of the frames (states to be drawn) of one episode
-        that it plays: the first one, and one after each step.
-
-        Args:
-            scenario: the scenario; the episode is number 0 of `gv_engine.rollout.rollout` with this
-                seed.
-            policy: name of the policy that acts, see `gv_engine.rollout.policy`.
-            seed: seed of the world and of the policy.
-            steps: limit of the steps; the episode may end earlier.
-
-        Raises:
-            PolicyError: there is no such policy.
         """
 
     def with_step_limit(self, scenario: Any, max_steps: int | None) -> Any:

@@ -57,6 +57,10 @@ class Episode(Protocol):
         """
         return action
 
+    def action_name(self, index: int) -> str:
+        """Return the name of the action with this index in the environment's action space."""
+        return str(self.actions[index])
+
     def action_indices(self, action: str) -> Any:
         """Return the indices into `actions` for the text `action`: one index, or (A,) in domains
         where there may be several agents; an agent that is done gets 0.

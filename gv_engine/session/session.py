@@ -217,19 +217,19 @@ class Session:
         return name not in _COMMAND_CONDITIONS or _COMMAND_CONDITIONS[name](self)
 
     def format_action(self, indices: Any) -> str:
-        """Return the text of an action, such as `FORWARD`; `indices` is its index in `actions`, or
-        one index for each agent.
+        """Return the text of an action, such as `FORWARD`; `indices` is its index in the
+        environment's action space, or one index for each agent.
 
         Args:
-            indices: () index into `actions`, or (A,) one for each agent.
+            indices: () index of an action, or (A,) one for each agent.
         """
-        names = [self.actions[index] for index in np.ravel(indices)[: len(self.agents)]]
+        indices = np.ravel(indices)[: len(self.agents)]
+        names = [self._episode.action_name(int(index)) for index in indices]
         parts = (f"{agent} {name}" for agent, name in zip(self.agents, names, strict=True))
         return names[0] if len(names) == 1 else ACTION_SEPARATOR.join(parts)
 
     def action_indices(self, action: str) -> Any:
-        """Return the indices into `actions` for an action given as text; the inverse of
-        `format_action`."""
+        """Return the indices of an action given as text; the inverse of `format_action`."""
         return self._episode.action_indices(action)
 
     def merge_actions(self, action: str, others: str) -> str:

@@ -39,6 +39,16 @@ def test_equal_seeds_are_equal_pictures(here: Path):
     assert a == b != c
 
 
+@pytest.mark.parametrize("policy", ["random", "valid", "solver"])
+def test_algebra_by_every_policy(here: Path, policy: str, capsys):
+    level = "mathy-poly-commute-like-terms-normal"
+    for out in ("a.gvreplay", "a.png"):
+        assert main(["record", level, out, "--policy", policy, "--steps", "9", "--seed", "1"]) == 0
+    steps = {"solver": "2 steps"}.get(policy, "9 steps")
+    assert capsys.readouterr().out.count(steps) == 2
+    assert main(["replay", "a.gvreplay", "--verify"]) == 0
+
+
 @pytest.mark.parametrize(
     ("words", "part"),
     [

@@ -15,12 +15,13 @@ from gymnasium.vector import AutoresetMode
 from components.core import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.objects import DOOR, EXIT, KEY, WALL, built_in_types
 from gv_engine import GridEnv, GridVectorEnv, Scenario
-from gv_engine.domains.grid import hooks
 from gv_engine.domains.grid.board import make_renderer
 from gv_engine.envs.observations import REPRESENTATION_NAMES, make_encoder, mark_channels
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
 from gv_engine.rules.objects import COLORS
+from gv_engine.session.autoplay import play_steps
+from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import render_cells
 from gv_engine.vector.backend import make_batch
 from tests.boards import RULES, scenario
@@ -217,7 +218,9 @@ def test_pictures_are_those_of_the_game(cell):
     draw = make_renderer(played, "observation", cell)
     form = make_encoder(played, {"name": "pixels", "cell": cell})
     held = 0
-    for frame in hooks.iter_frames(played, "valid", 2, 60):
+    game = Session(played, 2)
+    play_steps(game, "valid", 60)
+    for frame in game.frames():
         picture = form.encode(frame.observation, np.array(frame.item, np.uint8))
         drawn = draw(frame)
         if frame.item[0] != NONE_GRID_OBJECT:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gv_engine import GridVectorEnv, load_scenario
+from gv_engine import GridVectorEnv
 from gv_engine.cli import create_parser, main
 from gv_engine.cli.play import begin_session
 from gv_engine.learning.network_spec import ScenarioSpec
@@ -21,8 +21,10 @@ from gv_engine.learning.policy_file import RunError
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.policy import PolicyError, load_policy
 from gv_engine.rollout.shards import Job
-from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.session.autoplay import play_steps
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.session import Session
 from gv_engine.validation.differential import run_differential_test
 from tests.learning.drawn import drawn
 from tests.processes import run_program
@@ -166,13 +168,13 @@ def test_it_acts_where_all_is_as_it_knows_it(learned, other):
 def test_whoever_lets_it_act_is_told():
     drawn(Path("run"))
     Path("other.yaml").write_text(json.dumps(BACKWARDS), "utf-8")
-    other, algebra = Scenario.load(BACKWARDS), load_scenario("mathy-poly-simplify")
+    other, algebra = Scenario.load(BACKWARDS), load_playable("mathy-poly-simplify")
     options = create_parser()[0].parse_args(["play", "other.yaml", "--policy", "run"])
     ways: list[Callable[[], Any]] = [
         lambda: begin_session(options),
         lambda: run_differential_test(other, 1, 5, compiled=False, policy="run"),
-        lambda: [*get_plugin(other).iter_frames(other, "run", 0, 1)],
-        lambda: [*get_plugin(algebra).iter_frames(algebra, "run", 0, 1)],
+        lambda: play_steps(Session(other, 0), "run", 1),
+        lambda: play_steps(Session(algebra, 0), "run", 1),
         lambda: load_policy("run", 1, 8),
     ]
     for way in ways:

@@ -136,8 +136,8 @@ class AlgebraEpisode(Episode):
     def actions(self) -> tuple[str, ...]:
         """Return the names of all actions, valid or not: every rule at every node of the
         expression, node by node."""
-        size = self.world.state.root.size
-        return tuple(f"{name} {node}" for node in range(size) for name in self._names)
+        count = self.world.state.root.size * len(self._names)
+        return tuple(map(self.action_name, range(count)))
 
     @property
     def ending(self) -> str:
@@ -155,16 +155,34 @@ class AlgebraEpisode(Episode):
         env.rng = np.random.default_rng(seed)
         self.world.reset(self._scenario.first_state(env))
 
-    def refusal_reason(self, action: str) -> str:
-        """Return a sentence on why `action`, an action's name, is invalid; an empty text if it is
-        valid."""
+    def action_name(self, index: int) -> str:
+        """Return the name of the action with this index in the environment's action space, whose
+        nodes may lie beyond the expression."""
+        node, rule = divmod(index, len(self._names))
+        return f"{self._names[rule]} {node}"
+
+    def action_indices(self, action: str) -> int:
+        """Return the index of `action` in the environment's action space; the inverse of
+        `action_name`. Raise ValueError if it is no action."""
         pair = self._parse_action(action)
         if pair is None:
-            return f"{action}: no rule of this level"
-        if self.world.env.is_valid(self.world.state, pair):
-            return ""
+            raise ValueError(self.refusal_reason(action))
         rule, node = pair
-        return f"{self.world.env.rules[rule].name} does not apply to node {node}"
+        return node * len(self._names) + rule
+
+    def refusal_reason(self, action: str) -> str:
+        """Return a sentence on why a step of the environment cannot take `action`, an action's
+        name; an empty text if it can. A step takes actions that do not apply, as long as
+        `invalid_action_response` allows them."""
+        pair, env = self._parse_action(action), self.world.env
+        if pair is None:
+            return f"{action}: no rule of this level"
+        rule, node = pair
+        if node >= env.max_seq_len:
+            return f"{action}: node {node} is not among 0 to {env.max_seq_len - 1}"
+        if env.invalid_action_response != "raise" or env.is_valid(self.world.state, pair):
+            return ""
+        return f"{env.rules[rule].name} does not apply to node {node}"
 
     def _parse_action(self, action: str) -> tuple[int, int] | None:
         """Return (rule, node) for the name of an action, such as "commutative_swap 3"; None if the
@@ -175,7 +193,7 @@ class AlgebraEpisode(Episode):
         return self._names.index(name), int(node)
 
     def step(self, action: str) -> None:
-        """Take an action, given by name, which must be valid."""
+        """Take an action, given by name, for which `refusal_reason` is empty."""
         pair = self._parse_action(action)
         assert pair is not None, "callers check `refusal_reason` first"
         self.world.step(pair)
@@ -381,7 +399,7 @@ class HintSearch(Thread):
 
     Attributes:
         hint: the hint; None until one is found.
-        rules: names of the scenario's rules.
+        frame: frame of the state, with the names of rules and actions.
     """
 
     def __init__(self, game: Any) -> None:
@@ -389,7 +407,7 @@ class HintSearch(Thread):
         super().__init__(daemon=True)
         self.hint: Hint | None = None
         self._env, self._state = game.scenario.make_env(), game.row().attributes["state"]
-        self.rules = game.frame().rules
+        self.frame: ExpressionFrame = game.frame()
         self._error = ""
         self.start()
 
@@ -399,7 +417,7 @@ class HintSearch(Thread):
         if self.hint is None:
             return self._error or "No way to the goal was found in time"
         moves = "1 move" if self.hint.length == 1 else f"{self.hint.length} moves"
-        return f"Hint: {self.rules[self.hint.rule]} here; the goal is {moves} away"
+        return f"Hint: {self.frame.rules[self.hint.rule]} here; the goal is {moves} away"
 
     def run(self) -> None:
         """Search for the hint in this thread and store it, or the error message of a failing
@@ -426,7 +444,7 @@ class HintFinder:
         if self._thread is None or self._thread.is_alive():
             return None
         hint = self._thread.hint
-        actions = (f"{self._thread.rules[hint.rule]} {hint.node}",) if hint else ()
+        actions = (f"{self._thread.frame.actions[hint.rule]} {hint.node}",) if hint else ()
         return SolutionPath(actions, self._thread.answer)
 
     def close(self) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from gv_engine.domains.algebra.episode import AlgebraEpisode, HintFinder
+from gv_engine.domains.algebra.episode import HintFinder
 from gv_engine.domains.algebra.expression import is_equivalent
 from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario
 from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
-from gv_engine.rollout.policy import PolicyError, load_policy
-from gv_engine.rules.frame import ExpressionFrame
+from gv_engine.rollout.policy import PolicyError
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
 
@@ -122,28 +120,6 @@ make_rollout_env = make_vector_env
 def compile_scenario(scenario: AlgebraScenario) -> str:
     """Return a message: algebra has nothing to compile."""
     return "nothing to compile"
-
-
-def iter_frames(
-    scenario: AlgebraScenario, policy: str, seed: int, steps: int
-) -> Iterator[ExpressionFrame]:
-    """Load a policy by name; return an iterator over the frames (snapshots for drawing) of one
-    episode that it plays for at most `steps` steps."""
-    player = load_policy(policy, 1, ExpressionEnv(scenario).num_actions, scenario=scenario)
-    player.begin([0], seed, [0])
-    episode = AlgebraEpisode(scenario)
-    episode.reset(seed)
-
-    def play() -> Iterator[ExpressionFrame]:
-        """Yield the frames of the episode."""
-        yield episode.frame("")
-        for _ in range(steps):
-            if episode.outcome:
-                return
-            episode.world.step(int(player.act(*episode.observe())[0]))
-            yield episode.frame("")
-
-    return play()
 
 
 def describe_size(scenario: AlgebraScenario) -> str:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from gv_engine.domains.grid.episode import GridEpisode
 from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.rollout.policy import load_policy, policies_by_agent
 from gv_engine.rules import errors
-from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import Phase
 from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, list_built_in
 from gv_engine.scenario.document import Document
@@ -96,35 +92,6 @@ def compile_scenario(scenario: Scenario) -> str:
         return "kept already"
     worlds.prepare()
     return "compiled"
-
-
-def iter_frames(scenario: Scenario, policy: str, seed: int, steps: int) -> Iterator[Frame]:
-    """Load a policy by name (with several agents, one for each); return an iterator over the frames
-    (snapshots for drawing) of one episode that it plays for at most `steps` steps."""
-    episode, is_alone = GridEpisode(scenario), scenario.layout.agents == 1
-    texts = {"": policy} if is_alone else policies_by_agent(policy, scenario.sharing)
-    count = len(scenario.actions)
-    players = {name: load_policy(text, 1, count, scenario=scenario) for name, text in texts.items()}
-    if is_alone:
-        players[""].begin([0], seed, [0])
-    else:
-        episode.partners = players
-    episode.reset(seed)
-
-    def play() -> Iterator[Frame]:
-        """Yield the frames of the episode."""
-        yield episode.frame("")
-        for _ in range(steps):
-            if episode.outcome:
-                return
-            if is_alone:
-                action = episode.actions[int(players[""].act(*episode.observe())[0])]
-            else:
-                action = episode.joint_action(episode.wait)
-            episode.step(action)
-            yield episode.frame("")
-
-    return play()
 
 
 def with_step_limit(scenario: Scenario, max_steps: int | None) -> Scenario:

@@ -20,6 +20,8 @@ from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS
 from gv_engine.rules.frame import ExpressionFrame, expression_to_text
 from gv_engine.rules.system import Call
 from gv_engine.scenario.loading import load_scenario
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.session import Session
 
 CA, CS, DM, DF, AG = range(5)
 
@@ -309,14 +311,39 @@ def test_an_episode_is_that_of_an_environment():
 
 
 def test_what_is_refused_says_why():
-    made = episode()
-    for node in (0, 999):
-        said = f"Commutative Swap does not apply to node {node}"
-        assert made.refusal_reason(f"commutative_swap {node}") == said
+    made, last = episode(), episode().world.env.max_seq_len - 1
+    assert made.refusal_reason(f"commutative_swap {last}") == ""
+    said = f"node {last + 1} is not among 0 to {last}"
+    assert said in made.refusal_reason(f"commutative_swap {last + 1}")
     for unknown in ("swap 3", "commutative_swap", "commutative_swap -1", ""):
         assert "no rule of this level" in made.refusal_reason(unknown)
+        with pytest.raises(ValueError, match="no rule of this level"):
+            made.action_indices(unknown)
+    made.world.env.invalid_action_response = "raise"
+    for node in (0, last):
+        said = f"Commutative Swap does not apply to node {node}"
+        assert made.refusal_reason(f"commutative_swap {node}") == said
     fine = next(action for action, valid in made.mask().items() if valid)
     assert made.refusal_reason(fine) == ""
+
+
+def test_a_session_takes_every_action_of_the_environment():
+    from gv_engine.domains.algebra import ExpressionEnv
+
+    env = ExpressionEnv("mathy-poly-simplify-normal")
+    env.reset(seed=3)
+    session = Session(load_playable("mathy-poly-simplify-normal"), 3)
+    rng, invalid = np.random.default_rng(0), 0
+    while not session.outcome:
+        action = int(rng.integers(env.num_actions))
+        text = session.format_action(action)
+        assert session.action_indices(text) == action
+        invalid += not session.mask().get(text)
+        _, reward, *_ = env.step(action)
+        session.step(text)
+        assert session.past_steps[-1].reward == reward
+    assert invalid
+    assert session.length == env.simulation.steps
 
 
 def test_states_have_digests():
