@@ -514,12 +514,11 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     Raises:
         ValueError: the name is unknown, or the encoder has no such option or value.
     """
-    options = {"name": spec} if isinstance(spec, str) else dict(spec)
+    options = dict(spec) if isinstance(spec, Mapping) else {"name": spec}
     name, shown = options.pop("name", None), options.pop("mission", None)
-    if name not in _ENCODERS:
-        raise ValueError(
-            f"no representation {name!r}: {describe_allowed(name, REPRESENTATION_NAMES)}"
-        )
+    if not isinstance(name, str) or name not in _ENCODERS:
+        allowed = describe_allowed(str(name), REPRESENTATION_NAMES)
+        raise ValueError(f"no representation {name!r}: {allowed}")
     encoder_class = _ENCODERS[name]
     parameters = signature(encoder_class).parameters
     known = [option for option in parameters if option not in ("scenario", "name")]

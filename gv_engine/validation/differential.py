@@ -47,7 +47,10 @@ def find_row_fault(scenario: Scenario, row: NDArray[Any]) -> str:
         for i in np.argwhere(rows[name] != column)[:1].tolist():
             stored, derived = rows[name][*i], column[*i]
             place = np.ravel_multi_index(i[1:], column.shape[1:]) if i[1:] else 0
-            return f"w.{name}[{place}] is {stored}, and {derived} by where things stand"
+            return (
+                f"w.{name}[{place}] is {stored}, but {derived} by the objects on the grid: rules "
+                f"must not write w.kind or w.position; use w.spawn, w.place, w.lift and w.remove"
+            )
     kinds: set[int] = set()
     for each in rows:
         height, width = int(each["height"]), int(each["width"])

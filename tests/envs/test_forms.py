@@ -79,6 +79,7 @@ def test_environments_are_made_by_name(name):
         ("pixel", "no representation 'pixel': did you mean 'pixels'"),
         ("no_overlap", "'no_overlap': did you mean 'no-overlap'"),
         ({"cell": 8}, "no representation None: "),
+        (3, "no representation 3: "),
         ({"name": "pixels", "size": 8}, "'pixels' has no option 'size': .*cell, channels_first"),
         ({"name": "cells", "dtype": "uint8"}, "'cells' has no option 'dtype': no options"),
         ({"name": "pixels", "cell": 7}, "cell=7: allowed are whole numbers from 8 on"),
