@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.cli import options as cli
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.learning.config import LEARNERS, Config, StopCondition, read_config_file
+from gv_engine.learning.config import CURRICULA, LEARNERS, Config, StopCondition, read_config_file
 from gv_engine.learning.loggers import WandbLogger, import_wandb
 from gv_engine.learning.training import (
     Logger,
@@ -387,6 +387,8 @@ def add(commands: cli.Commands) -> None:
     parser.add_option("--config FILE", Path, config_text)
     learner_text = f"{', '.join(LEARNERS)}: learning method (default: ppo)"
     parser.add_option("--learner NAME", str, learner_text)
+    curriculum_text = f"{', '.join(CURRICULA)}: choice of the levels to train on (default: random)"
+    parser.add_option("--curriculum NAME", str, curriculum_text)
     set_text = "a setting, as --set-hp learning_rate=3e-4, over those of FILE; may be repeated"
     more: dict[str, Any] = {"dest": "hyperparameters", "action": "append"}
     parser.add_option("--set-hp NAME=VALUE", cli.parse_pair, set_text, [], **more)
@@ -532,7 +534,8 @@ def _read_config(options: argparse.Namespace) -> Config:
     if options.imitate:
         values = {"steps": 0, **values}
     given = {
-        name: getattr(options, name) for name in ("learner", "num_envs", "seed", "levels", "device")
+        name: getattr(options, name)
+        for name in ("learner", "curriculum", "num_envs", "seed", "levels", "device")
     }
     given |= dict.fromkeys(("num_threads", "num_env_threads"), options.threads)
     given |= {"steps": options.steps, "until": options.until, "recurrent": options.memory or None}
@@ -561,6 +564,7 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         "imitate",
         "config",
         "learner",
+        "curriculum",
     )
     new_run_options = {"SCENARIO": options.scenario, **cli.values_of(options, "out", "memory")}
     new_run_options |= {"--no-masks": not options.masks, **cli.values_of(options, *names)}

@@ -58,6 +58,11 @@ class Hyperparameters:
         start_epsilon, end_epsilon: share of random actions of PQN at the first step, and after
             `exploration_steps` steps; linear between.
         rnd_coef: weight of the rewards of RND for new observations.
+        curriculum: "random" or "plr", see `curriculum.py`.
+        replay_prob: probability that an episode replays a level of the curriculum.
+        replay_temperature: from 0.01; the higher, the less the scores of levels count.
+        staleness_coef: share of the probability of a replay that depends on the time since the last
+            episode of a level.
         exploration_steps: steps of all worlds over which the share of random actions falls.
         num_threads: threads that share the gradient of a minibatch.
         num_env_threads: threads that step the worlds.
@@ -86,6 +91,10 @@ class Hyperparameters:
     end_epsilon: float = 0.05
     exploration_steps: int = 100_000
     rnd_coef: float = 0.5
+    curriculum: str = "random"
+    replay_prob: float = 0.5
+    replay_temperature: float = 0.3
+    staleness_coef: float = 0.3
     num_threads: int = 1
     num_env_threads: int = 1
 
@@ -107,6 +116,11 @@ LEARNERS = {
     "rnd": "gv_engine.learning.rnd:RNDLearner",
 }
 """Class of each learner; each file names its paper."""
+CURRICULA = {
+    "random": "gv_engine.learning.curriculum:RandomLevels",
+    "plr": "gv_engine.learning.curriculum:PrioritisedLevelReplay",
+}
+"""Class of each curriculum."""
 LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {
     "pqn": {
         **{"layer_norm": True, "gae_lambda": 0.65, "learning_rate": 5e-4},
@@ -116,7 +130,10 @@ LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {
 """Settings of a learner that differ from the defaults."""
 
 _LARGEST = 2**62
-_SHARES = ("gamma", "gae_lambda", "until", "start_epsilon", "end_epsilon")
+_SHARES = (
+    *("gamma", "gae_lambda", "until", "start_epsilon", "end_epsilon"),
+    *("replay_prob", "staleness_coef"),
+)
 """Fields with values from 0 to 1."""
 _COUNTS = (
     *("num_envs", "num_steps", "update_epochs", "num_minibatches"),
@@ -133,10 +150,12 @@ def _check_value(name: str, default: Any, value: Any) -> Any:
         value = float(value)
     if value is None and default is None:
         return value
-    if name == "learner" and value not in LEARNERS:
+    names = {"learner": LEARNERS, "curriculum": CURRICULA}.get(name)
+    if names and value not in names:
         wrong = shorten(str(value), 40)
-        raise ConfigError(f"no learner {wrong!r}: {describe_allowed(wrong, LEARNERS)}")
-    low, high = int(name in _COUNTS), 1 if name in _SHARES else _LARGEST
+        raise ConfigError(f"no {name} {wrong!r}: {describe_allowed(wrong, names)}")
+    low = 0.01 if name == "replay_temperature" else int(name in _COUNTS)
+    high = 1 if name in _SHARES else _LARGEST
     is_number = kind in (int, float)
     if type(value) is not kind or (is_number and not low <= value <= high):
         article = {bool: "true or false", str: "a text", int: "an integer"}.get(kind, "a number")
@@ -152,7 +171,8 @@ class Config(Hyperparameters):
     Attributes:
         steps: total environment steps of all worlds.
         until: success rate in (0, 1] that ends training early; None for no early end.
-        levels: level set to train on, such as "train"; None for all levels.
+        levels: level set to train on, such as "train"; None for all levels, with a curriculum other
+            than "random" for "train", so that no held-out layout is in the curriculum.
         device: torch device of the network: "cpu", "cuda", "cuda:1", or "auto", a GPU if there is
             one.
 
@@ -164,6 +184,12 @@ class Config(Hyperparameters):
     until: float | None = None
     levels: str | None = None
     device: str = "auto"
+
+    def __post_init__(self) -> None:
+        """Convert and check the values, and choose the default levels of a curriculum."""
+        super().__post_init__()
+        if self.curriculum != "random" and self.levels is None:
+            object.__setattr__(self, "levels", "train")
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Config:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,8 @@ from gv_engine.envs.multi_agent import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.color_augmentation import ColorAugmentation, interchangeable_colors
-from gv_engine.learning.config import Hyperparameters
+from gv_engine.learning.config import CURRICULA, Hyperparameters
+from gv_engine.learning.curriculum import RandomLevels
 from gv_engine.learning.network import ActorCritic
 from gv_engine.learning.network_spec import NetworkSpec, ScenarioSpec
 from gv_engine.learning.survival_estimate import SurvivalEstimator
@@ -294,6 +296,7 @@ class Learner:
         device: as given.
         seconds: wall time spent, by activity.
         cells: (codes, 3) uint8 type, state and colour that each cell code stands for.
+        curriculum: choice of the levels.
         on_step: called after each step of all worlds.
     """
 
@@ -324,7 +327,7 @@ class Learner:
         self._agents = np.arange(env.num_envs) % self.spec.agents
         num_worlds = env.num_envs // self.spec.agents
         self._estimator = SurvivalEstimator(num_worlds)
-        self._no_ends = np.zeros((3, num_worlds), np.bool_)
+        self._no_ends: Any = np.zeros(num_worlds, np.bool_)
         self._num_steps = self._num_episodes = 0
         self._losses = (math.nan,) * 3
         self.seconds = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
@@ -334,6 +337,8 @@ class Learner:
         self._any_agent_succeeds = scenario.sharing.ends == ANY
         _, info = env.reset(seed=settings.seed, out=self._buffer.first)
         self._live = self._live_agents(info)
+        curriculum_class = resolve_name(CURRICULA[settings.curriculum])
+        self.curriculum: RandomLevels = curriculum_class(env, settings, self._rng)
 
     @contextmanager
     def _timed(self, activity: str) -> Iterator[None]:
@@ -394,6 +399,7 @@ class Learner:
                 self.on_step()
                 with self._timed("acting"):
                     self._process_ends(results, table, bootstrap_values[t])
+                    self.curriculum.end_step(self._starts.view(-1, self.spec.agents).all(1).numpy())
             with self._timed("copies"):
                 self._encode(-1)
             with self._timed("acting"):
@@ -402,7 +408,9 @@ class Learner:
                 self._memory = memory
         self._num_steps += size[0] * size[1]
         on_cpu = values.cpu(), next_value.cpu(), bootstrap_values.cpu()
-        advantages = self._advantages(*on_cpu, live).to(device)
+        advantages = self._advantages(*on_cpu, live)
+        self.curriculum.end_update(advantages, live)
+        advantages = advantages.to(device)
         rows, masks = self._network_inputs(slice(0, -1))
         return TrainingBatch(
             rows=rows,
@@ -454,7 +462,8 @@ class Learner:
         done = terminated | truncated
         self._starts, self._live = torch.from_numpy(done), self._live_agents(info)
         if "episode" not in info:
-            self._estimator.add_step(*self._no_ends)
+            none, measured = self._no_ends, self.curriculum.is_measured
+            self._estimator.add_step(none, none, none, measured)
             return
         self._count_episodes(info)
         # an agent truncated before the limit was ended by others: nothing is left to gain
@@ -493,7 +502,7 @@ class Learner:
         ended, returns, success = (each.reshape(-1, self.spec.agents) for each in by_agent)
         done = ended[:, 0]
         succeeded = success.any(1) if self._any_agent_succeeds else (success | ~ended).all(1)
-        self._estimator.add_step(done, returns.sum(1), succeeded)
+        self._estimator.add_step(done, returns.sum(1), succeeded, self.curriculum.is_measured)
         self._num_episodes += int(done.sum())
 
     def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
@@ -642,6 +651,7 @@ class Learner:
             "estimator": [torch.from_numpy(each) for each in self._estimator.state()],
             "counts": [self._num_steps, self._num_episodes],
             "losses": self._losses,
+            "curriculum": self.curriculum.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -663,6 +673,7 @@ class Learner:
         self._estimator.restore(*(each.numpy() for each in state["estimator"]))
         self._num_steps, self._num_episodes = state["counts"]
         self._losses = tuple(state["losses"])
+        self.curriculum.restore(state["curriculum"])
 
 
 def make_training_env(scenario: Any, settings: Hyperparameters, **options: Any) -> GridVectorEnv:

@@ -50,26 +50,33 @@ class SurvivalEstimator:
         self._counts = np.zeros((4, 0))  # by age: worlds, ends, sum of returns, successes
 
     def add_step(
-        self, done: NDArray[np.bool_], returns: NDArray[np.float64], success: NDArray[np.bool_]
+        self,
+        done: NDArray[np.bool_],
+        returns: NDArray[np.float64],
+        success: NDArray[np.bool_],
+        counted: NDArray[np.bool_] | None = None,
     ) -> None:
         """Count one step of all worlds, and the outcomes of the episodes that it has ended.
 
         Args:
             done: (N,) True where an episode ended with the step.
             returns, success: (N,) outcome of the episodes that ended.
+            counted: (N,) False where the world's episode is left out, constant in an episode; None
+                counts all.
         """
+        counted = np.ones_like(done) if counted is None else counted
         if missing := max(0, self._ages.max() + 1 - self._counts.shape[1]):
             self._counts = np.pad(self._counts, ((0, 0), (0, missing)))
-        counts, (ended,) = self._counts, np.nonzero(done)
+        counts, (ended,) = self._counts, np.nonzero(done & counted)
         if len(ended):
             decay = math.exp(-2 * len(ended) / max(_WINDOW, len(done)))  # half of it on average
             counts *= np.where(counts[0] > _MIN_WORLDS, decay, 1)
             outcomes = None, returns[ended], success[ended]
             for count, weights in zip(counts[1:], outcomes, strict=True):
                 count += np.bincount(self._ages[ended], weights, counts.shape[1])
-        counts[0] += np.bincount(self._ages, None, counts.shape[1])
+        counts[0] += np.bincount(self._ages[counted], None, counts.shape[1])
         self._ages += 1
-        self._ages[ended] = 0
+        self._ages[done] = 0
 
     @property
     def means(self) -> EpisodeMeans:

@@ -279,6 +279,7 @@ class DeferredBackend(Backend):
             return
         every = np.arange(len(self))
         compiled.set_rows(every, self.current.snapshot(every))
+        compiled.requested_levels[:] = self.requested_levels
         self._use(compiled)
         compilation.announce()
 

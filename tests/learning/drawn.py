@@ -15,12 +15,14 @@ from gv_engine.learning.numpy_net import NUM_HEADS
 from gv_engine.learning.policy_file import PolicyFile
 
 
-def make_learner(level: Any, world: str = "auto", device: str = "cpu", **settings: Any) -> Any:
-    """Make a learner of a level with these hyperparameters."""
+def make_learner(
+    level: Any, world: str = "auto", device: str = "cpu", levels: Any = None, **settings: Any
+) -> Any:
+    """Make a learner of a level, or of a level set of it, with these hyperparameters."""
     from gv_engine.learning import ppo
 
     hyperparameters = Config.from_values(settings).hyperparameters
-    env = ppo.make_training_env(level, hyperparameters, world=world)
+    env = ppo.make_training_env(level, hyperparameters, world=world, levels=levels)
     return resolve_name(LEARNERS[hyperparameters.learner])(env, hyperparameters, device)
 
 

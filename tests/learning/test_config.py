@@ -40,6 +40,9 @@ def test_an_empty_file_is_the_defaults(tmp_path):
         ({"learning_rate": "3e-4"}, "learning_rate is '3e-4'; expected a number from 0"),
         ({"learning_rate": float("nan")}, "learning_rate is nan; expected a number"),
         ({"levels": 3}, "levels is 3; expected a text"),
+        ({"curriculum": "pl"}, "no curriculum 'pl': did you mean 'plr'?"),
+        ({"replay_prob": 1.5}, "replay_prob is 1.5; expected a number from 0 to 1"),
+        ({"replay_temperature": 0}, "replay_temperature is 0.0; expected a number from 0.01"),
     ],
 )
 def test_wrong_values_are_told(values, says, tmp_path):

@@ -50,6 +50,7 @@ def lines_of(run: Path) -> list[str]:
         ("keydoor-5x5", ("--learner", "rnd")),
         ("keydoor-5x5", ("--learner", "pqn")),
         ("keydoor-5x5", ("--learner", "pqn", "--memory")),
+        ("keydoor-5x5", ("--curriculum", "plr", "--max-steps", "20")),
         ("hand-over", ("--learner", "mappo", "--max-steps", "20")),
     ],
     ids=" ".join,

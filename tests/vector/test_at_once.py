@@ -353,3 +353,16 @@ def test_the_process_ends_with_the_one_that_it_belongs_to(tmp_path, how):
     playing.send_signal(how)
     playing.communicate()
     until(lambda: not running(process=compiling), "the end of the process that compiles")
+
+
+def test_requested_levels_move_over(compiled_after):
+    """Worlds that were asked for a level before their program was there start with it after."""
+    first = GridVectorEnv("keydoor-5x5", 3, levels=range(20), world="object")
+    first.reset(seed=[4, 4, 4])
+    compiled_after(1)
+    env = GridVectorEnv("keydoor-5x5", 3, levels=range(20))
+    env.reset(seed=0)
+    env.batch.requested_levels[:] = 4
+    observation, _ = env.reset()
+    assert env.world == "compiled"
+    assert same(observation, first._observation())
