@@ -37,6 +37,7 @@ CONTENTS = {
         "docs/checking",
         "docs/researchers",
         "docs/learning",
+        "docs/language-models",
         "docs/benchmark",
         "docs/libraries",
         "docs/cluster",

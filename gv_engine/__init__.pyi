@@ -1,6 +1,7 @@
 from .envs.environment import GridEnv
 from .envs.multi_agent import AgentsVectorEnv, EachAgentVectorEnv
 from .envs.registration import parallel_env
+from .envs.text_actions import TextActions
 from .envs.vector_environment import GridVectorEnv
 from .gridverse import (
     Action,
@@ -91,6 +92,7 @@ __all__ = [
     "Simulation",
     "State",
     "StateIndex",
+    "TextActions",
     "World",
     "component",
     "debugging",

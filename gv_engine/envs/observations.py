@@ -34,6 +34,7 @@ from gv_engine.late_imports import CELL_RENDERER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD
 from gv_engine.scenario.map import describe_object, view_to_text
+from gv_engine.scenario.sentences import view_to_sentences
 
 if TYPE_CHECKING:
     from gv_engine.scenario.mission_tokens import MissionTokens
@@ -48,7 +49,10 @@ RepresentationSpec = str | Mapping[str, Any]
 _LEAST_SIDE = 8
 """Smallest side of a drawn cell in pixels."""
 
-_FARTHEST = ": 512 behind, 512 right\n"
+_FARTHEST = "You see a  512 steps right and 512 steps backward\n"
+"""Longest text about a thing, besides the words for it."""
+_TEXT_STYLES = {"map": view_to_text, "sentences": view_to_sentences}
+"""Functions that write a view as text, by style."""
 
 
 class IndexGrid(ObservationEncoder):
@@ -261,22 +265,24 @@ class PixelView(ObservationEncoder):
 
 
 class TextView(ObservationEncoder):
-    """Encoder of the view as text: the characters of maps, the object in hand, and the positions of
-    objects in words.
-
-    A batch of worlds gives a tuple of texts.
+    """Encoder of the view as text; a batch of worlds gives a tuple of texts.
 
     Args:
         scenario: scenario that is observed.
+        style: "map" for the characters of maps, the object in hand, and the positions of objects in
+            words; "sentences" for the sentences of BabyAI-Text, one per line.
     """
 
     buffer_names = ()
     shares_memory = False
     space: spaces.Text
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, style: str = "map") -> None:
         """Make the encoder and the observation space; the class says what each argument means."""
         super().__init__(representations.Representation.of_observation(scenario))
+        if style not in _TEXT_STYLES:
+            raise ValueError(f"style={style!r}: {describe_allowed(style, _TEXT_STYLES)}")
+        self._view_to_text = _TEXT_STYLES[style]
         self._shape, self._scenario = scenario.area.shape, scenario
         self._observer = scenario.area.observer
         if not scenario.area.turns:
@@ -316,7 +322,7 @@ class TextView(ObservationEncoder):
     def _text(self, grid: NDArray[Any], item: NDArray[Any], facing: Any = FORWARD) -> str:
         """Return the text of one view and its held object."""
         observer = *self._observer, int(facing)
-        return view_to_text(grid, item, self._scenario.types, observer)
+        return self._view_to_text(grid, item, self._scenario.types, observer)
 
 
 class FlatEncoder(ObservationEncoder):

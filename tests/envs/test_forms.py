@@ -302,12 +302,26 @@ def test_what_is_held_where_the_agent_stands_and_what_is_behind_it():
     ]
 
 
-def test_the_space_of_texts_has_room_for_the_longest():
-    form = make_encoder(Scenario.load(LEVEL), "text")
+@pytest.mark.parametrize(("style", "lines"), [("map", 7 + 1 + 49), ("sentences", 1 + 48)])
+def test_the_space_of_texts_has_room_for_the_longest(style: str, lines: int):
+    form = make_encoder(Scenario.load(LEVEL), {"name": "text", "style": style})
     grid = np.full((7, 7, 3), (DOOR, 1, 4), np.uint8)
     longest = form.encode(grid, np.array([DOOR, 1, 4], np.uint8))
     assert longest in form.space
-    assert len(longest.split("\n")) == 7 + 1 + 49
+    assert len(longest.split("\n")) == lines
+
+
+def test_styles_of_texts():
+    form = {"name": "text", "style": "sentences"}
+    env = seen([[-2, 1], [-2, 1]], observation_representation=form)
+    assert env.reset(seed=0)[0].split("\n") == [
+        "You see a wall 2 steps forward",
+        "You see a exit 1 step left and 2 steps forward",
+        "You see a yellow key 1 step left and 1 step forward",
+        "You see a locked yellow door 1 step right and 1 step forward",
+    ]
+    with pytest.raises(ValueError, match=r"style='words': .*allowed: map, sentences"):
+        seen([[-2, 1], [-2, 1]], observation_representation={"name": "text", "style": "words"})
 
 
 # ---- rollouts ----------------------------------------------------------------------------------

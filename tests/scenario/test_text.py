@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from components.core import FLOOR, HIDDEN
-from components.objects import DOOR, EXIT, KEY, WALL
+from components.objects import BEACON, DOOR, EXIT, KEY, PARCEL, WALL
 from gv_engine import Scenario
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT
 from gv_engine.rules.objects import OBJECT_TYPES
@@ -18,6 +18,12 @@ from gv_engine.scenario.map import (
     frame_to_text,
     grid_to_text,
     view_to_text,
+)
+from gv_engine.scenario.sentences import (
+    ActionTextError,
+    action_to_text,
+    find_action,
+    view_to_sentences,
 )
 from gv_engine.session.session import Session
 from tests.scenario.reading import RULES
@@ -58,6 +64,49 @@ def test_where_things_are_is_told_from_the_agent(cell: tuple[int, int], where: s
     lines = view_to_text(grid, np.array([DOOR, 2, 1]), OBJECT_TYPES, (2, 2, FORWARD)).split("\n")
     assert lines[5:] == ["holding locked red door", f"yellow key: {where}"]
     assert lines[2][2] == "^"
+
+
+def test_sentences_say_what_is_held_the_nearest_walls_and_all_things():
+    grid = floor(4, 5)
+    grid[0], grid[3, 0], grid[3, 4] = (HIDDEN, 0, 0), (WALL, 0, 0), (WALL, 0, 0)
+    grid[0, 2], grid[1, 1], grid[2, 1] = (WALL, 0, 0), (DOOR, 0, 1), (PARCEL, 0, 2)
+    grid[3, 3], grid[1, 4], grid[3, 2] = (KEY, 0, 3), (BEACON, 0, 4), (EXIT, 0, 0)
+    told = view_to_sentences(grid, np.array([KEY, 0, 1]), OBJECT_TYPES, (3, 2, FORWARD))
+    assert told.split("\n") == [
+        "You carry a red key",
+        "You see a wall 3 steps forward",
+        "You see a wall 2 steps left",  # the one on the right is behind the key
+        "You see a open red door 1 step left and 2 steps forward",
+        "You see a green box 1 step left and 1 step forward",
+        "You see a blue key 1 step right",
+        "You see a yellow beacon 2 steps right and 2 steps forward",
+    ]
+
+
+def test_sentences_turn_with_the_agent_and_say_what_is_behind_it():
+    grid = floor(3, 3)
+    grid[0, 1], grid[1, 0], grid[2, 2] = (WALL, 0, 0), (KEY, 0, 1), (KEY, 0, 2)
+    told = view_to_sentences(grid, np.zeros(3, int), OBJECT_TYPES, (1, 1, LEFT))
+    assert told.split("\n") == [
+        "You see a wall 1 step right",
+        "You see a green key 1 step left and 1 step backward",
+        "You see a red key 1 step forward",
+    ]
+    assert not view_to_sentences(floor(3, 3), np.zeros(3, int), OBJECT_TYPES, (1, 1, LEFT))
+
+
+def test_actions_have_words_and_are_found_by_them_or_by_name():
+    names = "TURN_LEFT", "MOVE_FORWARD", "PICK_UP", "PICK_N_DROP", "KICK"
+    assert [*map(action_to_text, names)] == [
+        *("turn left", "go forward", "pick up", "pick n drop", "kick")
+    ]
+    told = ["Turn  left", "go forward", "move forward", "pick_up", "PICK_N_DROP", "kick"]
+    assert [find_action(text, names) for text in told] == [*names[:2], *names[1:]]
+    with pytest.raises(ActionTextError, match=r"no action 'go forwards': did you mean 'go forw"):
+        find_action("go forwards", names)
+    with pytest.raises(ActionTextError) as caught:
+        find_action("x" * 10**6, names)
+    assert len(str(caught.value)) < 300
 
 
 def test_objects_are_called_by_state_and_colour():

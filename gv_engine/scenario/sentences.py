@@ -1,0 +1,112 @@
+"""Text for language models, in the wording of BabyAI-Text (Carta et al., 2023): what an agent sees,
+a sentence for each thing, and its actions.
+
+>>> action_to_text("MOVE_FORWARD"), action_to_text("PICK_UP")
+('go forward', 'pick up')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
+from components.objects import PARCEL, WALL
+from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
+from gv_engine.rules.geometry import step_x, step_y
+from gv_engine.rules.objects import ObjectTypes
+from gv_engine.scenario.map import describe_object
+
+_WAYS = (1, 0, "forward"), (0, -1, "left"), (0, 1, "right"), (-1, 0, "backward")
+"""(ahead, right) of one step in each direction, and its name."""
+_LONGEST_ACTION = 100
+"""Characters of an unknown action that a message repeats."""
+
+
+class ActionTextError(GVEngineError):
+    """A text names no action."""
+
+
+def view_to_sentences(
+    grid: NDArray[np.uint8],
+    item: NDArray[np.uint8],
+    types: ObjectTypes,
+    observer: tuple[int, int, int],
+) -> str:
+    """Return an observation as sentences, one per line: `item` (the object in hand), the nearest
+    wall in each direction if nothing is before it, and all things in `grid` from left to right,
+    the farthest first; "" if there is none of these. Arguments are those of `view_to_text`.
+
+    The lines are the list `descriptions` of BabyAI-Text. The article is `a` everywhere, as there.
+
+    >>> from gv_engine.rules.geometry import FORWARD
+    >>> from gv_engine.rules.objects import OBJECT_TYPES
+    >>> grid = np.full((3, 3, 3), (2, 0, 0), np.uint8)
+    >>> grid[0, 2], grid[2, 0] = (5, 2, 4), (3, 0, 0)
+    >>> print(view_to_sentences(grid, np.zeros(3, np.uint8), OBJECT_TYPES, (2, 1, FORWARD)))
+    You see a wall 1 step left
+    You see a locked yellow door 1 step right and 2 steps forward
+    """
+    down, aside = step_y(observer[2]), step_x(observer[2])
+    looks = {}  # by steps ahead and to the right
+    for (y, x), _ in np.ndenumerate(grid[..., 0]):
+        dy, dx = y - observer[0], x - observer[1]
+        looks[dy * down + dx * aside, dy * aside - dx * down] = tuple(grid[y, x].tolist())
+    passable = {look for look in looks.values() if look[0] == HIDDEN} | {(FLOOR, 0, NONE)}
+    held = item.tolist()
+    lines = [f"You carry {_name_thing(types, held)}"] * (held[0] != NONE_GRID_OBJECT)
+    for ahead, right, way in _WAYS:
+        steps = 1
+        while looks.get((ahead * steps, right * steps)) in passable:
+            steps += 1
+        if looks.get((ahead * steps, right * steps), (NONE_GRID_OBJECT,))[0] == WALL:
+            lines.append(f"You see a wall {_format_steps(steps, way)}")
+    for (ahead, right), look in sorted(looks.items(), key=lambda cell: (cell[0][1], -cell[0][0])):
+        if look not in passable and look[0] != WALL and (ahead, right) != (0, 0):
+            lines.append(f"You see {_name_thing(types, look)} {_format_offset(ahead, right)}")
+    return "\n".join(lines)
+
+
+def _name_thing(types: ObjectTypes, look: Iterable[int]) -> str:
+    """Return an object with its article, such as `a locked yellow door`, given its type, state and
+    colour; a Parcel is a box, as in missions."""
+    kind, state, color = look
+    words = describe_object(types, kind, state, color)
+    return f"a {words.replace('parcel', 'box') if kind == PARCEL else words}"
+
+
+def _format_offset(ahead: int, right: int) -> str:
+    """Return the place of a cell that is `ahead` and `right` of the agent, as `1 step left and 2
+    steps forward`; negative numbers are behind and left."""
+    aside = _format_steps(abs(right), "right" if right > 0 else "left")
+    along = _format_steps(abs(ahead), "forward" if ahead > 0 else "backward")
+    return " and ".join([aside] * (right != 0) + [along] * (ahead != 0))
+
+
+def _format_steps(steps: int, way: str) -> str:
+    """Return `1 step left`, or `2 steps left`, for a number of steps and a direction."""
+    return f"{steps} step{'s' if steps > 1 else ''} {way}"
+
+
+def action_to_text(name: str) -> str:
+    """Return an action's name in words: `go forward` for MOVE_FORWARD, `turn left`, `toggle`."""
+    words = name.lower().replace("_", " ")
+    return f"go {words.removeprefix('move ')}" if words.startswith("move ") else words
+
+
+def find_action(text: str, names: Iterable[str]) -> str:
+    """Return that one of the actions called `names` which `text` names: by its words or its name,
+    in upper or lower case.
+
+    Raises:
+        ActionTextError: no action has these words.
+    """
+    texts = {action_to_text(name): name for name in names}
+    by_words = texts | {name.lower().replace("_", " "): name for name in texts.values()}
+    words = " ".join(text.replace("_", " ").split()).lower()
+    if words not in by_words:
+        shown = shorten(repr(text), _LONGEST_ACTION)
+        raise ActionTextError(f"no action {shown}: {describe_allowed(words, texts)}")
+    return by_words[words]
