@@ -25,6 +25,7 @@ from gv_engine.learning.training import (
     check_learner,
 )
 from gv_engine.rollout import episode_folder
+from gv_engine.rollout.evaluation import evaluate_policy
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference, load_scenario
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 _MAX_WAIT = 30.0
 """Seconds in which an update has to end after Ctrl-C or SIGTERM."""
 _UNKNOWN = "–"
+_EVALUATION_EPISODES = 100
+"""Episodes in which the policy is evaluated at the end."""
 _SLICE_SECONDS = 20.0
 """Seconds that a run trains on Ray before it is saved, and may continue on another machine."""
 
@@ -100,6 +103,8 @@ def train_here(
             steps += training.steps
         if code:
             break
+    if not (code or runs[1:]):
+        rows += _evaluate_best(plan, runs[0])
     if not (steps or code or demonstrations):
         done = min(result.metrics.steps for result in results)
         target = plan.stop_condition
@@ -294,7 +299,7 @@ def _warn_of_unknown_means(
 def _report_rows(training: Training) -> list[tuple[str, str]]:
     """Return the (label, value) rows of the final report on one training run, without unknown
     values."""
-    metrics, best, seconds = training.metrics, training.run.best, training.learner.seconds
+    metrics, seconds = training.metrics, training.learner.seconds
     speed = f"{training.steps_per_second:,.0f}" if training.steps else _UNKNOWN
     names = "steps", "episodes", "seconds", "steps per second", "success"
     texts = *_format_counts(metrics, training.seconds), speed, *_format_means(metrics)
@@ -302,14 +307,20 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
     rows.append(("device", str(training.learner.device)))
     seeds = training.run.level_seeds
     rows.append(("levels", f"{training.run.levels}, {len(seeds):,}" if seeds else "all"))
-    if best:
-        success_rate, mean_return, _ = best["score"]
-        if not math.isnan(metrics.success_rate):
-            rows.append(("best success", f"{success_rate:.1%}"))
-        rows.append(("best return, mean", f"{mean_return:.4g}"))
     if total := sum(seconds.values()):
         rows += [(f"share of {name}", f"{part / total:.1%}") for name, part in seconds.items()]
     return [row for row in rows if row[1] != _UNKNOWN]
+
+
+def _evaluate_best(plan: TrainingPlan, run: Run) -> list[tuple[str, str]]:
+    """Return the (label, value) rows of the final report on episodes that the policy of `run` plays
+    in the levels it was trained on: success rate and mean return with 95 % intervals."""
+    policy = run.path.absolute()  # as a name it could be that of a built-in policy
+    result = evaluate_policy(policy, plan.scenario, plan.levels, _EVALUATION_EPISODES)
+    rows, mean_return = [("evaluated episodes", f"{result.episodes:,}")], result.episode_return
+    if result.success:
+        rows.append(("evaluated success", "{:.1%} ({:.1%} to {:.1%})".format(*result.success)))
+    return [*rows, ("evaluated return, mean", "{:.4g} ({:.4g} to {:.4g})".format(*mean_return))]
 
 
 def _print_results(plan: TrainingPlan, results: Sequence[RunResult]) -> None:

@@ -426,9 +426,8 @@ class GridVectorEnv(ScenarioVectorEnv[Any]):
             trusted: as for `restore`.
 
         Returns:
-            `rows` (n, a), `rewards` (n, a) float64, `terminated` (n, a) bool and `masks` (n, a,
-            actions) int8, all 0 if `info` has no masks. With A agents, the last three have an axis
-            of agents behind (n, a).
+            Next states, rewards, `terminated`, `truncated`, `success` and action masks, see
+            `Expansion`.
 
         Raises:
             ValueError: the rows have another layout, or an action is not in the action space.

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.envs.representations import Arrays
+from gv_engine.envs.representations import MISSION, STATE, Arrays
 from gv_engine.learning.network_spec import (
     UNKNOWN_CODE,
     NetworkSpec,
@@ -228,14 +228,17 @@ class TrainedPolicy:
 
         Raises:
             RunError: an observation shows an object that the run was not trained with.
-            ValueError: there are not N generators.
+            ValueError: there are not N generators, or the observation or `info` has another form.
         """
+        self._check_form(observation, info)
         number = len(observation["grid"])
         self.allocate(number)
         rows = np.zeros((number, len(self._spec.sizes)), np.int32)
         self._spec.encode(self._to_codes(observation), self.agents, rows)
-        masks = info["action_mask"]
-        masks = masks if self._file.mask_actions else np.ones_like(masks)
+        if self._file.mask_actions:
+            masks = info["action_mask"]
+        else:
+            masks = np.ones((number, self._spec.actions), np.int8)
         probabilities, self.values, self._memory = self._net.forward(rows, self._memory, masks)
         self.probabilities = probabilities
         if self._greedy:
@@ -249,6 +252,30 @@ class TrainedPolicy:
         last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(1)
         actions: NDArray[np.int64] = np.minimum(below.sum(1), last)
         return actions
+
+    def _check_form(self, observation: Any, info: Mapping[str, Any]) -> None:
+        """Raise ValueError unless an observation has the arrays and the shape that the policy
+        reads, and `info` has the masks that it needs."""
+        spec = self._scenario_spec
+        names = ["grid", "item", *([MISSION] if spec.mission_fields else [])]
+        names += [STATE] if spec.state else []
+        found = [*observation] if isinstance(observation, Mapping) else []
+        if missing := [name for name in names if name not in found]:
+            raise ValueError(
+                f"the observation has {', '.join(found) or 'no arrays by name'}, and no "
+                f'{missing[0]}: make the environment with observation_representation="default"'
+            )
+        shape, expected = np.shape(observation["grid"]), ", ".join(map(str, (*spec.view, 3)))
+        if str(shape[1:]) != f"({expected})":
+            raise ValueError(
+                f"grid has shape {shape}: expected (N, {expected}), of a vector environment of N "
+                f"worlds"
+            )
+        if self._file.mask_actions and "action_mask" not in info:
+            raise ValueError(
+                "info has no action_mask, which the run was trained with: make the environment "
+                "with action_masks=True, or train with mask_actions=False"
+            )
 
     def _to_codes(self, observation: Arrays) -> Arrays:
         """Return the observation with cells and item as the codes with which the network was

@@ -419,15 +419,20 @@ class Expansion(NamedTuple):
     Attributes:
         rows: (n, a) records, the next states.
         rewards: (n, a) float64 rewards.
-        terminated: (n, a) bool, True if the episode ends.
-        masks: (n, a, actions) int8, action masks of the next states.
+        terminated: (n, a) bool, True if a rule of the scenario ends the episode.
+        truncated: (n, a) bool, True if the step limit of the episode is reached.
+        success: (n, a) bool, True if the episode ends with success; False if the scenario does not
+            define success.
+        masks: (n, a, actions) int8, action masks of the next states; 0 without masks.
 
-    With A agents, the last three have an axis of agents behind (n, a).
+    With A agents, all but `rows` have an axis of agents behind (n, a).
     """
 
     rows: NDArray[Any]
     rewards: NDArray[np.float64]
     terminated: NDArray[np.bool_]
+    truncated: NDArray[np.bool_]
+    success: NDArray[np.bool_]
     masks: NDArray[np.int8]
 
 
@@ -451,15 +456,11 @@ def expand_states(backend: Backend, rows: NDArray[Any], actions: NDArray[np.int6
     agents = backend.scenario.layout.agents
     shape, out = (len(rows), len(actions)), backend.outputs
     seats = (agents,) if agents > 1 else ()
-    expansion = Expansion(
-        np.empty(shape, rows.dtype),
-        np.empty((*shape, *seats)),
-        np.empty((*shape, *seats), np.bool_),
-        np.empty((*shape, *seats, out.mask.shape[1]), np.int8),
-    )
+    shown = [out.rewards, out.terminated, out.truncated, out.success, out.mask]
+    results = [np.empty((*shape, *seats, *each.shape[1:]), each.dtype) for each in shown]
+    expansion = Expansion(np.empty(shape, rows.dtype), *results)
     next_words, joint_actions = view_as_words(expansion.rows), actions.reshape(-1, agents)
-    flat = [array.reshape(-1, *array.shape[2:]) for array in expansion[1:]]
-    shown: list[NDArray[Any]] = [out.rewards, out.terminated, out.mask]
+    flat = [array.reshape(-1, *array.shape[2:]) for array in results]
     outputs = [
         part.reshape(len(backend), *like.shape[1:]) for part, like in zip(shown, flat, strict=True)
     ]

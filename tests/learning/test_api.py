@@ -2,9 +2,11 @@
 
 import re
 import sys
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -92,6 +94,26 @@ def test_a_policy_acts_on_what_it_is_given(here):
         policy.act(observation, info, rngs[:3])
     with pytest.raises(RunError, match="was trained on keydoor-5x5 with"):
         load_policy("run", Scenario.load("hunt"))
+
+
+def test_observations_of_another_form_are_refused_with_the_fix(here):
+    drawn(here / "run", level="MiniGrid-DoorKey-5x5-v0")
+    policy = load_policy("run", greedy=True)
+    make: Any = partial(gymnasium.make_vec, "GV-MiniGrid-DoorKey-5x5-v0", 2, world="object")
+    default: dict[str, Any] = {"observation_representation": "default"}
+    for options, says in (
+        ({}, r'has image, direction, mission, and no grid: .*representation="default"'),
+        ({**default, "action_masks": False}, r"no action_mask, .* with action_masks=True"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            policy.act(*make(**options).reset(seed=0))
+    observation, info = make(**default).reset(seed=0)
+    assert policy.act(observation, info).shape == (2,)
+    one = {name: array[0] for name, array in observation.items()}
+    with pytest.raises(ValueError, match=r"shape \(7, 7, 3\): expected \(N, 7, 7, 3\)"):
+        policy.act(one, info)
+    with pytest.raises(ValueError, match="has no arrays by name, and no grid"):
+        policy.act(observation["grid"], info)
 
 
 def test_weights_and_biases_gets_each_update(monkeypatch):

@@ -32,7 +32,7 @@ from tests.screen import PATIENCE
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning import ppo  # noqa: E402
+from gv_engine.learning import evaluate, ppo  # noqa: E402
 from gv_engine.learning.run_folder import Run, write_run_files  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("here"), pytest.mark.slow, pytest.mark.compiled]
@@ -69,6 +69,17 @@ def assert_same(one: Path, other: Path) -> None:
     assert len(curve(one)) == 4
     for name, tensor in weights(one).items():
         assert torch.equal(tensor, weights(other)[name]), name
+
+
+def test_the_report_has_the_success_of_the_policy_that_is_kept(capsys):
+    trained("random", "--levels", "test")  # a name that a policy has, too
+    report = dict(line.split("\t") for line in capsys.readouterr().out.splitlines() if "\t" in line)
+    limited = Scenario.load("keydoor-5x5").with_step_limit(20)
+    found = evaluate(Path("random").absolute(), limited, "test", episodes=100)
+    assert report["evaluated episodes"] == "100"
+    assert found.success
+    assert report["evaluated success"] == "{:.1%} ({:.1%} to {:.1%})".format(*found.success)
+    assert report["evaluated return, mean"].startswith(f"{found.episode_return.mean:.4g} (")
 
 
 @pytest.mark.parametrize("words", [(), ("--memory",), ("--threads", "2")], ids=" ".join)
@@ -163,7 +174,7 @@ def test_nothing_is_told_of_episodes_while_only_short_ones_can_have_ended(capsys
     said = capsys.readouterr()
     assert "b acts with its last weights, not its best" in said.err
     assert f"after {3 * UPDATE:,} steps at the latest" in said.err
-    assert "success" not in said.out
+    assert "\nsuccess\t" not in said.out
     assert not Run(unknown).load_checkpoint()["best"]
 
 

@@ -34,18 +34,34 @@ def test_states_go_on_as_worlds_would(level, world, at_once, monkeypatch):
     monkeypatch.setattr(backend, "get_expansion_size", lambda _: at_once)
     envs = played(level, world)
     rows, actions = envs.snapshot(), [0, 4, 5]
+    limits = np.array([member.max_steps for member in envs.scenario.members])[rows["member"]]
+    rows["steps"][2:] = limits[2:] - 1  # these worlds take their last step
+    envs.restore(rows)
     shown = copy.deepcopy(envs._batch.outputs)
     found = envs.expand(rows, actions)
     assert same(vars(envs._batch.outputs), vars(shown))
     assert np.array_equal(envs.snapshot(), rows)
     for k, action in enumerate(actions):
         envs.restore(rows)
-        _, rewards, terminated, _, infos = envs.step(np.full(len(rows), action))
+        _, rewards, terminated, truncated, infos = envs.step(np.full(len(rows), action))
         assert np.array_equal(found.rows[:, k], envs.snapshot())
         assert same(found.rewards[:, k].copy(), rewards)
         assert same(found.terminated[:, k].copy(), terminated)
+        assert same(found.truncated[:, k].copy(), truncated)
+        assert same(found.success[:, k].copy(), infos["success"])
         assert same(found.masks[:, k].copy(), infos["action_mask"])
     assert found.rewards.any()
+    assert found.truncated.any()
+    assert not found.truncated.all()
+
+
+@KINDS
+def test_a_step_that_succeeds_is_a_success(world):
+    envs = played(scenario("#####\n#>E.#\n#####", success_function="reach_exit"), world, 2, 0)
+    found = envs.expand(envs.snapshot())
+    assert found.success.tolist() == found.terminated.tolist()
+    assert found.success.any()
+    assert not found.success.all()
 
 
 @pytest.mark.sample("compiled")
