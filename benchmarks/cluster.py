@@ -61,7 +61,7 @@ def measure_rollout(scenario: Scenario, episodes: int, keep: bool) -> RolloutTim
             playing += shard.seconds
             if folder:
                 folder.extend(shard.rows)
-            tally.merge(shard.stats)
+            tally.add(shard.values)
             request_time = time.perf_counter()
             if not begun:
                 begun, first_steps = request_time, tally.steps

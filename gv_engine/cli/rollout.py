@@ -12,7 +12,7 @@ from typing import Any, cast
 from gv_engine.cli import options as cli
 from gv_engine.cli.replay import load_verified
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.rollout.episode_folder import EpisodeFolder, EpisodeStats, read
+from gv_engine.rollout.episode_folder import EpisodeFolder, EpisodeStats, EpisodeValues, read
 from gv_engine.rollout.evaluation import estimate_success
 from gv_engine.rollout.policy import ActionSequence, policy_digest
 from gv_engine.rollout.shards import Job
@@ -222,9 +222,10 @@ def run(options: argparse.Namespace) -> int:
     first, remaining = old_episodes, episodes - old_episodes
     if not sequences:
         first += options.first
-    new_stats, total_stats = EpisodeStats(), EpisodeStats()
+    stats = EpisodeStats()
     if folder and old_episodes:
-        total_stats.add_folder(env.scenario, read(out, check=False)[0])
+        stats.add_folder(env.scenario, read(out, check=False)[0])
+    old = stats.episodes, stats.steps
     start, code = time.perf_counter(), 0
     try:
         with (
@@ -240,39 +241,37 @@ def run(options: argparse.Namespace) -> int:
                     with cli.delaying_signals():
                         if folder:
                             folder.extend(shard.rows)
-                        new_stats.merge(shard.stats)
-                    advance(shard.stats.episodes)
+                        stats.add(shard.values)
+                    advance(len(shard.values.lengths))
             elif remaining > 0:
                 for episode in job.play(env, policy, first, remaining):
                     with cli.delaying_signals():
                         if folder:
                             folder.append(episode)
-                        new_stats.add(episode)
+                        stats.add(EpisodeValues.of_episodes([episode]))
                     advance()
     except KeyboardInterrupt as interrupt:
         code = cli.exit_code(interrupt)
     except Exception:  # without a complete episode there is nothing to resume
-        if folder and not old_episodes + new_stats.episodes:
+        if folder and not stats.episodes:
             folder.remove()
             folder = None
         raise
     finally:
         try:
             if folder:
-                folder.close(complete=old_episodes + new_stats.episodes >= episodes)
+                folder.close(complete=stats.episodes >= episodes)
         finally:
             env.close()
     seconds = time.perf_counter() - start
-    total_stats.merge(new_stats)
-    rows = total_stats.rows(scenario.reward_names, seconds, new=new_stats)
+    rows = stats.rows(scenario.reward_names, seconds, old)
     if levels:
         rows.append(("levels", f"{options.levels}, {len(levels.seeds):,}"))
-        if "success" in total_stats.ends:
-            rate = estimate_success(total_stats.ends["success"], total_stats.episodes)
+        if "success" in stats.ends:
+            rate = estimate_success(stats.ends["success"], stats.episodes)
             rows.append(("success, 95 % interval", f"{rate.low:.1%} to {rate.high:.1%}"))
     cli.print_table(("", ">"), rows, scenario.name)
-    done = total_stats.episodes
-    if done < episodes:
+    if (done := stats.episodes) < episodes:
         note = f", {folder.episodes} of them in {out}" if folder else ""
         cli.complain(f"interrupted after {done} of {episodes} episodes{note}")
         return code

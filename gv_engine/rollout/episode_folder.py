@@ -548,52 +548,61 @@ def _unfinished_note(path: Path) -> str:
 _CHUNK_EPISODES = 2**14  # episodes of a folder that are read at once
 
 
-class _Summary(NamedTuple):
-    """Sum, minimum and maximum of some values."""
+class EpisodeValues(NamedTuple):
+    """Results of E episodes, in order.
 
-    total: float = 0.0
-    low: float = math.inf
-    high: float = -math.inf
+    Attributes:
+        sums: (E, 1 + F) float64 return, then the sum of each reward term.
+        lengths: (E,) int64 steps.
+        ends: number of episodes by how they ended.
+    """
+
+    sums: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    ends: dict[str, int]
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> _Summary:
-        """Return the summary of an array of values."""
-        return cls(float(values.sum()), float(values.min()), float(values.max()))
-
-    def merge(self, other: _Summary) -> _Summary:
-        """Return the summary (sum, least and greatest) of the values in both summaries."""
-        low, high = min(self.low, other.low), max(self.high, other.high)
-        return _Summary(self.total + other.total, low, high)
-
-
-_NO_VALUES = _Summary()
+    def of_episodes(cls, episodes: Sequence[FinishedEpisode]) -> EpisodeValues:
+        """Return the results of at least one finished episode."""
+        ends = {"terminated": 0, "truncated": 0}
+        for episode in episodes:
+            for name in ("terminated", "truncated", "success"):
+                if (flag := getattr(episode, name)) is not None:
+                    ends[name] = ends.get(name, 0) + flag
+        sums = np.array([(each.total, *each.terms) for each in episodes])
+        return cls(sums, np.array([each.length for each in episodes]), ends)
 
 
 @dataclass(eq=False)
 class EpisodeStats:
-    """Statistics of episodes.
+    """Statistics of episodes, which do not depend on how the episodes were split into parts: sums
+    are added one episode after the other.
 
     Attributes:
         episodes, steps: numbers of episodes and steps.
         ends: number of episodes by how they ended.
-        returns, lengths: summaries over the episodes.
-        terms: sum of each reward term.
+        sums: (1 + F,) sums of the returns and of each reward term.
+        returns, lengths: least and greatest value.
     """
 
     episodes: int = 0
     steps: int = 0
-    ends: dict[str, Any] = field(default_factory=lambda: {"terminated": 0, "truncated": 0})
-    returns: _Summary = _NO_VALUES
-    lengths: _Summary = _NO_VALUES
-    terms: Any = 0.0
+    ends: dict[str, int] = field(default_factory=lambda: {"terminated": 0, "truncated": 0})
+    sums: Any = 0.0
+    returns: tuple[float, float] = (math.inf, -math.inf)
+    lengths: tuple[float, float] = (math.inf, -math.inf)
 
-    def add(self, episode: FinishedEpisode) -> None:
-        """Add a finished episode to the statistics."""
-        ends = {"terminated": episode.terminated, "truncated": episode.truncated}
-        if episode.success is not None:
-            ends["success"] = episode.success
-        total, length = (_Summary(value, value, value) for value in (episode.total, episode.length))
-        self.merge(EpisodeStats(1, episode.length, ends, total, length, episode.terms))
+    def add(self, values: EpisodeValues) -> None:
+        """Add the results of episodes that follow those added before."""
+        sums, lengths, ends = values
+        self.episodes += len(lengths)
+        self.steps += int(lengths.sum())
+        for name, number in ends.items():
+            self.ends[name] = self.ends.get(name, 0) + number
+        before = np.zeros((1, sums.shape[1])) + self.sums
+        self.sums = np.add.accumulate(np.concatenate([before, sums]))[-1]
+        self.returns = _extend(self.returns, sums[:, 0])
+        self.lengths = _extend(self.lengths, lengths)
 
     def add_folder(self, scenario: AnyScenario, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Add all episodes of a saved rollout, given by its `arrays`, to the statistics.
@@ -617,51 +626,48 @@ class EpisodeStats:
                 terminated = find_ended(scenario, member, last)
             except IndexError:
                 raise RolloutError("the rollout is damaged: its members are not there") from None
-            ends = {"terminated": terminated.sum(), "truncated": (~terminated).sum()}
+            ends = {"terminated": int(terminated.sum()), "truncated": int((~terminated).sum())}
             if "episode_success" in arrays:
-                ends["success"] = arrays["episode_success"][episodes].sum()
-            returns = _Summary.of(np.add.reduceat(reward, starts[:-1] - starts[0]))
-            lengths = _Summary.of(np.diff(starts))
-            numbers = len(starts) - 1, len(reward)
-            self.merge(EpisodeStats(*numbers, ends, returns, lengths, terms.sum(axis=0)))
-
-    def merge(self, other: EpisodeStats) -> None:
-        """Add the episodes in `other` to these statistics."""
-        self.episodes += other.episodes
-        self.steps += other.steps
-        for name, number in other.ends.items():
-            self.ends[name] = self.ends.get(name, 0) + int(number)
-        self.returns = self.returns.merge(other.returns)
-        self.lengths = self.lengths.merge(other.lengths)
-        self.terms = self.terms + other.terms
+                ends["success"] = int(arrays["episode_success"][episodes].sum())
+            lengths = np.diff(starts)
+            # bincount adds step by step, as `rollout` does
+            indices = np.repeat(np.arange(len(lengths)), lengths)
+            sums = [np.bincount(indices, part, len(lengths)) for part in (reward, *terms.T)]
+            self.add(EpisodeValues(np.column_stack(sums), lengths, ends))
 
     def rows(
-        self, reward_names: tuple[str, ...], seconds: float, new: EpisodeStats
+        self, reward_names: tuple[str, ...], seconds: float, old: tuple[int, int] = (0, 0)
     ) -> list[tuple[str, str]]:
-        """Return the statistics as (label, value) texts, one for each line of a table; `new` has
-        those of the episodes that were played in the last `seconds`.
+        """Return the statistics as (label, value) texts, one for each line of a table.
 
         Args:
             reward_names: reward functions of the scenario.
             seconds: duration of the rollout.
-            new: statistics of the episodes that were played in this time.
+            old: numbers of episodes and steps that were there before.
         """
         rows = [("episodes", f"{self.episodes:,}")]
-        if new.episodes < self.episodes:
-            rows.append(("new episodes", f"{new.episodes:,}"))
-        speed = f"{new.steps / seconds:,.0f}"
+        if old[0]:
+            rows.append(("new episodes", f"{self.episodes - old[0]:,}"))
+        speed = f"{(self.steps - old[1]) / seconds:,.0f}"
         rows += [("steps", f"{self.steps:,}"), ("steps per second", speed)]
         if not self.episodes:
             return rows
-        for name, summary in (("return", self.returns), ("length", self.lengths)):
-            rows += [
-                (f"{name}, mean", _number(summary.total / self.episodes)),
-                (f"{name}, least", _number(summary.low)),
-                (f"{name}, most", _number(summary.high)),
-            ]
+        mean_return, *means = self.sums / self.episodes
+        mean_length = self.steps / self.episodes
+        for name, *values in (
+            ("return", mean_return, *self.returns),
+            ("length", mean_length, *self.lengths),
+        ):
+            texts = map(_number, values)
+            rows += [(f"{name}, {of}", text) for of, text in zip(("mean", "least", "most"), texts)]
         rows += [(name, f"{ends / self.episodes:.1%}") for name, ends in self.ends.items()]
-        means = zip(reward_names, self.terms / self.episodes)
-        return rows + [(f"{name}, mean sum", _number(mean)) for name, mean in means]
+        return rows + [(f"{n}, mean sum", _number(m)) for n, m in zip(reward_names, means)]
+
+
+def _extend(limits: tuple[float, float], values: NDArray[Any]) -> tuple[float, float]:
+    """Return the least and the greatest value of two limits and an array."""
+    low, high = limits
+    return min([low, *values.tolist()]), max([high, *values.tolist()])
 
 
 def _number(value: float) -> str:

@@ -9,7 +9,7 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from gv_engine.rollout import policy as policies
-from gv_engine.rollout.episode_folder import EpisodeStats, episode_rows
+from gv_engine.rollout.episode_folder import EpisodeValues, episode_rows
 from gv_engine.rollout.rollout import FinishedEpisode, rollout, rows_of_steps
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.scenario.plugin import AnyScenario, get_plugin
@@ -83,12 +83,12 @@ class Shard(NamedTuple):
     """Part of a rollout.
 
     Attributes:
-        stats: statistics of the episodes.
+        values: results of the episodes.
         rows: arrays for a folder, if they are kept.
         seconds: CPU time.
     """
 
-    stats: EpisodeStats
+    values: EpisodeValues
     rows: dict[str, Any]
     seconds: float
 
@@ -104,14 +104,12 @@ class ShardPlayer:
     job: Job
 
     def play(self, first: int, episodes: int) -> Shard:
-        """Play `episodes` episodes from episode number `first` on; return their statistics, and
-        their steps if the job records steps."""
-        began, stats, kept = process_time(), EpisodeStats(), list[FinishedEpisode]()
-        for episode in self.job.play(*self._env_and_policy, first, episodes):
-            stats.add(episode)
-            if self.job.keep:
-                kept.append(episode)
-        return Shard(stats, episode_rows(kept) if kept else {}, process_time() - began)
+        """Play `episodes` episodes from episode number `first` on, at least one; return their
+        results, and their steps if the job records steps."""
+        began = process_time()
+        played = [*self.job.play(*self._env_and_policy, first, episodes)]
+        rows = episode_rows(played) if self.job.keep else {}
+        return Shard(EpisodeValues.of_episodes(played), rows, process_time() - began)
 
     @cached_property
     def _env_and_policy(self) -> tuple[Any, policies.Policy]:

@@ -21,6 +21,7 @@ from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import (
     EpisodeFolder,
     EpisodeStats,
+    EpisodeValues,
     GrowingArray,
     RolloutError,
     episode_rows,
@@ -368,22 +369,22 @@ def test_a_tally_of_a_folder_is_that_of_its_episodes(tmp_path, name, chunk, monk
     env, episodes = played(document, text, 7)
     one, kept = EpisodeStats(), EpisodeStats()
     for episode in episodes:
-        one.add(episode)
+        one.add(EpisodeValues.of_episodes([episode]))
     written(tmp_path / "out", env, episodes).close(complete=True)
     arrays, _ = episode_folder.read(tmp_path / "out")
     kept.add_folder(env.scenario, arrays)
     names = env.scenario.reward_names
-    assert kept.rows(names, 2.0, kept) == one.rows(names, 2.0, one)
+    assert kept.rows(names, 2.0) == one.rows(names, 2.0)
+    if env.agent_shape == ():  # sums over agents are rounded in another order
+        assert kept.sums.tolist() == one.sums.tolist()
     assert kept.episodes == 7
-    new = EpisodeStats()
-    new.add(episodes[0])
-    rows = dict(kept.rows(names, 2.0, new))
-    assert (rows["new episodes"], "new episodes" in dict(one.rows(names, 2.0, one))) == ("1", False)
-    assert rows["steps per second"] == f"{episodes[0].length / 2:,.0f}"
+    rows = dict(kept.rows(names, 2.0, (6, kept.steps - 9)))
+    assert (rows["new episodes"], "new episodes" in dict(one.rows(names, 2.0))) == ("1", False)
+    assert rows["steps per second"] == "4"  # of 4.5
     none = {key: array[:0] for key, array in arrays.items()}
-    before = kept.rows(names, 2.0, kept)
+    before = kept.rows(names, 2.0)
     kept.add_folder(env.scenario, none)
-    assert kept.rows(names, 2.0, kept) == before
+    assert kept.rows(names, 2.0) == before
 
 
 def test_a_tally_of_members_that_are_not_there_is_damaged():
@@ -486,7 +487,7 @@ def test_a_shard_holds_the_rows_of_its_episodes():
     shard = ShardPlayer(job).play(3, 4)
     _, episodes = played(document, text, 4, first=3)
     assert same(shard.rows, episode_rows(episodes))
-    assert (shard.stats.episodes, shard.seconds > 0) == (4, True)
+    assert (len(shard.values.lengths), shard.seconds > 0) == (4, True)
     assert ShardPlayer(replace(job, keep=False)).play(3, 4).rows == {}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from gv_engine import AgentsVectorEnv, GridVectorEnv, Scenario
 from gv_engine.rollout import rollout as rollouts
-from gv_engine.rollout.episode_folder import EpisodeStats
+from gv_engine.rollout.episode_folder import EpisodeStats, EpisodeValues
 from gv_engine.rollout.policy import (
     ActionSequence,
     PolicyError,
@@ -160,14 +160,14 @@ def test_known_ways_are_gone_to_their_ends_and_no_further():
 def test_tallies_of_parts_are_those_of_the_whole():
     env = made(Scenario.load(CARRY | {"success_function": "reach_exit", "max_steps": 30}), 3)
     found = [*rollouts.rollout(env, load_policy("random", 3, env.num_actions), 7, 0)]
-    whole, parts = EpisodeStats(), (EpisodeStats(), EpisodeStats())
-    for k, episode in enumerate(found):
-        whole.add(episode)
-        parts[k > 2].add(episode)
-    parts[0].merge(parts[1])
+    whole, parts = EpisodeStats(), EpisodeStats()
+    whole.add(EpisodeValues.of_episodes(found))
+    for part in (found[:3], found[3:4], found[4:]):
+        parts.add(EpisodeValues.of_episodes(part))
+    assert whole.sums.tolist() == parts.sums.tolist()
     names = env.scenario.reward_names
-    rows = dict(whole.rows(names, 0.5, whole))
-    assert rows == dict(parts[0].rows(names, 0.5, parts[0]))
+    rows = dict(whole.rows(names, 0.5))
+    assert rows == dict(parts.rows(names, 0.5))
     totals, lengths = ([getattr(each, of) for each in found] for of in ("total", "length"))
     assert len({*totals}) > 2
     assert (rows["episodes"], rows["steps"]) == ("7", f"{sum(lengths)}")
@@ -182,7 +182,7 @@ def test_tallies_of_parts_are_those_of_the_whole():
     for name, mean in zip(names, means, strict=True):
         assert rows[f"{name}, mean sum"] == f"{mean:.6g}"
     none = dict.fromkeys(("episodes", "steps", "steps per second"), "0")
-    assert dict(EpisodeStats().rows((), 1.0, EpisodeStats())) == none
+    assert dict(EpisodeStats().rows((), 1.0)) == none
 
 
 @pytest.mark.parametrize(("shown", "told"), [("flat", "Box"), ("pixels", "Box"), ("text", "Text")])
