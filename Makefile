@@ -110,7 +110,7 @@ clean:  ## remove all that was made here, .venv included
 
 .venv-adapters/$(KEY): .venv/test-$(KEY)
 	$(PYTHON) -m venv --clear .venv-adapters
-	.venv-adapters/bin/python -m pip install --prefer-binary --editable '.[test,sb3,pufferlib,torchrl,tianshou,rllib,minari]'
+	.venv-adapters/bin/python -m pip install --prefer-binary --editable '.[test,sb3,pufferlib,torchrl,tianshou,rllib,minari]' tensorboard
 	@touch $@
 
 .venv/mutants-$(KEY): .venv/test-$(KEY)

@@ -307,8 +307,8 @@ def test_tensorboard_shows_each_update_once():
     lines = curve(run)
     steps = [each.step for each in shown.Scalars("episode_return")]
     assert steps == [UPDATE * k for k in (1, 2, 3, 4)]
-    for each, line in zip(shown.Scalars("length"), lines, strict=True):
-        assert each.value == pytest.approx(float(line["length"]))
+    for each, line in zip(shown.Scalars("episode_length"), lines, strict=True):
+        assert each.value == pytest.approx(float(line["episode_length"]))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limits there")

@@ -23,11 +23,6 @@ class Errand(BuiltIn):
     """Called otherwise."""
 
 
-@component
-class Stranger:
-    """No mission."""
-
-
 @system(RESET)
 def asked_by_rule(w: World, kinds: list[int]) -> None:
     """A row of things; the agent is asked for one of them, in the second wording."""
