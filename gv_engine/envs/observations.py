@@ -33,8 +33,8 @@ from gv_engine.envs.representations import (
 from gv_engine.late_imports import CELL_RENDERER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD
-from gv_engine.scenario.map import describe_object, view_to_text
-from gv_engine.scenario.sentences import view_to_sentences
+from gv_engine.scenario.map import describe_object
+from gv_engine.scenario.sentences import VIEW_STYLES
 
 if TYPE_CHECKING:
     from gv_engine.scenario.mission_tokens import MissionTokens
@@ -51,8 +51,6 @@ _LEAST_SIDE = 8
 
 _FARTHEST = "You see a  512 steps right and 512 steps backward\n"
 """Longest text about a thing, besides the words for it."""
-_TEXT_STYLES = {"map": view_to_text, "sentences": view_to_sentences}
-"""Functions that write a view as text, by style."""
 
 
 class IndexGrid(ObservationEncoder):
@@ -280,9 +278,9 @@ class TextView(ObservationEncoder):
     def __init__(self, scenario: Scenario, style: str = "map") -> None:
         """Make the encoder and the observation space; the class says what each argument means."""
         super().__init__(representations.Representation.of_observation(scenario))
-        if style not in _TEXT_STYLES:
-            raise ValueError(f"style={style!r}: {describe_allowed(style, _TEXT_STYLES)}")
-        self._view_to_text = _TEXT_STYLES[style]
+        if style not in VIEW_STYLES:
+            raise ValueError(f"style={style!r}: {describe_allowed(style, VIEW_STYLES)}")
+        self._view_to_text = VIEW_STYLES[style]
         self._shape, self._scenario = scenario.area.shape, scenario
         self._observer = scenario.area.observer
         if not scenario.area.turns:

@@ -82,6 +82,7 @@ RL = Extra("Learning", "torch", "rl")
 MINIGRID_PACKAGE = Extra("A picture of MiniGrid's", "minigrid", "minigrid")
 MINARI = Extra("A dataset of Minari", "minari", "minari")
 RAY = Extra("Work on a cluster", "ray", "ray")
+MCP = Extra("A server for language models", "mcp", "mcp")
 STABLE_BASELINES3 = Extra("SB3VecEnv", "stable_baselines3", "sb3")
 PUFFERLIB = Extra("GridPufferEnv", "pufferlib", "pufferlib")
 TORCHRL = Extra("TorchRLEnv", "torchrl", "torchrl")
@@ -261,6 +262,8 @@ class Domain:
         sketch: the `gv_engine.ui.drawing.stage.MapDrawing` of its levels; "" if levels cannot be
             edited.
         text: function that returns a frame of its games as a str.
+        observation_text: function that returns what the agent observes in a frame as a str, given
+            the frame and a style of `gv_engine.scenario.sentences`; "" if agents see everything.
         terminal: the `gv_engine.ui.terminal.tty.TerminalPicture` of its games.
         views: the `RendererFactory` of each view by name, the default view first; see
             `gv_engine.ui.drawing.recording`.
@@ -288,6 +291,7 @@ class Domain:
     panels: tuple[str, ...] = ()
     sketch: str = ""
     rules: str = ""
+    observation_text: str = ""
     extra: Extra | None = None
     multi_agent: Callable[[], ScenariosByName] = dict
 

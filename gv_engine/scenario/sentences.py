@@ -13,11 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
-from components.objects import PARCEL, WALL
+from components.objects import DOOR, PARCEL, WALL
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
+from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.rules.objects import ObjectTypes
-from gv_engine.scenario.map import describe_object
+from gv_engine.scenario.map import (
+    describe_object,
+    format_mission,
+    format_numbers,
+    view_to_text,
+)
 
 _WAYS = (1, 0, "forward"), (0, -1, "left"), (0, 1, "right"), (-1, 0, "backward")
 """(ahead, right) of one step in each direction, and its name."""
@@ -35,11 +41,13 @@ def view_to_sentences(
     types: ObjectTypes,
     observer: tuple[int, int, int],
 ) -> str:
-    """Return an observation as sentences, one per line: `item` (the object in hand), the nearest
-    wall in each direction if nothing is before it, and all things in `grid` from left to right,
-    the farthest first; "" if there is none of these. Arguments are those of `view_to_text`.
+    """Return an observation as sentences, one per line: `item` (the object in hand), the thing
+    that the agent stands on, unless it is a door, the nearest wall in each direction if nothing is
+    before it, and all other things in `grid` from left to right, the farthest first; "" if there is
+    none of these. Arguments are those of `view_to_text`.
 
-    The lines are the list `descriptions` of BabyAI-Text. The article is `a` everywhere, as there.
+    In BabyAI's levels, where agents stand on nothing else, the lines are the list `descriptions` of
+    BabyAI-Text. The article is `a` everywhere, as there.
 
     >>> from gv_engine.rules.geometry import FORWARD
     >>> from gv_engine.rules.objects import OBJECT_TYPES
@@ -57,6 +65,9 @@ def view_to_sentences(
     passable = {look for look in looks.values() if look[0] == HIDDEN} | {(FLOOR, 0, NONE)}
     held = item.tolist()
     lines = [f"You carry {_name_thing(types, held)}"] * (held[0] != NONE_GRID_OBJECT)
+    here = looks.get((0, 0), (DOOR, 0, NONE))
+    if here not in passable and here[0] != DOOR:
+        lines.append(f"You stand on {_name_thing(types, here)}")
     for ahead, right, way in _WAYS:
         steps = 1
         while looks.get((ahead * steps, right * steps)) in passable:
@@ -67,6 +78,18 @@ def view_to_sentences(
         if look not in passable and look[0] != WALL and (ahead, right) != (0, 0):
             lines.append(f"You see {_name_thing(types, look)} {_format_offset(ahead, right)}")
     return "\n".join(lines)
+
+
+VIEW_STYLES = {"map": view_to_text, "sentences": view_to_sentences}
+"""Functions that write a view as text, by style."""
+
+
+def observation_to_text(frame: Frame, style: str) -> str:
+    """Return what the agent of a frame observes as text in a style of `VIEW_STYLES`: its view, its
+    mission and its state vector."""
+    view = VIEW_STYLES[style](frame.observation, np.array(frame.item), frame.types, frame.observer)
+    lines = [view, frame.mission and format_mission(frame.mission), format_numbers(frame.numbers)]
+    return "\n".join(filter(None, lines))
 
 
 def _name_thing(types: ObjectTypes, look: Iterable[int]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from importlib.util import find_spec
 
 import pytest
 
@@ -18,6 +19,7 @@ LAST_LINES = {
     "coins": "total 3.0",
     "creeping_walls": "26 walls",
     "imitation": "100% of levels that it has not seen",
+    "language_model": "success True in 5 steps",
     "mirrored_observation": "mirrored ['Floor', 'Floor', 'Wall']",
     "out_of_keys": "Floor() True",
     "random_transition": "six cells in 9 steps",
@@ -37,9 +39,18 @@ print(json.dumps(last_lines))
 """
 
 
-@pytest.mark.sample("small")
+OF_THEIR_OWN = "imitation", "language_model"
+NO_MCP = pytest.mark.skipif(not find_spec("mcp"), reason="the extra mcp is not installed")
+
+
+@pytest.mark.sample("small", "language_model")
 @pytest.mark.parametrize(
-    "names", [sorted(LAST_LINES.keys() - {"imitation"}), ["imitation"]], ids=["small", "imitation"]
+    "names",
+    [
+        pytest.param(sorted(LAST_LINES.keys() - {*OF_THEIR_OWN}), id="small"),
+        pytest.param(["imitation"], id="imitation"),
+        pytest.param(["language_model"], id="language_model", marks=NO_MCP),
+    ],
 )
 def test_examples_print_their_results(names: list[str]):
     environment = os.environ | FINDS_TESTS

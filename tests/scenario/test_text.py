@@ -74,6 +74,7 @@ def test_sentences_say_what_is_held_the_nearest_walls_and_all_things():
     told = view_to_sentences(grid, np.array([KEY, 0, 1]), OBJECT_TYPES, (3, 2, FORWARD))
     assert told.split("\n") == [
         "You carry a red key",
+        "You stand on a exit",
         "You see a wall 3 steps forward",
         "You see a wall 2 steps left",  # the one on the right is behind the key
         "You see a open red door 1 step left and 2 steps forward",
@@ -92,6 +93,13 @@ def test_sentences_turn_with_the_agent_and_say_what_is_behind_it():
         "You see a green key 1 step left and 1 step backward",
         "You see a red key 1 step forward",
     ]
+    grid[1, 0] = FLOOR, 0, 0
+    grid[1, 1] = KEY, 0, 1
+    assert "You stand on a red key" in view_to_sentences(
+        grid, np.zeros(3, int), OBJECT_TYPES, (1, 1, LEFT)
+    )
+    grid[1, 1] = DOOR, 0, 1
+    assert "red" not in view_to_sentences(grid, np.zeros(3, int), OBJECT_TYPES, (1, 1, LEFT))
     assert not view_to_sentences(floor(3, 3), np.zeros(3, int), OBJECT_TYPES, (1, 1, LEFT))
 
 

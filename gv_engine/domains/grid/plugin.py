@@ -16,6 +16,7 @@ DOMAIN = Domain(
     stage="gv_engine.domains.grid.stage:GridStage",
     sketch="gv_engine.domains.grid.board:EditorMapView",
     text="gv_engine.scenario.map:frame_to_text",
+    observation_text="gv_engine.scenario.sentences:observation_to_text",
     terminal="gv_engine.domains.grid.terminal:GridTerminalView",
     views=dict.fromkeys(VIEWS, "gv_engine.domains.grid.board:make_renderer"),
     keys=(

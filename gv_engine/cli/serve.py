@@ -1,0 +1,74 @@
+"""`gv-engine serve`: let language models play, by the Model Context Protocol."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from gv_engine.cli import options as cli
+from gv_engine.session.catalogue import load_playable
+from gv_engine.session.text_games import Limits, TextGames
+from gv_engine.session.watchdog import PATIENCE, Watchdog
+
+_HOST = "127.0.0.1"
+_EXAMPLES = """\
+gv-engine serve --mcp
+gv-engine serve --mcp cave --port 8000"""
+_EPILOG = """
+Without --port, a host of language models starts the command and talks to it over stdin and stdout.
+See docs/language-models.md.
+"""
+
+
+def add(commands: cli.Commands) -> None:
+    """Add the command `serve` with its options to the command line."""
+    text = "Serve levels to language models"
+    parser = cli.add_command(commands, run, "serve", text, _EXAMPLES, _EPILOG)
+    scenarios_text = f"further scenarios, beside the built-in ones: {cli.SCENARIO_HELP}"
+    parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenarios_text)
+    parser.add_flag("--mcp", "speak the Model Context Protocol (needs the extra mcp)")
+    parser.add_option("--port N", _parse_port, "serve over HTTP at this port; 0: a free one")
+    host_text = f"address to listen at, which others may reach (default: {_HOST}, this machine)"
+    parser.add_option("--host ADDRESS", cli.parse_text, host_text)
+    limits = Limits()
+    games_text = "maximum number of games at once"
+    parser.add_option("--max-games N", cli.parse_positive, games_text, limits.games)
+    parser.add_option("--max-steps N", cli.parse_positive, "maximum steps of a game", limits.steps)
+    idle_text = "seconds without a request after which a game ends"
+    parser.add_option("--idle SECONDS", cli.parse_seconds, idle_text, limits.idle_seconds)
+    bytes_text = "maximum size of a request in bytes"
+    parser.add_option("--max-bytes N", cli.parse_positive, bytes_text, 2**16)
+    parser.add_consent()
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command `serve`: serve until stdin closes, or a signal comes."""
+    if not options.mcp:
+        raise cli.UsageError("found no protocol to serve: add --mcp")
+    if options.host and options.port is None:
+        raise cli.UsageError(f"--host {options.host} is for HTTP: add --port N")
+    # imported here: the library takes a second, and may be missing
+    from gv_engine.adapters.mcp_server import make_server, serve_http, serve_stdio
+
+    settings = cli.scenario_options(options)
+    scenarios = {source: load_playable(source, **settings) for source in options.scenarios}
+    limits = Limits(options.max_games, options.max_steps, options.idle)
+    server = make_server(TextGames(scenarios, limits))
+    with Watchdog(PATIENCE, lambda rule: True):  # stops a rule that does not end
+        if options.port is None:
+            serve_stdio(server, options.max_bytes)
+        else:
+            host = options.host or _HOST
+            serve_http(server, host, options.port, options.max_bytes, _report)
+    return 0
+
+
+def _report(url: str) -> None:
+    """Print the URL at once."""
+    cli.say(f"Serving at {url}; Ctrl-C ends")
+    sys.stdout.flush()
+
+
+def _parse_port(text: str) -> int:
+    """Return the number of a port; raise an argparse error for another text."""
+    return cli.parse_at_most(2**16 - 1, cli.parse_natural, text)

@@ -1,0 +1,429 @@
+"""Language models play over the Model Context Protocol, and nobody breaks the server."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from gv_engine.cli import main
+from gv_engine.session.text_games import Limits, TextGames
+from tests import ROOT
+
+pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'mcp>=2.3'")
+from mcp import Client
+
+from gv_engine.adapters.mcp_server import LineLimiter, make_server
+
+pytestmark = pytest.mark.slow
+
+SERVE = [sys.executable, "-m", "gv_engine", "serve", "--mcp"]
+HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+MAX_GAMES = 60
+SOLUTION = "turn left", "go forward", "go forward", "turn left", "go forward"
+"""Actions that solve BabyAI-GoToObj-v0 with seed 1."""
+
+
+def call(name: str, number: Any = 1, **arguments: Any) -> dict[str, Any]:
+    """Return a request for a tool."""
+    parameters = {"name": name, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": parameters}
+
+
+# ---- tools ---------------------------------------------------------------------------------------
+
+
+def ask(name: str, arguments: dict[str, Any], games: TextGames | None = None) -> Any:
+    """Return the result of a tool, from a client in this process."""
+
+    async def run() -> Any:
+        async with Client(make_server(games or TextGames())) as client:
+            return await client.call_tool(name, arguments)
+
+    return asyncio.run(run())
+
+
+def test_tools_are_described():
+    async def run() -> Any:
+        async with Client(make_server(TextGames())) as client:
+            return (await client.list_tools()).tools
+
+    tools = {tool.name: tool for tool in asyncio.run(run())}
+    assert [*tools] == ["list_scenarios", "start", "act", "look", "legal_actions", "end"]
+    assert tools["start"].input_schema["required"] == ["scenario"]
+    assert tools["start"].input_schema["properties"]["seed"]["type"] == "integer"
+    assert all(
+        tool.description.startswith(("Return", "Begin", "Take", "End")) for tool in tools.values()
+    )
+
+
+def test_results_are_texts_and_numbers():
+    result = ask("start", {"scenario": "BabyAI-GoToObj-v0", "seed": 1})
+    assert not result.is_error
+    state = result.structured_content
+    text = result.content[0].text
+    assert text.startswith(state["observation"])
+    assert json.loads(text.splitlines()[-1])["session"] == state["session"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("start", {}, "scenario is missing: A name from list_scenarios"),
+        ("start", {"scenario": 5}, "scenario: found int, expected a text"),
+        ("start", {"scenario": None}, "scenario is missing"),
+        ("start", {"scenario": "keydoor-5x5", "seed": "1"}, "seed: found str, expected a whole"),
+        ("start", {"scenario": "keydoor-5x5", "seed": True}, "seed: found bool, expected a whole"),
+        ("start", {"scenario": "keydoor-5x5", "seed": 1.5}, "seed: found float, expected a whole"),
+        ("start", {"scenario": "keydoor-5x5", "seed": -1}, "seed: found -1, allowed are 0 to"),
+        ("start", {"scenario": "x.yaml"}, "no scenario 'x.yaml'"),
+        (
+            "start",
+            {"scenario": "keydoor-5x5", "code": "1"},
+            "no argument 'code' (allowed: scenario",
+        ),
+        ("act", {"session": "x", "action": "go"}, "no game 'x'"),
+        ("look", {"session": ["x"]}, "session: found list, expected a text"),
+        ("run", {}, "no tool 'run' (allowed: list_scenarios, start"),
+    ],
+)
+def test_mistakes_are_told(tool: str, arguments: dict[str, Any], message: str):
+    result = ask(tool, arguments)
+    assert result.is_error
+    assert message in result.content[0].text
+
+
+def test_a_mistake_of_ours_ends_nothing(monkeypatch: pytest.MonkeyPatch, capsys: Any):
+    def fail(self: TextGames, session: str) -> dict[str, Any]:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(TextGames, "end", fail)
+    games = TextGames()
+    assert ask("end", {"session": "x"}, games).content[0].text == (
+        "the server failed: ZeroDivisionError"
+    )
+    assert "secret" in capsys.readouterr().err
+    assert not ask("start", {"scenario": "keydoor-5x5"}, games).is_error
+
+
+# ---- stdin and stdout ----------------------------------------------------------------------------
+
+
+def test_lines_that_are_no_messages_are_answered():
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    client["clientInfo"] = {"name": "test", "version": "1"}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    start = call("start", 7, scenario="empty-4x4", seed=0)
+    lines = ["{", "x" * 10**6, json.dumps(begin), "", "[1]", json.dumps(start)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(SERVE, stdin=pipe, stdout=pipe, text=True, cwd=ROOT) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write("\n".join(lines) + "\n")
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(6)]
+        process.stdin.close()
+        assert process.wait(30) == 0
+    errors = [each["error"] for each in answers if each["id"] is None]
+    assert [error["code"] for error in errors] == [-32700] * 4
+    assert "longer than 65,536 bytes" in errors[0]["message"]
+    (game,) = (each["result"] for each in answers if each["id"] == 7)
+    assert game["structuredContent"]["seed"] == 0
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 100])
+def test_long_lines_are_cut(size: int):
+    class Source:
+        data = b"abcd\nabcdefgh\n\nab\ncdefghij"
+
+        def read1(self, count: int) -> bytes:
+            part, self.data = self.data[: min(size, count)], self.data[min(size, count) :]
+            return part
+
+    assert LineLimiter(Source(), 4).readall() == b"abcd\nabcd\n\nab\ncdef"
+
+
+# ---- HTTP ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[tuple[str, int]]:
+    """Serve over HTTP; yield the URL and the process's number."""
+    with subprocess.Popen(
+        [*SERVE, "--port", "0", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=ROOT,
+    ) as process:
+        assert process.stdout
+        try:
+            yield process.stdout.readline().split()[2].rstrip(";"), process.pid
+            assert process.poll() is None, "the server has ended"
+        finally:
+            process.terminate()
+
+
+@pytest.fixture
+def poster(server: tuple[str, int]) -> Iterator[Poster]:
+    with Poster(server[0]) as poster:
+        yield poster
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[str, int]]:
+    with serving("--max-games", str(MAX_GAMES), "--max-steps", "50") as (url, number):
+        yield url, number
+
+
+class Poster:
+    """Sends requests one after the other, as a context manager."""
+
+    def __enter__(self) -> Poster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def __init__(self, url: str) -> None:
+        address = urlsplit(url)
+        assert address.hostname
+        self._connection = http.client.HTTPConnection(address.hostname, address.port or 0, 30)
+
+    def send(
+        self, body: bytes, headers: dict[str, str] | None = None, method: str = "POST"
+    ) -> tuple[int, str]:
+        """Return status and body of the answer; a refused upload may close the connection."""
+        try:
+            self._connection.request(method, "/mcp", body, HEADERS | (headers or {}))
+            answer = self._connection.getresponse()
+            return answer.status, answer.read().decode()
+        except (ConnectionError, http.client.HTTPException):
+            self._connection.close()
+            return 0, "closed"
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the result of a valid request."""
+        status, text = self.send(json.dumps(request).encode())
+        assert status == 200, text
+        result: dict[str, Any] = json.loads(text)["result"]
+        return result
+
+
+def memory(number: int) -> int:
+    """Return the resident bytes of a process."""
+    pages = int(Path(f"/proc/{number}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+VALUES: list[Any] = [
+    *(None, True, -1, 0, 1.5, 10**30, "", "x", "keydoor-5x5", "../x.yaml", "\0", "go forward"),
+    *([], {}, [[]], {"a": 1}, "ü" * 50, "tutorial#3", "a | b | c", "x" * 40_000, [1] * 5000),
+]
+NAMES = "session", "scenario", "action", "seed", "style", "query", "code", "__class__"
+TOOLS = "start", "act", "look", "legal_actions", "end", "list_scenarios", "run", ""
+METHODS = "tools/call", "tools/list", "initialize", "ping", "prompts/list", "resources/read", "x"
+
+
+def make_body(random: Random, games: list[str]) -> bytes:
+    """Return a request with mistakes: of another form, for other games, or with other values."""
+    kind = random.randrange(6)
+    if kind == 0:
+        return random.randbytes(random.randrange(1, 300))
+    if kind == 1:
+        return b"[" * random.choice([1, 300, 20_000]) + b"x" * random.choice([0, 10, 3 * 10**5])
+    name = random.choice(TOOLS)
+    arguments = {random.choice(NAMES): random.choice(VALUES) for _ in range(random.randrange(4))}
+    if games and random.random() < 0.5:
+        arguments["session"] = random.choice(games)[: random.choice([15, 16, 16])]
+    request: Any = call(name, random.choice([1, "a", None, -5, [], 10**30]), **{})
+    request["params"]["arguments"] = random.choice([arguments, arguments, random.choice(VALUES)])
+    if kind == 2:
+        request["method"] = random.choice(METHODS)
+    if kind == 3:
+        request[random.choice([*request])] = random.choice(VALUES)
+    body = json.dumps(request).encode()
+    return body[: random.randrange(len(body))] if kind == 4 else body
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads memory from /proc")
+def test_a_thousand_wrong_requests_end_nothing_and_fill_nothing(
+    server: tuple[str, int], poster: Poster
+):
+    random, number = Random(37), server[1]
+    game = poster.ask(call("start", scenario="BabyAI-GoToObj-v0", seed=1))["structuredContent"]
+    statuses: Counter[int] = Counter()
+    games: list[str] = []
+    sizes = []
+    for count in range(1000):
+        headers = (
+            {}
+            if random.random() < 0.9
+            else {
+                random.choice(
+                    ["Content-Type", "Accept", "Mcp-Session-Id", "Mcp-Protocol-Version"]
+                ): "x"
+            }
+        )
+        method = random.choice(["POST"] * 20 + ["PUT", "DELETE"])
+        status, text = poster.send(make_body(random, games), headers, method)
+        statuses[status] += 1
+        assert status < 500
+        assert "the server failed" not in text
+        assert "Traceback" not in text
+        assert text or status in (202, 405), "an answer says what is wrong"
+        if status == 200 and '"structuredContent":{"session"' in text:
+            games.append(json.loads(text)["result"]["structuredContent"]["session"])
+        if count % 100 == 99:
+            for each in games:
+                with suppress(AssertionError):
+                    poster.ask(call("end", session=each))
+            games.clear()
+            sizes.append(memory(number))
+    print(dict(statuses), [size >> 20 for size in sizes], "MiB")
+    assert statuses[200] > 100
+    assert statuses[400] > 100
+    assert statuses[413] > 10
+    assert sizes[-1] - sizes[2] < 16 * 2**20  # scenarios that are loaded once take some
+    for action in SOLUTION:
+        state = poster.ask(call("act", session=game["session"], action=action))["structuredContent"]
+    assert state["success"], "the game that was begun before went on"
+    poster.ask(call("end", session=game["session"]))
+
+
+def test_fifty_clients_play_at_once(server: tuple[str, int]):
+    async def play(number: int) -> bool:
+        async with Client(server[0]) as client:
+            arguments: dict[str, Any] = {"scenario": "BabyAI-GoToObj-v0", "seed": 1}
+            state = (await client.call_tool("start", arguments)).structured_content
+            name = state["session"]
+            for action in SOLUTION:
+                wrong = await client.call_tool("act", {"session": name, "action": f"jump {number}"})
+                assert wrong.is_error
+                result = await client.call_tool("act", {"session": name, "action": action})
+                state = result.structured_content
+            await client.call_tool("end", {"session": name})
+            return bool(state["success"])
+
+    async def play_all() -> list[bool]:
+        return await asyncio.gather(*map(play, range(50)))
+
+    assert asyncio.run(play_all()) == [True] * 50
+
+
+def test_games_are_limited_and_those_of_others_unknown(poster: Poster):
+    start = call("start", scenario="empty-4x4")
+    games = [poster.ask(start)["structuredContent"]["session"] for _ in range(MAX_GAMES)]
+    assert f"{MAX_GAMES} games are open" in poster.ask(start)["content"][0]["text"]
+    for name in games:
+        assert poster.ask(call("look", session=name[:-1]))["isError"]
+        assert not poster.ask(call("end", session=name))["isError"]
+    last = poster.ask(start)
+    assert not last["isError"]
+    poster.ask(call("end", session=last["structuredContent"]["session"]))
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads memory from /proc")
+def test_games_leave_no_memory_behind(server: tuple[str, int], poster: Poster):
+    number, sizes = server[1], []
+    for count in range(300):
+        state = poster.ask(call("start", scenario="BabyAI-BossLevel-v0", seed=count))
+        name = state["structuredContent"]["session"]
+        poster.ask(call("act", session=name, action="turn left"))
+        poster.ask(call("end", session=name))
+        sizes.append(memory(number))
+    print([size >> 20 for size in sizes[::50]], "MiB")
+    assert sizes[-1] - sizes[99] < 8 * 2**20
+
+
+def test_only_this_machine_reaches_the_server_unless_asked(server: tuple[str, int], poster: Poster):
+    address = urlsplit(server[0])
+    assert address.hostname == "127.0.0.1"
+    own = {str(each[4][0]) for each in socket.getaddrinfo(socket.gethostname(), None)}
+    for other in {"127.0.0.2", *own} - {"127.0.0.1"}:
+        with pytest.raises(OSError):  # noqa: PT011  # refused, or no such address
+            socket.create_connection((other, address.port), 5).close()
+    body = json.dumps(call("list_scenarios")).encode()
+    assert poster.send(body, {"Host": "evil.example"})[0] == 421  # of a page that rebinds its name
+    assert poster.send(body, {"Origin": "http://evil.example"})[0] == 403
+    assert poster.send(body)[0] == 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 127.0.0.2 at once")
+def test_another_address_is_served_if_asked():
+    with serving("--host", "127.0.0.2") as (url, _), Poster(url) as poster:
+        assert urlsplit(url).hostname == "127.0.0.2"
+        assert not poster.ask(call("start", scenario="empty-4x4"))["isError"]
+
+
+# ---- scenarios of authors ------------------------------------------------------------------------
+
+RULE = '''"""Rules."""
+
+from gv_engine import TRANSITION, World, system
+
+
+@system(TRANSITION)
+def hang(w: World, agent: int) -> None:
+    """Turn for ever."""
+    while True:
+        w.position.y[agent] += 0
+'''
+LEVEL = """
+name: cave
+map: |
+  ####
+  #>E#
+  ####
+transition_functions: [{name: "rules.py:hang"}]
+reward_functions: [{name: reach_exit}]
+terminating_function: {name: reach_exit}
+observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}
+"""
+
+
+def test_scenarios_of_the_command_line_are_played_and_rules_that_hang_are_stopped(tmp_path: Path):
+    (tmp_path / "cave.yaml").write_text(LEVEL)
+    (tmp_path / "rules.py").write_text(RULE)
+    source = str(tmp_path / "cave.yaml")
+    with serving(source) as (url, _), Poster(url) as poster:
+        assert source in json.dumps(poster.ask(call("list_scenarios")))
+        name = poster.ask(call("start", scenario=source))["structuredContent"]["session"]
+        answer = poster.ask(call("act", session=name, action="go forward"))
+        assert "hang" in answer["content"][0]["text"]
+        assert "was stopped" in answer["content"][0]["text"]
+        assert poster.ask(call("look", session=name))["structuredContent"]["steps"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "found no protocol to serve: add --mcp"),
+        (["--mcp", "--host", "0.0.0.0"], "--host 0.0.0.0 is for HTTP: add --port N"),
+        (
+            ["--mcp", "--port", "1", "--host", "203.0.113.1"],
+            "port 1 of 203.0.113.1 cannot be used: Cannot assign",
+        ),
+        (["--mcp", "missing.yaml"], "missing.yaml: no such file"),
+    ],
+)
+def test_wrong_options_are_told(words: list[str], message: str, capsys: Any):
+    assert main(["serve", *words]) in (1, 2)
+    assert message in capsys.readouterr().err
+
+
+def test_defaults_are_those_of_games():
+    assert Limits() == (64, 1000, 600.0)
