@@ -23,7 +23,7 @@ from gv_engine.scenario.rule_modules import find_author_line, make_rule_error
 
 _NAMES = (
     *("play", "edit", "replay", "listing", "new", "rules", "schema", "check", "solve", "compile"),
-    *("splits", "train", "view", "rollout", "minari", "record", "export", "serve"),
+    *("splits", "train", "sweep", "view", "rollout", "minari", "record", "export", "serve"),
     *("bench", "benchmark"),
 )
 COMMANDS = [import_module(f"gv_engine.cli.{name}") for name in _NAMES]

@@ -18,6 +18,7 @@ from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.learning.config import CURRICULA, LEARNERS, Config, StopCondition, read_config_file
 from gv_engine.learning.loggers import WandbLogger, import_wandb
 from gv_engine.learning.training import (
+    Callback,
     Logger,
     RunResult,
     Training,
@@ -97,7 +98,7 @@ def train_here(
                 options_there = {"name": str(run.path), "config": asdict(run.settings)}
                 loggers = [stack.enter_context(WandbLogger(wandb, **options_there))]
             imitation_rows = _imitate(training, *demonstrations) if demonstrations else []
-            code = _train(training, plan, label, watch, loggers)
+            code = train_run(training, plan, label, loggers, watch=watch)
             results.append(RunResult(run.path, training.metrics, training.seconds, {}))
             rows = [*imitation_rows, *_report_rows(training)]
             steps += training.steps
@@ -122,12 +123,17 @@ def train_here(
     return code
 
 
-def _train(
-    training: Training, plan: TrainingPlan, label: str, watch: bool, loggers: Sequence[Logger]
+def train_run(
+    training: Training,
+    plan: TrainingPlan,
+    label: str,
+    loggers: Sequence[Logger] = (),
+    callbacks: Sequence[Callback] = (),
+    watch: bool = False,
 ) -> int:
-    """Train one run, `training`, until the stop condition of `plan` is met or a signal interrupts;
-    save a checkpoint, and return the exit code. `label` names the progress bar, `watch` opens a
-    window with the worlds, and `loggers` get the metrics."""
+    """Train one run, `training`, until the stop condition of `plan` is met, a callback returns True
+    or a signal interrupts; save a checkpoint, and return the exit code. `label` names the progress
+    bar, `watch` opens a window with the worlds, and `loggers` get the metrics."""
     stop_condition, code = plan.stop_condition, 0
     viewer = _open_viewer(training) if watch else None
     try:
@@ -152,7 +158,7 @@ def _train(
                 """Return a context that ends the process if an update does not end."""
                 return force_exit_after(_MAX_WAIT, _interrupted_message(training, plan))
 
-            training.run_until(stop_condition, [report], loggers, guard)
+            training.run_until(stop_condition, [report, *callbacks], loggers, guard)
     except KeyboardInterrupt as interrupt:
         code = cli.exit_code(interrupt)
         cli.complain(f"interrupted; go on by: {plan.resume_command}")
@@ -435,13 +441,8 @@ def run(options: argparse.Namespace) -> int:
         raise cli.UsageError("--watch shows one run that trains here: leave out --seeds and --ray")
     if options.wandb:
         import_wandb()  # fails with how to install it
-    from gv_engine.learning.ppo import find_device
-
     config = Config() if options.resume else _read_config(options)
-    try:
-        device = find_device(options.device or config.device)
-    except ValueError as error:
-        raise cli.UsageError(f"--device: {error}") from None
+    device = find_training_device(options.device or config.device)
     if options.imitate and config.learner != "ppo":
         raise cli.UsageError(f"--imitate goes on with ppo, not with {config.learner}")
     demonstrations = None
@@ -470,6 +471,20 @@ def run(options: argparse.Namespace) -> int:
         for each in runs:
             stack.enter_context(each.lock())
         return train_on_ray(plan, runs, options.ray)
+
+
+def find_training_device(name: str) -> str:
+    """Return the torch device that a value of --device stands for.
+
+    Raises:
+        UsageError: there is no such device.
+    """
+    from gv_engine.learning.ppo import find_device
+
+    try:
+        return find_device(name)
+    except ValueError as error:
+        raise cli.UsageError(f"--device: {error}") from None
 
 
 def _format_commands(

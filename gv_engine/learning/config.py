@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import NoneType
@@ -101,7 +101,7 @@ class Hyperparameters:
     def __post_init__(self) -> None:
         """Convert integers of float fields; raise ConfigError if a value is invalid."""
         for field in fields(self):
-            value = _check_value(field.name, field.default, getattr(self, field.name))
+            value = check_value(field.name, field.default, getattr(self, field.name))
             object.__setattr__(self, field.name, value)
 
 
@@ -138,22 +138,34 @@ _SHARES = (
 _COUNTS = (
     *("num_envs", "num_steps", "update_epochs", "num_minibatches"),
     *("embedding_size", "hidden_size", "num_threads", "num_env_threads"),
+    *("trials", "seeds", "episodes"),
 )
 """Fields with values from 1."""
+_OPTIONAL = {"until": float, "levels": str, "trials": int, "sampler": str, "objective": str}
+"""Type of fields that may be None."""
+SAMPLERS = GRID, RANDOM, TPE = "grid", "random", "tpe"
+OBJECTIVES = SUCCESS, RETURN = "success", "return"
+_WORDS = {
+    **{"learner": tuple(LEARNERS), "curriculum": CURRICULA},
+    **{"sampler": SAMPLERS, "objective": OBJECTIVES},
+}
+"""Allowed values of fields that name something."""
 
 
-def _check_value(name: str, default: Any, value: Any) -> Any:
-    """Return the value of a field, a float where the default is one; raise ConfigError if its type
-    or its range is wrong."""
-    kind: Any = {"until": float, "levels": str}.get(name, type(default))
+def check_value(name: str, default: Any, value: Any) -> Any:
+    """Return the value of a field, a float where the default is one.
+
+    Raises:
+        ConfigError: the type or the range of the value is wrong.
+    """
+    kind: Any = _OPTIONAL.get(name, type(default))
     if kind is float and type(value) is int:
         value = float(value)
     if value is None and default is None:
         return value
-    names = {"learner": LEARNERS, "curriculum": CURRICULA}.get(name)
-    if names and value not in names:
+    if value not in (words := _WORDS.get(name, [value])):
         wrong = shorten(str(value), 40)
-        raise ConfigError(f"no {name} {wrong!r}: {describe_allowed(wrong, names)}")
+        raise ConfigError(f"no {name} {wrong!r}: {describe_allowed(wrong, words)}")
     low = 0.01 if name == "replay_temperature" else int(name in _COUNTS)
     high = 1 if name in _SHARES else _LARGEST
     is_number = kind in (int, float)
@@ -162,6 +174,14 @@ def _check_value(name: str, default: Any, value: Any) -> Any:
         limits = f" from {low} to {'2**62' if high == _LARGEST else high}" if is_number else ""
         raise ConfigError(f"{name} is {shorten(repr(value), 40)}; expected {article}{limits}")
     return value
+
+
+def check_names(values: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Raise ConfigError if a key of `values` is none of `names`."""
+    allowed = [*names]
+    if unknown := [name for name in values if name not in allowed]:
+        wrong = shorten(str(unknown[0]), 60)
+        raise ConfigError(f"no setting {wrong!r}: {describe_allowed(wrong, allowed)}")
 
 
 @dataclass(frozen=True)
@@ -199,10 +219,7 @@ class Config(Hyperparameters):
         Raises:
             ConfigError: a name is unknown, or a value is invalid.
         """
-        names = [field.name for field in fields(cls)]
-        if unknown := [name for name in values if name not in names]:
-            wrong = shorten(str(unknown[0]), 60)
-            raise ConfigError(f"no setting {wrong!r}: {describe_allowed(wrong, names)}")
+        check_names(values, [field.name for field in fields(cls)])
         defaults = dict(LEARNER_DEFAULTS.get(str(values.get("learner")), {}))
         defaults |= RECURRENT_DEFAULTS if values.get("recurrent") is True else {}
         return cls(**{**defaults, **values})

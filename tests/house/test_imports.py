@@ -172,7 +172,7 @@ def test_only_the_list_of_late_imports_names_modules_of_higher_layers():
 
 EXTRAS = sorted(
     {
-        *("mathy_core", "minari", "pettingzoo", "pufferlib", "ray", "sb3_contrib"),
+        *("mathy_core", "minari", "optuna", "pettingzoo", "pufferlib", "ray", "sb3_contrib"),
         *("stable_baselines3", "tensordict", "tensorboard", "tianshou", "torch", "torchrl"),
         *("hypothesis", "jsonschema", "mypy", "pytest", "ruff", "xdist"),
     }

@@ -1,0 +1,121 @@
+"""`gv-engine sweep`: train with many settings, and compare them."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+from gv_engine.cli import options as cli
+from gv_engine.cli.train import TrainingPlan, find_training_device, train_run
+from gv_engine.envs.level_sets import level_set
+from gv_engine.learning.config import Config, ConfigError
+from gv_engine.learning.sweep import RUN_RESULTS, Sweep, SweepConfig, Trial
+from gv_engine.learning.training import Training, check_learner
+from gv_engine.rollout.evaluation import evaluate_policy
+from gv_engine.rules.errors import MissingExtraError
+from gv_engine.scenario.files import exclusive_lock
+from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.plugin import RL, format_command
+from gv_engine.scenario.scenario import Scenario
+
+_EXAMPLES = """\
+gv-engine sweep rates.yaml
+gv-engine sweep rates.yaml --trials 40           # continue with more trials
+gv-engine train keydoor-5x5 --config rates-sweep/best.yaml"""
+_EPILOG = """
+A file as
+
+  scenario: keydoor-5x5
+  config: {steps: 100000, levels: train}
+  search: {learning_rate: [1e-3, 2e-3, 4e-3]}
+  levels: test-layout
+
+trains once with each learning rate. docs/learning.md#sweeps lists all keys. The folder gets a run
+for each trial and seed, results.md, the table, and best.yaml, the settings of the best trial. The
+same command continues a sweep that was stopped or killed.
+"""
+
+
+def add(commands: cli.Commands) -> None:
+    """Add the command `sweep` with its options to the command line."""
+    text = "Train with many settings, and compare them (needs the extras rl and sweep)"
+    parser = cli.add_command(commands, run, "sweep", text, _EXAMPLES, _EPILOG)
+    parser.add_argument("config", metavar="CONFIG", type=Path, help="a YAML or TOML file")
+    parser.add_option("--out FOLDER", Path, "folder of the sweep (default: CONFIG-sweep)")
+    parser.add_option("--trials N", cli.parse_positive, "number of trials, in place of the file's")
+    parser.add_option("--device NAME", str, "as for `gv-engine train` (default: auto)")
+    parser.add_consent()
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command `sweep`: train what is missing, write the table, and return the exit
+    code."""
+    if RL.missing_message:
+        raise MissingExtraError(RL.missing_message)
+    config = SweepConfig.read(options.config, options.trials)
+    device = find_training_device(options.device or "auto")
+    out = options.out or Path(f"{options.config.stem}-sweep")
+    loaded = load_scenario(config.scenario, **cli.scenario_options(options))
+    grid = cli.require_grid(loaded, "sweep takes grids")
+    scenario: Scenario = cli.require_step_limit(grid, None, "give the scenario max_steps")
+    for each in config.configs():
+        check_learner(each.learner, scenario)
+        for levels in (config.levels, each.levels):
+            if levels is not None:
+                level_set(scenario, levels)  # fails before anything is trained
+    words = ["gv-engine", "sweep", str(options.config), "--out", str(out)]
+    words += ["--trials", str(options.trials)] if options.trials else []
+    words += [word for name, value in options.settings for word in ("--set", f"{name}={value}")]
+    load = partial(load_scenario, config.scenario, **dict(options.settings))
+    command = format_command([*words, *cli.consent_words(options, load)])
+    sweep = Sweep(out, config, scenario.identity.digest, scenario.tells_success)
+    try:
+        with cli.handling_sigterm(), exclusive_lock(out / "lock"):
+            while trial := sweep.next_trial():
+                if code := _run_trial(sweep, trial, scenario, device, command):
+                    return code
+                sweep.write_pages()
+                done = f"{trial.path.name} of {config.trials} trials is finished"
+                cli.complain(f"{done}: {trial.describe(sweep.objective)}")
+    except BlockingIOError:
+        raise ConfigError(f"{out} is in use by another sweep: wait for its end") from None
+    sweep.write_pages()
+    heads, rows = sweep.table()
+    cli.print_table([heads[0], *(f"{head}>" for head in heads[1:])], rows, scenario.name)
+    words = ["gv-engine", "train", config.scenario, "--config", str(sweep.best_file)]
+    cli.say(f"{sweep.page}; best settings: {format_command(words)}")
+    return 0
+
+
+def _run_trial(sweep: Sweep, trial: Trial, scenario: Scenario, device: str, command: str) -> int:
+    """Train and evaluate the missing runs of a trial, save their results, and return the exit code
+    of the training. `command` continues the sweep, for messages."""
+    from gv_engine.learning.run_folder import RUN_FILE, Run
+
+    code = 0
+    while not (code or sweep.is_finished(trial)):
+        seed = len(trial.results)
+        config = Config.from_values({**sweep.config.config, **trial.values, "seed": seed})
+        loaded = None if config.levels is None else level_set(scenario, config.levels)
+        path, end = trial.path / str(seed), config.stop_condition
+        if (path / RUN_FILE).exists():
+            folder = Run(path)
+        else:
+            folder = Run.create(path, scenario, config.hyperparameters, config.levels, loaded, end)
+        grid = loaded.scenario if loaded else scenario
+        plan = TrainingPlan(grid, loaded, end, "", command)
+        label = f"{trial.path.name} of {sweep.config.trials}, seed {seed}"
+        with folder.lock(), closing(Training(folder, grid, loaded, device)) as training:
+            report = partial(sweep.report, trial, end.steps)
+            code = train_run(training, plan, label, callbacks=[report])
+            steps, seconds = training.metrics.steps, training.seconds
+        if not (code or trial.is_pruned):
+            levels = sweep.config.levels or loaded
+            grid = scenario if sweep.config.levels else grid
+            result = evaluate_policy(path.absolute(), grid, levels, sweep.config.episodes)
+            means = [each and each.mean for each in result[3:]]
+            trial.results.append(dict(zip(RUN_RESULTS, (*means, steps, round(seconds, 3)))))
+            trial.save()
+    return code
