@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from gv_engine.cli import options as cli
-from gv_engine.session.autoplay import play_steps
+from gv_engine.session.autoplay import iter_mapped_frames, play_steps
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import SUFFIX
 from gv_engine.session.session import Session
@@ -18,7 +18,8 @@ gv-engine record keydoor-9x9 keydoor.png --view window
 gv-engine record keydoor-9x9 keydoor.gif --seed 3 --policy valid --steps 60
 gv-engine record cave cave.mp4 --policy ./policy.py:greedy --view state
 gv-engine record keydoor-9x9 solved.gif --policy solver
-gv-engine record keydoor-9x9 solved.gvreplay --policy solver"""
+gv-engine record keydoor-9x9 solved.gvreplay --policy solver
+gv-engine record keydoor-5x5 values.gif --policy knows-doors --overlay"""
 
 
 def add(commands: cli.Commands) -> None:
@@ -35,6 +36,8 @@ def add(commands: cli.Commands) -> None:
     steps_text = f"maximum number of steps (default: {_STEPS}; 0 for a PNG)"
     parser.add_option("--steps N", cli.parse_natural, steps_text)
     parser.add_policy(more="; solver: a shortest solution")
+    overlay_text = "draw the policy's values, likely actions and visits over the cells"
+    parser.add_flag("--overlay", overlay_text)
     parser.add_pictures()
 
 
@@ -50,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     if out.suffix == SUFFIX:
         game.replay().save(out)
     else:
-        cli.draw_frames(game.frames(), scenario, out, options)
+        frames = iter_mapped_frames(game, options.policy) if options.overlay else game.frames()
+        cli.draw_frames(frames, scenario, out, options)
     steps = "1 step" if game.length == 1 else f"{game.length} steps"
     cli.say(f"{out}: {scenario.name}, seed {options.seed}, {steps}")
     return 0

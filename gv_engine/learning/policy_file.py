@@ -321,6 +321,11 @@ class CheckpointPolicy:
         """(N, actions) probabilities of the last `act`, also if `greedy`; None before."""
         return self._policy.probabilities
 
+    @property
+    def values(self) -> NDArray[np.float64] | None:
+        """(N,) values of the last `act`, see `TrainedPolicy`."""
+        return self._policy.values
+
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start new episodes in some worlds: reset their GRU states, and seed their random
         generators by `seed` and episode number.

@@ -42,10 +42,14 @@ class Policy(Protocol):
 
     Attributes:
         probabilities: (N, actions) action probabilities of the last `act`; None if unknown.
+        values: (N,) values of the states of the last `act`; None if unknown.
     """
 
     @property
     def probabilities(self) -> NDArray[np.float64] | None: ...
+
+    @property
+    def values(self) -> NDArray[np.float64] | None: ...
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start episodes in worlds; the policy samples in each with `default_rng([seed,
@@ -68,6 +72,8 @@ class RandomPolicy:
         num_actions: number of the scenario's actions.
         valid: keep to the action mask; an empty mask allows all actions.
     """
+
+    values = None
 
     def __init__(self, num_envs: int, num_actions: int, valid: bool) -> None:
         self._valid = valid
@@ -172,6 +178,8 @@ class CallablePolicy:
         PolicyError: the function has other parameters, or the class lacks a method.
     """
 
+    values = None
+
     def __init__(
         self, function: Callable[..., Any], num_envs: int, num_actions: int, name: str
     ) -> None:
@@ -261,6 +269,7 @@ class BotPolicy:
     """
 
     probabilities: NDArray[np.float64] | None = None
+    values = None
 
     def __init__(self, num_envs: int, scenario: AnyScenario | None, compiled: bool) -> None:
         mission = getattr(getattr(scenario, "layout", None), "mission", None)
@@ -465,6 +474,7 @@ class MultiAgentPolicy:
     """
 
     probabilities: NDArray[np.float64] | None = None
+    values = None
 
     def __init__(self, policies: Sequence[Policy]) -> None:
         self._policies = policies
@@ -542,6 +552,7 @@ class ScriptedPolicy:
     """
 
     probabilities: NDArray[np.float64] | None = None
+    values = None
 
     def __init__(self, sequences: Sequence[ActionSequence], num_envs: int) -> None:
         self._sequences = sequences

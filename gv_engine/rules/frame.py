@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, NamedTuple
 
@@ -47,6 +47,40 @@ class AgentMark(NamedTuple):
     def label(self) -> str:
         """Name of the agent and of its team, such as `ann of thieves`."""
         return f"{self.name} of {self.team}" if self.team else self.name
+
+
+class PolicyMap(NamedTuple):
+    """Values and actions of a policy in the present state, if the agent stood in other cells; and
+    the visits of the episode.
+
+    Attributes:
+        actions: names of the A actions.
+        values: (H, W, 4) float64 value with the agent in a cell, facing up, down, left or right;
+            NaN where it cannot stand or the episode would be over, and if values are unknown.
+        probabilities: (H, W, 4, A) float64 probability of each action there; NaN in those cells.
+        visits: (H, W) int64 number of states of the episode with the agent in a cell.
+    """
+
+    actions: Sequence[str]
+    values: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    visits: NDArray[np.int64]
+
+    def find_best(self) -> NDArray[np.int64]:
+        """Return (H, W) the facing with the highest value in each cell; without values that with
+        the most certain action; -1 where nothing is known."""
+        is_known = ~np.isnan(self.values)
+        scores = self.values if is_known.any() else self.probabilities.max(-1)
+        scores = np.where(np.isnan(scores), -np.inf, scores)
+        best: NDArray[np.int64] = np.where(np.isinf(scores.max(-1)), -1, scores.argmax(-1))
+        return best
+
+    def value_range(self) -> tuple[float, float]:
+        """Return the lowest and the highest value of the cells, each with its best facing; NaN if
+        no value is known."""
+        best = self.values[~np.isnan(self.values).all(-1)]
+        best = np.nanmax(best, -1) if len(best) else np.array([np.nan])
+        return float(best.min()), float(best.max())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -115,6 +149,9 @@ class Frame(Scene):
 
     marks: tuple[AgentMark, ...] = ()
     """Agents on the board, the shown one first; () in a level with one agent."""
+
+    policy_map: PolicyMap | None = None
+    """Values, likely actions and visits to draw over the grid; None for none."""
 
     def limit_to_explored(self) -> Frame:
         """Return a copy of the frame in which cells out of the agent's sight show what the agent

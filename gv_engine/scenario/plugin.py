@@ -160,6 +160,15 @@ class DomainPlugin(Protocol):
         """Return a `gv_engine.session.autoplay.HintProvider`, which finds winning actions of a
         scenario."""
 
+    def make_policy_mapper(self, scenario: Any, policy: str, agent: int = 1) -> Any:
+        """Return an object whose `map_row(row, visits)` computes the `PolicyMap` of a policy in the
+        state `row`, see `gv_engine.domains.grid.policy_map`; None if the domain or the scenario has
+        no cells for an agent.
+
+        Raises:
+            PolicyError: there is no such policy.
+        """
+
     def compile_scenario(self, scenario: Any) -> str:
         """Compile the scenario's rules into the cache on disk, if its domain compiles any; return a
         short message.

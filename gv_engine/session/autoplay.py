@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from gv_engine.rollout.policy import SOLVER as SOLVER
 from gv_engine.rollout.policy import load_policies, load_policy
 from gv_engine.rules.errors import GVEngineError
+from gv_engine.rules.frame import Frame, PolicyMap
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.rule_modules import make_rule_error
@@ -62,6 +65,70 @@ class Autoplayer(Protocol):
 
     def close(self) -> None:
         """Release the resources."""
+
+
+MapSteps = Generator[float, None, PolicyMap]
+"""Generator that computes a policy map: yields the seconds to wait before it goes on."""
+
+
+class PolicyMaps:
+    """Policy maps of the states of a session, for the agent of the player.
+
+    Args:
+        policy: `solver`, or the name of a policy, see `gv_engine.rollout.policy.load_policy`.
+    """
+
+    def __init__(self, policy: str) -> None:
+        self._policy = policy
+        self._mapper: Any = None
+        self._mapped: Any = None  # scenario and agent of the mapper
+        self._cells: dict[str, tuple[int, int]] = {}  # by digest of the state
+
+    def start(self, session: Session) -> MapSteps | None:
+        """Return a generator that computes the map of the current state of `session`; None if there
+        are no maps of the policy in this scenario.
+
+        Raises:
+            GVEngineError: the policy does not exist or, in the generator, cannot act in a cell.
+        """
+        agent = session.agents.index(session.controlled) + 1
+        if self._mapped != (session.scenario, agent):
+            self.close()
+            self._mapped = session.scenario, agent
+            plugin = get_plugin(session.scenario)
+            self._mapper = plugin.make_policy_mapper(session.scenario, self._policy, agent)
+        if self._mapper is None:
+            return None
+        steps: MapSteps = self._mapper.map_row(session.row(), self._count_visits(session))
+        return steps
+
+    def close(self) -> None:
+        """Release what the maps need, such as a search process."""
+        if self._mapper is not None:
+            self._mapper.close()
+        self._mapper = self._mapped = None
+
+    def _count_visits(self, session: Session) -> Counter[tuple[int, int]]:
+        """Return the number of states from the beginning of the episode to the current one in which
+        the agent is in a cell, by cell (y, x)."""
+        digests = session.state_digests()
+        new = [number for number, digest in enumerate(digests) if digest not in self._cells]
+        for number in _seek_each(session, new):
+            self._cells[digests[number]] = session.frame().agent[:2]
+        return Counter(self._cells[digest] for digest in digests if self._cells[digest][0] >= 0)
+
+
+def _seek_each(session: Session, numbers: Iterable[int]) -> Iterator[int]:
+    """Yield each of `numbers`, with `session` at the state after as many steps; at the end go back
+    to the position and message before."""
+    position, message = session.position, session.message
+    for number in numbers:
+        if number != session.position:
+            session.seek(number)
+        yield number
+    if session.position != position:
+        session.seek(position)
+    session.message = message
 
 
 class PolicyAutoplayer:
@@ -114,10 +181,7 @@ class PolicyAutoplayer:
     def _observe_new_states(self, session: Session, digests: tuple[str, ...]) -> None:
         """Let the policy act in the states of `session` that it has not observed yet, up to the
         current one, and record its actions; `digests` are hashes of all states so far."""
-        position, message = session.position, session.message
-        for number in range(len(self._digests), len(digests)):
-            if number != session.position:
-                session.seek(number)
+        for number in _seek_each(session, range(len(self._digests), len(digests))):
             inputs = session.observe()
             action = session.format_action(self._act(inputs))
             probabilities = self._policy.probabilities
@@ -125,9 +189,6 @@ class PolicyAutoplayer:
             self._choices.append(ActionChoice(action, dict(pairs)))
             self._inputs.append(inputs)
             self._digests.append(digests[number])
-        if session.position != position:
-            session.seek(position)
-        session.message = message
 
     def _act(self, inputs: PolicyInput) -> NDArray[np.int64]:
         """Return the index of the action that the policy chooses, or (A,) indices for several
@@ -335,6 +396,33 @@ def play_steps(session: Session, policy: str, steps: int = sys.maxsize) -> None:
     with closing(Opponent(policy, session, make_autoplayer(session, policy))) as opponent:
         while not opponent.go_to(steps):  # it computes in another process
             time.sleep(_POLL_SECONDS)
+
+
+def iter_mapped_frames(session: Session, policy: str) -> Iterator[Frame]:
+    """Yield each frame of the episode of `session`, with the policy map of the policy or solver
+    called `policy`.
+
+    Raises:
+        AutoplayError: the scenario has no such maps.
+        PolicyError: the policy does not exist.
+    """
+    with closing(PolicyMaps(policy)) as maps:
+        for frame in session.frames():
+            if (work := maps.start(session)) is None:
+                raise AutoplayError(
+                    f"{session.title} has no overlay of {policy}: it is drawn in the cells of "
+                    f"grids, with an agent on the board, and for the solver with one agent"
+                )
+            yield replace(frame, policy_map=_run_map_steps(work))
+
+
+def _run_map_steps(work: MapSteps) -> PolicyMap:
+    """Return the result of the generator `work`, after as much time as it asks for."""
+    while True:
+        try:
+            time.sleep(next(work))
+        except StopIteration as end:
+            return cast(PolicyMap, end.value)
 
 
 def describe_standing(name: str, session: Session) -> str:

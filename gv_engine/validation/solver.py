@@ -70,6 +70,10 @@ class _RandomStep(Exception):
     """A step used the RNG, so that the search must compare RNG states too."""
 
 
+class SearchLimitError(errors.GVEngineError):
+    """A search has reached its limit of states or time."""
+
+
 class Solver:
     """Searches the levels of one scenario, equal levels once.
 
@@ -194,6 +198,76 @@ class Solver:
             steps.append((parents, actions))
             states = words.view(start.dtype)[:, 0]
         return Solution(Verdict.LOST, (), len(seen_keys), len(steps), draws)
+
+    def count_steps(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the number of steps to a win from each of n states, by the first action; infinity
+        if it cannot be won then. All states that can be reached are searched.
+
+        Args:
+            rows: (n,) rows of the scenario's layout.
+
+        Returns:
+            (n, a) float64, for each of the scenario's a actions.
+
+        Raises:
+            SearchLimitError: there are more states than the solver's limit, or no more time.
+            RuleError: a rule failed on a state.
+        """
+        try:
+            return self._count_steps(self._blind, rows, False)
+        except _RandomStep:
+            return self._count_steps(self._worlds, rows, True)
+
+    def _count_steps(
+        self, worlds: Backend, starts: NDArray[Any], draws: bool
+    ) -> NDArray[np.float64]:
+        """Return the result of `count_steps`; `draws` says whether steps may use random numbers.
+
+        Raises:
+            _RandomStep: a step used the RNG although `draws` is False.
+        """
+        ends = time.process_time() + self._seconds
+        key_options = draws, self._by_steps, worlds.uses_compiled_code
+        start_keys = backend.hash_states(starts, *key_options)
+        seen_keys, first = np.unique(start_keys, return_index=True)
+        states, keys, found = starts[first], [seen_keys], list[tuple[Any, Any]]()
+        while len(states):
+            new_states, new_keys = [], []
+            for begin in range(0, len(states), self._together):
+                if len(seen_keys) > self._states or time.process_time() > ends:
+                    raise SearchLimitError(f"{len(seen_keys):,} states are too many to search")
+                chunk = states[begin : begin + self._together]
+                successors = backend.expand_states(worlds, chunk, self._actions).rows
+                rows = successors.reshape(-1)
+                if not draws and (successors["rng"] != chunk["rng"][:, None]).any():
+                    raise _RandomStep
+                next_keys = backend.hash_states(rows, *key_options)
+                won = self._wins(rows)
+                found.append((next_keys.reshape(successors.shape), won.reshape(successors.shape)))
+                unique, first = np.unique(next_keys, return_index=True)
+                place = np.searchsorted(seen_keys, unique)
+                unknown = seen_keys.take(place, mode="clip") != unique
+                unknown &= rows["terminated"][first] == 0
+                seen_keys = np.insert(seen_keys, place[unknown], unique[unknown])
+                new_keys.append(unique[unknown])
+                new_states.append(rows[first[unknown]])
+            states = np.concatenate(new_states)
+            keys.append(np.concatenate(new_keys))
+        all_keys = np.concatenate(keys)
+        order = np.argsort(all_keys)
+        next_keys, won = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        place = np.searchsorted(all_keys[order], next_keys)
+        is_known = all_keys[order].take(place, mode="clip") == next_keys  # others have ended
+        follower = order.take(place, mode="clip")
+        steps = np.where(won, 1.0, np.inf)
+        while True:
+            onward = np.where(is_known, 1 + steps.min(1)[follower], np.inf)
+            better = np.where(won, 1.0, onward)
+            if np.array_equal(better, steps):
+                break
+            steps = better
+        lines = order[np.searchsorted(all_keys[order], start_keys)]
+        return np.asarray(steps[lines])
 
     def _wins(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
         """Return an (n,) bool array: which of the states `rows` are wins."""
@@ -368,38 +442,35 @@ _STATES = 500_000
 _SECONDS = 20.0  # limits of one search
 
 
-class ShortestPathHints:
-    """Hint provider that searches shortest paths in a background process; see
-    `gv_engine.session.autoplay.HintProvider`.
+class SolverWorker:
+    """Solver in a background process; a newer request takes the place of an older one.
 
     Args:
-        scenario: scenario of the sessions.
+        scenario: scenario of the states.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         """Start the background process."""
-        self._format_action: Callable[[Any], str] = str
         self._request_number = 0
         self._process, self._connection = start_worker(_serve, scenario)
 
-    def ask(self, session: Session) -> None:
-        """Start a search from the current state of a session. The result of an earlier search is
-        dropped."""
+    def send(self, rows: NDArray[Any]) -> None:
+        """Start the search from a () state, see `Solver.solve_from`, or from (n,) states, see
+        `Solver.count_steps`. The result of an earlier search is dropped."""
         self._request_number += 1
-        self._format_action = session.format_action
-        with suppress(OSError):  # `answer` reports a dead process
-            self._connection.send((self._request_number, session.row()))
+        with suppress(OSError):  # `receive` reports a dead process
+            self._connection.send((self._request_number, rows))
 
-    def answer(self) -> SolutionPath | None:
-        """Return the shortest way to win, or the reason why there is none; None while the search
-        runs."""
+    def receive(self) -> tuple[Any, str] | None:
+        """Return the result of the last search, and the reason if it is empty; None while the
+        search runs. The result of one state are the actions of the shortest way."""
         try:
             while self._connection.poll():
-                number, actions, message = self._connection.recv()
+                number, result, message = self._connection.recv()
                 if number == self._request_number:
-                    return SolutionPath(tuple(map(self._format_action, actions)), message)
+                    return result, message
         except (EOFError, OSError):
-            return SolutionPath((), "The search has broken off")
+            return (), "The search has broken off"
         return None
 
     def close(self) -> None:
@@ -409,24 +480,50 @@ class ShortestPathHints:
         self._connection.close()
 
 
+class ShortestPathHints(SolverWorker):
+    """Hint provider that searches shortest paths in a background process; see
+    `gv_engine.session.autoplay.HintProvider`."""
+
+    _format_action: Callable[[Any], str] = str
+
+    def ask(self, session: Session) -> None:
+        """Start a search from the current state of a session. The result of an earlier search is
+        dropped."""
+        self._format_action = session.format_action
+        self.send(session.row())
+
+    def answer(self) -> SolutionPath | None:
+        """Return the shortest way to win, or the reason why there is none; None while the search
+        runs."""
+        if (reply := self.receive()) is None:
+            return None
+        return SolutionPath(tuple(map(self._format_action, reply[0])), reply[1])
+
+
 def _serve(connection: Connection, scenario: Scenario) -> None:
-    """Run in the background process: search from each state that arrives through `connection` and
-    send the result, until the connection is closed."""
+    """Run in the background process: search from the states that arrive through `connection` and
+    send the results, until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     solver: Solver | None = None
     while True:
         try:
-            number, row = connection.recv()
+            number, rows = connection.recv()
             if connection.poll():
                 continue  # a newer request
+            result: Any = ()
+            message = ""
             try:
                 solver = solver or Solver(scenario, _STATES, _SECONDS)
-                solution = solver.solve_from(row)
-                is_won = solution.verdict is Verdict.WON
-                message = "" if is_won else f"From here: {solution.verdict.value}"
-                reply = number, solution.actions, message
+                if rows.ndim:
+                    result = solver.count_steps(rows)
+                else:
+                    _, result, *_ = solution = solver.solve_from(rows)
+                    if solution.verdict is not Verdict.WON:
+                        message = f"From here: {solution.verdict.value}"
+            except SearchLimitError as error:
+                message = str(error)
             except Exception as error:  # any error of a custom rule
-                reply = number, (), f"{type(error).__name__}: {error}"
-            connection.send(reply)
+                message = f"{type(error).__name__}: {error}"
+            connection.send((number, result, message))
         except (EOFError, OSError):
             return

@@ -16,6 +16,7 @@ from gv_engine.rules import turns
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
+from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.system import Call, Phase
 from gv_engine.rules.turns import TurnPolicy
 from gv_engine.rules.world import check_agent_placed
@@ -178,6 +179,7 @@ class BoundScenario:
         share: upper end of the member's part of [0, 1), for sampling a member.
         resets, observations, visibility: calls that run on demand.
         rewards: processors of the rewards.
+        endings: terminating calls, but for functions of states.
         measurements: functions to call before the transitions.
         slots: index of each reward among all rewards of the mixture.
         success: call that tests the success of an ended episode; None if there is none.
@@ -204,6 +206,7 @@ class BoundScenario:
         ]
         self.slots = [reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
+        self.endings: list[BoundCall] = []
         self.success = bind(scenario.success) if scenario.success else None
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
@@ -217,6 +220,8 @@ class BoundScenario:
                     self.rewards.append(processor)
                 if phase is not Phase.RENDERING and not call.system.is_processor:
                     self._rules.append(processor.bound)
+                    if phase is Phase.TERMINATING and not call.system.objects:
+                        self.endings.append(processor.bound)
         self.measurements = [
             make_runner(bound.measure, world, world.playing)
             for bound in self._rules
@@ -452,6 +457,17 @@ class Simulation:
             mask[...] = 0
             return
         write_action_mask(answering, world, agent, self.scenario.actions, mask)
+
+    def would_end(self, agent: int = 1) -> bool:
+        """Return True if the terminating rules would end the agent's episode in the present state
+        after a step without an action; functions of states are not asked."""
+        self.world.action[agent] = WAIT
+        with self.world.context:
+            for ending in self._bound.endings:
+                ending.measure(self.world, agent)
+                if ending.run(self.world, agent):
+                    return True
+        return False
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return scenario, row and reward terms for pickling."""

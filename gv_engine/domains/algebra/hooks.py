@@ -117,6 +117,10 @@ def make_vector_env(
 make_rollout_env = make_vector_env
 
 
+def make_policy_mapper(scenario: AlgebraScenario, policy: str, agent: int = 1) -> None:
+    """Return None: an expression has no cells."""
+
+
 def compile_scenario(scenario: AlgebraScenario) -> str:
     """Return a message: algebra has nothing to compile."""
     return "nothing to compile"

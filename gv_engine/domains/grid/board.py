@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from components.core import FLOOR
 from gv_engine.domains.grid.motion import Cell, CellObject, Motion, lerp
+from gv_engine.domains.grid.overlay import draw_policy_map
 from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import ObjectTypes
@@ -389,7 +390,8 @@ class GridRenderer:
         self._surface = pygame.Surface((0, 0))
 
     def draw(self, frame: Frame) -> NDArray[np.uint8]:
-        """Return the picture of a frame as a (height, width, 3) RGB array.
+        """Return the picture of a frame as a (height, width, 3) RGB array, with its policy map over
+        the state, if it has one.
 
         Returns:
             (H * cell, W * cell, 3) uint8 new array; with both views as high as the higher one, and
@@ -420,7 +422,16 @@ class GridRenderer:
                 self._surface.blit(self._sheet.agent(frame.color, side, facing), corner)
                 mosaic.invalidate(y, x, around=-(-over // cell))
             left += width * cell + cell // 2
-        return self._picture.copy()
+        picture = self._picture.copy()
+        if frame.policy_map and self._view != "observation":
+            rows, columns = picture.shape[:2]
+            surface = pygame.image.frombuffer(picture.data, (columns, rows), "RGB")
+            draw_policy_map(
+                surface,
+                frame.policy_map,
+                lambda y, x: pygame.Rect(round(x * cell), round(y * cell), cell, cell),
+            )
+        return picture
 
     def _allocate(self, shapes: list[tuple[int, int]]) -> None:
         """Allocate the image for grids with these (height, width) shapes in cells, placed side by

@@ -20,7 +20,8 @@ from gv_engine.domains.grid.input_map import (
 )
 from gv_engine.domains.grid.inspector import GridInspector
 from gv_engine.domains.grid.motion import Cell, Motion, find_motion, lerp, step_sound
-from gv_engine.rules.frame import Frame
+from gv_engine.domains.grid.overlay import describe_cell_policy, describe_values, draw_policy_map
+from gv_engine.rules.frame import Frame, PolicyMap
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import KeyCommand
@@ -183,6 +184,7 @@ class GridStage(Stage):
         self._note = ""  # answer to the last click
         self._mouse: tuple[int, int] | None = None
         self._differing_cells: Sequence[Cell] = ()
+        self._policy_map: PolicyMap | None = None
         self._places: Mapping[str, ViewPlace] = {}
 
     @property
@@ -228,6 +230,7 @@ class GridStage(Stage):
         """Set the frame to draw; prepare an animation from the frame `previous`, and remove hint
         and highlights. Return True if there is an animation."""
         self._whole, self._frame = frame, self._as_viewed(frame)
+        self._policy_map = frame.policy_map or self._policy_map
         before = None if previous is None else self._as_viewed(previous)
         self._motion = None if before is None else find_motion(before, self._frame)
         if self._walk and not (before and self._walk.is_as_expected(before, self._frame)):
@@ -242,6 +245,10 @@ class GridStage(Stage):
     def mark_differences(self, other: Frame | None) -> None:
         """Highlight the cells that differ in the frame `other`; None removes the highlights."""
         self._differing_cells = other.find_differences(self._whole) if other else ()
+
+    def show_policy_map(self, policy_map: PolicyMap | None) -> None:
+        """Draw `policy_map` over the state from now on; nothing if it is None."""
+        self._policy_map = policy_map
 
     @property
     def is_busy(self) -> bool:
@@ -281,7 +288,9 @@ class GridStage(Stage):
     def _draw_state(self, surface: pygame.Surface, at: ViewPlace, progress: float) -> None:
         """Draw the grid, or the part of it around the agent that fits, into the rectangle `at`; if
         it is only a part, also the minimap."""
-        self._draw_label(surface, "explored" if self.view == "explored" else "state", at)
+        title = "explored" if self.view == "explored" else "state"
+        shown_map = self._policy_map
+        self._draw_label(surface, describe_values(shown_map) if shown_map else title, at)
         rect, frame, (height, width) = at.rect, self._frame, self._frame.grid.shape[:2]
         room = rect.h, rect.w
         cell = self._camera.cell_size((height, width), room, self._readable)
@@ -292,6 +301,9 @@ class GridStage(Stage):
         lit = frame.seen if lit is None else lit
         content = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
         self._state.draw(surface, rect, start, cell, *content)
+        if shown_map and shown_map.visits.shape == (height, width):
+            with clipped(surface, rect):
+                draw_policy_map(surface, shown_map, self._state.cell_rect)
         self._draw_agent_marks(surface, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
             shown = start[0] / cell, start[1] / cell, rect.h / cell, rect.w / cell
@@ -414,6 +426,8 @@ class GridStage(Stage):
             agent = f"{names[cell]}: {agent}" if cell in names else agent
             words = describe_object(frame.types, *frame.grid[cell].tolist())
             text = f"{agent}{words} at {cell[0]}, {cell[1]}"
+            if self._policy_map:
+                text += describe_cell_policy(self._policy_map, cell)
             return self._state.cell_rect(*cell), text
         if (cell := self._view_cell("observation", self._observation, position)) is not None:
             look = frame.observation[cell].tolist()

@@ -192,6 +192,11 @@ class Stage(Protocol):
         `begin`; None removes the highlights."""
         return None
 
+    def show_policy_map(self, policy_map: Any) -> None:
+        """Draw `policy_map`, a `gv_engine.rules.frame.PolicyMap`, over the world from now on; None
+        for nothing."""
+        return None
+
     def draw(self, surface: pygame.Surface, rect: Rect, progress: float) -> None:
         """Draw the world into `rect`; `progress` of the last step's animation is from 0 to 1.
 

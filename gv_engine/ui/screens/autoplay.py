@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -25,7 +26,7 @@ from gv_engine.ui.drawing.batch_view import (
 from gv_engine.ui.drawing.sprites import Rect, SpriteSheet, pygame
 from gv_engine.ui.drawing.stage import Stage, make_stage
 from gv_engine.ui.drawing.widgets import Painter, cut
-from gv_engine.ui.screens.game_screen import POLL_INTERVAL
+from gv_engine.ui.screens.game_screen import POLL_INTERVAL, RELOAD_SLICE
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.screen import AppContext, Screen
 
@@ -57,6 +58,10 @@ class AutoplayScreen(PlayScreen):
         self._is_acting = True
         self._due = 0.0
         self._choice: autoplay.ActionChoice | None = None
+        self.shows_values = False
+        self._maps = autoplay.PolicyMaps(autoplayer.name)
+        self._map_steps: autoplay.MapSteps | None = None
+        self._mapped_state = ""
 
     # ---- what happens ----------------------------------------------------------------
 
@@ -65,6 +70,8 @@ class AutoplayScreen(PlayScreen):
         action as soon as the chosen speed allows at the time `now`. Return the seconds until the
         next call."""
         due = super().tick(now)
+        if self.shows_values:
+            due = min(due, self._update_map())
         if self.frame.outcome:
             return due
         if self._choice is None and not self._ask_agent():
@@ -75,6 +82,45 @@ class AutoplayScreen(PlayScreen):
                 self._act()
             due = min(due, max(0.0, self._due - now))
         return due
+
+    def _update_map(self) -> float:
+        """Compute for a short time what the agent does and expects in each cell, and draw the
+        result; return the seconds until the next call."""
+        state = self.game.state()
+        if self._map_steps is None and state != self._mapped_state:
+            self._mapped_state, self._map_steps = state, self._maps.start(self.game)
+        until = time.monotonic() + RELOAD_SLICE
+        while self._map_steps is not None and time.monotonic() < until:
+            try:
+                if wait := next(self._map_steps):
+                    return wait
+            except StopIteration as end:
+                self._map_steps = None
+                self.stage.show_policy_map(end.value)
+                self.app.needs_redraw = True
+            except GVEngineError:
+                self._map_steps = None
+                raise
+        return math.inf if self._map_steps is None and state == self._mapped_state else 0.0
+
+    def _next_view(self) -> None:
+        """Switch to the next view; after the first one comes that of the agent's values."""
+        first, second, *_ = self.domain.views
+        if self.shows_values:
+            self._show_values(False)
+            self._choose_view(first)
+        elif self.stage.view == first and self._maps.start(self.game) is not None:
+            self._show_values(True)
+            self._choose_view(second)
+            self.app.show_note(f"View: values of {self.autoplayer.name}", stays=1.5)
+            return
+        super()._next_view()
+
+    def _show_values(self, shows: bool) -> None:
+        """Begin or end to draw what the agent does and expects in each cell."""
+        self.shows_values, self._map_steps, self._mapped_state = shows, None, ""
+        if not shows:
+            self.stage.show_policy_map(None)
 
     def _ask_agent(self) -> bool:
         """Ask the agent (policy or solver) for its next action, which may be computed in the
@@ -141,11 +187,14 @@ class AutoplayScreen(PlayScreen):
         if self._stage_scenario is not self.game.scenario:  # the agent belongs to a scenario
             self.autoplayer.close()
             self.autoplayer = autoplay.make_autoplayer(self.game, self.autoplayer.name)
+            self._map_steps = None
+        self._mapped_state = ""
         super()._rebuild_stage()
 
     def on_close(self) -> None:
         super().on_close()
         self.autoplayer.close()
+        self._maps.close()
 
     def _race(self) -> None:
         """Open a race of the player against the agent on this level."""
@@ -173,7 +222,8 @@ class AutoplayScreen(PlayScreen):
         hints = self.hints_of("agent", texts)
         race = {"race": "race it"} if self.has_command("race") else {}
         hints += self.hints_of("play", {"undo": "undo", **race})
-        return (*hints, self.hint("view", "help", "all keys"))
+        values = self.hint("view", "view", "its values, other views")
+        return (*hints, values, self.hint("view", "help", "all keys"))
 
     def draw_controls(self, painter: Painter, rect: Rect) -> None:
         """Draw into `rect` the timeline, the pause button, the agent's next action and the
@@ -664,6 +714,7 @@ class WorldScreen(AutoplayScreen):
         reached."""
         self.end_recording()
         self.autoplayer.close()
+        self._maps.close()
         self._worlds.give_back(self._number, self.game)
 
     def unsaved_work(self) -> None:

@@ -1,0 +1,139 @@
+"""Drawing of a policy map over a grid: values as colours, likely actions as arrows, and visits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gv_engine.rules.frame import PolicyMap
+from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, RIGHT, rotate, step_x, step_y
+from gv_engine.ui.drawing.sprites import draw_text_line, font, pygame
+
+LOW_COLOR, HIGH_COLOR = (38, 60, 160), (255, 222, 60)
+"""Colours of the lowest and the highest value: blue and yellow differ for everybody."""
+VALUE_ALPHA = 130
+"""Opacity of the colours, of 255."""
+_ARROW, _ARROW_EDGE = "#fffdf8", "#231f27"
+_MIN_TEXT_CELL = 36  # pixels; smaller cells have no numbers
+_MOVES = {"MOVE_FORWARD": FORWARD, "MOVE_BACKWARD": BACKWARD, "MOVE_LEFT": LEFT}
+_MOVES |= {"MOVE_RIGHT": RIGHT}
+_TURNS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
+_FACING_NAMES = ("up", "down", "left", "right")
+_DOT = 1 / 9
+"""Radius of the sign of an action that neither moves nor turns, in cells."""
+
+CellRect = Callable[[float, float], pygame.Rect]
+"""Function from (y, x) to the rectangle of a cell on the surface."""
+
+
+def value_color(value: float, low: float, high: float) -> tuple[int, int, int]:
+    """Return the colour of `value`, between those of `low` and `high`."""
+    share = (value - low) / (high - low) if high > low else 1.0
+    red, green, blue = (
+        round(a + share * (b - a)) for a, b in zip(LOW_COLOR, HIGH_COLOR, strict=True)
+    )
+    return red, green, blue
+
+
+def arrow_points(action: str, facing: int) -> list[tuple[float, float]]:
+    """Return the (x, y) points of the arrow for an action of an agent that faces in a direction, in
+    cells from the middle of the cell, the tip last; [] for an action that neither moves nor turns.
+    A turn is an arrow with a corner."""
+    ahead = step_x(facing), step_y(facing)
+    if action in _MOVES:
+        way = rotate(facing, _MOVES[action])
+        return [(-0.3 * step_x(way), -0.3 * step_y(way)), (0.3 * step_x(way), 0.3 * step_y(way))]
+    if action not in _TURNS:
+        return []
+    way = rotate(facing, _TURNS[action])
+    aside = step_x(way), step_y(way)
+    shares = ((-0.15, -0.25), (-0.15, 0.1), (0.25, 0.1))  # (aside, ahead)
+    return [
+        (side * aside[0] + front * ahead[0], side * aside[1] + front * ahead[1])
+        for side, front in shares
+    ]
+
+
+def draw_policy_map(surface: pygame.Surface, policy_map: PolicyMap, cell_rect: CellRect) -> None:
+    """Draw over each cell that the map knows the colour of its value, an arrow for the most likely
+    action in its best direction, as large as the action is likely, and the number of visits."""
+    low, high = policy_map.value_range()
+    best = policy_map.find_best()
+    for y, x in np.argwhere(best >= 0).tolist():
+        facing, rect = int(best[y, x]), cell_rect(y, x)
+        chances = policy_map.probabilities[y, x, facing]
+        value, action = float(policy_map.values[y, x, facing]), int(chances.argmax())
+        if not np.isnan(value):
+            tile = pygame.Surface(rect.size, 0, 32)
+            tile.fill(value_color(value, low, high))
+            tile.set_alpha(VALUE_ALPHA)
+            surface.blit(tile, rect)
+        _draw_arrow(surface, rect, policy_map.actions[action], facing, float(chances[action]))
+        if rect.w >= _MIN_TEXT_CELL:
+            line = max(9, rect.w // 5)
+            if not np.isnan(value):
+                text = f"{value:.3g}"
+                _draw_number(surface, text, rect.move(2, 0), line, "left")
+            if visits := policy_map.visits[y, x]:
+                corner = pygame.Rect(rect.x, rect.bottom - line, rect.w - 2, line)
+                _draw_number(surface, f"×{visits}", corner, line, "right")
+
+
+def _draw_number(
+    surface: pygame.Surface, text: str, rect: pygame.Rect, line: int, align: str
+) -> None:
+    """Draw `text` in light letters with a dark shadow in the first line of `rect`."""
+    row = pygame.Rect(rect.x, rect.y, rect.w, line)
+    row.w = min(row.w, max(1, font(line).size(text)[0] + 1)) if align == "left" else row.w
+    for offset, color in ((1, _ARROW_EDGE), (0, _ARROW)):
+        draw_text_line(surface, row.move(offset, offset), text, line, color, align)
+
+
+def _draw_arrow(
+    surface: pygame.Surface, rect: pygame.Rect, action: str, facing: int, chance: float
+) -> None:
+    """Draw into the cell `rect` the arrow of an action, or a dot on the side of the facing, as
+    large as the probability `chance`."""
+    size = rect.w * (0.4 + 0.6 * chance)
+    width = max(1, round(size / 10))
+    points = [
+        (rect.centerx + x * size, rect.centery + y * size) for x, y in arrow_points(action, facing)
+    ]
+    if not points:
+        dot = rect.centerx + 0.2 * size * step_x(facing), rect.centery + 0.2 * size * step_y(facing)
+        pygame.draw.circle(surface, _ARROW_EDGE, dot, size * _DOT + 1)
+        pygame.draw.circle(surface, _ARROW, dot, size * _DOT)
+        return
+    (x0, y0), (x1, y1) = points[-2:]
+    length = max(abs(x1 - x0), abs(y1 - y0))
+    dx, dy = (x1 - x0) / length, (y1 - y0) / length
+    wing = size * 0.14
+    head = [
+        (x1 + dx * wing, y1 + dy * wing),
+        (x1 - dy * wing, y1 + dx * wing),
+        (x1 + dy * wing, y1 - dx * wing),
+    ]
+    pygame.draw.lines(surface, _ARROW_EDGE, False, points, width + 2)
+    pygame.draw.polygon(surface, _ARROW_EDGE, head, 3)
+    pygame.draw.lines(surface, _ARROW, False, points, width)
+    pygame.draw.polygon(surface, _ARROW, head)
+
+
+def describe_values(policy_map: PolicyMap) -> str:
+    """Return the title of a view with the map."""
+    low, high = policy_map.value_range()
+    values = "" if np.isnan(low) else f"values {low:.3g} (blue) to {high:.3g} (yellow), "
+    return f"{values}likely actions, visits"
+
+
+def describe_cell_policy(policy_map: PolicyMap, cell: tuple[int, int]) -> str:
+    """Return the value, the most likely action and the visits of a cell as text; "" if the map does
+    not know the cell."""
+    if (facing := int(policy_map.find_best()[cell])) < 0:
+        return ""
+    value, chances = policy_map.values[cell][facing], policy_map.probabilities[cell][facing]
+    action = policy_map.actions[int(chances.argmax())].replace("_", " ").lower()
+    worth = "" if np.isnan(value) else f"value {value:.3g} "
+    facing_text = f"{worth}facing {_FACING_NAMES[facing]}"
+    return f"; {facing_text}: {action} {chances.max():.0%}; visits: {policy_map.visits[cell]}"
