@@ -36,7 +36,7 @@ def add(commands: cli.Commands) -> None:
     parser.add_option("--max-steps N", cli.parse_positive, "maximum steps of a game", limits.steps)
     idle_text = "seconds without a request after which a game ends"
     parser.add_option("--idle SECONDS", cli.parse_seconds, idle_text, limits.idle_seconds)
-    bytes_text = "maximum size of a request in bytes"
+    bytes_text = "maximum size of an HTTP request in bytes"
     parser.add_option("--max-bytes N", cli.parse_positive, bytes_text, 2**16)
     parser.add_consent()
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     server = make_server(TextGames(scenarios, limits))
     with Watchdog(PATIENCE, lambda rule: True):  # stops a rule that does not end
         if options.port is None:
-            serve_stdio(server, options.max_bytes)
+            serve_stdio(server)
         else:
             host = options.host or _HOST
             serve_http(server, host, options.port, options.max_bytes, _report)
