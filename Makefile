@@ -105,7 +105,7 @@ clean:  ## remove all that was made here, .venv included
 	@touch $@
 
 .venv/rl-$(KEY): .venv/test-$(KEY)
-	$(PIP) install --prefer-binary --editable '.[rl,sweep]'
+	$(PIP) install --prefer-binary --editable '.[rl,sweep,onnx]' onnxruntime
 	@touch $@
 
 .venv-adapters/$(KEY): .venv/test-$(KEY)

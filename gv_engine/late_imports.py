@@ -32,6 +32,7 @@ LEARNING_NAMES = {
     "TrainedPolicy": "gv_engine.learning.policy_file:TrainedPolicy",
     "WandbLogger": "gv_engine.learning.loggers:WandbLogger",
     "evaluate": "gv_engine.rollout.evaluation:evaluate_policy",
+    "export_policy": "gv_engine.learning.policy_export:export_policy",
     "load_policy": "gv_engine.learning.policy_file:TrainedPolicy",
     "resume_training": "gv_engine.learning.training:resume_training",
     "train": "gv_engine.learning.training:train",

@@ -1,4 +1,4 @@
-"""`gv-engine export`: write levels as web pages."""
+"""`gv-engine export`: write levels as web pages, and policies as networks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from pathlib import Path
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels, find_pack
-from gv_engine.rules.errors import GVEngineError
+from gv_engine.rollout.policy import find_run
+from gv_engine.rules.errors import GVEngineError, MissingExtraError
 from gv_engine.scenario.files import format_bytes, write_file
 from gv_engine.scenario.level_files import LevelFiles
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.plugin import RL
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.catalogue import Entry, built_in_entries
 from gv_engine.ui.colors import PALETTES, THEMES
@@ -23,20 +25,21 @@ gv-engine export keydoor-9x9 --html keydoor.html
 gv-engine export sokoban --html sokoban.html --levels 1:10
 gv-engine export keydoor-9x9 --html door.html --seed 7 --embed --theme light
 gv-engine export keydoor-9x9 --html watch.html --policy keydoor-9x9-run
-gv-engine export keydoor-9x9 tutorial sokoban --site levels"""
+gv-engine export keydoor-9x9 tutorial sokoban --site levels
+gv-engine export --policy keydoor-9x9-run --net keydoor.onnx"""
 
 _PAGE_BEGINS = b"<!doctype html>"
 _MAX_LEVELS = 1000
 _EPILOG = """
 The page is one file and works offline. It plays with keys, touch and gamepads in all browsers of
 today, by the same rules as here: a game that is copied from it as a line of text opens in the
-window, and the other way round. See docs/web.md.
+window, and the other way round. See docs/web.md. For networks see docs/learning.md.
 """
 
 
 def add(commands: cli.Commands) -> None:
     """Add the command `export` with its options to the command line."""
-    text = "Write levels as web pages that play without Python"
+    text = "Write levels as web pages that play without Python, or a policy as a network"
     parser = cli.add_command(commands, run, "export", text, _EXAMPLES, _EPILOG)
     scenarios_text = f"{cli.SCENARIO_HELP}; a pack of levels is one page"
     parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenarios_text)
@@ -44,6 +47,11 @@ def add(commands: cli.Commands) -> None:
     parser.add_option("--html FILE", Path, "page to write, of one scenario")
     site_text = "folder for a page of each scenario (default: all built-in grids) and an index"
     parser.add_option("--site FOLDER", Path, site_text)
+    net_text = (
+        "file for the network of the run that --policy names: .onnx (needs the extra onnx), or .pt "
+        "for TorchScript (needs the extra rl)"
+    )
+    parser.add_option("--net FILE", Path, net_text)
     parser.add_seed("seed of the first game")
     levels_text = "of a pack, only these levels: a number, or FIRST:LAST (default: all)"
     parser.add_option("--levels RANGE", _parse_range, levels_text)
@@ -59,10 +67,16 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `export`: write the page, or the site, that the options describe."""
-    if bool(options.html) == bool(options.site):
-        found = "both" if options.html else "neither"
-        raise cli.UsageError(f"give one of --html FILE and --site FOLDER, found {found}")
+    """Run the command `export`: write the page, the site or the network that the options
+    describe."""
+    given = [f"--{name}" for name in ("html", "site", "net") if getattr(options, name)]
+    if len(given) != 1:
+        found = " and ".join(given) or "none"
+        raise cli.UsageError(
+            f"give one of --html FILE, --site FOLDER and --net FILE, found {found}"
+        )
+    if options.net:
+        return _write_net(options)
     if options.site:
         return _write_site(options)
     if len(options.scenarios) != 1:
@@ -104,6 +118,36 @@ def _write_site(options: argparse.Namespace) -> int:
     write_file(options.site / "index.html", make_index("GV Engine", groups, options.theme))
     cli.say(f"{options.site / 'index.html'}: {sum(map(len, groups.values()))} pages")
     return int(refused > 0)
+
+
+def _write_net(options: argparse.Namespace) -> int:
+    """Write the network of the run that the options name, print its inputs and outputs, and return
+    0."""
+    run = find_run(options.policy) if options.policy else None
+    if run is None:
+        raise cli.UsageError(
+            f"--net is the network of a run: found --policy {options.policy or 'nowhere'}, "
+            f"expected the folder of a run of gv-engine train"
+        )
+    if options.scenarios:
+        raise cli.UsageError(f"--net needs no scenario: leave {options.scenarios[0]} out")
+    if RL.missing_message:
+        raise MissingExtraError(RL.missing_message)
+    from gv_engine.learning.policy_export import export_policy
+
+    try:
+        about = export_policy(run, options.net)
+    except ValueError as error:
+        raise cli.UsageError(str(error)) from None
+    size = format_bytes(options.net.stat().st_size)
+    cli.say(f"{options.net}: policy of {about['scenario']}, {size}")
+    inputs = [
+        (name, f"({', '.join(map(str, each['shape']))})", each["dtype"])
+        for name, each in about["inputs"].items()
+    ]
+    cli.print_table(("input", "shape", "dtype"), inputs)
+    cli.say(f"outputs: {', '.join(about['outputs'])}; actions: {', '.join(about['actions'])}")
+    return 0
 
 
 def _iter_names(title: str) -> Iterator[str]:

@@ -51,7 +51,7 @@ class NumpyNet:
         self._epsilon = epsilon
         arrays = {name: array.astype(np.float64) for name, array in weights.items()}
         self.hidden_size = len(arrays["first_bias"])
-        self._table = _first_layer_table(spec, arrays["embedding"], arrays["first"])
+        self._table = first_layer_table(spec, arrays["embedding"], arrays["first"])
         self._spec, self._first_bias = spec, arrays["first_bias"]
         if spec.mission:
             self._queries = arrays["queries"].reshape(sum(spec.mission), NUM_HEADS, -1)
@@ -115,7 +115,9 @@ class NumpyNet:
         return matches.reshape(len(rows), -1)
 
 
-def _first_layer_table(spec: NetworkSpec, embedding: Floats, first: Floats) -> Floats:
+def first_layer_table(
+    spec: NetworkSpec, embedding: NDArray[Any], first: NDArray[Any]
+) -> NDArray[Any]:
     """Return the array that `ActorCritic.first_layer_table` computes, from the weights `embedding`
     and `first`."""
     cells, ends = spec.cells + 1, np.cumsum((spec.codes, *spec.extra_sizes))

@@ -168,7 +168,7 @@ def test_what_is_any_python_is_refused_before_anything_is_written(
         (["keydoor-5x5", "ice"], "--html is a page of one scenario, found 2; for more: --site"),
         (
             ["keydoor-5x5", "--site", "levels"],
-            "give one of --html FILE and --site FOLDER, found both",
+            "give one of --html FILE, --site FOLDER and --net FILE, found --html and --site",
         ),
     ],
 )
