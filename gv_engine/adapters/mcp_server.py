@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Awaitable, Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import getdoc
 from typing import Any
 
@@ -24,6 +24,7 @@ import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent
+from starlette.responses import PlainTextResponse
 
 PATH = "/mcp"
 """Path of the HTTP address."""
@@ -107,7 +108,17 @@ def serve_http(
             max_request_body_size=max_bytes,
             host=host,
         )
-        config = uvicorn.Config(app, log_level="error", limit_concurrency=_MAX_CONNECTIONS)
+        refuse = partial(_refuse_streams, app)
+        limits: Any = {"limit_concurrency": _MAX_CONNECTIONS, "interface": "asgi3"}
+        config = uvicorn.Config(refuse, log_level="error", **limits)
         shown = f"[{host}]" if family == socket.AF_INET6 else host
         report(f"http://{shown}:{listener.getsockname()[1]}{PATH}")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+async def _refuse_streams(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Pass a request on to `app`; refuse GET, which would open a stream of messages that this
+    server never sends."""
+    is_stream = scope["type"] == "http" and scope["method"] == "GET"
+    refusal = PlainTextResponse("only POST is served here", 405, {"Allow": "POST"})
+    await (refusal if is_stream else app)(scope, receive, send)

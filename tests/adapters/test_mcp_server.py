@@ -255,7 +255,7 @@ def test_a_thousand_wrong_requests_end_nothing_and_fill_nothing(
                 ): "x"
             }
         )
-        method = random.choice(["POST"] * 20 + ["PUT", "DELETE"])
+        method = random.choice(["POST"] * 20 + ["GET", "PUT", "DELETE"])
         status, text = poster.send(make_body(random, games), headers, method)
         statuses[status] += 1
         assert status < 500
@@ -337,6 +337,7 @@ def test_only_this_machine_reaches_the_server_unless_asked(server: tuple[str, in
     assert poster.send(body, {"Host": "evil.example"})[0] == 421  # of a page that rebinds its name
     assert poster.send(body, {"Origin": "http://evil.example"})[0] == 403
     assert poster.send(body)[0] == 200
+    assert poster.send(b"", method="GET") == (405, "only POST is served here")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 127.0.0.2 at once")
