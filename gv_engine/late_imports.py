@@ -27,6 +27,9 @@ STATE_FUNCTION_ADAPTER = "gv_engine.gridverse.functions:make_system"
 INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
 """Factory of the object environment of a scenario."""
 
+PARTNER_LOADER = "gv_engine.rollout.policy:load_partners"
+"""Function that loads the policies of the partners in a training."""
+
 LEARNING_NAMES = {
     "Config": "gv_engine.learning.config:Config",
     "TrainedPolicy": "gv_engine.learning.policy_file:TrainedPolicy",

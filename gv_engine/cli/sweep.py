@@ -12,7 +12,7 @@ from gv_engine.cli.train import TrainingPlan, find_training_device, train_run
 from gv_engine.envs.level_sets import level_set
 from gv_engine.learning.config import Config, ConfigError
 from gv_engine.learning.sweep import RUN_RESULTS, Sweep, SweepConfig, Trial
-from gv_engine.learning.training import Training, check_learner
+from gv_engine.learning.training import Training, check_partner_code, prepare_settings
 from gv_engine.rollout.evaluation import evaluate_policy
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.files import exclusive_lock
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     grid = cli.require_grid(loaded, "sweep takes grids")
     scenario: Scenario = cli.require_step_limit(grid, None, "give the scenario max_steps")
     for each in config.configs():
-        check_learner(each.learner, scenario)
+        prepare_settings(each, scenario)  # fails if it does not fit
         for levels in (config.levels, each.levels):
             if levels is not None:
                 level_set(scenario, levels)  # fails before anything is trained
@@ -100,10 +100,13 @@ def _run_trial(sweep: Sweep, trial: Trial, scenario: Scenario, device: str, comm
         config = Config.from_values({**sweep.config.config, **trial.values, "seed": seed})
         loaded = None if config.levels is None else level_set(scenario, config.levels)
         path, end = trial.path / str(seed), config.stop_condition
+        settings = prepare_settings(config, scenario)
         if (path / RUN_FILE).exists():
             folder = Run(path)
+            is_known = folder.settings.partner == settings.partner
+            check_partner_code(folder.settings.partner, path, trust=is_known)
         else:
-            folder = Run.create(path, scenario, config.hyperparameters, config.levels, loaded, end)
+            folder = Run.create(path, scenario, settings, config.levels, loaded, end)
         grid = loaded.scenario if loaded else scenario
         plan = TrainingPlan(grid, loaded, end, "", command)
         label = f"{trial.path.name} of {sweep.config.trials}, seed {seed}"

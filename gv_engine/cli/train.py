@@ -23,7 +23,8 @@ from gv_engine.learning.training import (
     RunResult,
     Training,
     TrainingSlices,
-    check_learner,
+    check_partner_code,
+    prepare_settings,
 )
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.evaluation import evaluate_policy
@@ -406,6 +407,11 @@ def add(commands: cli.Commands) -> None:
     parser.add_option("--learner NAME", str, learner_text)
     curriculum_text = f"{', '.join(CURRICULA)}: choice of the levels to train on (default: random)"
     parser.add_option("--curriculum NAME", str, curriculum_text)
+    partner_text = (
+        "an agent or a team that acts by a policy, as for `gv-engine rollout`, and does not learn; "
+        "may be repeated; self: each episode one side learns, the others act by past weights"
+    )
+    parser.add_option("--partner NAME=POLICY", str, partner_text, action="append")
     set_text = "a setting, as --set-hp learning_rate=3e-4, over those of FILE; may be repeated"
     more: dict[str, Any] = {"dest": "hyperparameters", "action": "append"}
     parser.add_option("--set-hp NAME=VALUE", cli.parse_pair, set_text, [], **more)
@@ -461,7 +467,7 @@ def run(options: argparse.Namespace) -> int:
         scenario,
         LevelSet(scenario, seeds) if seeds else None,
         _stop_condition(options, runs[0].stop_condition),
-        *_format_commands(options, runs[0].scenario, path),
+        *_format_commands(options, runs[0].scenario, runs[0].settings.partner, path),
     )
     with cli.handling_sigterm(), ExitStack() as stack:
         for each in runs:
@@ -488,16 +494,21 @@ def find_training_device(name: str) -> str:
 
 
 def _format_commands(
-    options: argparse.Namespace, reference: Mapping[str, Any], path: Path
+    options: argparse.Namespace, reference: Mapping[str, Any], partner: str, path: Path
 ) -> tuple[str, str]:
     """Return two shell commands for the training run in the folder `path`: one plays episodes with
     its policy, one resumes the training. `reference` describes the scenario, see
-    `make_reference`."""
+    `make_reference`; `partner` is that setting of the run."""
     load = partial(load_scenario, reference["source"], **reference["settings"])
     words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy", str(path)]
     resume_words = ["gv-engine", "train", "--resume", str(path)]
     resume_words += ["--ray", options.ray] if options.ray else []
-    resume_words += cli.consent_words(options, partial(load_reference, reference, path))
+
+    def load_run(**consent: Any) -> None:
+        check_partner_code(partner, path, consent.get("trust", False))
+        load_reference(reference, path, **consent)
+
+    resume_words += cli.consent_words(options, load_run)
     return format_command(words + cli.consent_words(options, load)), format_command(resume_words)
 
 
@@ -517,8 +528,7 @@ def _create_runs(
     loaded = load_scenario(options.scenario, **cli.scenario_options(options))
     grid = cli.require_grid(loaded, "train takes grids")
     scenario: Scenario = cli.require_step_limit(grid, options.max_steps, "give --max-steps")
-    check_learner(config.learner, scenario)
-    levels, settings = config.levels, config.hyperparameters
+    settings, levels = prepare_settings(config, scenario), config.levels
     loaded_levels = None if levels is None else level_set(scenario, levels)
     scenario = loaded_levels.scenario if loaded_levels else scenario
     if demonstrations:
@@ -566,6 +576,7 @@ def _read_config(options: argparse.Namespace) -> Config:
     given |= dict.fromkeys(("num_threads", "num_env_threads"), options.threads)
     given |= {"steps": options.steps, "until": options.until, "recurrent": options.memory or None}
     given |= {"mask_actions": None if options.masks else False}
+    given |= {"partner": ",".join(options.partner) if options.partner else None}
     values |= {name: value for name, value in given.items() if value is not None}
     return Config.from_values(values | dict(options.hyperparameters))
 
@@ -581,16 +592,8 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     from gv_engine.learning.run_folder import find_runs
 
     names = (
-        "num_envs",
-        "threads",
-        "max_steps",
-        "levels",
-        "seed",
-        "seeds",
-        "imitate",
-        "config",
-        "learner",
-        "curriculum",
+        *("num_envs", "threads", "max_steps", "levels", "seed", "seeds", "imitate"),
+        *("config", "learner", "curriculum", "partner"),
     )
     new_run_options = {"SCENARIO": options.scenario, **cli.values_of(options, "out", "memory")}
     new_run_options |= {"--no-masks": not options.masks, **cli.values_of(options, *names)}
@@ -616,6 +619,7 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
                 f"{paths} have other --steps or --until: give both, or --resume continues one of "
                 f"them"
             )
+        check_partner_code(run.settings.partner, run.path, options.trust)
     scenario = load_reference(first.scenario, first.path, **cli.consent(options))
     assert isinstance(scenario, Scenario)  # of a run that began
     return scenario, runs

@@ -64,6 +64,10 @@ class Hyperparameters:
         staleness_coef: share of the probability of a replay that depends on the time since the last
             episode of a level.
         exploration_steps: steps of all worlds over which the share of random actions falls.
+        partner: agents that act and do not learn: "self" for past selves, or agents or teams with
+            their policies, such as "cat=random"; "" for none, see `partners.py`.
+        past_selves: number of past selves that are kept.
+        past_interval: updates between two past selves.
         num_threads: threads that share the gradient of a minibatch.
         num_env_threads: threads that step the worlds.
     """
@@ -95,6 +99,9 @@ class Hyperparameters:
     replay_prob: float = 0.5
     replay_temperature: float = 0.3
     staleness_coef: float = 0.3
+    partner: str = ""
+    past_selves: int = 8
+    past_interval: int = 10
     num_threads: int = 1
     num_env_threads: int = 1
 
@@ -139,6 +146,7 @@ _COUNTS = (
     *("num_envs", "num_steps", "update_epochs", "num_minibatches"),
     *("embedding_size", "hidden_size", "num_threads", "num_env_threads"),
     *("trials", "seeds", "episodes"),
+    *("past_selves", "past_interval"),
 )
 """Fields with values from 1."""
 _OPTIONAL = {"until": float, "levels": str, "trials": int, "sampler": str, "objective": str}

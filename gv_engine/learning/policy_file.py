@@ -163,6 +163,7 @@ class TrainedPolicy:
         values: (N,) float64 values of the critic in the last `act`, in units of the scaled rewards
             of the training; None before, and if the critic reads the observations of all agents.
         agents: (N,) index of each line's agent in its world; by default 0, 1 … in turn.
+        memory: (N, hidden) state of the GRU.
 
     Raises:
         RunError: there is no run, it is damaged, or it does not fit the scenario.
@@ -176,8 +177,8 @@ class TrainedPolicy:
         self._spec = spec = file.network_spec
         try:
             self._net = NumpyNet(spec, file.weights, file.layer_norm, file.epsilon)
-            self._memory = np.zeros((1, self._net.hidden_size))
-            self._net.forward(spec.first_rows[None], self._memory, np.ones((1, spec.actions)))
+            self.memory = np.zeros((1, self._net.hidden_size))
+            self._net.forward(spec.first_rows[None], self.memory, np.ones((1, spec.actions)))
             self._codes = codes_by_cell(file.cells)
         except Exception as error:  # weights from a file may be anything
             raise damaged_file_error(self._path / POLICY_FILE, error) from None
@@ -200,7 +201,7 @@ class TrainedPolicy:
         """Prepare to act in `num_envs` worlds, each at the start of an episode; do nothing if the
         policy acts in as many already."""
         if len(self.agents) != num_envs:
-            self._memory = np.zeros((num_envs, self._net.hidden_size))
+            self.memory = np.zeros((num_envs, self._net.hidden_size))
             self.agents = np.arange(num_envs) % self._spec.agents
 
     @property
@@ -211,7 +212,7 @@ class TrainedPolicy:
     def begin(self, worlds: Sequence[int]) -> None:
         """Reset the GRU states of worlds where episodes begin."""
         if len(self.agents):
-            self._memory[list(worlds)] = 0
+            self.memory[list(worlds)] = 0
 
     def act(
         self,
@@ -239,7 +240,7 @@ class TrainedPolicy:
             masks = info["action_mask"]
         else:
             masks = np.ones((number, self._spec.actions), np.int8)
-        probabilities, self.values, self._memory = self._net.forward(rows, self._memory, masks)
+        probabilities, self.values, self.memory = self._net.forward(rows, self.memory, masks)
         self.probabilities = probabilities
         if self._greedy:
             greedy_actions: NDArray[np.int64] = probabilities.argmax(1)
@@ -325,6 +326,15 @@ class CheckpointPolicy:
     def values(self) -> NDArray[np.float64] | None:
         """(N,) values of the last `act`, see `TrainedPolicy`."""
         return self._policy.values
+
+    @property
+    def memory(self) -> NDArray[np.float64]:
+        """(N, hidden) state of the GRU in each world."""
+        return self._policy.memory
+
+    @memory.setter
+    def memory(self, memory: NDArray[np.float64]) -> None:
+        self._policy.memory = memory
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start new episodes in some worlds: reset their GRU states, and seed their random

@@ -31,6 +31,7 @@ from gv_engine.learning.config import CURRICULA, Hyperparameters
 from gv_engine.learning.curriculum import RandomLevels
 from gv_engine.learning.network import ActorCritic
 from gv_engine.learning.network_spec import NetworkSpec, ScenarioSpec
+from gv_engine.learning.partners import Seen, make_partners
 from gv_engine.learning.survival_estimate import SurvivalEstimator
 from gv_engine.rules.turns import ANY
 
@@ -213,6 +214,8 @@ class RewardScaler:
             returns[t] = self._returns
             self._returns[ended] = 0
         returns = returns[live]
+        if not returns.size:
+            return rewards
         size, delta = returns.size, returns.mean() - self._mean
         total = self._count + size
         self._squares += returns.var() * size + delta**2 * self._count * size / total
@@ -297,6 +300,7 @@ class Learner:
         seconds: wall time spent, by activity.
         cells: (codes, 3) uint8 type, state and colour that each cell code stands for.
         curriculum: choice of the levels.
+        partners: agents that act and do not learn.
         on_step: called after each step of all worlds.
     """
 
@@ -335,8 +339,9 @@ class Learner:
         self._colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rng)
         self._max_steps = min(member.max_steps or math.inf for member in scenario.members)
         self._any_agent_succeeds = scenario.sharing.ends == ANY
-        _, info = env.reset(seed=settings.seed, out=self._buffer.first)
-        self._live = self._live_agents(info)
+        self.partners = make_partners(env, settings, self.spec, self._rng, self.cells)
+        self._observed, self._info = env.reset(seed=settings.seed, out=self._buffer.first)
+        self._live = self._live_agents()
         curriculum_class = resolve_name(CURRICULA[settings.curriculum])
         self.curriculum: RandomLevels = curriculum_class(env, settings, self._rng)
 
@@ -354,7 +359,8 @@ class Learner:
         try:
             batch = self._collect()
             with self._timed("learning"):
-                self._optimise(batch)
+                if batch.live.any():
+                    self._optimise(batch)
         finally:
             torch.set_flush_denormal(False)
         with self._timed("copies"):
@@ -381,6 +387,7 @@ class Learner:
         values, bootstrap_values = torch.zeros(2, *size, device=device)
         log_probs = torch.zeros(*size, self.spec.actions, device=device)
         memory_before = self._memory.clone()
+        self.partners.begin_update(self._num_steps, net.state_dict())
         with torch.no_grad():
             with self._timed("acting"):
                 table = net.first_layer_table()
@@ -394,12 +401,14 @@ class Learner:
                     starts[t], live[t] = self._starts, self._live
                     log_probs[t], values[t] = self._forward(table, *self._network_inputs(t))
                     torch.argmax(log_probs[t] - noise[t], 1, out=actions[t])
+                    chosen = actions[t].cpu().numpy()
+                    seen = Seen(self._observed, self._info, buffer.rows[t], noise[t])
+                    self.partners.act(chosen, seen)
                 with self._timed("environment"):
-                    results = self.env.step(actions[t].cpu().numpy(), out=buffer.out[t])
+                    results = self.env.step(chosen, out=buffer.out[t])
                 self.on_step()
                 with self._timed("acting"):
                     self._process_ends(results, table, bootstrap_values[t])
-                    self.curriculum.end_step(self._starts.view(-1, self.spec.agents).all(1).numpy())
             with self._timed("copies"):
                 self._encode(-1)
             with self._timed("acting"):
@@ -431,9 +440,10 @@ class Learner:
         self.spec.encode(self._colors.apply(observation), self._agents, self._buffer.rows[t])
         self._buffer.send(t)
 
-    def _live_agents(self, info: dict[str, Any]) -> Tensor:
-        """Return (N,) True for agents whose next action counts; all if there is one per world."""
-        return torch.tensor(info.get("live", np.ones(self.env.num_envs, np.bool_)))
+    def _live_agents(self) -> Tensor:
+        """Return (N,) True for agents that learn from their next action."""
+        learning = self.partners.is_learning.ravel()
+        return torch.from_numpy(learning & self._info.get("live", True))
 
     def _network_inputs(self, index: Any) -> tuple[Tensor, Tensor]:
         """Return the encoded observations and the action masks of some steps, on the device; all
@@ -458,14 +468,15 @@ class Learner:
     def _process_ends(self, results: Any, table: Tensor, bootstrap_values: Tensor) -> None:
         """Count the episodes that the step `results` has ended. Where the step limit cut an
         episode, write the value of its last observation into `bootstrap_values` (N,)."""
-        _, _, terminated, truncated, info = results
-        done = terminated | truncated
-        self._starts, self._live = torch.from_numpy(done), self._live_agents(info)
-        if "episode" not in info:
-            none, measured = self._no_ends, self.curriculum.is_measured
-            self._estimator.add_step(none, none, none, measured)
-            return
+        self._observed, _, terminated, truncated, self._info = results
+        done, info = terminated | truncated, self._info
         self._count_episodes(info)
+        over = done.reshape(-1, self.spec.agents).all(1)
+        self.partners.begin_episodes(over)
+        self.curriculum.end_step(over)
+        self._starts, self._live = torch.from_numpy(done), self._live_agents()
+        if "episode" not in info:
+            return
         # an agent truncated before the limit was ended by others: nothing is left to gain
         at_limit = info["episode"]["l"] >= self._max_steps
         cut = np.flatnonzero(truncated & ~terminated & at_limit)
@@ -495,14 +506,19 @@ class Learner:
         return rewards
 
     def _count_episodes(self, info: dict[str, Any]) -> None:
-        """Add the episodes that a step has ended, given its `info`, to the estimates of return,
-        length and success."""
+        """Add a step, given its `info`, to the estimates of return, length and success. Returns and
+        successes are those of the agents that learned."""
+        none, measured = self._no_ends, self.curriculum.is_measured
+        if "episode" not in info:
+            self._estimator.add_step(none, none, none, measured)
+            return
         episode, ended = info["episode"], info["_episode"]
         by_agent = ended, episode["r"], episode.get("s", ended)
         ended, returns, success = (each.reshape(-1, self.spec.agents) for each in by_agent)
-        done = ended[:, 0]
-        succeeded = success.any(1) if self._any_agent_succeeds else (success | ~ended).all(1)
-        self._estimator.add_step(done, returns.sum(1), succeeded, self.curriculum.is_measured)
+        done, counted = ended[:, 0], self.partners.is_learning
+        lacking = ended & counted & ~success
+        succeeded = (success & counted).any(1) if self._any_agent_succeeds else ~lacking.any(1)
+        self._estimator.add_step(done, (returns * counted).sum(1), succeeded, measured)
         self._num_episodes += int(done.sum())
 
     def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
@@ -541,6 +557,8 @@ class Learner:
             self._graphed.load(batch)
         for _ in range(settings.update_epochs):
             order = torch.randperm(len(memory), generator=self._rng).to(self.device)
+            if settings.partner:
+                order = order[batch.live.any(0)[order]]
             for indices in order.chunk(settings.num_minibatches):
                 if self._graphed and self._graphed.fits(indices):
                     losses.append(self._graphed.replay(indices))
@@ -558,7 +576,7 @@ class Learner:
         advantages = batch.advantages[:, indices]
         if self.spec.agents > 1:
             advantages = advantages[batch.live[:, indices]]
-        mean, deviation = advantages.mean(), advantages.std() + 1e-8
+        mean, deviation = advantages.mean(), advantages.std().nan_to_num() + 1e-8  # NaN for one
 
         def compute(part: Tensor) -> tuple[Tensor, Tensor]:
             """Return the gradient and the losses for the sequences at the indices `part`, one
@@ -652,6 +670,7 @@ class Learner:
             "counts": [self._num_steps, self._num_episodes],
             "losses": self._losses,
             "curriculum": self.curriculum.state(),
+            "partners": self.partners.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -667,13 +686,14 @@ class Learner:
         self._memory, self._starts = state["memory"].to(self.device), state["starts"]
         self._live, self._colors.permutation = state["live"], state["colors"]
         rows = state["worlds"].numpy().view(self.env.scenario.layout.dtype).reshape(-1)
-        observation, info = self.env.restore(rows)
+        self._observed, self._info = observation, info = self.env.restore(rows)
         for name, array in self._buffer.first.items():
             np.copyto(array, info[name] if name in info else observation[name])
         self._estimator.restore(*(each.numpy() for each in state["estimator"]))
         self._num_steps, self._num_episodes = state["counts"]
         self._losses = tuple(state["losses"])
         self.curriculum.restore(state["curriculum"])
+        self.partners.restore(state["partners"])
 
 
 def make_training_env(scenario: Any, settings: Hyperparameters, **options: Any) -> GridVectorEnv:

@@ -229,6 +229,8 @@ class Run:
             learner.restore(checkpoint["learner"])
             self.best = checkpoint["best"]
             seconds = float(checkpoint["seconds"])
+        except RunError:
+            raise
         except Exception as error:  # values from a file may be anything
             raise damaged_file_error(self.path / _CHECKPOINT, error) from None
         if learner.metrics.steps:  # else no update has written a line
@@ -284,6 +286,7 @@ class Run:
         measures = metrics.success_rate, metrics.episode_return, -metrics.episode_length
         score = [0.0 if math.isnan(value) else value for value in measures]
         known = metrics.episodes >= _MIN_EPISODES and not math.isnan(metrics.episode_return)
+        known &= self.settings.partner != "self"  # opponents get better, too
         if known and score > self.best.get("score", [-math.inf]):
             weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
             self.best = {"score": score, "steps": metrics.steps, "net": weights}

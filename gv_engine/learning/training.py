@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.learning.config import LEARNERS, Config, ConfigError, StopCondition
+from gv_engine.learning.config import LEARNERS, Config, ConfigError, Hyperparameters, StopCondition
+from gv_engine.rules.errors import TrustError
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference
 from gv_engine.scenario.plugin import get_plugin
@@ -175,10 +176,10 @@ def train(
     config = _to_config(config)
     grid = resolve_grid_scenario(scenario)
     grid = get_plugin(grid).with_step_limit(grid, None)  # which requires one
-    check_learner(config.learner, grid)
+    settings = prepare_settings(config, grid)
     levels = None if config.levels is None else level_set(grid, config.levels)
     path = Path(out or f"{make_file_name(grid.name)}-run")
-    described = config.hyperparameters, config.levels, levels, config.stop_condition
+    described = settings, config.levels, levels, config.stop_condition
     run = Run.create(path, grid, *described)
     return _train_run(run, levels.scenario if levels else grid, config.device, callbacks, loggers)
 
@@ -199,15 +200,17 @@ def resume_training(
         steps, until: new end of training; None for the last value of the run.
         device: as in `Config`.
         callbacks, loggers: as for `train`.
-        trust: whether the scenario of the run may run Python of its own.
+        trust: whether the scenario of the run, and its partners, may run Python of their own.
 
     Raises:
         RunError: there is no run, it is damaged, or another process trains it.
+        TrustError: the run needs Python that may not run.
     """
     from gv_engine.learning.run_folder import Run
 
     run = Run(Path(path))
     run.require_imitated()
+    check_partner_code(run.settings.partner, run.path, trust)
     old = run.stop_condition
     run.set_stop_condition(StopCondition(steps or old.steps, until or old.until))
     scenario = load_reference(run.scenario, run.path, trust=trust)
@@ -215,12 +218,33 @@ def resume_training(
     return _train_run(run, scenario, device, callbacks, loggers)
 
 
-def check_learner(learner: str, scenario: Scenario) -> None:
-    """Raise ConfigError if a learner cannot train on a scenario."""
-    if learner == "mappo" and scenario.layout.agents == 1:
+def prepare_settings(config: Config, scenario: Scenario) -> Hyperparameters:
+    """Return the hyperparameters of a configuration, with absolute paths of the partners' files,
+    after a check that they fit a scenario.
+
+    Raises:
+        ConfigError: the learner or the partner cannot train on the scenario.
+        PolicyError, RunError: see `gv_engine.rollout.policy.load_partners`.
+    """
+    if config.learner == "mappo" and scenario.layout.agents == 1:
         raise ConfigError(
             f"the learner mappo trains several agents, and {scenario.name} has one: choose ppo or "
             f"pqn"
+        )
+    if not config.partner:
+        return config.hyperparameters
+    from gv_engine.learning.partners import resolve_partner
+
+    return replace(config.hyperparameters, partner=resolve_partner(config.partner, scenario))
+
+
+def check_partner_code(partner: str, path: Path, trust: bool) -> None:
+    """Raise TrustError if the setting `partner` of the run in the folder `path` names a Python
+    file, unless `trust` is True."""
+    if ".py:" in partner and not trust:
+        raise TrustError(
+            f"{path} trains with partners in Python, {partner}, which would run: resume it with "
+            f"--trust if you trust them"
         )
 
 

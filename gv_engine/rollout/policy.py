@@ -25,6 +25,7 @@ from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario import rule_modules
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.plugin import AnyScenario
+from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import make_paired_generators
 
 _BLOCK_SIZE = 256
@@ -174,6 +175,9 @@ class CallablePolicy:
         num_actions: number of the scenario's actions.
         name: name for messages.
 
+    Attributes:
+        has_state: True if the policy is no function.
+
     Raises:
         PolicyError: the function has other parameters, or the class lacks a method.
     """
@@ -195,6 +199,7 @@ class CallablePolicy:
             _check_signature(f"{name}.begin", self._on_begin, "worlds")
         act_name = f"{name}.act" if self._on_begin else name
         _check_signature(act_name, self._function, "observation", "info", "rngs")
+        self.has_state = self._on_begin is not None
         self._num_actions = num_actions
         self._name = name
         self.probabilities: NDArray[np.float64] | None = None
@@ -447,9 +452,10 @@ def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
     return f"{Path(file).absolute()}:{attribute}" if file else str(Path(text).absolute())
 
 
-def policies_by_agent(text: str, sharing: TurnPolicy) -> dict[str, str]:
+def policies_by_agent(text: str, sharing: TurnPolicy, option: str = "--policy") -> dict[str, str]:
     """Return the policy name of each agent in `text`: one for all agents, or a list such as
-    `ann=random,hunters=valid`. The names of agents and teams are those in `sharing`.
+    `ann=random,hunters=valid`. The names of agents and teams are those in `sharing`; `option` names
+    the option in messages.
 
     Raises:
         PolicyError: there is no such agent or team.
@@ -461,7 +467,7 @@ def policies_by_agent(text: str, sharing: TurnPolicy) -> dict[str, str]:
         name, _, policy = part.partition("=")
         if name not in sharing.agents_by_name:
             expected = describe_allowed(name, sharing.agents_by_name)
-            raise PolicyError(f"--policy {text}: no agent or team {name!r}: {expected}")
+            raise PolicyError(f"{option} {text}: no agent or team {name!r}: {expected}")
         policies |= {sharing.names[agent - 1]: policy for agent in sharing.agents_by_name[name]}
     return policies
 
@@ -526,6 +532,57 @@ def load_policies(
     named = policies_by_agent(text, sharing)
     each = (named.get(name, "random") for name in sharing.names)
     return MultiAgentPolicy([load_policy(name, *acting) for name in each])
+
+
+class PartnerPolicies(NamedTuple):
+    """Policies of the agents that do not learn in a training.
+
+    Attributes:
+        by_agent: policy of each such agent, by the agent's index from 0.
+        text: the value of the option `--partner` with absolute paths.
+        digest: see `policy_digest`.
+    """
+
+    by_agent: dict[int, Policy]
+    text: str
+    digest: str
+
+
+def load_partners(text: str, scenario: Scenario, num_envs: int) -> PartnerPolicies:
+    """Return the policies in `text`, the value of the option `--partner`, such as
+    `cat=random,hunters=./run`.
+
+    Args:
+        text: names of agents or teams, and of their policies, see `load_policy`.
+        scenario: scenario of several agents.
+        num_envs: number of worlds.
+
+    Raises:
+        PolicyError: there is no such agent, team or policy, no agent is left to learn, or a policy
+            keeps a state that a checkpoint cannot hold.
+        RunError: a run is damaged, or does not fit the scenario.
+    """
+    sharing, where = scenario.sharing, f"--partner {text}"
+    names = sharing.names
+    if "=" not in text:
+        expected = f"expected self, or NAME=POLICY, as {names[-1]}=random"
+        raise PolicyError(f"{where}: {expected}")
+    named = policies_by_agent(text, sharing, "--partner")
+    if "self" in named.values():
+        raise PolicyError(f"{where}: past selves act for all agents: give --partner self alone")
+    if len(named) == len(names):
+        raise PolicyError(
+            f"{where}: no agent is left to learn: leave one of {', '.join(names)} out"
+        )
+    acting = num_envs, len(scenario.actions), False, scenario
+    by_agent = {names.index(name): load_policy(each, *acting) for name, each in named.items()}
+    for name, policy in zip(named.values(), by_agent.values(), strict=True):
+        if isinstance(policy, BotPolicy) or getattr(policy, "has_state", False):
+            raise PolicyError(
+                f"{where}: {name} keeps a state of its own, which a checkpoint cannot hold: "
+                f"allowed are {', '.join(RANDOM)}, runs and functions"
+            )
+    return PartnerPolicies(by_agent, with_absolute_paths(text, sharing), policy_digest(text))
 
 
 # ---- following -----------------------------------------------------------------------------------

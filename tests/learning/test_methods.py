@@ -17,7 +17,7 @@ from gv_engine.learning import evaluate, train
 from gv_engine.learning.config import ConfigError
 from gv_engine.learning.numpy_net import NumpyNet
 from tests import ROOT
-from tests.learning.drawn import make_learner
+from tests.learning.drawn import drawn, make_learner
 from tests.screen import PATIENCE
 
 torch: Any = pytest.importorskip("torch")
@@ -52,11 +52,15 @@ def lines_of(run: Path) -> list[str]:
         ("keydoor-5x5", ("--learner", "pqn", "--memory")),
         ("keydoor-5x5", ("--curriculum", "plr", "--max-steps", "20")),
         ("hand-over", ("--learner", "mappo", "--max-steps", "20")),
+        ("race", ("--partner", "agent_1=friend,agent_3=random", "--max-steps", "20")),
+        ("race", ("--partner", "agent_2=valid", "--learner", "mappo")),
+        ("race", ("--partner", "self", "--memory", "--set-hp", "past_interval=1")),
     ],
     ids=" ".join,
 )
 def test_a_run_that_was_killed_goes_on_byte_for_byte(level, words):
     small = "--set-hp", "num_envs=8", "--set-hp", "num_steps=16"
+    drawn(Path("friend"), "race", memory=True)
     steps = "--steps", str(40 * 8 * 16 * Scenario.load(level).layout.agents)
     assert main(["train", level, *words, *small, *steps, "--out", "whole"]) == 0
     command = [sys.executable, "-c", SAVING, "train", level, *words, *small, *steps]
