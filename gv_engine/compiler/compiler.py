@@ -91,7 +91,9 @@ def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> L
     method_registry.register_layout(scenario.layout)
     loop = link_loop(scenario, slots, dtypes)
     shared = [*_functions_in(rng), *VERBS.values(), *_functions_in(observation)]
-    roots = [loop.kernel, *loop.callees, *(unit.function for unit in loop.units), *shared]
+    callees = [callee for callee, _ in loop.callees]
+    units = [unit.function for unit in loop.units]
+    roots = [loop.kernel, *callees, *loop.own, *units, *shared]
     functions = tuple(program_cache.find_functions(roots))
     checked = "running" in (dtypes["parameters"].names or ())
     engine_digest = program_cache.program_digest(
@@ -125,7 +127,7 @@ def compile_linked(linked: LinkedProgram) -> CachedProgram:
             numba_pipeline.setting(numba_pipeline.CHECKED, linked.checked),
             link_units.linking(linked.engine_digest),
         ):
-            whole = link_units.compile_program(loop.kernel, str(loop.dtypes), loop.callees)
+            whole = link_units.compile_program(loop)
     except (NumbaError, UnsupportedBytecodeError) as error:
         raise DoesNotCompileError(_summarize_error(error, linked.functions)) from None
     except KeyError as error:  # raised by Numba for an unknown field of a record

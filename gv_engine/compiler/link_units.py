@@ -20,7 +20,7 @@ from gv_engine.compiler import numba_pipeline, program_cache
 from gv_engine.compiler.intrinsics import count_agents, emit_agent_pointer, emit_current_agent
 from gv_engine.compiler.numba_pipeline import cgutils, emit_as, intrinsic, make_array, types
 from gv_engine.compiler.object_loader import ENTRY
-from gv_engine.compiler.parameters import rule_id
+from gv_engine.compiler.parameters import Dtypes, rule_id
 
 _INDEX = ir.IntType(64)
 
@@ -460,32 +460,28 @@ def _compile_to_bitcode(
     return returns, module.as_bitcode()
 
 
-def compile_program(
-    kernel: Callable[..., Any], dtypes_text: str, callees: Sequence[FunctionType]
-) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
-    """Compile `kernel` and the functions `callees` that it calls by name into one program; return
-    (object code, external symbols, names of Numba environments). For WebAssembly the code is LLVM
-    bitcode, see `numba_pipeline.switch_to_wasm`.
+def compile_program(loop: Any) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]:
+    """Compile a `loop.BatchLoop` into one program; return (object code, external symbols, names of
+    Numba environments). For WebAssembly the code is LLVM bitcode, see
+    `numba_pipeline.switch_to_wasm`.
 
     The program's entry is `ENTRY`. If the kernel raises, `ENTRY` returns the negative address of
     the exception's description; see `object_loader.Loaded`.
-
-    Args:
-        kernel: loop over the worlds, a function of four integers.
-        dtypes_text: dtypes of the kernel's arrays, part of the cache key.
-        callees: functions of integers that the kernel calls by name.
     """
     rare = _link_context.get().rare
-    digest = f"{dtypes_text} {_link_context.get().digest}"
-    code = _get_or_compile(kernel, _INTS, numba_pipeline.hide_internals, digest)
+    code = _get_shared(loop.kernel, loop.dtypes)
     library = numba_pipeline.make_library(ENTRY)
     build_entry = _build_wasm_entry if numba_pipeline.compiles_to_wasm() else _build_entry
     library.add_ir_module(build_entry(code))
     module = numba_pipeline.get_module(library)
     module.link_in(numba_pipeline.get_module(code.library), preserve=True)
-    for function in callees:
-        kinds = (types.int64,) * function.__code__.co_argcount
-        part, name, _ = numba_pipeline.compile_to_ir(function, kinds)
+    for function, dtypes in loop.callees:
+        shared = _get_shared(function, dtypes)
+        part = numba_pipeline.get_module(shared.library).clone()
+        part.get_function(shared.name).name = f"{ENTRY}_{function.__name__}"
+        module.link_in(part)
+    for function in loop.own:
+        part, name, _ = numba_pipeline.compile_to_ir(function, _integers(function))
         part.get_function(name).name = f"{ENTRY}_{function.__name__}"
         module.link_in(part, preserve=True)
     module = numba_pipeline.optimize(library, ENTRY)
@@ -500,6 +496,18 @@ def compile_program(
         tuple(name for name in declared if not name.startswith("llvm.")),
         tuple(name for name in variables if name.startswith("_ZN08NumbaEnv")),
     )
+
+
+def _get_shared(function: FunctionType, dtypes: Dtypes) -> UnitCode:
+    """Return the code, not optimised yet, of a function of integers that uses arrays with these
+    element dtypes, from the cache or compiled now."""
+    digest = f"{dtypes} {_link_context.get().digest}"
+    return _get_or_compile(function, _integers(function), numba_pipeline.hide_internals, digest)
+
+
+def _integers(function: FunctionType) -> tuple[Any, ...]:
+    """Return the Numba types of the arguments of a function of integers."""
+    return (types.int64,) * function.__code__.co_argcount
 
 
 _INTS = (types.int64,) * 4

@@ -32,14 +32,18 @@ from gv_engine.compiler.step import (
     BoundSystems,
     bind_systems,
     clear_rule,
+    clear_terms,
+    hide_all,
     make_mission_writer,
     make_number_writer,
 )
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.geometry import step_x, step_y, up_in_view
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION
+from gv_engine.rules.turns import begin_step, clear_step_results, set_turn_order
 from gv_engine.rules.world import VERBS
 from gv_engine.scenario.layout import LEADING_FIELDS, RNG
+from gv_engine.scenario.missions import get_limit_test
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.rng import copy_generator, sample_member
 from gv_engine.world.simulation import (
@@ -66,13 +70,16 @@ class BatchLoop(NamedTuple):
         kernel: function (address, start, stop, mode) that runs worlds start to stop - 1 and returns
             the number of failed worlds.
         dtypes: element dtypes of the arrays that the kernel uses; equal kernels are compiled once.
-        callees: functions that the kernel calls by name.
-        units: units that the callees call.
+        callees: functions that the kernel calls by name, each with the dtypes of its arrays, which
+            scenarios with the same layout share.
+        own: functions of this scenario that the callees call by name.
+        units: units that the scenario's own functions call.
     """
 
     kernel: FunctionType
     dtypes: Dtypes
-    callees: list[FunctionType]
+    callees: list[tuple[FunctionType, Dtypes]]
+    own: list[FunctionType]
     units: list[Unit]
 
 
@@ -89,7 +96,10 @@ def link_loop(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Batch
     loop_dtypes = {"parameters": common, **flat}
     systems, units = bind_systems(scenario, slots)
     kernel = _make_kernel(common.names or (), loop_dtypes)
-    return BatchLoop(kernel, loop_dtypes, _make_callees(scenario, systems, dtypes), units)
+    callees = _make_callees(scenario, {**loop_dtypes, "rows": dtypes["rows"]})
+    callees += _make_showing(scenario, {**dtypes, "parameters": common})
+    own = _make_own(scenario.layout.agents, systems, dtypes)
+    return BatchLoop(kernel, loop_dtypes, callees, own, units)
 
 
 def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionType:
@@ -166,39 +176,27 @@ def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionTy
     return kernel  # type: ignore[return-value]  # mypy does not know it as a FunctionType
 
 
-def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> list[FunctionType]:
-    """Return the functions that the kernel, the loop over worlds, calls by name: `count`, `fetch`,
-    `find`, `begin`, `act`, `reveal`, and with bounds checks `mend`.
+_Callees = list[tuple[FunctionType, Dtypes]]
+
+
+def _make_callees(scenario: Scenario, dtypes: Dtypes) -> _Callees:
+    """Return the functions that the kernel, the loop over worlds, calls by name: `count`, `find`,
+    `begin`, `act`, and with bounds checks `mend`. They call the functions of `_make_own` by name.
 
     Their arguments are integers: the `address` of the batch, the index `i` of a world, the address
-    of its `row`, and the address `own` of its parameters.
+    of its `row`, and the address `own` of its parameters. `dtypes` are those of the rows and of the
+    arrays with one number per world or agent.
     """
-    agents, is_multi_agent = scenario.layout.agents, scenario.layout.agents > 1
-    layout, names = scenario.layout, dtypes["parameters"].names or ()
-    is_mixture, large = "share" in names, layout.is_large
-    has_mission, write_mission = "mission" in dtypes, make_mission_writer(layout)
-    numbers = [(n.column, n.field, n.kind, n.item) for n in scenario.state_numbers]
-    has_state, write_state = "state" in dtypes, make_number_writer(numbers)
-    has_ground, write_ground = "ground" in dtypes, make_ground_writer(layout)
-    has_whole = "whole" in dtypes
+    agents, layout = scenario.layout.agents, scenario.layout
     batch, world_at = make_batch_cast(dtypes), make_record_cast(dtypes["rows"])
     parameters_at = make_record_cast(dtypes["parameters"])
-    prefetch: Any = make_row_prefetch(_prefetch_offsets(scenario, dtypes["rows"], not large))
-    begin_, act_, reveal_ = systems
+    restart, advance = make_stub("restart"), make_stub("advance")
+    has_smaller_members, is_alone = layout.has_smaller_members, agents == 1
+    reaches_limit = get_limit_test(layout.mission)
 
     def count() -> int:
         """Return the number of agents of each world."""
         return agents
-
-    def fetch(address: int, turn: int, stop: int) -> None:
-        """Prefetch the memory of the world that comes a few iterations after iteration `turn`, if
-        that is before `stop`."""
-        b = batch(address)
-        if turn + AHEAD < stop:
-            prefetch(b.rows, b.turns[turn + AHEAD] if is_mixture else turn + AHEAD)
-        if large and turn + AHEAD // 2 < stop:
-            soon = turn + AHEAD // 2
-            _prefetch_view(b.rows[b.turns[soon] if is_mixture else soon], b.views[0])
 
     def find(address: int, i: int) -> int:
         """Return the address of the record of world `i`, after updating appearances that are out of
@@ -212,8 +210,20 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
     def begin(address: int, i: int, row: int, own: int) -> None:
         """Start an episode with a new level in world `i`, whose record and parameters are at the
         addresses `row` and `own`."""
-        b, p = batch(address), parameters_at(own)
-        begin_(world_at(row), p, chunk_view(b.terms, i, p.num_terms * agents))
+        b, w, p = batch(address), world_at(row), parameters_at(own)
+        if has_smaller_members:
+            w.present = p.present
+        w.error = 0
+        w.steps = 0
+        w.terminated = 0
+        w.truncated = 0
+        for agent in range(1, agents + 1):
+            w.action[agent] = 0
+            w.total[agent] = 0.0
+            clear_step_results(w, agent)
+            w.done[agent] = agent > len(w.agents())
+        restart((row, own))
+        clear_terms(chunk_view(b.terms, i, p.num_terms * agents))
 
     def act(address: int, i: Any, row: int, own: int, action: int) -> None:
         """Step world `i`, whose record and parameters are at the addresses `row` and `own`, and
@@ -223,7 +233,19 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
         seat: Any = np.uint64(i) * np.uint64(agents)
         for k in range(1, agents):
             w.action[k + 1] = p.actions[b.actions[seat + np.uint64(k)]]
-        act_(w, p, p.actions[action], chunk_view(b.terms, i, p.num_terms * agents))
+        w.action[1] = p.actions[action]
+        w.terminated = 0
+        w.truncated = 0
+        if is_alone:
+            clear_step_results(w, 1)
+        else:
+            begin_step(w, p.leaves)
+            set_turn_order(w, p.turns)
+        advance((address, i, row, own))
+        w.steps += 1
+        if is_alone:
+            w.total[1] += w.reward[1]
+        w.truncated = reaches_limit(w, p.max_steps) and (not w.terminated or p.always_truncates)
         for k in range(agents):
             write_outputs(b, seat + np.uint64(k), w, k + 1)
 
@@ -236,6 +258,36 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
             w.become_nothing(NOTHING)
         return broken
 
+    checking = [mend] if "running" in (dtypes["parameters"].names or ()) else []
+    return [(function, dtypes) for function in (count, find, begin, act, *checking)]  # type: ignore[misc]  # as above
+
+
+def _make_showing(scenario: Scenario, dtypes: Dtypes) -> _Callees:
+    """Return the functions `fetch` and `reveal`, which the kernel calls by name and which use all
+    arrays of the batch, with these dtypes; see `_make_callees`."""
+    agents, is_multi_agent = scenario.layout.agents, scenario.layout.agents > 1
+    layout, names = scenario.layout, dtypes["parameters"].names or ()
+    is_mixture, large = "share" in names, layout.is_large
+    has_mission, write_mission = "mission" in dtypes, make_mission_writer(layout)
+    numbers = [(n.column, n.field, n.kind, n.item) for n in scenario.state_numbers]
+    has_state, write_state = "state" in dtypes, make_number_writer(numbers)
+    has_ground, write_ground = "ground" in dtypes, make_ground_writer(layout)
+    has_whole = "whole" in dtypes
+    batch, world_at = make_batch_cast(dtypes), make_record_cast(dtypes["rows"])
+    parameters_at = make_record_cast(dtypes["parameters"])
+    prefetch: Any = make_row_prefetch(_prefetch_offsets(scenario, dtypes["rows"], not large))
+    look, mark = make_stub("look"), make_stub("mark")
+
+    def fetch(address: int, turn: int, stop: int) -> None:
+        """Prefetch the memory of the world that comes a few iterations after iteration `turn`, if
+        that is before `stop`."""
+        b = batch(address)
+        if turn + AHEAD < stop:
+            prefetch(b.rows, b.turns[turn + AHEAD] if is_mixture else turn + AHEAD)
+        if large and turn + AHEAD // 2 < stop:
+            soon = turn + AHEAD // 2
+            _prefetch_view(b.rows[b.turns[soon] if is_mixture else soon], b.views[0])
+
     def reveal(address: int, i: Any, row: int, own: int, shown: int) -> None:
         """Write the observations and action masks of all agents of world `i`, whose record and
         parameters are at the addresses `row` and `own`, into the batch's arrays; if `shown` is 0,
@@ -243,15 +295,26 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
         b, w, p = batch(address), world_at(row), parameters_at(own)
         for k in range(agents):
             agent, seat = k + 1, np.uint64(i) * np.uint64(agents) + np.uint64(k)
+            grid = b.grid[seat] if shown else b.final_grid[seat]
+            item = b.item[seat] if shown else b.final_item[seat]
+            mask = b.mask[seat] if shown else b.final_mask[seat]
+            seen = row, own, get_address(b.views[0]), get_address(grid), get_address(item)
             if is_multi_agent:
                 w.turn = agent
-            grid = b.grid[seat].row if shown else b.final_grid[seat].row
-            item = b.item[seat].row if shown else b.final_item[seat].row
-            mask = b.mask[seat].row if shown else b.final_mask[seat].row
-            reveal_(w, p, b.views[0], grid, item, mask)
+                if w.position.y[agent] < 0:
+                    hide_all(grid.row, item.row)
+                else:
+                    look(seen)
+                if w.position.y[agent] < 0 or (w.done[agent] and not w.terminated):
+                    mask.row[:] = 0
+                else:
+                    mark((row, own, get_address(mask)))
+            else:
+                look(seen)
+                mark((row, own, get_address(mask)))
             if has_ground:
                 ground = b.ground[seat].row if shown else b.final_ground[seat].row
-                write_ground(w, agent, b.views[0], grid, ground)
+                write_ground(w, agent, b.views[0], grid.row, ground)
             if has_whole:
                 write_whole(w, agent, b.whole[seat].row if shown else b.final_whole[seat].row)
             if has_mission:
@@ -264,8 +327,39 @@ def _make_callees(scenario: Scenario, systems: BoundSystems, dtypes: Dtypes) -> 
                 b.final_member[seat] = w.member
                 b.final_facing[seat] = w.agent.facing[agent]
 
-    checking = [mend] if "running" in names else []
-    return [count, fetch, find, begin, act, *checking, reveal]  # type: ignore[list-item]  # as above
+    return [(fetch, dtypes), (reveal, dtypes)]  # type: ignore[list-item]  # as above
+
+
+def _make_own(agents: int, systems: BoundSystems, dtypes: Dtypes) -> list[FunctionType]:
+    """Return the functions in which scenarios with the same arrays differ: `restart`, `advance`,
+    `look` and `mark`, of `systems` for worlds with `agents` agents.
+
+    Their arguments are integers, as those of `_make_callees`, and addresses of arrays.
+    """
+    batch, world_at = make_batch_cast(dtypes), make_record_cast(dtypes["rows"])
+    parameters_at, view_at = map(make_record_cast, (dtypes["parameters"], dtypes["views"]))
+    grid_at, item_at, mask_at = (make_record_cast(dtypes[n]) for n in ("grid", "item", "mask"))
+    restart_, advance_, look_, mark_ = systems
+
+    def restart(row: int, own: int) -> None:
+        """Empty the world at address `row` and sample a new level."""
+        restart_(world_at(row), parameters_at(own))
+
+    def advance(address: int, i: int, row: int, own: int) -> None:
+        """Run the systems of a step in world `i`, and write its reward terms."""
+        b, w, p = batch(address), world_at(row), parameters_at(own)
+        advance_(w, p, chunk_view(b.terms, i, p.num_terms * agents))
+
+    def look(row: int, own: int, view: int, grid: int, item: int) -> None:
+        """Write what the current agent sees into the arrays at these addresses."""
+        arrays = view_at(view), grid_at(grid).row, item_at(item).row
+        look_(world_at(row), parameters_at(own), arrays)
+
+    def mark(row: int, own: int, mask: int) -> None:
+        """Write the current agent's action mask into the array at address `mask`."""
+        mark_(world_at(row), parameters_at(own), mask_at(mask).row)
+
+    return [restart, advance, look, mark]  # type: ignore[list-item]  # as above
 
 
 def _prefetch_offsets(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:

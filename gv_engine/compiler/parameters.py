@@ -82,8 +82,11 @@ _MIN_SIZE = 8192
 _PADDING = 64
 """Extra bytes, so that the members' records do not compete for the same cache lines."""
 
-_COMMON = "num_terms", "mine", "running", "share"
-"""Fields that the loop over worlds reads; they come first."""
+_COMMON = (
+    *("num_terms", "mine", "running", "share", "actions", "places", "max_steps"),
+    *("always_truncates", "turns", "leaves", "one_suffices", "present", "first_text"),
+)
+"""Fields that do not belong to a rule; they come first."""
 
 _COMPILED_PHASES = [phase for phase in Phase if phase is not RENDERING]
 
@@ -186,7 +189,7 @@ def make_parameters(
 
 
 def get_common_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return a parameter dtype with only the fields that the loop over worlds reads."""
+    """Return a parameter dtype with only the fields that do not belong to a rule."""
     places: Mapping[str, Any] = dtype.fields or {}
     return _make_dtype({name: places[name] for name in _COMMON if name in places}, dtype.itemsize)
 

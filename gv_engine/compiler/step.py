@@ -32,16 +32,10 @@ from gv_engine.compiler.link_units import (
 )
 from gv_engine.compiler.observation import cover_other_agents, cut_view, make_write_view
 from gv_engine.rules.system import Call, Phase
-from gv_engine.rules.turns import (
-    begin_step,
-    clear_step_results,
-    is_episode_over,
-    set_turn_order,
-    take_absent_out,
-)
+from gv_engine.rules.turns import is_episode_over, take_absent_out
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
-from gv_engine.scenario.missions import get_limit_test, list_observed_fields
+from gv_engine.scenario.missions import list_observed_fields
 from gv_engine.scenario.observed_state import WORLD
 from gv_engine.scenario.scenario import Scenario
 
@@ -177,24 +171,25 @@ def _add_answer_tests(before: Any, prefix: str, call: Call) -> Any:
 
 
 class BoundSystems(NamedTuple):
-    """A scenario's systems as three functions of one world.
+    """The parts of a step in which scenarios with one layout differ, as functions of one world.
 
     Attributes:
-        begin: `(world, parameters, terms)`: sample a new level.
-        act: `(world, parameters, action, terms)`: step the world; the other agents' actions are in
-            `w.action`.
-        reveal: `(world, parameters, view, grid, item, mask)`: write the current agent's observation
-            and action mask.
+        restart: `(world, parameters)`: empty the world and sample a new level.
+        advance: `(world, parameters, terms)`: run transitions, rewards and terminating functions;
+            the agents' actions are in `w.action`.
+        look: `(world, parameters, (view, grid, item))`: write what the current agent sees.
+        mark: `(world, parameters, mask)`: write the current agent's action mask.
     """
 
-    begin: Any
-    act: Any
-    reveal: Any
+    restart: Any
+    advance: Any
+    look: Any
+    mark: Any
 
 
 def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems, list[Unit]]:
-    """Return a scenario's systems as three functions of one world, and the units (separately
-    compiled functions) that they call.
+    """Return a scenario's systems as functions of one world, and the units (separately compiled
+    functions) that they call.
 
     Args:
         scenario: scenario whose systems run.
@@ -223,29 +218,21 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
         values = make_argument_getter(observation.name, observation, PreStepMeasurements())
         looks.append(Unit(_make_observation_runner(observation.system.function, values), field))
     is_placed = _needs_no_place if scenario.layout.is_bodiless else check_agent_placed
-    acting, showing = partial(_make_act, is_placed), _make_reveal
+    make_advance = partial(_make_advance, is_placed)
     if multi:
         take_out = take_absent_out if scenario.layout.has_absence else _take_nobody_out
-        acting, showing = partial(_make_multi_act, take_out), _make_multi_reveal
+        make_advance = partial(_make_multi_advance, take_out)
     sources = rewards, [ending], [success]
     measures = [make_measurement([before for _, before in tests]) for tests in sources]
     write_mask = make_mask_writer(answers, parameters.list_mask_actions(scenario))
-    clear, reset = make_call(_CLEAR_UNIT), make_sequence(resets, acting=False)
     transition = make_sequence(moves, acting=True)
-    reaches_limit = get_limit_test(scenario.layout.mission)
     reward = make_reward_sum([unit for unit, _ in rewards], slots)
     end, succeed = make_call(ending[0]), make_call(success[0])
     systems = BoundSystems(
-        _make_begin(scenario.layout.has_smaller_members, clear, reset),
-        acting(
-            *measures,
-            transition=transition,
-            reward=reward,
-            end=end,
-            success=succeed,
-            reaches_limit=reaches_limit,
-        ),
-        showing(reduce(_run_both, map(make_call, looks)), write_mask),
+        make_sequence([_CLEAR_UNIT, *resets], acting=False),
+        make_advance(*measures, transition=transition, reward=reward, end=end, success=succeed),
+        reduce(_run_both, map(make_call, looks)),
+        write_mask,
     )
     tests = [unit for each in (*rewards, ending, success) for unit in each if unit]
     return systems, [*resets, *moves, *tests, *answers, *looks, _CLEAR_UNIT]
@@ -256,32 +243,7 @@ def _clear_world(w: Any, was: Any) -> None:
     w.clear()
 
 
-_CLEAR_UNIT = Unit(_clear_world, rare=True)
-
-
-def _make_begin(has_smaller_members: bool, clear: Any, reset: Any) -> Any:
-    """Return `begin(world, parameters, terms)`, which calls `clear`, sets all step outputs and the
-    reward terms `terms` to 0 and calls `reset` to create a level. `has_smaller_members` says that
-    scenarios of a mixture differ in their number of agents, which `begin` then sets."""
-
-    def begin(w: Any, p: Any, terms: Any) -> None:
-        """Start an episode: clear the world and let the reset functions create a level."""
-        if has_smaller_members:
-            w.present = p.present
-        clear(w, p, ())
-        w.error = 0
-        w.steps = 0
-        w.terminated = 0
-        w.truncated = 0
-        for agent in range(1, len(w.done)):
-            w.action[agent] = 0
-            w.total[agent] = 0.0
-            clear_step_results(w, agent)
-            w.done[agent] = agent > len(w.agents())
-        reset(w, p)
-        clear_terms(terms)
-
-    return begin
+_CLEAR_UNIT = Unit(_clear_world, runs_once=True, rare=True)
 
 
 def clear_terms(terms: Any) -> None:
@@ -295,28 +257,16 @@ def _needs_no_place(w: Any, agent: int) -> bool:
     return True
 
 
-def _make_act(
-    is_placed: Any,
-    *measures: Any,
-    transition: Any,
-    reward: Any,
-    end: Any,
-    success: Any,
-    reaches_limit: Any,
+def _make_advance(
+    is_placed: Any, *measures: Any, transition: Any, reward: Any, end: Any, success: Any
 ) -> Any:
-    """Return `act(world, parameters, action, terms)`, which steps a world with one agent by calling
-    `measures`, `transition`, `is_placed`, `reward`, `end`, `success` and `reaches_limit` in
-    turn."""
+    """Return `advance(world, parameters, terms)`, which steps a world with one agent by calling
+    `measures`, `transition`, `is_placed`, `reward`, `end` and `success` in turn."""
     rewarding, ending, succeeding = measures
 
-    def act(w: Any, p: Any, action: int, terms: Any) -> None:
-        """Take one step of the world by `action`, and write the rewards by function into
-        `terms`."""
+    def advance(w: Any, p: Any, terms: Any) -> None:
+        """Run the systems of a step, and write the rewards by function into `terms`."""
         agent = current_agent(w)
-        w.action[agent] = action
-        w.terminated = 0
-        w.truncated = 0
-        clear_step_results(w, agent)
         scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
         transition(w, p)
         if is_placed(w, agent):
@@ -324,40 +274,24 @@ def _make_act(
             w.terminated = w.done[agent] = end(w, p, ended[0])
             if w.terminated and w.error == 0:
                 w.success[agent] = success(w, p, done[0])
-        w.steps += 1
-        w.total[agent] += w.reward[agent]
-        w.truncated = reaches_limit(w, p.max_steps) and (not w.terminated or p.always_truncates)
 
-    return act
+    return advance
 
 
 def _take_nobody_out(w: Any) -> None:
     """Do nothing: no rule sends agents out of play."""
 
 
-def _make_multi_act(
-    take_out: Any,
-    *measures: Any,
-    transition: Any,
-    reward: Any,
-    end: Any,
-    success: Any,
-    reaches_limit: Any,
+def _make_multi_advance(
+    take_out: Any, *measures: Any, transition: Any, reward: Any, end: Any, success: Any
 ) -> Any:
-    """Return `act(world, parameters, action, terms)`, which steps a world with several agents by
-    calling `measures`, `transition`, `reward`, `end`, `success`, `take_out` and `reaches_limit` in
-    turn."""
+    """Return `advance(world, parameters, terms)`, which steps a world with several agents by
+    calling `measures`, `transition`, `reward`, `end`, `success` and `take_out` in turn."""
     rewarding, ending, succeeding = measures
 
-    def act(w: Any, p: Any, action: int, terms: Any) -> None:
-        """Take one step of the world. `action` is the first agent's action; the actions of all
-        other agents are in `w.action`."""
-        w.action[1] = action
-        begin_step(w, p.leaves)
-        set_turn_order(w, p.turns)
+    def advance(w: Any, p: Any, terms: Any) -> None:
+        """Run the systems of a step, and write the rewards by agent and function into `terms`."""
         clear_terms(terms)
-        w.terminated = 0
-        w.truncated = 0
         scored, ended, done = rewarding(w, p), ending(w, p), succeeding(w, p)
         transition(w, p)
         standing = True
@@ -374,10 +308,8 @@ def _make_multi_act(
                     w.total[agent] += w.reward[agent]
             w.terminated = is_episode_over(w, p.one_suffices)
             take_out(w)
-        w.steps += 1
-        w.truncated = reaches_limit(w, p.max_steps) and (not w.terminated or p.always_truncates)
 
-    return act
+    return advance
 
 
 def cut_view_with_agents(w: Any, agent: int, view: Any) -> None:
@@ -437,38 +369,12 @@ def _run_both(first: Any, second: Any) -> Any:
     return both
 
 
-def _make_reveal(write_seen: Any, write_mask: Any) -> Any:
-    """Return a function that writes the observation of a world's only agent into `grid` and `item`
-    and its action mask into `mask`, by calling `write_seen` and `write_mask`."""
-
-    def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
-        """Write the agent's observation and action mask."""
-        write_seen(w, p, (view, grid, item))
-        write_mask(w, p, mask)
-
-    return reveal
-
-
-def _make_multi_reveal(write_seen: Any, write_mask: Any) -> Any:
-    """Return `reveal(world, parameters, view, grid, item, mask)`, which writes the observation and
-    action mask of the agent whose turn it is by calling `write_seen` and `write_mask`."""
-
-    def reveal(w: Any, p: Any, view: Any, grid: Any, item: Any, mask: Any) -> None:
-        """Write the current agent's observation and action mask. An agent off the grid sees Hidden
-        cells; the mask of an agent that is done or off the grid is 0."""
-        if w.position.y[w.turn] >= 0:
-            write_seen(w, p, (view, grid, item))
-        else:
-            item[:] = 0
-            item[0] = NONE_GRID_OBJECT
-            grid[:] = 0
-            grid[:, :, 0] = HIDDEN
-        if w.position.y[w.turn] < 0 or (w.done[w.turn] and not w.terminated):
-            mask[:] = 0
-        else:
-            write_mask(w, p, mask)
-
-    return reveal
+def hide_all(grid: Any, item: Any) -> None:
+    """Write what an agent off the grid sees into its observation: Hidden cells and no item."""
+    item[:] = 0
+    item[0] = NONE_GRID_OBJECT
+    grid[:] = 0
+    grid[:, :, 0] = HIDDEN
 
 
 def make_mission_writer(layout: Layout) -> Any:
