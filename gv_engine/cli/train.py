@@ -258,12 +258,13 @@ def _open_viewer(training: Training) -> BatchProcess:
 
 def _send_metrics(viewer: BatchProcess, training: Training) -> None:
     """Send success rate, return, length and speed of the last training update to the viewer
-    window."""
+    window, and if it asks what the policy expects in a world."""
     from gv_engine.session.batch_viewer import CurvePoint
 
     metrics = training.metrics
     means = metrics.success_rate, metrics.episode_return, metrics.episode_length
     viewer.send(CurvePoint(*means, training.steps_per_second))
+    viewer.send_values(training.make_policy)
 
 
 def _format_progress(metrics: TrainingMetrics) -> str:

@@ -153,7 +153,7 @@ class TrainedPolicy:
     random generators, with a GRU state for each world if the run has a GRU.
 
     Args:
-        path: folder of the run.
+        path: folder of the run, or contents of its policy file.
         scenario: scenario that the policy acts in; None if it need not be checked.
         greedy: take the most probable action instead of sampling.
 
@@ -170,10 +170,14 @@ class TrainedPolicy:
     """
 
     def __init__(
-        self, path: str | Path, scenario: AnyScenario | None = None, greedy: bool = False
+        self,
+        path: str | Path | PolicyFile,
+        scenario: AnyScenario | None = None,
+        greedy: bool = False,
     ) -> None:
-        self._path, self._greedy = Path(path), greedy
-        self._file = file = PolicyFile.read(self._path)
+        file = path if isinstance(path, PolicyFile) else PolicyFile.read(Path(path))
+        self._path = Path(file.scenario if isinstance(path, PolicyFile) else path)
+        self._file, self._greedy = file, greedy
         self._spec = spec = file.network_spec
         try:
             self._net = NumpyNet(spec, file.weights, file.layer_norm, file.epsilon)
@@ -300,7 +304,7 @@ class CheckpointPolicy:
     """Policy of a trained run for N worlds, each with its own generator and GRU state.
 
     Args:
-        path: folder of the run.
+        path: folder of the run, or contents of its policy file.
         num_envs: N.
         scenario: scenario that the policy acts in.
         greedy: take the most probable action instead of sampling.
@@ -310,7 +314,11 @@ class CheckpointPolicy:
     """
 
     def __init__(
-        self, path: Path, num_envs: int, scenario: AnyScenario | None, greedy: bool = False
+        self,
+        path: Path | PolicyFile,
+        num_envs: int,
+        scenario: AnyScenario | None,
+        greedy: bool = False,
     ) -> None:
         self._policy = TrainedPolicy(path, greedy=greedy)
         self._policy.require_fit(scenario)

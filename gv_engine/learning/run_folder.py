@@ -310,12 +310,17 @@ class Run:
         Raises:
             OSError: a file cannot be written; the previous ones are unchanged.
         """
-        net = self.best["net"] if self.best else learner.net.state_dict()
         checkpoint = {"learner": learner.state(), "best": self.best, "seconds": seconds}
         data = BytesIO()  # torch itself reports a full disk by another error than OSError
         torch.save(checkpoint, data)
         write_file(self.path / _CHECKPOINT, data.getbuffer(), follow_links=False)
-        PolicyFile(
+        self.policy_file(learner, self.best["net"] if self.best else None).write(self.path)
+
+    def policy_file(self, learner: Learner, weights: Mapping[str, Any] | None = None) -> PolicyFile:
+        """Return the policy with these `weights` of the learner's network, by default its present
+        ones."""
+        net = weights or learner.net.state_dict()
+        return PolicyFile(
             self.scenario["name"],
             ScenarioSpec.of_scenario(learner.env.scenario),
             self.settings.mask_actions,
@@ -323,7 +328,7 @@ class Run:
             {name: weights.numpy(force=True) for name, weights in net.items()},
             self.settings.layer_norm,
             self.settings.end_epsilon if self.settings.learner == "pqn" else None,
-        ).write(self.path)
+        )
 
     def close(self) -> None:
         """Close the event file."""

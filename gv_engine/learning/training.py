@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.learning.config import LEARNERS, Config, ConfigError, Hyperparameters, StopCondition
+from gv_engine.learning.policy_file import CheckpointPolicy
 from gv_engine.rules.errors import TrustError
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference
@@ -118,6 +119,11 @@ class Training:
         if time.perf_counter() - self._saved_at > _CHECKPOINT_SECONDS:
             self.save_checkpoint()
         return metrics
+
+    def make_policy(self, num_envs: int) -> CheckpointPolicy:
+        """Return a copy of the present policy that acts in `num_envs` worlds."""
+        file = self.run.policy_file(self.learner)
+        return CheckpointPolicy(file, num_envs, self.learner.env.scenario)
 
     def save_checkpoint(self) -> None:
         """Write the checkpoint and the policy file of the run."""

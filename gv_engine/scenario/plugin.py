@@ -161,10 +161,10 @@ class DomainPlugin(Protocol):
         """Return a `gv_engine.session.autoplay.HintProvider`, which finds winning actions of a
         scenario."""
 
-    def make_policy_mapper(self, scenario: Any, policy: str, agent: int = 1) -> Any:
+    def make_policy_mapper(self, scenario: Any, policy: Any, agent: int = 1) -> Any:
         """Return an object whose `map_row(row, visits)` computes the `PolicyMap` of a policy in the
-        state `row`, see `gv_engine.domains.grid.policy_map`; None if the domain or the scenario has
-        no cells for an agent.
+        state `row`, see `gv_engine.domains.grid.policy_map.PolicyMapper`; None if the domain or the
+        scenario has no cells for an agent.
 
         Raises:
             PolicyError: there is no such policy.

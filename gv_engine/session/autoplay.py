@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from itertools import takewhile
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rollout.policy import SOLVER as SOLVER
-from gv_engine.rollout.policy import load_policies, load_policy
+from gv_engine.rollout.policy import Policy, load_policies, load_policy
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.frame import Frame, PolicyMap
 from gv_engine.scenario.map import format_reward
@@ -75,18 +75,22 @@ class PolicyMaps:
     """Policy maps of the states of a session, for the agent of the player.
 
     Args:
-        policy: `solver`, or the name of a policy, see `gv_engine.rollout.policy.load_policy`.
+        policy: `solver`, or the name of a policy, see `gv_engine.rollout.policy.load_policy`; or a
+            function from a number of worlds to a policy for them.
     """
 
-    def __init__(self, policy: str) -> None:
+    def __init__(self, policy: str | Callable[[int], Policy]) -> None:
         self._policy = policy
         self._mapper: Any = None
         self._mapped: Any = None  # scenario and agent of the mapper
         self._cells: dict[str, tuple[int, int]] = {}  # by digest of the state
 
-    def start(self, session: Session) -> MapSteps | None:
+    def start(
+        self, session: Session, visits: Mapping[tuple[int, int], int] | None = None
+    ) -> MapSteps | None:
         """Return a generator that computes the map of the current state of `session`; None if there
-        are no maps of the policy in this scenario.
+        are no maps of the policy in this scenario. `visits` is the number of visits by cell (y, x);
+        by default those of the session's episode.
 
         Raises:
             GVEngineError: the policy does not exist or, in the generator, cannot act in a cell.
@@ -99,7 +103,8 @@ class PolicyMaps:
             self._mapper = plugin.make_policy_mapper(session.scenario, self._policy, agent)
         if self._mapper is None:
             return None
-        steps: MapSteps = self._mapper.map_row(session.row(), self._count_visits(session))
+        visits = self._count_visits(session) if visits is None else visits
+        steps: MapSteps = self._mapper.map_row(session.row(), visits)
         return steps
 
     def close(self) -> None:
@@ -413,10 +418,10 @@ def iter_mapped_frames(session: Session, policy: str) -> Iterator[Frame]:
                     f"{session.title} has no overlay of {policy}: it is drawn in the cells of "
                     f"grids, with an agent on the board, and for the solver with one agent"
                 )
-            yield replace(frame, policy_map=_run_map_steps(work))
+            yield replace(frame, policy_map=run_map_steps(work))
 
 
-def _run_map_steps(work: MapSteps) -> PolicyMap:
+def run_map_steps(work: MapSteps) -> PolicyMap:
     """Return the result of the generator `work`, after as much time as it asks for."""
     while True:
         try:

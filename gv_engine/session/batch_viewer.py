@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout.policy import load_policy
+from gv_engine.rules.frame import Frame
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.replay import row_digest
 from gv_engine.session.session import Session
@@ -73,14 +74,20 @@ class BatchSource(Protocol):
         scenario: scenario of the worlds.
         trouble: error message after which no world steps; else empty.
         curves: points, the newest last.
+        values: last state of the watched world with its policy map; None before the first.
     """
 
     scenario: Scenario
     trouble: str
     curves: deque[CurvePoint]
+    values: Frame | None = None
 
     def latest_snapshot(self) -> BatchSnapshot | None:
         """Return the latest snapshot; None before the first."""
+
+    def watch_values(self, world: int | None) -> None:
+        """Ask for the policy map of the world with index `world`; None to stop that."""
+        return None
 
 
 def cell_codes(batch: CompiledBatch) -> NDArray[np.uint32]:
@@ -129,7 +136,7 @@ class CurveRecorder:
         self.curves.append(CurvePoint(success, total, length, speed))
 
 
-class BatchViewer:
+class BatchViewer(BatchSource):
     """N worlds of one vector environment in which a policy acts; see `BatchSource`.
 
     Worlds are independent: a player can take over a world and return it, and all other worlds stay

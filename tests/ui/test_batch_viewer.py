@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from multiprocessing import Pipe
+from typing import Any
 
+import numpy as np
 import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
+from gv_engine.rollout.policy import RandomPolicy
+from gv_engine.session.autoplay import PolicyMaps, run_map_steps
 from gv_engine.session.batch_viewer import BatchViewer, CurvePoint
 from gv_engine.session.replay import row_digest
+from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.batch_view import BatchView, lay_out_batch
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
@@ -147,6 +152,68 @@ def test_view_shows_only_grids(capsys: pytest.CaptureFixture[str]):
     assert "view shows grids" in capsys.readouterr().err
 
 
+def watch_values(desk: Desk, worlds: BatchViewer, process: BatchProcess, far: Any) -> None:
+    """Press V, and compare what is sent with the policy's map of the same world."""
+
+    def make_policy(num_envs: int) -> RandomPolicy:
+        return RandomPolicy(num_envs, 8, True)
+
+    def read() -> None:
+        far.latest_snapshot()
+
+    process.send_values(make_policy)
+    read()
+    assert [far.values] == [None]  # nobody has asked
+    screen = desk.top(BatchScreen)
+    screen._selected = 5
+    everything = desk.look()
+    desk.press("V")
+    process.send_values(make_policy)
+    for _ in range(3):
+        walk(worlds, 1)
+        process.send_state()
+    process._values_due = 0.0
+    process.send_values(make_policy)
+    read()
+    assert far.values is not None
+    policy_map, row = far.values.policy_map, worlds._batch.snapshot(5)
+    assert policy_map is not None
+    assert far.values.agent[:2] == (row["position"]["y"][1], row["position"]["x"][1])
+    session = Session(worlds.scenario, 0)
+    session.restore(row)
+    work = PolicyMaps("valid").start(session)
+    assert work is not None
+    expected = run_map_steps(work)
+    same = {"equal_nan": True}
+    assert np.array_equal(policy_map.probabilities, expected.probabilities, **same)
+    assert policy_map.visits.sum() == 3
+    assert not np.array_equal(everything, desk.look())
+    process.send_values(make_policy)  # too soon
+    assert not far._messages.poll()
+    desk.press("V")
+    process.send_values(make_policy)
+    assert process._watched is None
+    assert screen._watched is None
+
+
+def test_v_opens_a_world_with_its_values(scenario: Scenario, desk: Desk):
+    desk.app.push(BatchScreen(desk.app, BatchViewer(scenario, N, "valid", seed=3), "valid"))
+    desk.draw()
+    desk.press("D", "V")
+    screen = desk.top(WorldScreen)
+    assert (screen.shows_values, screen.stage.view) == (True, "state")
+    stage: Any = screen.stage
+
+    def is_drawn() -> bool:
+        desk.wait(0.02)
+        return stage._policy_map is not None
+
+    until(is_drawn, "the values")
+    desk.press("Escape")
+    desk.top(BatchScreen)
+    desk.back_to_start()
+
+
 def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: pytest.MonkeyPatch):
     worlds = BatchViewer(scenario, N, seed=3)
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
@@ -166,6 +233,7 @@ def test_worlds_of_another_process(scenario: Scenario, desk: Desk, monkeypatch: 
     desk.app.push(BatchScreen(desk.app, far, "learning"))
     desk.draw()
     desk.press("Space", "H", "Escape")
+    watch_values(desk, worlds, process, far)
     process.close()
     process.send_state()  # nobody looks any more
     far.latest_snapshot()

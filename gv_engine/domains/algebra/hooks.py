@@ -117,7 +117,7 @@ def make_vector_env(
 make_rollout_env = make_vector_env
 
 
-def make_policy_mapper(scenario: AlgebraScenario, policy: str, agent: int = 1) -> None:
+def make_policy_mapper(scenario: AlgebraScenario, policy: object, agent: int = 1) -> None:
     """Return None: an expression has no cells."""
 
 

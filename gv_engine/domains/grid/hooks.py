@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gv_engine.domains.grid.policy_map import PolicyMapper, SolverMapper
+from gv_engine.domains.grid.policy_map import PolicyMaker, PolicyMapper, SolverMapper
 from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
@@ -87,7 +87,7 @@ make_env = GridEnv
 
 
 def make_policy_mapper(
-    scenario: Scenario, policy: str, agent: int = 1
+    scenario: Scenario, policy: str | PolicyMaker, agent: int = 1
 ) -> PolicyMapper | SolverMapper | None:
     """Return an object that computes the policy maps of an agent; None if it is not on the board,
     and for the solver with several agents."""

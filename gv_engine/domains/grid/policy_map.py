@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,10 @@ BATCH_SIZE = 64
 NUM_FACINGS = 4
 _WAIT_SECONDS = 0.05
 """Seconds between two looks whether the solver has answered."""
+
+
+PolicyMaker = Callable[[int], Policy]
+"""Function from a number of worlds to a policy that acts in them."""
 
 
 class _Probe(GridEpisode):
@@ -62,22 +66,22 @@ class PolicyMapper:
 
     Args:
         scenario: scenario of the states.
-        policy: name of the policy, see `gv_engine.rollout.policy.load_policy`; or a policy for
-            `BATCH_SIZE` worlds.
+        policy: name of the policy, see `gv_engine.rollout.policy.load_policy`; or a function from
+            a number of worlds to a policy for them.
         agent: number of the agent, from 1.
 
     Raises:
         PolicyError: there is no such policy.
     """
 
-    def __init__(self, scenario: Scenario, policy: str | Policy, agent: int = 1) -> None:
+    def __init__(self, scenario: Scenario, policy: str | PolicyMaker, agent: int = 1) -> None:
         self._scenario, self._agent = scenario, agent
         self._probe = _Probe(scenario)
-        if isinstance(policy, str):
-            name = policies_by_agent(policy, scenario.sharing)[scenario.sharing.names[agent - 1]]
-            count = len(scenario.actions)
-            policy = load_policy(name, BATCH_SIZE, count, scenario=scenario)
-        self._policy = policy
+        if not isinstance(policy, str):
+            self._policy = policy(BATCH_SIZE)
+            return
+        name = policies_by_agent(policy, scenario.sharing)[scenario.sharing.names[agent - 1]]
+        self._policy = load_policy(name, BATCH_SIZE, len(scenario.actions), scenario=scenario)
 
     def map_row(
         self, row: NDArray[Any], visits: Mapping[Cell, int]

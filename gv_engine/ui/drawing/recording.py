@@ -16,7 +16,7 @@ from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.episode import Playable
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.session.video_writer import FORMATS, Picture
-from gv_engine.ui.colors import DARK
+from gv_engine.ui.colors import DARK, Theme
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import Stage, draw_status_panel, lay_out_screen, make_stage
 from gv_engine.ui.drawing.widgets import Painter, line_height
@@ -40,6 +40,7 @@ class FrameRenderer:
         sprite_folders: folders with the game's own sprites.
         view: if not empty, draw only the stage, in this view.
         hints: hints at the bottom.
+        theme: colours.
     """
 
     def __init__(
@@ -48,9 +49,10 @@ class FrameRenderer:
         sprite_folders: Iterable[Path] = (),
         view: str = "",
         hints: Sequence[str] = (),
+        theme: Theme = DARK,
     ) -> None:
         self.title, self.sprite_folders = title, tuple(sprite_folders)
-        self._view, self._hints = view, " · ".join(hints)
+        self._view, self._hints, self._theme = view, " · ".join(hints), theme
         self._frame: Any = None
         self._stage: Stage | None = None
 
@@ -73,7 +75,7 @@ class FrameRenderer:
         """Draw `frame`, a snapshot of a game for drawing, on a surface of any size."""
         self._frame = frame
         if self._stage is None:
-            self._stage = make_stage(self, DARK)
+            self._stage = make_stage(self, self._theme)
         width, height = surface.get_size()
         zoom = max(MIN_SIZE[0] / width, MIN_SIZE[1] / height)
         if zoom <= 1:
@@ -93,9 +95,9 @@ class FrameRenderer:
             stage.view = self._view
             stage.draw(surface, surface.get_rect(), 1)
             return
-        surface.fill(DARK.background)
+        surface.fill(self._theme.background)
         at = lay_out_screen(surface.get_rect(), line, False, 0, hints=bool(self._hints))
-        painter = Painter(surface, DARK, line)
+        painter = Painter(surface, self._theme, line)
         painter.draw_text(at.header, self.title, size=1.3)
         stage.draw(surface, at.stage, 1)
         draw_status_panel(painter, at.panel, frame, stage, [frame.ending] if frame.ending else [])

@@ -118,6 +118,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("batch_faster", "faster worlds", ("Up", "RightBracket", "Pad Up")),
         KeyCommand("batch_slower", "slower worlds", ("Down", "LeftBracket", "Pad Down")),
         KeyCommand("batch_filter", "show all worlds, those won, those failed", ("F",)),
+        KeyCommand("batch_values", "what the policy expects in a world", ("V",)),
         KeyCommand("batch_open", "open the chosen world", ("Return", "Pad Y")),
         KeyCommand("batch_left", "choose a world left", ("A", "Shift+Left", "Pad LB"), True),
         KeyCommand("batch_right", "choose a world right", ("D", "Shift+Right", "Pad RB"), True),

@@ -23,6 +23,7 @@ from gv_engine.ui.drawing.batch_view import (
     BatchView,
     lay_out_batch,
 )
+from gv_engine.ui.drawing.recording import FrameRenderer
 from gv_engine.ui.drawing.sprites import Rect, SpriteSheet, pygame
 from gv_engine.ui.drawing.stage import Stage, make_stage
 from gv_engine.ui.drawing.widgets import Painter, cut
@@ -105,22 +106,21 @@ class AutoplayScreen(PlayScreen):
 
     def _next_view(self) -> None:
         """Switch to the next view; after the first one comes that of the agent's values."""
-        first, second, *_ = self.domain.views
+        first = next(iter(self.domain.views))
         if self.shows_values:
-            self._show_values(False)
-            self._choose_view(first)
+            self.show_values(False)
         elif self.stage.view == first and self._maps.start(self.game) is not None:
-            self._show_values(True)
-            self._choose_view(second)
+            self.show_values(True)
             self.app.show_note(f"View: values of {self.autoplayer.name}", stays=1.5)
             return
         super()._next_view()
 
-    def _show_values(self, shows: bool) -> None:
-        """Begin or end to draw what the agent does and expects in each cell."""
+    def show_values(self, shows: bool) -> None:
+        """Show what the agent does and expects in each cell of the state, or the first view."""
+        first, state, *_ = self.domain.views
         self.shows_values, self._map_steps, self._mapped_state = shows, None, ""
-        if not shows:
-            self.stage.show_policy_map(None)
+        self.stage.show_policy_map(None)
+        self._choose_view(state if shows else first)
 
     def _ask_agent(self) -> bool:
         """Ask the agent (policy or solver) for its next action, which may be computed in the
@@ -440,11 +440,13 @@ class BatchScreen(Screen):
         self._view = self._make_view()
         self._first = 0
         self._due = 0.0
-        self._seen: tuple[BatchSnapshot | None, int, str] = None, 0, ""
+        self._seen: tuple[BatchSnapshot | None, Any] = None, ()
         self._selected: int | None = None
         self._filter = 0
         self._anchor: int | None = None
         self._paused: float | None = None
+        self._watched: int | None = None  # world whose values are shown
+        self._renderer: FrameRenderer | None = None
 
     def _make_view(self) -> BatchView:
         """Return a new `BatchView`, which draws the worlds, in the colours of the theme."""
@@ -465,16 +467,18 @@ class BatchScreen(Screen):
         if now >= self._due:
             self._due = now + PICTURE_TIME
             worlds, before = self.worlds, self._seen
-            self._seen = worlds.latest_snapshot(), len(worlds.curves), worlds.trouble
+            news = len(worlds.curves), id(worlds.values), worlds.trouble
+            self._seen = worlds.latest_snapshot(), news
             # snapshots are compared by identity: they hold arrays
-            is_new = self._seen[0] is not before[0] or self._seen[1:] != before[1:]
+            is_new = self._seen[0] is not before[0] or self._seen[1] != before[1]
             self.app.needs_redraw |= is_new
         return max(0.0, self._due - now)
 
     def has_command(self, name: str) -> bool:
-        """Return True if the command called `name` is available: those that start with `batch_` are
-        only if this process steps the worlds."""
-        return self.local_worlds is not None or not name.startswith("batch_")
+        """Return True if the command called `name` is available: most of those that start with
+        `batch_` are only if this process steps the worlds."""
+        is_local = self.local_worlds is not None
+        return is_local or name == "batch_values" or not name.startswith("batch_")
 
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
         **Screen.commands,
@@ -484,6 +488,7 @@ class BatchScreen(Screen):
         "zoom_out": lambda screen: screen._zoom(-1),
         "batch_filter": lambda screen: screen._next_filter(),
         "batch_open": lambda screen: screen._open(),
+        "batch_values": lambda screen: screen._toggle_values(),
         "batch_left": lambda screen: screen._select(-1),
         "batch_right": lambda screen: screen._select(1),
         "batch_up": lambda screen: screen._select(-screen._view.layout.columns),
@@ -501,6 +506,17 @@ class BatchScreen(Screen):
         """Show all worlds, those whose last episode was won, or those whose last one failed."""
         self._filter = (self._filter + 1) % len(RESULTS)
         self._first, self._selected = 0, None
+
+    def _toggle_values(self) -> None:
+        """Show what the policy expects in the cells of the selected world, or of the first one; or
+        show all worlds again."""
+        self._selected = self._selected or 0
+        if self.local_worlds:
+            self._open(shows_values=True)
+            return
+        self._watched = self._selected if self._watched is None else None
+        self.worlds.watch_values(self._watched)
+        self.app.needs_redraw = True
 
     def _shown_worlds(self) -> NDArray[np.int64]:
         """Return the indices of the worlds that the filter leaves."""
@@ -543,11 +559,14 @@ class BatchScreen(Screen):
             self._selected = self._view.world_at(event.pos)
             self._open()
 
-    def _open(self) -> None:
-        """Open the selected world as a game."""
+    def _open(self, shows_values: bool = False) -> None:
+        """Open the selected world as a game, with what the policy expects if `shows_values`."""
         shown = self._shown_worlds()
         if self._selected is not None and self._selected < len(shown) and self.local_worlds:
-            self.app.push(WorldScreen(self.app, self.local_worlds, int(shown[self._selected])))
+            screen = WorldScreen(self.app, self.local_worlds, int(shown[self._selected]))
+            if shows_values:
+                screen.show_values(True)
+            self.app.push(screen)
 
     def _select(self, offset: int) -> None:
         """Move the selection by `offset` worlds and scroll to the selected world; if none is
@@ -577,7 +596,7 @@ class BatchScreen(Screen):
         """Draw curves, worlds, the selected world and hints with `painter`."""
         if self._theme != self.app.theme:
             self._theme = self.app.theme
-            self._view = self._make_view()
+            self._view, self._renderer = self._make_view(), None
         line = painter.line_height
         room = painter.area.inflate(-line, -line // 2)
         roomy = room.h >= 24 * line
@@ -585,7 +604,9 @@ class BatchScreen(Screen):
         footer = cut(room, "bottom", line, line // 4)
         self._draw_header(painter, header, roomy)
         state = self.worlds.latest_snapshot()
-        if state is not None and min(room.size) > 0:
+        if self._watched is not None:
+            self._draw_values(painter, room)
+        elif state is not None and min(room.size) > 0:
             clip = painter.surface.get_clip()
             painter.surface.set_clip(room)
             codes = state.codes[self._shown_worlds()]
@@ -604,6 +625,18 @@ class BatchScreen(Screen):
         hints = self.worlds.trouble or " · ".join(self._hints())
         painter.draw_text(footer, hints, "loss" if self.worlds.trouble else "muted", "center", 0.9)
 
+    def _draw_values(self, painter: Painter, rect: Rect) -> None:
+        """Draw into `rect` the watched world with what the policy expects in its cells."""
+        frame, scenario = self.worlds.values, self.worlds.scenario
+        if frame is None or min(rect.size) <= 0:
+            text = f"World {self._watched}: its values come with the next update"
+            painter.draw_text(rect, text, "muted", "center")
+            return
+        if self._renderer is None:
+            folders = sprite_folders(scenario)
+            self._renderer = FrameRenderer(scenario.name, folders, "state", theme=self._theme)
+        self._renderer.draw(painter.surface.subsurface(rect), frame)
+
     def _show_anchor(self, layout: BatchLayout, count: int) -> None:
         """After a change of size to `layout`, scroll the `count` worlds so that the world under the
         mouse, or else the first one, is in sight."""
@@ -616,9 +649,12 @@ class BatchScreen(Screen):
         texts = {"batch_pause": "pause or go on", "batch_step": "one step"}
         next_filter = [*RESULTS.values()][(self._filter + 1) % len(RESULTS)]
         texts |= {"batch_filter": f"show {next_filter}"}
+        texts |= {"batch_values": "values" if self._watched is None else "all worlds"}
         texts |= {"batch_slower": "slower", "batch_faster": "faster", "leave": "leave"}
         hints = self.hints_of("batch", {n: texts[n] for n in filter(self.has_command, texts)})
         shown = self._shown_worlds()
+        if self._watched is not None:
+            return [f"World {self._watched}", *hints]
         if is_selected := self._selected is not None and self._selected < len(shown):
             hints.insert(0, f"World {shown[self._selected]}")
         if self.local_worlds:

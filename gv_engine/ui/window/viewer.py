@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections import deque
-from collections.abc import Iterable
-from contextlib import suppress
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import RawArray
 from pathlib import Path
@@ -18,12 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.render_modes import has_screen
+from gv_engine.rollout.policy import Policy
+from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import GVEngineError, complain
+from gv_engine.rules.frame import Frame
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.worker_process import start_worker
-from gv_engine.session.batch_viewer import BatchSnapshot, CurvePoint, cell_codes
+from gv_engine.session.autoplay import PolicyMaps, run_map_steps
+from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, CurvePoint, cell_codes
 from gv_engine.session.episode import Playable
+from gv_engine.session.session import Session
 from gv_engine.session.sprite_paths import sprite_folders
 from gv_engine.ui.drawing.recording import FrameRenderer
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
@@ -225,6 +231,8 @@ def _window_size(size: tuple[int, int] | None, desktop: tuple[int, int]) -> tupl
 
 _PICTURE_TIME = 1 / 30
 """Minimum seconds between two pictures."""
+_VALUES_TIME = 1.0
+"""Minimum seconds between two policy maps."""
 
 
 class BatchProcess:
@@ -244,6 +252,9 @@ class BatchProcess:
         memory = RawArray("I", int(np.prod(shape)))
         self._codes = _codes_array(memory, shape)
         self._due, self._steps = 0.0, 0
+        self._watched: int | None = None  # world whose values are shown
+        self._visits: Counter[tuple[int, int]] = Counter()
+        self._values_due = 0.0
         args = batch.scenario, memory, shape, title
         self._process, self._connection = start_worker(_run_window, *args)
 
@@ -251,14 +262,39 @@ class BatchProcess:
         """Count a step, and show the worlds' new state in the other process's window, at most 30
         times a second."""
         self._steps += 1
+        if self._watched is not None:
+            row = self._batch.rows[self._watched]
+            if not row["steps"]:
+                self._visits.clear()
+            self._visits[int(row["position"]["y"][AGENT]), int(row["position"]["x"][AGENT])] += 1
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _PICTURE_TIME
             self._codes[...] = cell_codes(self._batch)
             self.send(self._steps)
 
-    def send(self, message: int | CurvePoint) -> None:
-        """Send `message`, the number of steps or a new point of the curves, to the window's
-        process; do nothing if the window is closed."""
+    def send_values(self, make_policy: Callable[[int], Policy]) -> None:
+        """Draw in the window what a policy expects in the cells of a world, if the window asks for
+        that, at most once a second.
+
+        Args:
+            make_policy: function from a number of worlds to the policy that acts in them.
+        """
+        with suppress(EOFError, OSError):  # the window has been closed
+            while self._connection.poll():
+                self._watched, self._values_due = self._connection.recv(), 0.0
+                self._visits.clear()
+        if self._watched is None or time.monotonic() < self._values_due:
+            return
+        self._values_due = time.monotonic() + _VALUES_TIME
+        session = Session(self._batch.scenario, 0)
+        session.restore(self._batch.snapshot(self._watched))
+        with closing(PolicyMaps(make_policy)) as maps:
+            if work := maps.start(session, self._visits):
+                self.send(replace(session.frame(), policy_map=run_map_steps(work)))
+
+    def send(self, message: int | CurvePoint | Frame) -> None:
+        """Send `message`, the number of steps, a new point of the curves or a world with values, to
+        the window's process; do nothing if the window is closed."""
         with suppress(OSError):  # the window has been closed
             self._connection.send(message)
 
@@ -269,7 +305,7 @@ class BatchProcess:
         self._connection.close()
 
 
-class RemoteWorlds:
+class RemoteWorlds(BatchSource):
     """Worlds of another process, as the batch viewer shows them; see
     `gv_engine.session.batch_viewer.BatchSource`."""
 
@@ -290,11 +326,20 @@ class RemoteWorlds:
                 message = self._messages.recv()
                 if isinstance(message, CurvePoint):
                     self.curves.append(message)
+                elif isinstance(message, Frame):
+                    self.values = message
                 else:
                     self._look = BatchSnapshot(self._codes.copy(), message)
         except (EOFError, OSError):
             self.trouble = "It has ended"
         return self._look
+
+    def watch_values(self, world: int | None) -> None:
+        """Ask the other process for the policy map of the world with index `world`; None to stop
+        that."""
+        self.values = None
+        with suppress(OSError):  # it has ended
+            self._messages.send(world)
 
 
 def _codes_array(memory: Any, shape: tuple[int, ...]) -> NDArray[np.uint32]:
