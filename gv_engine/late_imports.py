@@ -15,6 +15,9 @@ RENDER_MODES = {
 }
 """The `gv_engine.envs.render_modes.RenderMode` of each name. Stepping imports none of them."""
 
+NOTEBOOK_HTML = "gv_engine.ui.drawing.notebook:to_html"
+"""Function that draws environments, sessions and replays in notebooks."""
+
 CELL_RENDERER = "gv_engine.ui.drawing.sprites:render_cells"
 """Function that draws the cells of pixel observations."""
 

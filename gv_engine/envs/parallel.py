@@ -221,11 +221,15 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         present = self.scenario.present_agents(int(self._batch.outputs.member[0])).tolist()
         return list(compress(self.possible_agents, present))
 
+    def _new_renderer(self, mode: str) -> Renderer:
+        """Return a renderer of the world."""
+        return Renderer(mode, self.scenario, self._batch.render)
+
     def render(self) -> Any:
         """Return a picture of the world as `GridEnv.render` does; it shows the view of the first
         agent."""
         if self.render_mode is None or not self._started:
             return None
         if self._renderer is None:
-            self._renderer = Renderer(self.render_mode, self.scenario, self._batch.render)
+            self._renderer = self._new_renderer(self.render_mode)
         return self._renderer.draw(0)

@@ -9,7 +9,7 @@ from copy import deepcopy
 from pkgutil import resolve_name
 from typing import Any, Protocol, Self
 
-from gv_engine.late_imports import RENDER_MODES
+from gv_engine.late_imports import NOTEBOOK_HTML, RENDER_MODES
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario
 
 
@@ -86,12 +86,27 @@ class Renderer:
         self._render(i, self._mode.show)
         return self._mode.result
 
+    def frame(self, i: int) -> Any:
+        """Return the frame of world number `i`: all that is drawn of it, without a picture."""
+        frames: list[Any] = []
+        self._render(i, frames.append)
+        return frames[-1]
+
     def close(self) -> None:
         """Close the window, if there is one."""
         self._mode.close()
 
 
-class RenderedEnv:
+class NotebookView:
+    """Base class of environments, sessions and replays, which notebooks show as pictures."""
+
+    def _repr_html_(self) -> str:
+        """Return a picture or an animation as HTML; it is drawn without a display."""
+        text: str = resolve_name(NOTEBOOK_HTML)(self)
+        return text
+
+
+class RenderedEnv(NotebookView):
     """Base class of environments that draw one world, and can be copied.
 
     Attributes:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine import __version__
+from gv_engine.envs.render_modes import NotebookView
 from gv_engine.rules.errors import GVEngineError, shorten
 from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.objects import ObjectTypes
@@ -185,7 +186,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replay(NotebookView):
     """Replay of one episode.
 
     Attributes:

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
+from gv_engine.envs.render_modes import NotebookView
 from gv_engine.rollout import episode_folder
 from gv_engine.rules.errors import RuleError
 from gv_engine.scenario.loading import load_reference
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gv_engine.session.episode import Playable
 
 
-class RolloutSessions:
+class RolloutSessions(NotebookView):
     """Sessions of the episodes of a rollout folder, also of an unfinished one.
 
     Args:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gv_engine import __version__
+from gv_engine.envs.render_modes import NotebookView
 from gv_engine.rules.errors import RuleError, ScenarioError, Stopped, StoppedError
 from gv_engine.scenario.level_files import PackLevel
 from gv_engine.scenario.plugin import KeyCommand
@@ -39,7 +40,7 @@ def _delegate(path: str) -> Any:
     return property(attrgetter(path))
 
 
-class Session:
+class Session(NotebookView):
     """Interactive session of one scenario, without a window.
 
     Episode k equals that of an environment with `reset(seed=seed + k)`: the same actions give the
