@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     scenario = cli.require_grid(loaded, "view shows grids").require_single_agent("view")
     # imported here: other commands do not need pygame
     from gv_engine.session.batch_viewer import BatchViewer
-    from gv_engine.ui.screens.autoplay import BatchScreen
+    from gv_engine.ui.screens.batch import BatchScreen
     from gv_engine.ui.window.app import App
 
     worlds = BatchViewer(scenario, options.num_envs, options.policy, options.seed, options.threads)

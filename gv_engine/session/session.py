@@ -378,6 +378,15 @@ class Session(NotebookView):
         return bool(self.pack_level and self._episode.outcome and not self.frame().success)
 
     @property
+    def heading(self) -> tuple[str, str]:
+        """Title of the level, and its place in the pack, such as `tutorial 3 of 6`; "" for none."""
+        level = self.pack_level
+        if not level or not level.title:
+            return self.title, ""
+        pack, _, number = self.title.rpartition("-")
+        return level.title, f"{pack} {number} of {len(self.scenario.document.levels):,}"
+
+    @property
     def titled_summaries(self) -> list[tuple[str, EpisodeSummary]]:
         """Scenario name and summary of each episode with at least one step, in order of the
         history."""

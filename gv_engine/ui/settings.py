@@ -317,6 +317,8 @@ _LEVEL_LINE = re.compile(rb'\s*"?(\w{1,64})"?\s*=\s*([1-9]\d{0,8})\s*(#.*)?')
 """Line of the file: digest of a map, and number of steps; or a mark and the digest, and 1."""
 _MARKS = _TRIED, _FIRST = "tried_", "first_"
 """Marks of levels with a failed try, and of those solved at the first try."""
+GIVING_UP_COMMANDS = ("undo", "first", "again", "next_level", "previous_level")
+"""Commands after which a level that is then solved was not solved at the first try."""
 MEDALS = {"solved": "Solved", "par": "Par", "first": "First try"}
 """Medals of a level, with their names."""
 
@@ -392,6 +394,11 @@ class Progress:
             "first": bool(best) and f"{_FIRST}{digest}" in self.marks,
         }
         return tuple(medal for medal in MEDALS if has[medal])
+
+    def format_medals(self, level: PackLevel) -> str:
+        """Return the names of the medals that the player has won in `level`, such as `Solved,
+        Par`."""
+        return ", ".join(MEDALS[medal] for medal in self.medals(level))
 
     def add_failed_try(self, game: Session) -> None:
         """Save that the player has taken back, restarted, lost or left the level of `game`, unless

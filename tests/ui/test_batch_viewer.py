@@ -19,7 +19,7 @@ from gv_engine.session.session import Session
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.batch_view import BatchView, lay_out_batch
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from gv_engine.ui.screens.autoplay import BatchScreen, WorldScreen
+from gv_engine.ui.screens.batch import BatchScreen, WorldScreen
 from gv_engine.ui.window.viewer import BatchProcess, RemoteWorlds
 from tests.desk import Desk
 from tests.screen import until

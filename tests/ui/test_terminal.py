@@ -100,7 +100,7 @@ def test_state_observation_and_panel_stand_side_by_side_and_what_is_not_there_is
     assert "Dy locked yellow door" in text
     for view in ("state", "observation", "both"):
         assert ("?" in said(terminal, "V")) == (view != "state")
-    assert "Only in the window: hint" in said(terminal, "F4", width=140)
+    assert "Only in the window: rules of this level" in said(terminal, "F3", width=140)
     assert "Only in the window" not in said(terminal, "Left", width=140)
 
 
@@ -161,6 +161,55 @@ def test_a_solved_level_says_so():
     assert "Enter: next level" in text
     terminal.press("Return")
     assert terminal.game.seed == 1
+
+
+def test_a_puzzle_has_its_names_texts_par_and_medals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    home(tmp_path, monkeypatch)
+    terminal = screen("tutorial#1", 0)
+    text = said(terminal, width=100)
+    assert "Go ahead" in text
+    assert "tutorial 1 of 6" in text
+    assert "par 4" in text
+    assert "Press Up to go ahead" in text
+    for hidden in ("seed", "return", "reward"):
+        assert hidden not in text
+    assert "seed 0" in said(screen("tutorial#1", 0, puzzle_rewards=True), width=100)
+    text = said(terminal, "Up", "Up", "Up", "Up", width=100)
+    assert "Solved!" in text
+    assert "4 steps · par 4 · your best 4" in text
+    assert "Solved, Par, First try" in text
+    second = screen("tutorial#2", 0, steering="screen")
+    said(second, "Up", "Z")  # taken back: no first try
+    text = said(second, width=100)
+    assert "go where they point." in text
+    assert "{TURN_LEFT}" not in text
+    marked = second._progress.marks
+    assert any(mark.startswith("tried_") for mark in marked)
+    shown = said(picker(), *"GO", "Space", *"AHEAD", width=100)
+    assert "tutorial-1 Go ahead" in shown
+    assert "par 4 · your best 4 · Solved, Par, First try" in shown
+
+
+@pytest.mark.compiled
+def test_hints_come_in_three_strengths():
+    terminal = screen("tutorial#1", 0)
+
+    def hint() -> str:
+        text, end = said(terminal, "F4", width=120), time.monotonic() + PATIENCE
+        while "Looking for" in text:  # in another process
+            assert time.monotonic() < end
+            time.sleep(0.05)
+            terminal.tick(time.monotonic())
+            text = said(terminal, width=120)
+        return text
+
+    assert "It can be won from here in 4 steps." in hint()
+    assert "Next: the " in hint()
+    assert "Hint: move forward; 4 steps to go" in hint()
+    assert "Hint: " not in said(terminal, "Up", width=120)
+    assert re.search(r"F4 +hint", said(terminal, "H", width=120, height=40))
 
 
 def test_the_help_has_every_key_that_does_something():

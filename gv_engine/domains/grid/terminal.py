@@ -16,6 +16,7 @@ from rich.text import Text
 
 from components.core import FLOOR, HIDDEN
 from components.items import Opaque
+from gv_engine.domains.grid.episode import GridHint, describe_action
 from gv_engine.domains.grid.input_map import Steering, has_relative_moves, resolve_action
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import COLORS, ObjectTypes
@@ -40,12 +41,15 @@ class GridTerminalView(TerminalPicture):
         theme: colours.
     """
 
+    has_hints = True
+
     def __init__(self, game: Any, theme: Theme) -> None:
         self._game, self._theme = game, theme
         self._view = ""
         actions = getattr(game, "actions", ())
         is_relative = has_relative_moves(actions, game)
         self._steering = Steering(actions, getattr(game, "commands", ()), is_relative)
+        self._hint = GridHint(game, self._describe_action)
 
     def draw(self, frame: Frame, view: str, width: int, height: int) -> list[Text]:
         """Return lines of text that show state, observation or both, according to `view`; if they
@@ -93,6 +97,27 @@ class GridTerminalView(TerminalPicture):
                 text.append(f" {describe_object(frame.types, *look)}", self._theme.muted)
                 lines.setdefault(text.plain, text)
         return list(lines.values())
+
+    def ask_hint(self) -> None:
+        """Search for a hint, or make the hint stronger."""
+        if not self._game.outcome:
+            self._hint.search()
+
+    def drop_hint(self) -> None:
+        """Forget the hint."""
+        self._hint.clear()
+
+    @property
+    def hint_text(self) -> str:
+        """The hint, or a note that it is searched for."""
+        self._hint.update()
+        return self._hint.message
+
+    def _describe_action(self, action: str) -> str:
+        """Return `action` in words, such as "turn left", or the direction on the screen."""
+        facing = self._game.frame().agent[2]
+        direction = self._steering.direction_of(action, facing) if self.steering else ""
+        return direction or describe_action(action, self._game.commands)
 
     def command(self, name: str) -> str:
         """Return the action of a command."""

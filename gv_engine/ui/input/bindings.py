@@ -22,6 +22,7 @@ from itertools import chain, combinations
 from pathlib import Path
 
 from gv_engine.rules.errors import shorten
+from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.ui.settings import config_folder, read_toml, write_text
 
@@ -303,6 +304,11 @@ def next_row(name: str, chosen: int, page: int, count: int, wraps: bool = False)
 
 # ---- bindings ------------------------------------------------------------------------------------
 
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_MOVE_PLACEHOLDERS = tuple(f"{{{name}}}" for name in ACTIONS[: MOVE_RIGHT + 1]) + (
+    *("{TURN_LEFT}", "{TURN_RIGHT}"),
+)
+"""Keys in instructions that mean something else if arrow keys go where they point."""
 _PLACEHOLDER = re.compile(r"{(\w+)}")
 
 
@@ -420,10 +426,20 @@ class Bindings:
         fitting = [key for key in self.keys(group, name) if key not in PADS]
         return key_label(fitting[0]) if fitting else ""
 
-    def fill_in_keys(self, text: str, groups: Iterable[str]) -> str:
+    def fill_in_keys(
+        self, text: str, groups: Sequence[str], steering: Sequence[KeyCommand] = ()
+    ) -> str:
         """Return `text` with each command name in braces replaced by the key of that command in
-        `groups`: `{undo}` becomes `Z`."""
+        `groups`, the domain's group first: `{undo}` becomes `Z`. With `steering` commands, a
+        sentence about them takes the place of sentences about the keys of moves."""
+        text = " ".join(text.split())
         group_by_command = {c.name: group for group in groups for c in self.commands(group)}
+        if steering:
+            labels = (self.label(group_by_command[c.name], c.name) for c in steering[:4])
+            sentences = _SENTENCE_END.split(text)
+            kept = [s for s in sentences if not any(map(s.count, _MOVE_PLACEHOLDERS))]
+            steers = f"{', '.join(labels)} go where they point."
+            text = " ".join([steers] * (len(kept) < len(sentences)) + kept)
 
         def key(match: re.Match[str]) -> str:
             group = group_by_command.get(match[1])

@@ -392,17 +392,11 @@ class GameScreen(Screen):
 
     def _draw_header(self, painter: Painter, rect: Rect) -> None:
         """Draw the title of the game and the buttons into `rect`."""
-        level = self.game.pack_level
         self.draw_buttons(painter, rect, self.buttons(), 9 * painter.line_height)
-        title = self.game.title
-        if level and level.title:
-            pack, _, number = title.rpartition("-")
-            width = painter.draw_text(rect, self.heading + level.title, size=1.3, middle=True)
-            cut(rect, "left", width + painter.line_height)
-            of_pack = f"{pack} {number} of {len(self.game.scenario.document.levels):,}"
-            painter.draw_text(rect, of_pack, "muted", middle=True)
-        else:
-            painter.draw_text(rect, self.heading + title, size=1.3, middle=True)
+        title, place = self.game.heading
+        width = painter.draw_text(rect, self.heading + title, size=1.3, middle=True)
+        cut(rect, "left", width + painter.line_height)
+        painter.draw_text(rect, place, "muted", middle=True)
 
     def _choose_view(self, view: str) -> None:
         """Switch to the view called `view`, if the domain has such a view."""

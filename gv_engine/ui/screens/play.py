@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from gv_engine.rules.errors import complain, error_text
-from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT
+from gv_engine.rules.geometry import ACTIONS
 from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import KeyCommand, get_plugin
@@ -31,13 +30,15 @@ from gv_engine.ui.screens.menu import RulesScreen
 from gv_engine.ui.screens.replay import Prompt
 from gv_engine.ui.screens.screen import AppContext
 from gv_engine.ui.screens.settings import PauseMenu
-from gv_engine.ui.settings import MEDALS, new_file, recording_folder, replay_folder, save_unfinished
-
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_MOVE_PLACEHOLDERS = tuple(f"{{{name}}}" for name in ACTIONS[: MOVE_RIGHT + 1]) + (
-    *("{TURN_LEFT}", "{TURN_RIGHT}"),
+from gv_engine.ui.settings import (
+    GIVING_UP_COMMANDS,
+    MEDALS,
+    new_file,
+    recording_folder,
+    replay_folder,
+    save_unfinished,
 )
-"""Keys in instructions that mean something else if arrow keys go where they point."""
+
 _SIMILAR_ACTIONS = {
     "ACTUATE": ("TOGGLE", "PICK_UP"),
     "TOGGLE": ("ACTUATE",),
@@ -45,8 +46,6 @@ _SIMILAR_ACTIONS = {
     **dict.fromkeys(("PICK_UP", "DROP"), ("PICK_N_DROP",)),
 }
 """Actions that players may mean, by an action that a level lacks."""
-_GIVING_UP = ("undo", "first", "again", "next_level", "previous_level")
-"""Commands after which a level that is then solved was not solved at the first try."""
 
 
 class PlayScreen(GameScreen):
@@ -130,7 +129,7 @@ class PlayScreen(GameScreen):
         """Run the command `name`: one of the session such as undo, an action of the domain, or a
         command of this screen."""
         self.stage.stop_walking()
-        if name in _GIVING_UP:
+        if name in GIVING_UP_COMMANDS:
             self._save_failed_try()
         if name == "go_on" and self.frame.success and is_last_level(self.game.scenario):
             self.app.pop()
@@ -333,7 +332,7 @@ class PlayScreen(GameScreen):
         recording, as far as they apply."""
         facts = [*super().facts(), self._goal_text]
         if len(self.game.agents) > 1:
-            labels = {mark.name: mark.label for mark in getattr(self.frame, "marks", ())}
+            labels = {mark.name: mark.label for mark in self.frame.marks}
             facts.append(f"You are {labels.get(self.game.controlled, self.game.controlled)}")
         if self._is_real_time:
             facts.append(f"Time runs: {self.app.settings.time_speed} steps a second")
@@ -396,14 +395,7 @@ class PlayScreen(GameScreen):
     def _instructions(self) -> str:
         """Instructions of a level of a pack, with the player's keys filled in."""
         level, steering = self.game.pack_level, self.stage.steering
-        text = " ".join(level.says.split()) if level else ""
-        if steering:  # other keys than those that the text is about
-            labels = (self.app.bindings.label(self.domain.title, c.name) for c in steering[:4])
-            sentences = _SENTENCE_END.split(text)
-            kept = [s for s in sentences if not any(map(s.count, _MOVE_PLACEHOLDERS))]
-            steers = f"{', '.join(labels)} go where they point."
-            text = " ".join([steers] * (len(kept) < len(sentences)) + kept)
-        return self.app.bindings.fill_in_keys(text, self.groups)
+        return self.app.bindings.fill_in_keys(level.says, self.groups, steering) if level else ""
 
     def _end_choices(self) -> Sequence[tuple[str, str]]:
         """Return (label, command) of the buttons that are shown at the end of the episode."""

@@ -28,7 +28,7 @@ from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import PADS, Bindings, key_label, next_row
-from gv_engine.ui.settings import Progress, Settings, new_file, replay_folder
+from gv_engine.ui.settings import GIVING_UP_COMMANDS, Progress, Settings, new_file, replay_folder
 from gv_engine.ui.terminal.tty import Keys, Tty, make_terminal_picture
 
 _CHARACTERS_OF_KEYS = {"Space": " ", "Minus": "-", "Period": ".", "Slash": "/"}
@@ -187,10 +187,12 @@ class LevelPicker(TerminalScreen):
         return lines[: height - 1] + lines[-1:] if len(lines) > height else lines
 
     def _format_solved(self, entry: Entry) -> str:
-        """Return `solved in 12 steps` if `entry` is a level of a pack that the player has solved;
-        else ""."""
-        fewest = self._progress.fewest.get(entry.level.digest, 0) if entry.level else 0
-        return f"solved in {fewest} steps" if fewest else ""
+        """Return par, best and medals of `entry` if it is a level of a pack, such as `par 20 · your
+        best 25 · Solved`; else ""."""
+        if entry.level is None:
+            return ""
+        texts = self._progress.format_goal(entry.level), self._progress.format_medals(entry.level)
+        return " · ".join(filter(None, texts))
 
     def _description_lines(self, width: int) -> list[Text]:
         """Return three lines of `width` characters with the description of the chosen level, or an
@@ -279,7 +281,8 @@ class TerminalGame(TerminalScreen):
     def __init__(self, game: Session, settings: Settings, bindings: Bindings) -> None:
         super().__init__(settings, bindings)
         self.game = game
-        self._speed = settings.time_speed
+        self._speed, self._shows_rewards = settings.time_speed, settings.puzzle_rewards
+        self._shown_hint = ""
         self._drawn_scenario = game.scenario
         self._steers = settings.steering == "screen"
         self._picture = make_terminal_picture(game, self._theme, self._steers)
@@ -314,9 +317,11 @@ class TerminalGame(TerminalScreen):
         name = self._bindings.command_name(key, self._groups)
         if leaving and name in ("menu", "go_on"):
             self.left = True
-        elif helping:
+        elif helping or (name == "hint" and self._ask_hint()):
             return
         elif name in SESSION_COMMANDS:
+            if name in GIVING_UP_COMMANDS:
+                self._try(lambda: self._progress.add_failed_try(self.game))
             self._try(lambda: SESSION_COMMANDS[name](self.game))
         elif name in _COMMANDS:
             self._try(lambda: _COMMANDS[name](self))
@@ -324,8 +329,17 @@ class TerminalGame(TerminalScreen):
             self._note = f"Only in the window: {description}"
         elif name:
             self._try(lambda: self._act(name))
-            if self.game.frame().success:
-                self._try(lambda: self._progress.add_solution(self.game, self.game.frame().steps))
+            frame = self.game.frame()
+            if frame.success:
+                self._try(lambda: self._progress.add_solution(self.game, frame.steps))
+            elif frame.outcome:
+                self._try(lambda: self._progress.add_failed_try(self.game))
+
+    def _ask_hint(self) -> bool:
+        """Ask for a hint, or for a stronger one; return False if the domain has no such hints."""
+        if self._picture.has_hints:
+            self._try(self._picture.ask_hint, drops_hint=False)
+        return self._picture.has_hints
 
     def _act(self, name: str) -> None:
         """Take the actions of the domain's command `name`, such as a move."""
@@ -341,9 +355,12 @@ class TerminalGame(TerminalScreen):
         descriptions = (c.description for group in other_groups for c in group if c.name == name)
         return next(descriptions, "")
 
-    def _try(self, act: Callable[[], object]) -> None:
+    def _try(self, act: Callable[[], object], drops_hint: bool = True) -> None:
         """Call `act` and show its error as a note, if any; if it has changed the scenario, create
-        the drawing of the world again."""
+        the drawing of the world again. The hint is for the state before, unless not
+        `drops_hint`."""
+        if drops_hint:
+            self._picture.drop_hint()
         try:
             act()
         except (GVEngineError, OSError) as error:
@@ -379,6 +396,7 @@ class TerminalGame(TerminalScreen):
     def tick(self, now: float) -> None:
         """In real time, take a step with the action for waiting if it is due at the time `now`."""
         is_paused = self.game.frame().outcome or self._is_leaving or self._is_help_open
+        self.needs_redraw |= self._picture.hint_text != self._shown_hint
         if self._is_real_time and now >= self._next_time_step and not is_paused:
             self._try(lambda: self.game.step(self.game.wait))
             self._next_time_step = now + 1 / self._speed
@@ -452,10 +470,16 @@ class TerminalGame(TerminalScreen):
         limit = "" if frame.max_steps is None else f" of {frame.max_steps}"
         undone_steps = self.game.length - self.game.position
         undone_text = f" ({undone_steps} undone)" if undone_steps else ""
+        (title, place), level = self.game.heading, self.game.pack_level
+        has_rewards = self._shows_rewards or level is None
+        goal = self._progress.format_goal(level) if level else ""
+        seed = f"seed {self.game.seed}, " * has_rewards
+        facts = [f"return {format_reward(frame.total)}" * has_rewards, goal]
         lines = [
-            Text(self.game.title, f"bold {theme.accent}"),
-            Text(f"seed {self.game.seed}, step {frame.steps}{limit}{undone_text}"),
-            Text(f"return {format_reward(frame.total)}"),
+            Text(title, f"bold {theme.accent}"),
+            *([Text(place, theme.muted)] if place else ()),
+            Text(f"{seed}step {frame.steps}{limit}{undone_text}"),
+            *map(Text, filter(None, facts)),
             *map(Text, [f"you are {self.game.controlled}"] * (len(self.game.agents) > 1)),
             *map(Text, self._picture.facts(frame)),
         ]
@@ -463,26 +487,36 @@ class TerminalGame(TerminalScreen):
             lines.append(Text(f"time runs: {self._speed} steps a second"))
         if frame.action:
             action = frame.action.replace("_", " ").lower()
-            lines += [Text(), Text.assemble(f"{action} ", self._format_reward(frame, frame.reward))]
+            reward = [self._format_reward(frame, frame.reward)] * has_rewards
+            lines += [Text(), Text.assemble(f"{action} ", *reward)]
             for name, term in frame.terms.items():
                 label = f"  {name.replace('_', ' ')} ", theme.muted
-                lines += [Text.assemble(label, self._format_reward(frame, term))] * bool(term)
-        for note in (self._instructions(), frame.message, *self._note.split("\n")):
+                lines += [Text.assemble(label, self._format_reward(frame, term))] * (
+                    bool(term) and has_rewards
+                )
+        self._shown_hint = self._picture.hint_text
+        notes = self._instructions(), self._shown_hint, frame.message, *self._note.split("\n")
+        for note in notes:
             rows = textwrap.wrap(note, max(1, width))
             lines += [Text()] * bool(rows) + [Text(row, f"bold {theme.text}") for row in rows]
         if frame.outcome:
+            is_solved = bool(level and frame.success)
+            medals = self._progress.format_medals(level) if level else ""
+            ending = "Solved!" if is_solved else frame.ending
+            ink = theme.loss if frame.success is False or self.game.is_lost else theme.gain
             lines += [
                 Text(),
-                Text(f" {frame.ending} ", f"bold {theme.on_accent} on {theme.accent}"),
+                Text(f" {ending} ", f"bold {theme.on_accent} on {ink}"),
                 Text(self._progress.format_result(self.game, frame.steps)),
+                Text(medals if is_solved else "", theme.accent),
             ]
         lines += [Text(), *self._picture.legend(frame)]
         return [_truncate(line, width) for line in lines]
 
     def _instructions(self) -> str:
         """Return the instructions of a level of a pack, with the player's keys filled in."""
-        level = self.game.pack_level
-        return self._bindings.fill_in_keys(level.says, self._groups) if level else ""
+        level, steering = self.game.pack_level, self._picture.steering
+        return self._bindings.fill_in_keys(level.says, self._groups, steering) if level else ""
 
     def _format_reward(self, frame: Scene, value: float) -> tuple[str, str]:
         """Return (text, colour) of the reward `value`; the colour marks gains and, if `frame`
@@ -502,7 +536,8 @@ class TerminalGame(TerminalScreen):
         if self.game.frame().outcome:
             names = {"go_on": "next level", "again": "same level again", "undo": "undo"}
         else:
-            names = {"help": "keys", "undo": "undo", "next_level": "next level"}
+            hint = {"hint": "hint"} if self.game.pack_level else {}
+            names = {"help": "keys", "undo": "undo", **hint, "next_level": "next level"}
         names["menu"] = "leave"
         return "   ".join(
             f"{self._label(name)}: {description}" for name, description in names.items()
@@ -525,6 +560,7 @@ class TerminalGame(TerminalScreen):
                 is_available = name in (*SESSION_COMMANDS, *_COMMANDS) or (
                     group == self._domain.title and self._picture.has_command(name)
                 )
+                is_available |= name == "hint" and self._picture.has_hints
                 keys = [key_label(key) for key in bindings.keys(group, name) if key not in PADS]
                 if is_available and keys and self.game.supports_command(name):
                     description = "leave" if name == "menu" else description

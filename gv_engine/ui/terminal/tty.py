@@ -11,6 +11,7 @@ import string
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pkgutil import resolve_name
+from tempfile import TemporaryFile
 from types import FrameType
 from typing import Any, Protocol
 
@@ -30,9 +31,11 @@ class TerminalPicture(Protocol):
     Attributes:
         steers: True if arrow keys move in the direction of the arrow on the screen; set by the
             creator.
+        has_hints: True if `ask_hint` gives hints.
     """
 
     steers: bool = False
+    has_hints: bool = False
 
     @property
     def steering(self) -> Sequence[KeyCommand]:
@@ -60,6 +63,19 @@ class TerminalPicture(Protocol):
 
     def has_command(self, name: str) -> bool:
         """Return whether the level has a command of the domain's group."""
+
+    def ask_hint(self) -> None:
+        """Search for a hint, or make the hint stronger."""
+        return None
+
+    def drop_hint(self) -> None:
+        """Forget the hint, because the state has changed."""
+        return None
+
+    @property
+    def hint_text(self) -> str:
+        """The hint, or a note that it is searched for; "" for none."""
+        return ""
 
 
 def make_terminal_picture(game: Any, theme: Theme, steers: bool) -> TerminalPicture:
@@ -204,6 +220,7 @@ class Tty:
         self._before: Any = None
         self._handlers: dict[int, Any] = {}
         self._end_signal = 0
+        self._messages = self._stderr = -1
         self._is_asking = self._has_answered = False
 
     def __enter__(self) -> Tty:
@@ -234,7 +251,20 @@ class Tty:
         termios.tcsetattr(self._input, termios.TCSADRAIN, mode)
         self.console.set_alt_screen(True)
         self.console.show_cursor(False)
+        if sys.stderr.isatty():  # messages, also of other processes, are shown after the game
+            self._stderr = os.dup(sys.stderr.fileno())
+            with TemporaryFile() as file:
+                self._messages = os.dup(file.fileno())
+            os.dup2(self._messages, sys.stderr.fileno())
         return self
+
+    def _show_messages(self) -> None:
+        """Write what went to stderr during the game to the terminal."""
+        os.dup2(self._stderr, sys.stderr.fileno())
+        with os.fdopen(self._messages, "rb") as file:
+            file.seek(0)
+            os.write(self._stderr, file.read())
+        os.close(self._stderr)
 
     def __exit__(self, *_: object) -> None:
         """Restore the terminal's screen, mode and signal handlers."""
@@ -247,6 +277,8 @@ class Tty:
             termios.tcsetattr(self._input, termios.TCSADRAIN, self._before)
             for number, handler in self._handlers.items():
                 signal.signal(number, handler)
+            if self._messages >= 0:
+                self._show_messages()
 
     @property
     def size(self) -> tuple[int, int]:

@@ -354,7 +354,7 @@ def _run_window(
     """Main function of the window's process: show worlds of `scenario` until the connection
     `messages` closes. `memory` is shared and holds the packed appearance of their cells, an array
     of `shape`."""
-    from gv_engine.ui.screens.autoplay import BatchScreen
+    from gv_engine.ui.screens.batch import BatchScreen
     from gv_engine.ui.window.app import App
 
     app = App.load()
