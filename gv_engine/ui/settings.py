@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -104,14 +105,21 @@ def unfinished_files() -> list[Path]:
     return sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)
 
 
-def save_unfinished(title: str, replay: Replay | None) -> None:
-    """Save `replay` as the game of the level called `title` that the user can continue later; for
-    None, delete the saved one. The oldest of more than `MAX_UNFINISHED` games is deleted.
+def save_unfinished(title: str, source: str, replay: Replay | None) -> None:
+    """Save `replay` as the game of the level of `source`, called `title`, that the user can
+    continue later; for None, delete the saved one. The oldest of more than `MAX_UNFINISHED` games
+    is deleted.
+
+    Args:
+        title: title of the level.
+        source: name or path of the level, as levels of several files may have one title.
+        replay: game so far.
 
     Raises:
         OSError: the file cannot be written or removed.
     """
-    file = replay_folder().parent / f"unfinished-{make_file_name(title)}{SUFFIX}"
+    key = f"{make_file_name(title)}-{sha256(source.encode()).hexdigest()[:12]}"
+    file = replay_folder().parent / f"unfinished-{key}{SUFFIX}"
     if replay:
         file.parent.mkdir(parents=True, exist_ok=True)
         replay.save(file)

@@ -1,5 +1,6 @@
 """The screen on which levels are played, driven by events without a window."""
 
+import json
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -527,10 +528,33 @@ def test_an_unfinished_game_of_each_level_is_kept(desk: Desk):
     screen = desk.start()
     assert sum(card.title == "Go on playing" for card in screen._recent_cards) == 2
     for number in range(settings.MAX_UNFINISHED + 1):
-        settings.save_unfinished(f"level-{number}", Replay.load(unfinished_files()[0]))
+        replay = Replay.load(unfinished_files()[0])
+        settings.save_unfinished("a level", f"level-{number}", replay)
     assert len(unfinished_files()) == settings.MAX_UNFINISHED
-    settings.save_unfinished("level-6", None)
+    settings.save_unfinished("a level", "level-6", None)
     assert len(unfinished_files()) == settings.MAX_UNFINISHED - 1
+
+
+def test_levels_of_two_files_with_one_name_have_a_game_each(desk: Desk, tmp_path: Path):
+    level = {
+        "name": "Twin",
+        "map": "######\n#>..E#\n######",
+        "transition_functions": ["move_agent"],
+        "reward_functions": ["reach_exit"],
+        "observation_function": {"name": "fully_transparent", "area": [[-2, 0], [-1, 1]]},
+        "terminating_function": "reach_exit",
+    }
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "twin.yaml").write_text(json.dumps(level))
+        screen = playing(desk, str(tmp_path / folder / "twin.yaml"))
+        assert screen.game.title == "Twin"
+        desk.press("Up")
+        desk.back_to_start()
+    assert len(unfinished_files()) == 2
+    playing(desk, str(tmp_path / "a" / "twin.yaml"))
+    desk.back_to_start()  # nothing is begun there now
+    assert len(unfinished_files()) == 1
 
 
 def test_hints_name_the_shortest_key_of_a_step_aside(desk: Desk):

@@ -212,7 +212,8 @@ class PlayScreen(GameScreen):
         self._save_failed_try()
         self.app.sessions.append(self.game)
         try:
-            save_unfinished(self.game.title, self.unsaved_work())
+            source = source_of(self.game.scenario)
+            save_unfinished(self.game.title, source, self.unsaved_work())
         except OSError as error:
             complain(f"the game is not saved: {error_text(error)}")
 
