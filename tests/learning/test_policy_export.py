@@ -97,7 +97,7 @@ def compare(level: str, net: Net, steps: int = 12) -> float:
             np.testing.assert_allclose(found["values"], policy.values, atol=1e-4)
         if has_memory:
             memory = found["new_memory"]
-            np.testing.assert_allclose(memory, policy._memory, atol=1e-5)
+            np.testing.assert_allclose(memory, policy.memory, atol=1e-5)
             assert (memory != 0).any()
         actions = np.array([rng.choice(p.size, p=p) for p in policy.probabilities])
         observation, _, _, _, info = envs.step(actions)
