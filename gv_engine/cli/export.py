@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels, find_pack
-from gv_engine.rollout.policy import find_run
+from gv_engine.rollout.policy import GREEDY, TRAINED, find_run
 from gv_engine.rules.errors import GVEngineError, MissingExtraError
 from gv_engine.scenario.files import format_bytes, write_file
 from gv_engine.scenario.level_files import LevelFiles
@@ -56,8 +56,8 @@ def add(commands: cli.Commands) -> None:
     levels_text = "of a pack, only these levels: a number, or FIRST:LAST (default: all)"
     parser.add_option("--levels RANGE", _parse_range, levels_text)
     policy_text = (
-        "show how a policy plays, alone and in 256 worlds at once: random, valid, or the folder of "
-        "a run of `gv-engine train`, with :greedy for its most likely action"
+        "show how a policy plays, alone and in 256 worlds at once: random, valid, trained, or the "
+        "folder of a run of `gv-engine train`; the last two with :greedy for the most likely action"
     )
     parser.add_option("--policy P", str, policy_text)
     parser.add_flag("--embed", "leave out title and footer, for an iframe of another page")
@@ -123,14 +123,18 @@ def _write_site(options: argparse.Namespace) -> int:
 def _write_net(options: argparse.Namespace) -> int:
     """Write the network of the run that the options name, print its inputs and outputs, and return
     0."""
-    run = find_run(options.policy) if options.policy else None
+    policy, sources = options.policy or "", options.scenarios
+    is_trained = policy.removesuffix(f":{GREEDY}") == TRAINED
+    if len(sources) != is_trained:
+        expected = f"of --policy {TRAINED} names the" if is_trained else "of a run needs no"
+        raise cli.UsageError(f"--net {expected} scenario: found {' and '.join(sources) or 'none'}")
+    scenario = load_scenario(sources[0], **cli.scenario_options(options)) if sources else None
+    run = find_run(policy, scenario) if policy else None
     if run is None:
         raise cli.UsageError(
-            f"--net is the network of a run: found --policy {options.policy or 'nowhere'}, "
-            f"expected the folder of a run of gv-engine train"
+            f"--net is the network of a run: found --policy {policy or 'nowhere'}, expected "
+            f"{TRAINED} or the folder of a run of gv-engine train"
         )
-    if options.scenarios:
-        raise cli.UsageError(f"--net needs no scenario: leave {options.scenarios[0]} out")
     if RL.missing_message:
         raise MissingExtraError(RL.missing_message)
     from gv_engine.learning.policy_export import export_policy

@@ -117,8 +117,9 @@ class CommandParser(argparse.ArgumentParser):
         is None, the help says that the player acts without the option."""
         text = (
             "random: uniform over all actions; valid: uniform over actions that have an effect; "
-            "bot: follows BabyAI's missions; "
-            "the folder of a run of `gv-engine train`, with :greedy for its most likely action; or "
+            "bot: follows BabyAI's missions; trained: the policy that comes with some scenarios; "
+            "the folder of a run of `gv-engine train`; these two with :greedy for the most likely "
+            "action; or "
             f"./file.py:function{more}; for several agents NAME=P,TEAM=P (default: "
             f"{default or 'you'})"
         )

@@ -4,7 +4,8 @@ with it, `TrainedPolicy`.
 - `about`: JSON with `scenario`, the name of the scenario, `scenario_spec`, `mask_actions`,
   `layer_norm` and `epsilon`;
 - `cells` (codes, 3) uint8: type, state and colour that each cell code stands for;
-- `net.…`: the weights of `ActorCritic` by their names there, float32.
+- `net.…`: the weights of `ActorCritic` by their names there, float32, or float16 in policies that
+  come with scenarios.
 """
 
 from __future__ import annotations
@@ -39,6 +40,9 @@ _MAX_ABOUT = 2**20
 _MAX_SIZE = 2**24
 """Of each number in a network specification."""
 _NET = "net."
+_CENTRAL = "central_"
+"""Prefix of the weights of a critic that reads the observations of all agents, see `mappo.py`;
+acting needs none of them."""
 
 
 class RunError(GVEngineError):
@@ -70,8 +74,12 @@ class PolicyFile(NamedTuple):
         """Sizes of the network's inputs and outputs."""
         return NetworkSpec.of_scenario(self.scenario_spec, len(self.cells))
 
-    def write(self, run: Path) -> None:
+    def write(self, run: Path, dtype: type[np.floating[Any]] = np.float32) -> None:
         """Write the policy file into the folder of a training run. The write is atomic.
+
+        Args:
+            run: the folder.
+            dtype: float32, or float16 for half the size.
 
         Raises:
             OSError: the file cannot be written; the previous one is unchanged.
@@ -84,7 +92,9 @@ class PolicyFile(NamedTuple):
             "epsilon": self.epsilon,
         }
         arrays: dict[str, Any] = {"about": np.array(json.dumps(about)), "cells": self.cells}
-        arrays |= {f"{_NET}{name}": each for name, each in self.weights.items()}
+        for name, weights in self.weights.items():
+            if not name.startswith(_CENTRAL):
+                arrays[f"{_NET}{name}"] = weights.astype(dtype)
         with atomic_write(run / POLICY_FILE, follow_links=False) as draft, draft.open("wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
 
@@ -107,7 +117,7 @@ class PolicyFile(NamedTuple):
             with NpzArchive(path, _MAX_BYTES, "policies") as file:
                 about = parse_json(file.read_text("about", _MAX_ABOUT))
                 weights = {
-                    name.removeprefix(_NET): _check_array(file.read_array(name), np.float32)
+                    name.removeprefix(_NET): _check_weights(file.read_array(name))
                     for name in file.array_names
                     if name.startswith(_NET)
                 }
@@ -129,6 +139,17 @@ class PolicyFile(NamedTuple):
             raise RunError(error_text(error)) from None
         except Exception as error:  # values from a file may be anything
             raise damaged_file_error(path, error) from None
+
+
+def _check_weights(array: NDArray[Any]) -> NDArray[np.float32]:
+    """Return weights as float32.
+
+    Raises:
+        ArrayError: the array is empty, or neither of float32 nor of float16.
+    """
+    if array.dtype == np.float16:
+        array = array.astype(np.float32)
+    return _check_array(array, np.float32)
 
 
 def _check_array(array: NDArray[Any], dtype: type[np.generic]) -> NDArray[Any]:

@@ -25,9 +25,12 @@ from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario import rule_modules
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.plugin import AnyScenario
+from gv_engine.scenario.resources import ASSETS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import make_paired_generators
 
+POLICIES = ASSETS / "policies"
+"""Folder of the trained policies that come with scenarios, a run for each by name."""
 _BLOCK_SIZE = 256
 """Episodes whose generators are seeded at once."""
 
@@ -316,9 +319,11 @@ SOLVER = "solver"
 """Name of the solver, where it is allowed in place of a policy."""
 BOT = "bot"
 """Name of the policy that a scenario's missions bring along."""
+TRAINED = "trained"
+"""Name of the trained policy that comes with a scenario."""
 RANDOM = "random", "valid"
 """Names of the policies that act randomly."""
-BUILT_IN = *RANDOM, BOT
+BUILT_IN = *RANDOM, BOT, TRAINED, f"{TRAINED}:{GREEDY}"
 """Names of the built-in policies."""
 
 
@@ -334,12 +339,12 @@ def load_policy(
     function. `more` lists further names for the message about an unknown one.
 
     Args:
-        name: `random`, `valid`, `bot`, see `BotPolicy`, the folder of a run, optionally followed by
-            `:greedy` for the most likely action instead of a sampled one, or `./file.py:function`,
-            see `CallablePolicy`.
+        name: `random`, `valid`, `bot`, see `BotPolicy`, `./file.py:function`, see `CallablePolicy`,
+            or `trained`, see `find_trained_run`, or the folder of a run, the last two optionally
+            followed by `:greedy` for the most likely action instead of a sampled one.
         num_envs, num_actions: sizes of the environment.
         compiled: whether built-in policies may sample in compiled code.
-        scenario: scenario of the environment; needed for `bot` and for runs.
+        scenario: scenario of the environment; needed for `bot`, `trained` and runs.
         more: further names, for messages.
 
     Raises:
@@ -348,10 +353,10 @@ def load_policy(
     """
     if name == BOT:
         return BotPolicy(num_envs, scenario, compiled)
-    if name in BUILT_IN:
+    if name in RANDOM:
         policy_class = CompiledRandomPolicy if compiled else RandomPolicy
         return policy_class(num_envs, num_actions, name == "valid")
-    if run := find_run(name):
+    if run := find_run(name, scenario):
         return CheckpointPolicy(run, num_envs, scenario, greedy=name.endswith(f":{GREEDY}"))
     where, colon, attribute = name.rpartition(":")
     if Path(name).is_file() and (Path(name).parent / POLICY_FILE).is_file():
@@ -424,15 +429,38 @@ def _without_path(part: str) -> str:
 
 def find_default_policies(text: str) -> list[str]:
     """Return those policies in `text`, as for `policies_by_agent`, that act by the representation
-    `default`: runs, and the bot."""
-    return [name for name in _policy_names(text) if name == BOT or find_run(name)]
+    `default`: runs, trained policies of scenarios, and the bot."""
+    default = {*BUILT_IN} - {*RANDOM}
+    return [name for name in _policy_names(text) if name in default or find_run(name)]
 
 
-def find_run(name: str) -> Path | None:
+def find_run(name: str, scenario: AnyScenario | None = None) -> Path | None:
     """Return the folder of the training run that the policy `name` refers to; None for other
-    policies."""
-    folder = Path(name.removesuffix(f":{GREEDY}"))
-    return folder if name not in BUILT_IN and folder.is_dir() else None
+    policies. `trained` is the run that comes with `scenario`; None without one.
+
+    Raises:
+        PolicyError: no run comes with the scenario.
+    """
+    text = name.removesuffix(f":{GREEDY}")
+    if text == TRAINED and scenario is not None:
+        return find_trained_run(scenario)
+    return Path(text) if name not in BUILT_IN and Path(text).is_dir() else None
+
+
+def find_trained_run(scenario: AnyScenario) -> Path:
+    """Return the folder with the trained policy that comes with a scenario of this name.
+
+    Raises:
+        PolicyError: none does; the message names the scenarios with one.
+    """
+    folder = POLICIES / scenario.name
+    if (folder / POLICY_FILE).is_file():
+        return folder
+    names = sorted(path.parent.name for path in POLICIES.glob(f"*/{POLICY_FILE}"))
+    raise PolicyError(
+        f"--policy {TRAINED}: no trained policy comes with {scenario.name}, but with "
+        f"{', '.join(names)}; train one: gv-engine train {scenario.name}"
+    )
 
 
 def _policy_names(text: str) -> list[str]:

@@ -50,7 +50,7 @@ class Limits(NamedTuple):
 
     games: int = 64
     steps: int = 1000
-    idle_seconds: float = 600.0
+    idle_seconds: float = 600
 
 
 class _Game:

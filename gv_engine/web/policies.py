@@ -23,15 +23,15 @@ def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
     all `levels`.
 
     Args:
-        name: `random`, `valid`, or the folder of a run, optionally followed by `:greedy`, as for
-            `gv_engine.rollout.policy.load_policy`.
+        name: `random`, `valid`, or `trained` or the folder of a run, optionally followed by
+            `:greedy`, as for `gv_engine.rollout.policy.load_policy`.
         levels: levels of the page.
 
     Raises:
         PolicyError: there is no such policy, or it is arbitrary Python.
         RunError: the run is damaged, or does not fit a level.
     """
-    run = find_run(name)
+    run = find_run(name, levels[0])
     if run is None:
         if name not in RANDOM:
             raise PolicyError(

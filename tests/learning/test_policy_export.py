@@ -170,13 +170,29 @@ def test_the_command_tells_the_inputs_and_outputs(capsys: pytest.CaptureFixture[
     assert "outputs: probabilities, values, new_memory; actions: MOVE_FORWARD," in told
 
 
+def test_policies_that_come_along_are_exported():
+    assert main(["export", "memory-9x9", "--policy", "trained", "--net", "policy.pt"]) == 0
+    given = {
+        "grid": np.full((1, 7, 7, 3), (2, 0, 0), np.uint8),
+        "item": np.zeros((1, 3), np.uint8),
+        "action_mask": np.ones((1, 6), np.int8),
+        "memory": np.zeros((1, 128), np.float32),
+    }
+    assert in_torch(Path("policy.pt"))(given)["probabilities"].sum() == pytest.approx(1, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--policy", "random", "--net", "x.pt"], "--net is the network of a run: found --policy"),
         (["--net", "x.pt"], "found --policy nowhere"),
         (["--policy", "run", "--net", "x.bin"], "expected a name that ends in .onnx or .pt"),
-        (["keydoor-5x5", "--policy", "run", "--net", "x.pt"], "leave keydoor-5x5 out"),
+        (
+            ["keydoor-5x5", "--policy", "run", "--net", "x.pt"],
+            "of a run needs no scenario: found keydoor",
+        ),
+        (["--policy", "trained", "--net", "x.pt"], "names the scenario: found none"),
+        (["keydoor-7x7", "--policy", "trained", "--net", "x.pt"], "but with BabyAI-GoToLocal"),
         (["--net", "x.pt", "--html", "x.html"], "found --html and --net"),
         (["--policy", ".", "--net", "x.pt"], "holds several runs: name one"),
     ],
