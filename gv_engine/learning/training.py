@@ -177,17 +177,26 @@ def train(
         ScenarioError: the scenario is invalid.
         ValueError: episodes of the scenario have no step limit, or there is no such device.
     """
-    from gv_engine.learning.run_folder import Run
+    from gv_engine.learning.ppo import find_device
+    from gv_engine.learning.run_folder import Run, check_new_folder
 
     config = _to_config(config)
+    device = find_device(config.device)
     grid = resolve_grid_scenario(scenario)
     grid = get_plugin(grid).with_step_limit(grid, None)  # which requires one
     settings = prepare_settings(config, grid)
     levels = None if config.levels is None else level_set(grid, config.levels)
     path = Path(out or f"{make_file_name(grid.name)}-run")
+    try:
+        check_new_folder(path)
+    except FileExistsError:
+        raise FileExistsError(
+            f"{path} is there already: give another folder by `out`, or continue its run by "
+            f"resume_training({str(path)!r})"
+        ) from None
     described = settings, config.levels, levels, config.stop_condition
     run = Run.create(path, grid, *described)
-    return _train_run(run, levels.scenario if levels else grid, config.device, callbacks, loggers)
+    return _train_run(run, levels.scenario if levels else grid, device, callbacks, loggers)
 
 
 def resume_training(

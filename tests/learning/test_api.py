@@ -152,6 +152,19 @@ def test_the_example_of_the_page_runs(here, capsys):
     assert evaluate("knows-doors", LEVEL, "test-layout") == namespace["found"]
 
 
+def test_a_second_run_in_a_notebook_is_told_what_to_do(here):
+    pytest.importorskip("torch")
+    from gv_engine.learning import train
+
+    with pytest.raises(ValueError, match="'cuda:99' is no device"):
+        train(LEVEL, {"steps": 1, "num_envs": 2, "device": "cuda:99"}, "run")
+    train(LEVEL, {"steps": 1, "num_envs": 2}, "run")  # nothing was left there
+    with pytest.raises(
+        FileExistsError, match=r"another folder by `out`, .*resume_training\('run'\)"
+    ):
+        train(LEVEL, {"steps": 1, "num_envs": 2}, "run")
+
+
 def test_training_from_python_is_that_of_the_command(here):
     pytest.importorskip("torch")
     from gv_engine.learning import resume_training, train
