@@ -31,6 +31,9 @@ _MIN_EPISODES = 500
 """Finished episodes before `StopCondition.until` is compared with the success rate."""
 
 
+ENCODERS = EMBEDDING, CNN, MLP = "embedding", "cnn", "mlp"
+
+
 @dataclass(frozen=True)
 class Hyperparameters:
     """Settings of a learner; the defaults suit PPO on all grid scenarios of the engine.
@@ -52,7 +55,8 @@ class Hyperparameters:
         ent_coef: weight of the entropy bonus.
         vf_coef: weight of the value loss.
         max_grad_norm: gradient norm above which the gradient is clipped.
-        embedding_size: length of the embedding of a cell code.
+        encoder: "embedding", "cnn" or "mlp", the first layers of the network, see `ActorCritic`.
+        embedding_size: length of the embedding of a cell code; "mlp" has none.
         hidden_size: width of the hidden layers and of the GRU.
         layer_norm: normalise the hidden layers, which PQN needs.
         start_epsilon, end_epsilon: share of random actions of PQN at the first step, and after
@@ -88,6 +92,7 @@ class Hyperparameters:
     ent_coef: float = 0.01
     vf_coef: float = 0.5
     max_grad_norm: float = 0.5
+    encoder: str = EMBEDDING
     embedding_size: int = 16
     hidden_size: int = 128
     layer_norm: bool = False
@@ -155,7 +160,7 @@ SAMPLERS = GRID, RANDOM, TPE = "grid", "random", "tpe"
 OBJECTIVES = SUCCESS, RETURN = "success", "return"
 _WORDS = {
     **{"learner": tuple(LEARNERS), "curriculum": CURRICULA},
-    **{"sampler": SAMPLERS, "objective": OBJECTIVES},
+    **{"encoder": ENCODERS, "sampler": SAMPLERS, "objective": OBJECTIVES},
 }
 """Allowed values of fields that name something."""
 

@@ -17,17 +17,23 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gv_engine.envs.representations import get_compiled
-from gv_engine.learning.config import Hyperparameters
+from gv_engine.learning.config import CNN, MLP, Hyperparameters
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.numpy_net import NUM_HEADS
 
+CNN_CHANNELS = 32
+"""Channels of the convolutions of an encoder "cnn"."""
+
 
 class ActorCritic(nn.Module):
-    """Actor and critic on a shared trunk: embeddings, a two-layer MLP, and an optional GRU.
+    """Actor and critic on a shared trunk: an encoder, a hidden layer, and an optional GRU.
 
-    The first layer reads the embeddings of all input slots side by side. As codes are few, its
-    products are computed once per code and slot (`first_layer_table`); an observation then only
-    sums rows of this table.
+    The encoder "embedding" is a layer that reads the embeddings of all input slots side by side. As
+    codes are few, its products are computed once per code and slot (`first_layer_table`); an
+    observation then only sums rows of this table. With "mlp" the rows of the table are the weights:
+    a layer on one-hot codes, which slots and missions do not share. With "cnn" two convolutions of
+    3 x 3 cells and a linear layer read the embeddings of the view as a picture; the table has the
+    other slots alone.
 
     With a mission, the first layer also reads how well each cell matches it: scores of attention
     heads (Vaswani et al., 2017) whose queries are sums over the mission's integers, and whose keys
@@ -37,12 +43,20 @@ class ActorCritic(nn.Module):
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
         super().__init__()
         slots, (width, hidden) = len(spec.sizes), (settings.embedding_size, settings.hidden_size)
-        self.spec = spec
-        self.embedding = nn.Parameter(torch.randn(spec.codes + sum(spec.extra_sizes), width))
-        scale = math.sqrt(2 / (slots * width))
-        self.first = nn.Parameter(torch.randn(slots, width, hidden) * scale)
+        self.spec, self.encoder = spec, settings.encoder
+        if self.encoder == MLP:
+            self.table = nn.Parameter(torch.randn(sum(spec.sizes), hidden) * math.sqrt(2 / slots))
+        else:
+            self.embedding = nn.Parameter(torch.randn(spec.codes + sum(spec.extra_sizes), width))
+            scale = math.sqrt(2 / (slots * width))
+            own = slots - spec.cells if self.encoder == CNN else slots
+            self.first = nn.Parameter(torch.randn(own, width, hidden) * scale)
         self.first_bias = nn.Parameter(torch.zeros(hidden))
-        if mission := spec.mission:
+        if self.encoder == CNN:
+            self.convolution_1 = nn.Conv2d(width, CNN_CHANNELS, 3, padding=1)
+            self.convolution_2 = nn.Conv2d(CNN_CHANNELS, CNN_CHANNELS, 3, padding=1)
+            self.picture = make_linear(CNN_CHANNELS * spec.cells, hidden, math.sqrt(2))
+        if (mission := spec.mission) and self.encoder != MLP:
             queries = torch.randn(sum(mission), NUM_HEADS * width)
             self.queries = nn.Parameter(queries / math.sqrt(len(mission) * width))
             self.match = make_linear(NUM_HEADS * (spec.cells + 1), hidden, math.sqrt(2))
@@ -57,7 +71,9 @@ class ActorCritic(nn.Module):
     def first_layer_table(self) -> Tensor:
         """Return the contribution of each input code to the first layer, as (codes of all inputs,
         hidden)."""
-        spec, cells = self.spec, self.spec.cells + 1
+        if self.encoder == MLP:
+            return self.table
+        spec, cells = self.spec, 1 if self.encoder == CNN else self.spec.cells + 1
         shared, *extra = self.embedding.split([spec.codes, *spec.extra_sizes])
         parts = [torch.bmm(shared.expand(cells, -1, -1), self.first[:cells]).flatten(0, 1)]
         parts += [codes @ self.first[cells + k] for k, codes in enumerate(extra)]
@@ -65,11 +81,22 @@ class ActorCritic(nn.Module):
 
     def features(self, table: Tensor, rows: Tensor) -> Tensor:
         """Return the (M, hidden) features of observations given as (M, slots) rows of the table."""
-        first = sum_rows(table, rows) + self.first_bias
-        if self.spec.mission:
+        cells, own = self.spec.cells, rows
+        if self.encoder == CNN:
+            own = rows[:, cells:] - cells * self.spec.codes
+        first = sum_rows(table, own) + self.first_bias
+        if self.encoder == CNN:
+            first = first + self.picture(self._convolve(rows[:, :cells] % self.spec.codes))
+        if self.spec.mission and self.encoder != MLP:
             first = first + self.match(self._scores(rows))
         hidden = functional.relu(self.normalise(first))
         return functional.relu(self.normalise(self.second(hidden)))
+
+    def _convolve(self, codes: Tensor) -> Tensor:
+        """Return the (M, channels * cells) output of the convolutions for (M, cells) codes."""
+        picture = functional.embedding(codes, self.embedding).unflatten(1, (self.spec.height, -1))
+        hidden = functional.relu(self.convolution_1(picture.movedim(-1, 1)))
+        return functional.relu(self.convolution_2(hidden)).flatten(1)
 
     def _scores(self, rows: Tensor) -> Tensor:
         """Return how well each cell and the carried item match the mission, as (M, heads * (cells +

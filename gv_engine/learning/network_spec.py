@@ -238,6 +238,7 @@ class NetworkSpec(NamedTuple):
         actions: number of actions.
         agents: number of agents in a world.
         state: codes of each number of the state vector; () without one.
+        height: rows of the view.
     """
 
     cells: int
@@ -246,6 +247,7 @@ class NetworkSpec(NamedTuple):
     actions: int
     agents: int = 1
     state: tuple[StateCodes, ...] = ()
+    height: int = 1
 
     @classmethod
     def of_scenario(cls, scenario: ScenarioSpec, codes: int) -> NetworkSpec:
@@ -254,7 +256,8 @@ class NetworkSpec(NamedTuple):
         height, width = scenario.view
         mission = tuple(min(size, _MAX_VALUES) for _, size in scenario.mission_fields)
         state = tuple(map(StateCodes.of_number, scenario.state))
-        return cls(height * width, codes, mission, len(scenario.actions), scenario.agents, state)
+        sizes = height * width, codes, mission, len(scenario.actions), scenario.agents
+        return cls(*sizes, state, height)
 
     def encode(
         self, observation: Arrays, agents: NDArray[np.int64], out: NDArray[np.int32]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from gv_engine.learning.network_spec import NetworkSpec
@@ -51,9 +52,16 @@ class NumpyNet:
         self._epsilon = epsilon
         arrays = {name: array.astype(np.float64) for name, array in weights.items()}
         self.hidden_size = len(arrays["first_bias"])
-        self._table = first_layer_table(spec, arrays["embedding"], arrays["first"])
         self._spec, self._first_bias = spec, arrays["first_bias"]
-        if spec.mission:
+        self._table = first_layer_table(spec, arrays)
+        self._picture: _Linear | None = None
+        if "picture.weight" in arrays:  # encoder "cnn"
+            self._picture = _Linear(arrays, "picture.weight", "picture.bias")
+            names = "convolution_1", "convolution_2"
+            self._convolutions = [_Convolution(arrays, name) for name in names]
+            self._embedding = arrays["embedding"]
+        self._has_match = bool(spec.mission) and "embedding" in arrays
+        if self._has_match:
             self._queries = arrays["queries"].reshape(sum(spec.mission), NUM_HEADS, -1)
             self._codes = arrays["embedding"][: spec.codes].T
             self._match = _Linear(arrays, "match.weight", "match.bias")
@@ -98,9 +106,17 @@ class NumpyNet:
     def _features(self, rows: NDArray[np.int32]) -> Floats:
         """Return the (N, hidden) output of the first two layers for N encoded observations."""
         sums, summand = np.zeros((2, len(rows), self.hidden_size))
-        for column in rows.T.astype(np.intp):
+        cells, codes, own = self._spec.cells, self._spec.codes, rows
+        if self._picture:
+            picture = self._embedding[rows[:, :cells] % codes]
+            picture = picture.reshape(len(rows), self._spec.height, -1, picture.shape[-1])
+            for convolution in self._convolutions:
+                picture = _relu(convolution(picture))
+            sums += self._picture(np.moveaxis(picture, -1, 1).reshape(len(rows), -1))
+            own = rows[:, cells:] - cells * codes
+        for column in own.T.astype(np.intp):
             sums += np.take(self._table, column, axis=0, out=summand, mode="clip")
-        if self._spec.mission:
+        if self._has_match:
             sums += self._match(self._scores(rows))
         hidden = _relu(self._normalise(sums + self._first_bias))
         return _relu(self._normalise(self._second(hidden)))
@@ -115,12 +131,13 @@ class NumpyNet:
         return matches.reshape(len(rows), -1)
 
 
-def first_layer_table(
-    spec: NetworkSpec, embedding: NDArray[Any], first: NDArray[Any]
-) -> NDArray[Any]:
-    """Return the array that `ActorCritic.first_layer_table` computes, from the weights `embedding`
-    and `first`."""
-    cells, ends = spec.cells + 1, np.cumsum((spec.codes, *spec.extra_sizes))
+def first_layer_table(spec: NetworkSpec, weights: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Return the array that `ActorCritic.first_layer_table` computes, from the weights by name."""
+    if "table" in weights:  # encoder "mlp"
+        return weights["table"].reshape(sum(spec.sizes), -1)
+    embedding, first = weights["embedding"], weights["first"]
+    cells = 1 if "picture.weight" in weights else spec.cells + 1  # that share the embeddings
+    ends = np.cumsum((spec.codes, *spec.extra_sizes))
     found, expected = (len(first), len(embedding)), (cells + len(spec.extra_sizes), ends[-1])
     if found != expected:
         raise ValueError(f"the network has {found} slots and codes, expected {expected}")
@@ -156,6 +173,23 @@ class _Linear:
         """Return the (N, outputs) outputs of the first layer for (N, inputs)."""
         outputs: Floats = self.all_layers(inputs)[0]
         return outputs
+
+
+class _Convolution:
+    """Convolution of 3 x 3 cells with a margin of zeros, with torch's weights."""
+
+    def __init__(self, weights: Mapping[str, Floats], name: str) -> None:
+        """Take the weights and biases of the layer called `name` from `weights`."""
+        kernels = weights[f"{name}.weight"]
+        flat = {"weight": kernels.reshape(len(kernels), -1), "bias": weights[f"{name}.bias"]}
+        self._linear = _Linear(flat, "weight", "bias")
+
+    def __call__(self, pictures: Floats) -> Floats:
+        """Return the (N, h, w, outputs) result for (N, h, w, inputs) pictures."""
+        padded = np.pad(pictures, ((0, 0), (1, 1), (1, 1), (0, 0)))
+        windows = sliding_window_view(padded, (3, 3), (1, 2))  # (N, h, w, inputs, 3, 3)
+        flat = windows.reshape(-1, windows[0, 0, 0].size)
+        return self._linear(flat).reshape(*pictures.shape[:3], -1)
 
 
 class _GRU:

@@ -65,8 +65,11 @@ class PolicyModule(nn.Module):
         self._layer_norm = file.layer_norm
         codes, weights = codes_by_cell(file.cells), file.weights
         self._code_sizes = codes.shape
-        table = first_layer_table(self._spec, weights["embedding"], weights["first"])
-        own = {"table": table, "codes": codes.ravel(), "rows": self._spec.first_rows}
+        # the cells that an encoder "cnn" reads as a picture are not in the table
+        self._pictured = pictured = self._spec.cells if "picture.weight" in weights else 0
+        rows = self._spec.first_rows[pictured:] - self._spec.first_rows[pictured]
+        table = first_layer_table(self._spec, weights)
+        own = {"table": table, "codes": codes.ravel(), "rows": rows}
         for name, array in {**own, **weights}.items():
             if name != "first":
                 self.register_buffer(name.replace(".", "_"), torch.tensor(array))
@@ -127,15 +130,25 @@ class PolicyModule(nn.Module):
     def _features(self, codes: Tensor, mission: Tensor | None, others: list[Tensor]) -> Tensor:
         """Return the (N, hidden) output of the first two layers, see `NumpyNet`."""
         parts = [
-            codes,
+            codes[:, self._pictured :],
             *([] if mission is None else [mission]),
             *(each[:, None] for each in others),
         ]
         first = self.table[torch.cat(parts, 1) + self.rows].sum(1) + self.first_bias
-        if mission is not None:
+        if self._pictured:
+            first = first + self._picture(codes[:, : self._pictured])
+        if mission is not None and hasattr(self, "queries"):
             first = first + self._match(codes, mission)
         second = functional.linear(self._activate(first), self.second_weight, self.second_bias)
         return self._activate(second)
+
+    def _picture(self, codes: Tensor) -> Tensor:
+        """Return the (N, hidden) contribution of the view, read by convolutions."""
+        hidden = self.embedding[codes].unflatten(1, (self._spec.height, -1)).movedim(-1, 1)
+        for name in ("convolution_1", "convolution_2"):
+            weight, bias = getattr(self, f"{name}_weight"), getattr(self, f"{name}_bias")
+            hidden = functional.conv2d(hidden, weight, bias, padding=1).relu()
+        return functional.linear(hidden.flatten(1), self.picture_weight, self.picture_bias)
 
     def _match(self, codes: Tensor, mission: Tensor) -> Tensor:
         """Return the (N, hidden) contribution of how well the cells match the mission."""

@@ -14,8 +14,8 @@ from gv_engine.learning.policy_file import CheckpointPolicy, PolicyFile
 from gv_engine.rollout.policy import GREEDY, RANDOM, PolicyError, find_run
 from gv_engine.scenario.scenario import Scenario
 
-_CRITIC = "critic."
-"""Prefix of the weights that only training needs."""
+_TRAINING_ONLY = "critic.", "central_", "predictor_", "target"
+"""Prefixes of the weights that only training needs."""
 
 
 def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
@@ -44,7 +44,9 @@ def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
         CheckpointPolicy(run, 1, level)
     file = PolicyFile.read(run)
     spec = file.network_spec
-    weights = {key: each for key, each in file.weights.items() if not key.startswith(_CRITIC)}
+    weights = {
+        key: each for key, each in file.weights.items() if not key.startswith(_TRAINING_ONLY)
+    }
     packed = zlib.compress(b"".join(each.astype("<f4").tobytes() for each in weights.values()), 9)
     return {
         "name": Path(run).resolve().name,
@@ -53,6 +55,9 @@ def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
         "scenario": file.scenario,
         "cells": file.cells.tolist(),
         "cellSlots": spec.cells + 1,
+        "height": spec.height,
+        "layerNorm": file.layer_norm,
+        "epsilon": file.epsilon,
         "sizes": spec.sizes,
         "mission": spec.mission,
         "state": spec.state,

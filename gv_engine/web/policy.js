@@ -30,6 +30,31 @@ function multiply(matrix, bias, values) {
   return out;
 }
 
+/** Return the values shifted and scaled to mean 0 and deviation 1. @param {Float64Array} values */
+function normalise(values) {
+  const mean = values.reduce((a, b) => a + b, 0) / values.length, centered = values.map((x) => x - mean);
+  const scale = Math.sqrt(centered.reduce((sum, x) => sum + x * x, 0) / values.length + 1e-5);
+  return centered.map((x) => x / scale);
+}
+
+/** Return the positive part of a convolution of 3 x 3 cells, by channel, row and column.
+ * @param {Float64Array} values by channel, row and column @param {Float32Array} kernels
+ * @param {Float32Array} bias of each output channel */
+function convolve(values, kernels, bias, height, width) {
+  const size = height * width, inputs = values.length / size, out = new Float64Array(bias.length * size);
+  for (let k = 0; k < out.length; k++) {
+    const channel = Math.floor(k / size), y = Math.floor((k % size) / width), x = k % width;
+    let sum = bias[channel];
+    for (let i = 0; i < inputs; i++)
+      for (let dy = -1; dy <= 1; dy++)
+        for (let dx = -1; dx <= 1; dx++)
+          if (y + dy >= 0 && y + dy < height && x + dx >= 0 && x + dx < width)
+            sum += values[i * size + (y + dy) * width + x + dx] * kernels[(channel * inputs + i) * 9 + dy * 3 + dx + 4];
+    out[k] = Math.max(sum, 0);
+  }
+  return out;
+}
+
 const keepPositive = (values) => values.map((x) => Math.max(x, 0));
 const squash = (x) => 0.5 + 0.5 * Math.tanh(0.5 * x);
 
@@ -46,7 +71,11 @@ class Network {
       return [name, values];
     }));
     this.hidden = this.weights.first_bias.length;
-    this.width = this.weights.first.length / data.sizes.length / this.hidden;
+    const { embedding } = this.weights, { sizes, cellSlots } = data;
+    const embedded = sizes[0] + sizes.slice(cellSlots).reduce((a, b) => a + b, 0);
+    this.width = embedding ? embedding.length / embedded : 0;
+    this.pictured = this.weights["picture.weight"] ? cellSlots - 1 : 0; // cells that convolutions read
+    this.normalise = data.layerNorm ? normalise : (values) => values;
     this.codes = new Map(data.cells.map((cell, code) => [numberCell(...cell), code]));
     this.firstRows = data.sizes.map((_, slot) => data.sizes.slice(0, slot).reduce((a, b) => a + b, 0));
     this.table = new Map(); // product of a code with its part of the first layer, by row
@@ -57,12 +86,13 @@ class Network {
     const row = this.firstRows[slot] + code;
     let sums = this.table.get(row);
     if (!sums) {
-      const { hidden, width, data, weights: { embedding, first } } = this, cells = data.cellSlots;
+      const { hidden, width, data, weights: { embedding, first, table } } = this, cells = data.cellSlots;
+      if (table) return table.subarray(row * hidden, (row + 1) * hidden);
       // cells share their embeddings; those of the other slots follow
       const from = width * (slot < cells ? code : row - (cells - 1) * data.sizes[0]);
       this.table.set(row, (sums = new Float64Array(hidden)));
       for (let i = 0; i < width; i++)
-        for (let k = 0, at = (slot * width + i) * hidden; k < hidden; k++)
+        for (let k = 0, at = ((slot - this.pictured) * width + i) * hidden; k < hidden; k++)
           sums[k] += embedding[from + i] * first[at + k];
     }
     return sums;
@@ -110,15 +140,29 @@ class Network {
     });
   }
 
+  /** Return the contribution of the view, read by convolutions, to the first layer. */
+  _picture(codes) {
+    const { width, pictured, data: { height }, weights: w } = this;
+    let values = new Float64Array(width * pictured);
+    for (let i = 0, at = 0; i < width; i++)
+      for (let k = 0; k < pictured; k++) values[at++] = w.embedding[codes[k] * width + i];
+    for (const name of ["convolution_1", "convolution_2"])
+      values = convolve(values, w[`${name}.weight`], w[`${name}.bias`], height, pictured / height);
+    return multiply(w["picture.weight"], w["picture.bias"], values);
+  }
+
   /** Return the logits of the actions, and the new state of the GRU. */
   forward(codes, memory) {
     const { weights: w, hidden } = this, sums = Float64Array.from(w.first_bias);
-    codes.forEach((code, slot) => {
+    codes.slice(this.pictured).forEach((code, k) => {
+      const slot = k + this.pictured;
       const row = this._row(slot, code);
       for (let k = 0; k < hidden; k++) sums[k] += row[k];
     });
     if (w.queries) multiply(w["match.weight"], w["match.bias"], this._match(codes)).forEach((x, k) => (sums[k] += x));
-    let features = keepPositive(multiply(w["second.weight"], w["second.bias"], keepPositive(sums)));
+    if (this.pictured) this._picture(codes).forEach((x, k) => (sums[k] += x));
+    const second = multiply(w["second.weight"], w["second.bias"], keepPositive(this.normalise(sums)));
+    let features = keepPositive(this.normalise(second));
     if (w["gru.weight_ih"]) {
       const own = multiply(w["gru.weight_ih"], w["gru.bias_ih"], features), before = memory;
       const kept = multiply(w["gru.weight_hh"], w["gru.bias_hh"], before);
@@ -170,7 +214,10 @@ class Policy {
     const [logits, after] = network.forward(network.encode(world, agent), memory ?? new Float64Array(network.hidden));
     const largest = logits.reduce((most, x, k) => (allowed[k] ? Math.max(most, x) : most), -Infinity);
     const parts = Array.from(logits, (x, k) => (allowed[k] ? Math.exp(x - largest) : 0));
-    const total = parts.reduce((a, b) => a + b, 0), probabilities = parts.map((x) => x / total);
+    const total = parts.reduce((a, b) => a + b, 0), count = allowed.filter(Boolean).length;
+    const best = parts.indexOf(1), { epsilon } = data; // of action values there is one best
+    const probabilities = parts.map((x, k) => epsilon === null ? x / total
+      : (Number(allowed[k]) * epsilon) / count + Number(k === best) * (1 - epsilon));
     let action = probabilities.indexOf(Math.max(...probabilities));
     if (!data.greedy) {
       const draw = drawNumber(generator);

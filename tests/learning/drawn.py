@@ -9,7 +9,7 @@ import numpy as np
 
 from gv_engine import EachAgentVectorEnv
 from gv_engine.envs.representations import Representation
-from gv_engine.learning.config import LEARNERS, Config
+from gv_engine.learning.config import CNN, EMBEDDING, LEARNERS, MLP, Config
 from gv_engine.learning.network_spec import NetworkSpec, ScenarioSpec
 from gv_engine.learning.numpy_net import NUM_HEADS
 from gv_engine.learning.policy_file import PolicyFile
@@ -26,8 +26,15 @@ def make_learner(
     return resolve_name(LEARNERS[hyperparameters.learner])(env, hyperparameters, device)
 
 
-def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:
-    """Make a run of a level, or of what its file holds, which has learned nothing."""
+def drawn(
+    out: Path,
+    level: Any = "keydoor-5x5",
+    memory: bool = False,
+    encoder: str = EMBEDDING,
+    epsilon: float | None = None,
+) -> None:
+    """Make a run of a level, or of what its file holds, which has learned nothing; with `epsilon`
+    that of PQN."""
     env = EachAgentVectorEnv(level, 1, world="object", observation_representation="cells")
     spec = ScenarioSpec.of_scenario(env.scenario)
     listed = Representation.of_observation(env.scenario, "cells").listed
@@ -44,7 +51,15 @@ def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:
         "critic.weight": (1, hidden),
         "critic.bias": (1,),
     }
-    if shape.mission:
+    if encoder == CNN:
+        sizes["first"] = len(shape.sizes) - shape.cells, width, hidden
+        for name, inputs, outputs in (("convolution_1", width, 5), ("convolution_2", 5, 6)):
+            sizes |= {f"{name}.weight": (outputs, inputs, 3, 3), f"{name}.bias": (outputs,)}
+        sizes |= {"picture.weight": (hidden, 6 * shape.cells), "picture.bias": (hidden,)}
+    if encoder == MLP:
+        del sizes["embedding"], sizes["first"]
+        sizes["table"] = sum(shape.sizes), hidden
+    elif shape.mission:
         sizes["queries"] = sum(shape.mission), NUM_HEADS * width
         sizes["match.weight"] = hidden, NUM_HEADS * (shape.cells + 1)
         sizes["match.bias"] = (hidden,)
@@ -58,6 +73,8 @@ def drawn(out: Path, level: Any = "keydoor-5x5", memory: bool = False) -> None:
         True,
         listed,
         {name: rng.normal(0, 0.4, size).astype(np.float32) for name, size in sizes.items()},
+        epsilon is not None,
+        epsilon,
     )
     out.mkdir()
     learned.write(out)

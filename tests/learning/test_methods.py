@@ -50,6 +50,8 @@ def lines_of(run: Path) -> list[str]:
         ("keydoor-5x5", ("--learner", "rnd")),
         ("keydoor-5x5", ("--learner", "pqn")),
         ("keydoor-5x5", ("--learner", "pqn", "--memory")),
+        ("keydoor-5x5", ("--set-hp", "encoder=cnn", "--memory")),
+        ("keydoor-5x5", ("--set-hp", "encoder=mlp")),
         ("keydoor-5x5", ("--curriculum", "plr", "--max-steps", "20")),
         ("hand-over", ("--learner", "mappo", "--max-steps", "20")),
         ("race", ("--partner", "agent_1=friend,agent_3=random", "--max-steps", "20")),
@@ -133,18 +135,26 @@ def test_pqn_explores_less_and_less():
 
 
 @pytest.mark.parametrize(
-    ("level", "method", "memory"),
+    ("level", "method", "memory", "encoder"),
     [
-        ("keydoor-5x5", "pqn", False),
-        ("doors", "pqn", True),
-        ("hunt", "mappo", True),
-        ("doors", "rnd", True),
+        ("keydoor-5x5", "pqn", False, "embedding"),
+        ("doors", "pqn", True, "cnn"),
+        ("doors", "pqn", False, "mlp"),
+        ("hunt", "mappo", True, "embedding"),
+        ("hunt", "mappo", False, "cnn"),
+        ("hunt", "mappo", True, "mlp"),
+        ("doors", "rnd", True, "embedding"),
+        ("doors", "rnd", False, "cnn"),
+        ("doors", "rnd", False, "mlp"),
+        ("doors", "ppo", True, "cnn"),
+        ("crafter", "ppo", False, "cnn"),
+        ("doors", "ppo", True, "mlp"),
     ],
 )
-def test_what_is_learned_acts_by_numpy_as_by_torch(level, method, memory):
-    learner = make_learner(
-        level, "object", num_envs=24, num_steps=20, recurrent=memory, learner=method
-    )
+def test_what_is_learned_acts_by_numpy_as_by_torch(level, method, memory, encoder):
+    sizes: dict[str, Any] = {"num_envs": 24, "num_steps": 20, "recurrent": memory}
+    learner = make_learner(level, "object", **sizes, learner=method, encoder=encoder)
+    learner.update()
     learner.net.actor.weight.data *= 10
     learner._num_steps = 10**9  # the least epsilon
     settings = learner.settings

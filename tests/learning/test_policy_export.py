@@ -106,14 +106,16 @@ def compare(level: str, net: Net, steps: int = 12) -> float:
 
 @pytest.mark.parametrize("suffix", LOADERS)
 @pytest.mark.parametrize(
-    ("level", "memory"),
+    ("level", "memory", "encoder"),
     [
-        *(("keydoor-5x5", False), ("keydoor-5x5", True), ("BabyAI-GoToLocal-v0", True)),
-        *(("crafter", False), ("hunt", True)),
+        *(("keydoor-5x5", False, "embedding"), ("keydoor-5x5", True, "embedding")),
+        *(("BabyAI-GoToLocal-v0", True, "embedding"), ("BabyAI-GoToLocal-v0", True, "cnn")),
+        *(("BabyAI-GoToLocal-v0", False, "mlp"), ("crafter", False, "embedding")),
+        *(("crafter", False, "cnn"), ("hunt", True, "embedding"), ("hunt", False, "mlp")),
     ],
 )
-def test_probabilities_are_those_of_numpy(level: str, memory: bool, suffix: str):
-    drawn(RUN, level, memory=memory)
+def test_probabilities_are_those_of_numpy(level: str, memory: bool, encoder: str, suffix: str):
+    drawn(RUN, level, memory=memory, encoder=encoder)
     assert compare(level, export(suffix)) < 1e-5
 
 

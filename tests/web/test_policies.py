@@ -15,6 +15,7 @@ from gv_engine.web.page import make_page
 from tests.learning.drawn import drawn
 from tests.web.games import NODE, data_of, run_script
 
+MEMORY = {"memory": True}
 needs_node = pytest.mark.skipif(not NODE, reason="needs node: apt install nodejs")
 ACT = """
 (async () => {
@@ -44,22 +45,28 @@ def act_on_page(level: Scenario, policy: str, code: str) -> list[Any]:
 
 @needs_node
 @pytest.mark.compiled
-@pytest.mark.sample("keydoor-run-greedy", "keydoor-memory-run")
+@pytest.mark.sample("keydoor-run-greedy", "keydoor-memory-run", "cnn-run", "pqn-run")
 @pytest.mark.parametrize("how", ["run", "run:greedy"], ids=["run", "run-greedy"])
 @pytest.mark.parametrize(
-    ("name", "memory"),
+    ("name", "options"),
     [
-        *(("keydoor-5x5", False), ("keydoor-5x5", True), ("hold-plates", True)),
-        *(("BabyAI-PickupLoc-v0", False), ("BabyAI-GoToSeq-v0", True), ("crafter", False)),
-        ("medley-7x7", False),
+        *(("keydoor-5x5", {}), ("keydoor-5x5", MEMORY), ("hold-plates", MEMORY)),
+        *(("BabyAI-PickupLoc-v0", {}), ("BabyAI-GoToSeq-v0", MEMORY), ("crafter", {})),
+        *(("medley-7x7", {}), ("keydoor-5x5", {"encoder": "cnn"}), ("crafter", {"encoder": "cnn"})),
+        ("BabyAI-PickupLoc-v0", MEMORY | {"encoder": "cnn"}),
+        ("BabyAI-PickupLoc-v0", {"encoder": "mlp"}),
+        *(("keydoor-5x5", {"epsilon": 0.1}), ("keydoor-5x5", {"encoder": "mlp", "epsilon": 0.1})),
     ],
-    ids=["keydoor", "keydoor-memory", "hold-plates", "mission", "sequence", "crafter", "medley"],
+    ids=[
+        *("keydoor", "keydoor-memory", "hold-plates", "mission", "sequence", "crafter", "medley"),
+        *("cnn", "crafter-cnn", "mission-cnn", "mission-mlp", "pqn", "pqn-mlp"),
+    ],
 )
 def test_a_policy_acts_as_in_python(
-    name: str, memory: bool, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, options: Any, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    drawn(Path("run"), name, memory)
+    drawn(Path("run"), name, **options)
     level = Scenario.load(name)
     found = iter(act_on_page(level, how, PLAY))
     several = len(level.sharing.names) > 1
