@@ -100,8 +100,12 @@ class RolloutBuffer:
             name: np.zeros((num_steps, env.num_envs), dtype) for name, dtype in results.items()
         }
         self.rows = np.zeros((*size, len(spec.sizes)), np.int32)
-        if device.type == "cuda":
-            self.rows = torch.from_numpy(self.rows).pin_memory().numpy()
+        if device.type == "cuda":  # memory from which copies do not wait
+            masks = self.arrays["action_mask"]
+            self.rows, masks = (
+                torch.from_numpy(each).pin_memory().numpy() for each in (self.rows, masks)
+            )
+            self.arrays["action_mask"] = observed["action_mask"] = masks
         self._on_host = self._on_device = [
             torch.from_numpy(each) for each in (self.rows, self.arrays["action_mask"])
         ]
@@ -383,7 +387,8 @@ class Learner:
         buffer, settings, net, device = self._buffer, self.settings, self.net, self.device
         size = settings.num_steps, self.env.num_envs
         actions = torch.zeros(size, dtype=torch.int64, device=device)
-        starts, live = torch.zeros(2, *size, dtype=torch.bool)
+        live = torch.zeros(size, dtype=torch.bool)
+        starts = torch.zeros(size, dtype=torch.bool, device=device)
         values, bootstrap_values = torch.zeros(2, *size, device=device)
         log_probs = torch.zeros(*size, self.spec.actions, device=device)
         memory_before = self._memory.clone()
@@ -398,8 +403,9 @@ class Learner:
                 with self._timed("copies"):
                     self._encode(t)
                 with self._timed("acting"):
-                    starts[t], live[t] = self._starts, self._live
-                    log_probs[t], values[t] = self._forward(table, *self._network_inputs(t))
+                    starts[t], live[t] = self._starts.to(device), self._live
+                    inputs = self._network_inputs(t)
+                    log_probs[t], values[t] = self._forward(table, *inputs, starts[t])
                     torch.argmax(log_probs[t] - noise[t], 1, out=actions[t])
                     chosen = actions[t].cpu().numpy()
                     seen = Seen(self._observed, self._info, buffer.rows[t], noise[t])
@@ -413,7 +419,8 @@ class Learner:
                 self._encode(-1)
             with self._timed("acting"):
                 memory = self._memory
-                next_value = self._forward(table, *self._network_inputs(-1))[1]
+                inputs, ended = self._network_inputs(-1), self._starts.to(device)
+                next_value = self._forward(table, *inputs, ended)[1]
                 self._memory = memory
         self._num_steps += size[0] * size[1]
         on_cpu = values.cpu(), next_value.cpu(), bootstrap_values.cpu()
@@ -429,7 +436,7 @@ class Learner:
             advantages=advantages,
             returns=advantages + values,
             live=live.to(device),
-            starts=starts.to(device),
+            starts=starts,
             memory=memory_before,
         )
 
@@ -451,12 +458,15 @@ class Learner:
         rows, masks = self._buffer.inputs(index)
         return rows, masks if self.settings.mask_actions else torch.ones_like(masks)
 
-    def _forward(self, table: Tensor, rows: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+    def _forward(
+        self, table: Tensor, rows: Tensor, masks: Tensor, starts: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Return (N, actions) log-probabilities and (N,) values of N encoded observations, and
-        advance the state of the GRU. `table` is `net.first_layer_table()`."""
+        advance the state of the GRU, which is reset where `starts` is True. `table` is
+        `net.first_layer_table()`."""
         features = self.net.features(table, rows)
         if self.settings.recurrent:
-            memory = self._memory * ~self._starts[:, None].to(self.device)
+            memory = self._memory * ~starts[:, None]
             features, self._memory = self.net.recur(features, memory)
         return self._act_and_value(features, masks)
 

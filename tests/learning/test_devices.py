@@ -28,12 +28,17 @@ def weights_of(learner: Any) -> Any:
 
 @pytest.mark.parametrize("memory", [False, True])
 @pytest.mark.parametrize(
-    ("name", "method"),
-    [*((name, "ppo") for name in LEVELS), ("keydoor-5x5", "pqn"), ("hunt", "mappo")],
+    ("name", "method", "encoder"),
+    [
+        *((name, "ppo", "embedding") for name in LEVELS),
+        ("keydoor-5x5", "pqn", "mlp"),
+        ("keydoor-5x5", "rnd", "cnn"),
+        ("hunt", "mappo", "cnn"),
+    ],
 )
-def test_gradients_are_computed_on_one_device(name, method, memory):
+def test_gradients_are_computed_on_one_device(name, method, encoder, memory):
     """Tensors of the device "meta" have shapes only, and do not mix with those of the CPU."""
-    learner = small_learner(name, memory=memory, learner=method)
+    learner = small_learner(name, memory=memory, learner=method, encoder=encoder)
     batch, size = learner._collect(), len(weights_of(learner))
     learner.net.to("meta")
     on_meta = ppo.TrainingBatch._make(each.to("meta") for each in batch)
@@ -59,6 +64,26 @@ def test_each_step_is_sent_once():
         assert copied.update() == pytest.approx(plain.update(), nan_ok=True)
     assert torch.equal(weights_of(copied), weights_of(plain))
     assert sent == [*range(8), -1] * 3
+
+
+@pytest.mark.parametrize("memory", [False, True])
+def test_nothing_is_sent_to_the_device_twice(memory, monkeypatch):
+    """The bytes that an update sends beside the observations are those of what it needs, once."""
+    learner = small_learner("keydoor-5x5", memory=memory)
+    sent, to = [], torch.Tensor.to
+
+    def count(self: Any, target: Any, *more: Any) -> Any:
+        if target is learner.device:
+            sent.append(self.numel() * self.element_size())
+        return to(self, target, *more)
+
+    monkeypatch.setattr(torch.Tensor, "to", count)
+    learner.update()
+    steps, worlds, settings = 8, 16, learner.settings
+    starts, live, advantages = (steps + 1) * worlds, steps * worlds, 4 * steps * worlds
+    noise = 4 * steps * worlds * learner.spec.actions
+    order = 8 * settings.update_epochs * worlds * (1 if memory else steps)
+    assert sum(sent) == starts + live + advantages + noise + order
 
 
 @pytest.mark.parametrize("name", ["cuda:77", "gpu"])
