@@ -308,7 +308,7 @@ def _distinct_levels(
     key of its layout; `world` names the backend that samples the levels."""
     seen_keys: set[int] = set()
     tried = 0
-    for seed, key, layout in _sample_keys(scenario, seeds, world):
+    for seed, key, layout in sample_keys(scenario, seeds, world):
         tried += 1
         if key not in seen_keys:
             seen_keys.add(key)
@@ -321,10 +321,10 @@ def _distinct_levels(
 def find_layouts(levels: LevelSet, world: str = "auto") -> list[int]:
     """Return for each level of a set a key of its layout, equal for levels of the same layout;
     keys are only comparable within one process. `world` is as for `level_set`."""
-    return [layout for _, _, layout in _sample_keys(levels.scenario, levels.seeds, world)]
+    return [layout for _, _, layout in sample_keys(levels.scenario, levels.seeds, world)]
 
 
-def _sample_keys(
+def sample_keys(
     scenario: Scenario, seeds: Iterable[int], world: str
 ) -> Iterator[tuple[int, int, int]]:
     """Yield each seed with the keys of its level and of the layout of its level; `world` names the

@@ -62,7 +62,7 @@ class Hyperparameters:
         start_epsilon, end_epsilon: share of random actions of PQN at the first step, and after
             `exploration_steps` steps; linear between.
         rnd_coef: weight of the rewards of RND for new observations.
-        curriculum: "random" or "plr", see `curriculum.py`.
+        curriculum: "random", "plr" or "accel", see `curriculum.py`.
         replay_prob: probability that an episode replays a level of the curriculum.
         replay_temperature: from 0.01; the higher, the less the scores of levels count.
         staleness_coef: share of the probability of a replay that depends on the time since the last
@@ -102,7 +102,7 @@ class Hyperparameters:
     rnd_coef: float = 0.5
     curriculum: str = "random"
     replay_prob: float = 0.5
-    replay_temperature: float = 0.3
+    replay_temperature: float = 1.0
     staleness_coef: float = 0.3
     partner: str = ""
     past_selves: int = 8
@@ -131,6 +131,7 @@ LEARNERS = {
 CURRICULA = {
     "random": "gv_engine.learning.curriculum:RandomLevels",
     "plr": "gv_engine.learning.curriculum:PrioritisedLevelReplay",
+    "accel": "gv_engine.learning.curriculum:EditedLevels",
 }
 """Class of each curriculum."""
 LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {

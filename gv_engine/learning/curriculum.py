@@ -2,12 +2,15 @@
 
 - `random`: domain randomisation (Tobin et al., 2017): all levels are equally probable.
 - `plr`: prioritised level replay (Jiang et al., 2021): levels with a high score are played again.
+- `accel`: the same, with random edits of levels with a high score (Parker-Holder et al., 2022). The
+  paper plays new levels without learning from them first; here all steps are learned from.
 
 `CURRICULA` in `config.py` lists the classes.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -15,8 +18,26 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from gv_engine.envs.level_sets import (
+    LevelsError,
+    compute_content_keys,
+    find_values_read_by_rules,
+    level_set,
+    sample_keys,
+)
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.config import Hyperparameters
+from gv_engine.learning.level_edits import LevelEditor
+from gv_engine.scenario.scenario import Scenario
+
+_CHILD_SHARE = 0.5
+"""Share of the episodes without replay that play a child without a score, if there are any."""
+_CHILDREN = 8
+"""Children that are made after an update."""
+_MAX_EDITS = 5
+"""Edits of a child, at most."""
+_MAX_CHILDREN = 1000
+"""Children that are kept."""
 
 
 class RandomLevels:
@@ -36,8 +57,10 @@ class RandomLevels:
         self._env, self._settings, self._rng = env, settings, rng
         self.is_measured = np.ones(env.num_worlds, np.bool_)
 
-    def end_step(self, done: NDArray[np.bool_]) -> None:
-        """Note that all worlds made a step, and that episodes ended where `done` (W,) is True."""
+    def end_step(self, done: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]] | None:
+        """Note that all worlds made a step, and that episodes ended where `done` (W,) is True;
+        return the observations and infos of all worlds if a world was changed, else None."""
+        return None
 
     def end_update(self, advantages: Tensor, live: Tensor) -> None:
         """Score the levels of the episodes that ended since the last update.
@@ -58,8 +81,9 @@ class RandomLevels:
 class PrioritisedLevelReplay(RandomLevels):
     """Prioritised level replay over the K levels of the environment's level set.
 
-    An episode replays a level with probability `replay_prob`, and else has any level. The score of
-    a level is the mean of the positive parts of the advantages in its last episode: high where
+    An episode replays a level with the probability `replay_prob` times the share of levels that
+    have a score, and else has any level: before, levels that end soon would be preferred. The score
+    of a level is the mean of the positive parts of the advantages in its last episode: high where
     the agent has done better than its critic expects. Scores and staleness give the
     probabilities, see `find_replay_probabilities`. The next level of each world is sampled again
     after each update.
@@ -78,7 +102,8 @@ class PrioritisedLevelReplay(RandomLevels):
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, rng: torch.Generator) -> None:
         super().__init__(env, settings, rng)
-        count, worlds = len(env.batch.levels), np.arange(env.num_worlds)
+        self._num_listed = count = len(env.batch.levels)
+        worlds = np.arange(env.num_worlds)
         if not count:
             raise ValueError(f"the curriculum {settings.curriculum} needs levels, such as 'train'")
         self.scores = np.full(count, np.nan)
@@ -95,24 +120,26 @@ class PrioritisedLevelReplay(RandomLevels):
         """Choose the levels with which the next episodes of some worlds start."""
         size = 3, len(worlds)
         uniform, kind, replayed = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
-        levels = (uniform * len(self.scores)).astype(np.int64)
-        is_random = kind >= (self._settings.replay_prob if len(self._cumulative) else 0.0)
+        levels = (uniform * self._num_listed).astype(np.int64)
+        share = 1 - np.isnan(self.scores[: self._num_listed]).mean() if len(self._cumulative) else 0
+        is_random = kind >= self._settings.replay_prob * share
         levels[~is_random] = np.searchsorted(self._cumulative, replayed[~is_random], "right")
         self._next_levels[worlds], self._next_random[worlds] = levels, is_random
         self._request_levels()
 
     def _request_levels(self) -> None:
         """Tell the worlds which levels they start with next."""
-        self._env.batch.requested_levels[:] = self._next_levels
+        self._env.batch.requested_levels[:] = self._next_levels % self._num_listed
 
-    def end_step(self, done: NDArray[np.bool_]) -> None:
+    def end_step(self, done: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]] | None:
         """Note the levels that were played in the step, and choose the next levels of the worlds
-        whose next episodes have begun, where `done` (W,) is True."""
+        whose next episodes have begun, where `done` (W,) is True; return None."""
         self._steps.append((self._levels.copy(), done))
         if done.any():
             self._levels[done] = self._next_levels[done]
             self.is_measured[done] = self._next_random[done]
             self._choose_levels(np.flatnonzero(done))
+        return None
 
     def end_update(self, advantages: Tensor, live: Tensor) -> None:
         """Score the levels of the episodes that ended since the last update, and choose the next
@@ -129,7 +156,11 @@ class PrioritisedLevelReplay(RandomLevels):
             self._sums[:, done] = 0
         self._steps.clear()
         self._find_cumulative()
+        self._add_levels()
         self._choose_levels(np.arange(self._env.num_worlds))
+
+    def _add_levels(self) -> None:
+        """Add new levels to those that can be replayed: none."""
 
     def _find_cumulative(self) -> None:
         """Compute the cumulative probabilities of the levels; none while no level has a score."""
@@ -152,6 +183,108 @@ class PrioritisedLevelReplay(RandomLevels):
         self._num_episodes = state["episodes"]
         self._find_cumulative()
         self._request_levels()
+
+
+class EditedLevels(PrioritisedLevelReplay):
+    """ACCEL: prioritised level replay, with edited levels behind the listed ones.
+
+    After each update, children are made by random edits of levels that are sampled as for a replay.
+    Some of the episodes that do not replay a level play a child without a score. When there is no
+    room, a child replaces the one with the lowest score. No child has the layout of a level of
+    `test-layout`, or is a level of `test`.
+
+    Raises:
+        ConfigError: see `LevelEditor`.
+    """
+
+    def __init__(self, env: GridVectorEnv, settings: Hyperparameters, rng: torch.Generator) -> None:
+        self._rows = np.zeros(0, env.scenario.layout.dtype)  # start states of the children
+        self._editor = LevelEditor(env.scenario)
+        self._held_out = find_held_out(env.scenario)
+        self._is_read = find_values_read_by_rules(env.scenario)
+        super().__init__(env, settings, rng)
+
+    def _choose_levels(self, worlds: NDArray[np.int64]) -> None:
+        """Choose the levels with which the next episodes of some worlds start."""
+        super()._choose_levels(worlds)
+        new = self._num_listed + np.flatnonzero(np.isnan(self.scores[self._num_listed :]))
+        size = 2, len(worlds)
+        kind, child = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
+        chosen = self._next_random[worlds] & (kind < _CHILD_SHARE) & (len(new) > 0)
+        if chosen.any():
+            children = new[(child[chosen] * len(new)).astype(np.int64)]
+            self._next_levels[worlds[chosen]], self._next_random[worlds[chosen]] = children, False
+            self._request_levels()
+
+    def end_step(self, done: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]] | None:
+        """Note the levels that were played, choose the next levels, and set the worlds whose
+        episode begins with a child to its start state; see `RandomLevels.end_step`."""
+        super().end_step(done)
+        worlds = np.flatnonzero(done & (self._levels >= self._num_listed))
+        if not len(worlds):
+            return None
+        rows = self._rows[self._levels[worlds] - self._num_listed]
+        rows["rng"] = self._env.snapshot(worlds)["rng"]
+        return self._env.restore(rows, worlds, trusted=True)
+
+    def _add_levels(self) -> None:
+        """Add children, if there are levels to edit and few children wait for their first score."""
+        is_waiting = np.isnan(self.scores[self._num_listed :])
+        if len(self._cumulative) and is_waiting.sum() < self._env.num_worlds // 4:
+            for _ in range(_CHILDREN):
+                self._add_child()
+            self._find_cumulative()
+
+    def _add_child(self) -> None:
+        """Edit a level that is sampled as for a replay, and add the child unless it is held out."""
+        size, listed = 1, self._num_listed
+        sample = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
+        (parent,) = np.searchsorted(self._cumulative, sample, "right")
+        rng = np.random.default_rng(int(torch.randint(2**62, (), generator=self._rng)))
+        if parent < listed:
+            self._editor.start(self._env.batch.levels[parent, ...])
+        else:
+            self._editor.load(self._rows[parent - listed, ...])
+        for _ in range(rng.integers(1, _MAX_EDITS + 1)):
+            self._editor.edit(rng)
+        row, layout = self._editor.row()[None], self._env.scenario.layout
+        keys = (compute_content_keys(row, layout, each) for each in (self._is_read, None))
+        if self._held_out.isdisjoint(int(key) for (key,) in keys):
+            slot = len(self._rows)
+            if slot < _MAX_CHILDREN:
+                self._rows = np.concatenate([self._rows, row])
+                self.scores = np.append(self.scores, np.nan)
+                self._ended_at = np.append(self._ended_at, 0)
+            else:
+                scores = self.scores[listed:].copy()
+                scores[self._levels[self._levels >= listed] - listed] = np.nan
+                if np.isnan(scores).all():
+                    return
+                slot = int(np.nanargmin(scores))
+                self._rows[slot] = row[0]
+                self.scores[listed + slot] = np.nan
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that `restore` needs to continue, as tensors and plain values."""
+        rows = self._rows.view(np.uint8).reshape(-1, self._rows.itemsize).copy()
+        return {**super().state(), "rows": torch.from_numpy(rows)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a saved `state()` of a curriculum with the same settings and levels."""
+        rows = state["rows"].numpy().view(self._rows.dtype).reshape(-1)
+        self._rows = self._env.scenario.check_rows(rows).copy()
+        super().restore(state)
+
+
+def find_held_out(scenario: Scenario) -> set[int]:
+    """Return the keys of the levels in the set `test` of a scenario, and of the layouts in its set
+    `test-layout`; none of a set that the scenario is too small for."""
+    keys: set[int] = set()
+    for name, column in (("test", 1), ("test-layout", 2)):
+        with suppress(LevelsError):
+            levels = level_set(scenario, name)
+            keys |= {each[column] for each in sample_keys(scenario, levels.seeds, "auto")}
+    return keys
 
 
 def find_replay_probabilities(

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.multi_agent import EachAgentVectorEnv
-from gv_engine.envs.representations import Representation
+from gv_engine.envs.representations import Arrays, Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.color_augmentation import ColorAugmentation, interchangeable_colors
 from gv_engine.learning.config import CURRICULA, Hyperparameters
@@ -415,6 +415,7 @@ class Learner:
                 self.on_step()
                 with self._timed("acting"):
                     self._process_ends(results, table, bootstrap_values[t])
+                    self._change_levels(buffer.out[t])
             with self._timed("copies"):
                 self._encode(-1)
             with self._timed("acting"):
@@ -481,9 +482,7 @@ class Learner:
         self._observed, _, terminated, truncated, self._info = results
         done, info = terminated | truncated, self._info
         self._count_episodes(info)
-        over = done.reshape(-1, self.spec.agents).all(1)
-        self.partners.begin_episodes(over)
-        self.curriculum.end_step(over)
+        self.partners.begin_episodes(done.reshape(-1, self.spec.agents).all(1))
         self._starts, self._live = torch.from_numpy(done), self._live_agents()
         if "episode" not in info:
             return
@@ -500,6 +499,21 @@ class Learner:
             features, _ = self.net.recur(features, self._memory[lines])
             bootstrap_values[lines] = self.net.value(features)
         self._colors.sample(self._starts)
+
+    def _change_levels(self, out: Arrays) -> None:
+        """Let the curriculum change the worlds whose episodes begin, and write what they show over
+        the results of the step in `out`."""
+        over = self._starts.view(-1, self.spec.agents).all(1).numpy()
+        if changed := self.curriculum.end_step(over):
+            self._show(changed, out)
+            self._live = self._live_agents()
+
+    def _show(self, results: tuple[Any, dict[str, Any]], arrays: Arrays) -> None:
+        """Copy observations and masks in `results`, those of `GridVectorEnv.restore`, into the
+        arrays of the same names in `arrays`."""
+        self._observed, self._info = observation, info = results
+        for name in self._buffer.first:
+            np.copyto(arrays[name], info[name] if name in info else observation[name])
 
     def _final_rows(self, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
         """Return what the network reads of the last observations of some agents.
@@ -696,9 +710,7 @@ class Learner:
         self._memory, self._starts = state["memory"].to(self.device), state["starts"]
         self._live, self._colors.permutation = state["live"], state["colors"]
         rows = state["worlds"].numpy().view(self.env.scenario.layout.dtype).reshape(-1)
-        self._observed, self._info = observation, info = self.env.restore(rows)
-        for name, array in self._buffer.first.items():
-            np.copyto(array, info[name] if name in info else observation[name])
+        self._show(self.env.restore(rows), self._buffer.first)
         self._estimator.restore(*(each.numpy() for each in state["estimator"]))
         self._num_steps, self._num_episodes = state["counts"]
         self._losses = tuple(state["losses"])

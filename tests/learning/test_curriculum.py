@@ -7,13 +7,17 @@ import pytest
 
 from gv_engine import Scenario
 from gv_engine.cli import main
-from gv_engine.envs.level_sets import compute_content_keys, find_layouts, level_set
+from gv_engine.envs.level_sets import compute_content_keys, find_layouts, level_set, sample_keys
 from gv_engine.learning import Config
+from gv_engine.learning.config import ConfigError
+from gv_engine.vector.seeding import make_seeded_generators
 from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
 
+from gv_engine.learning import curriculum  # noqa: E402
 from gv_engine.learning.curriculum import find_replay_probabilities  # noqa: E402
+from gv_engine.learning.level_edits import LevelEditor  # noqa: E402
 from gv_engine.learning.run_folder import Run  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
@@ -152,3 +156,117 @@ def test_a_curriculum_trains_on_levels_that_are_not_held_out(here, capsys):
     assert "too few for the set train" in capsys.readouterr().err
     with pytest.raises(ValueError, match="the curriculum plr needs levels, such as 'train'"):
         make_learner("keydoor-5x5", "object", curriculum="plr", **SMALL)
+
+
+def cells_of(world: Any) -> Any:
+    """The walls of a world, and all that stands in it with its place, without the walls."""
+    cells = world.cells()
+    walls = cells[..., 0] == next(k.index for k in world.layout.types if k.name == "Wall")
+    things = sorted(cells[~walls & (cells[..., 0] > 2)].tolist())
+    return walls, things
+
+
+@pytest.mark.parametrize("level", ["keydoor-9x9", "maze-9x9", "hunt"])
+def test_edits_change_one_thing_and_cut_off_nothing(level):
+    editor = LevelEditor(Scenario.load(level))
+    generators, rng = make_seeded_generators(range(30)), np.random.default_rng(0)
+    world, kinds = editor._world, {"wall": 0, "agent": 0, "object": 0}
+    for generator in generators:
+        editor.start(generator)
+        for _ in range(10):
+            (walls, things), parts = cells_of(world), editor._count_parts()
+            places = [(world.position.y[a], world.position.x[a]) for a in world.agents()]
+            facing = [world.agent.facing[a] for a in world.agents()]
+            before = world.cells().copy()
+            editor.edit(rng)
+            (walls_after, things_after), after = cells_of(world), world.cells()
+            moved = [(world.position.y[a], world.position.x[a]) for a in world.agents()]
+            turned = [world.agent.facing[a] for a in world.agents()]
+            assert things_after == things
+            assert editor._count_parts() <= parts or (walls & ~walls_after).any()
+            changed = (before != after).any(-1)
+            assert not changed[[0, -1]].any()
+            assert not changed[:, [0, -1]].any()
+            kinds["wall"] += (walls != walls_after).sum()
+            kinds["agent"] += moved != places or turned != facing
+            kinds["object"] += changed.sum() == 2
+            assert changed.sum() <= 2
+            for y, x in moved:
+                assert not walls_after[y, x]
+            assert len({*moved}) == len(moved)
+        row = editor.row()
+        editor.start(generators[0])
+        editor.load(row)
+        assert editor.row().tobytes() == row.tobytes()
+    assert kinds["wall"] > 20
+    assert kinds["agent"] > 20
+    assert kinds["object"] > 20 or level == "hunt"
+
+
+def test_edits_need_things_that_can_move():
+    for level in "BabyAI-GoToLocal-v0", "2048":
+        with pytest.raises(ConfigError, match=f"and {level} has .*: choose plr or random"):
+            LevelEditor(Scenario.load(level))
+
+
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_children_of_good_levels_are_played_and_are_not_held_out(world, monkeypatch):
+    """Worlds that begin with a child show it, whatever the step has left in the results."""
+    monkeypatch.setattr(curriculum, "_MAX_CHILDREN", 20)
+    scenario = Scenario.load("keydoor-5x5").with_step_limit(7)
+    train = level_set(scenario, "train", world)
+    learner = make_learner(
+        scenario, world, levels=train, curriculum="accel", replay_prob=0.7, num_envs=6, num_steps=16
+    )
+    accel, kind = learner.curriculum, type(learner.curriculum)
+    layouts = {*find_layouts(level_set(scenario, "test-layout", world), world)}
+    known = {*find_layouts(train, world)}
+    begun, new = [], set()
+    change = type(learner)._change_levels
+
+    def check(own: Any, out: Any) -> None:
+        random = own.env.snapshot()["rng"].copy()
+        change(own, out)
+        rows = own.env.snapshot()
+        assert (rows["rng"] == random).all()  # each world goes on with its own generator
+        over = own._starts.numpy()
+        assert (rows["steps"][over] == 0).all()
+        for i in np.flatnonzero(over & (accel._levels >= len(train.seeds))):
+            child = accel._rows[accel._levels[i] - len(train.seeds)].copy()
+            child["rng"] = rows["rng"][i]
+            (keys,) = (compute_content_keys(rows[[i]], scenario.layout, None),)
+            assert (keys == compute_content_keys(child[None], scenario.layout, None)).all()
+            assert int(keys[0]) not in layouts
+            new.add(int(keys[0]))
+            begun.append(accel._levels[i])
+            assert not accel.is_measured[i]
+        observation, info = own.env.restore(rows)
+        for name in out.keys() & (observation.keys() | {"action_mask"}):
+            expected = info[name] if name in info else observation[name]
+            assert (out[name] == expected).all(), name
+
+    monkeypatch.setattr(type(learner), "_change_levels", check)
+    for _ in range(20):
+        learner.update()
+    assert kind.__name__ == "EditedLevels"
+    assert len(accel._rows) == 20
+    assert len({*begun}) > 10
+    assert new - known
+
+
+def test_what_is_held_out_becomes_no_child(monkeypatch):
+    scenario = Scenario.load("keydoor-5x5").with_step_limit(7)
+    train, test = level_set(scenario, "train"), level_set(scenario, "test")
+    keys, layouts = (
+        [{each[column] for each in sample_keys(scenario, levels.seeds, "auto")} for levels in sets]
+        for column, sets in ((1, (train, test)), (2, (train, level_set(scenario, "test-layout"))))
+    )
+    assert curriculum.find_held_out(scenario) == keys[1] | layouts[1]
+    assert not (keys[0] | layouts[0]) & curriculum.find_held_out(scenario)
+    monkeypatch.setattr(curriculum, "find_held_out", lambda _: layouts[0])
+    learner = make_learner(scenario, "object", levels=train, curriculum="accel", **SMALL)
+    for _ in range(10):
+        learner.update()
+    rows = learner.curriculum._rows
+    assert len(rows) > 5  # at least one child of eight has another layout
+    assert not {*compute_content_keys(rows, scenario.layout, None).tolist()} & layouts[0]

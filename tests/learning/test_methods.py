@@ -53,6 +53,7 @@ def lines_of(run: Path) -> list[str]:
         ("keydoor-5x5", ("--set-hp", "encoder=cnn", "--memory")),
         ("keydoor-5x5", ("--set-hp", "encoder=mlp")),
         ("keydoor-5x5", ("--curriculum", "plr", "--max-steps", "20")),
+        ("keydoor-5x5", ("--curriculum", "accel", "--max-steps", "20")),
         ("hand-over", ("--learner", "mappo", "--max-steps", "20")),
         ("race", ("--partner", "agent_1=friend,agent_3=random", "--max-steps", "20")),
         ("race", ("--partner", "agent_2=valid", "--learner", "mappo")),
