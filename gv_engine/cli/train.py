@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import asdict, replace
 from functools import partial
@@ -28,7 +28,9 @@ from gv_engine.learning.training import (
 )
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.evaluation import evaluate_policy
+from gv_engine.rollout.policy import name_with_partners
 from gv_engine.rules.errors import MissingExtraError
+from gv_engine.rules.turns import TurnPolicy
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference, load_scenario
 from gv_engine.scenario.plugin import RL, format_command
@@ -105,7 +107,7 @@ def train_here(
             steps += training.steps
         if code:
             break
-    if not (code or runs[1:]):
+    if not (code or runs[1:] or runs[0].settings.partner):
         rows += _evaluate_best(plan, runs[0])
     if not (steps or code or demonstrations):
         done = min(result.metrics.steps for result in results)
@@ -349,6 +351,8 @@ gv-engine train keydoor-9x9
 gv-engine train keydoor-9x9 --watch
 gv-engine train memory-9x9 --memory --steps 3000000 --out remembers
 gv-engine train BabyAI-GoToLocal-v0 --imitate shown --out follows
+gv-engine train maze-9x9 --curriculum plr
+gv-engine train hunt --partner self
 gv-engine train --resume remembers --steps 6000000
 gv-engine train keydoor-9x9 --seeds 0:10 --ray --out tens
 gv-engine train --resume tens --ray
@@ -468,7 +472,7 @@ def run(options: argparse.Namespace) -> int:
         scenario,
         LevelSet(scenario, seeds) if seeds else None,
         _stop_condition(options, runs[0].stop_condition),
-        *_format_commands(options, runs[0].scenario, runs[0].settings.partner, path),
+        *_format_commands(options, runs[0], scenario.sharing, path),
     )
     with cli.handling_sigterm(), ExitStack() as stack:
         for each in runs:
@@ -495,13 +499,15 @@ def find_training_device(name: str) -> str:
 
 
 def _format_commands(
-    options: argparse.Namespace, reference: Mapping[str, Any], partner: str, path: Path
+    options: argparse.Namespace, run: Run, sharing: TurnPolicy, path: Path
 ) -> tuple[str, str]:
-    """Return two shell commands for the training run in the folder `path`: one plays episodes with
-    its policy, one resumes the training. `reference` describes the scenario, see
-    `make_reference`; `partner` is that setting of the run."""
+    """Return two shell commands for the training run in the folder `path`, or for runs there that
+    are like `run`: one plays episodes with its policy, one resumes the training. `sharing` names
+    the agents."""
+    reference, partner = run.scenario, run.settings.partner
     load = partial(load_scenario, reference["source"], **reference["settings"])
-    words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy", str(path)]
+    words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy"]
+    words.append(name_with_partners(path, partner, sharing))
     resume_words = ["gv-engine", "train", "--resume", str(path)]
     resume_words += ["--ray", options.ray] if options.ray else []
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.learning.config import LEARNERS, Config, ConfigError, Hyperparameters, StopCondition
+from gv_engine.learning.level_edits import LevelEditor
 from gv_engine.learning.policy_file import CheckpointPolicy
 from gv_engine.rules.errors import TrustError
 from gv_engine.scenario.files import make_file_name
@@ -238,7 +239,7 @@ def prepare_settings(config: Config, scenario: Scenario) -> Hyperparameters:
     after a check that they fit a scenario.
 
     Raises:
-        ConfigError: the learner or the partner cannot train on the scenario.
+        ConfigError: the learner, the partner or the curriculum cannot train on the scenario.
         PolicyError, RunError: see `gv_engine.rollout.policy.load_partners`.
     """
     if config.learner == "mappo" and scenario.layout.agents == 1:
@@ -246,6 +247,8 @@ def prepare_settings(config: Config, scenario: Scenario) -> Hyperparameters:
             f"the learner mappo trains several agents, and {scenario.name} has one: choose ppo or "
             f"pqn"
         )
+    if config.curriculum == "accel":
+        LevelEditor(scenario)
     if not config.partner:
         return config.hyperparameters
     from gv_engine.learning.partners import resolve_partner

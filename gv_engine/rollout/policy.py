@@ -613,6 +613,15 @@ def load_partners(text: str, scenario: Scenario, num_envs: int) -> PartnerPolici
     return PartnerPolicies(by_agent, with_absolute_paths(text, sharing), policy_digest(text))
 
 
+def name_with_partners(run: Path, partner: str, sharing: TurnPolicy) -> str:
+    """Return the value of the option `--policy` for a run in a folder beside the partners that it
+    was trained with, by the value of the option `--partner`."""
+    if "=" not in partner:  # none, or past selves
+        return str(run)
+    named = policies_by_agent(partner, sharing, "--partner")
+    return ",".join(f"{name}={named.get(name, run)}" for name in sharing.names)
+
+
 # ---- following -----------------------------------------------------------------------------------
 
 

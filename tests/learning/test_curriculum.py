@@ -8,7 +8,7 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.envs.level_sets import compute_content_keys, find_layouts, level_set, sample_keys
-from gv_engine.learning import Config
+from gv_engine.learning import Config, train
 from gv_engine.learning.config import ConfigError
 from gv_engine.vector.seeding import make_seeded_generators
 from tests.learning.drawn import make_learner
@@ -203,10 +203,11 @@ def test_edits_change_one_thing_and_cut_off_nothing(level):
     assert kinds["object"] > 20 or level == "hunt"
 
 
-def test_edits_need_things_that_can_move():
+def test_edits_need_things_that_can_move(here):
     for level in "BabyAI-GoToLocal-v0", "2048":
         with pytest.raises(ConfigError, match=f"and {level} has .*: choose plr or random"):
-            LevelEditor(Scenario.load(level))
+            train(level, {"curriculum": "accel", "steps": 1}, out="run")
+    assert not (here / "run").exists()
 
 
 @pytest.mark.parametrize("world", ["object", "compiled"])

@@ -201,6 +201,9 @@ def test_a_run_knows_its_partners_and_does_not_go_on_with_others(here, capsys):
     small = "--num-envs", "4", "--steps", "128"
     words = "train", "hunt", "--partner", "ann=./a.py:first", "--partner", "bob=valid"
     assert main([*words, *small, "--out", "run"]) == 0
+    said = capsys.readouterr().out
+    assert f"--policy ann={here / 'a.py'}:first,bob=valid,cat=run" in said
+    assert "evaluated" not in said
     assert Run(Path("run")).settings.partner == f"ann={here / 'a.py'}:first,bob=valid"
     assert main(["train", "--resume", "run", "--partner", "self"]) == 2
     assert "--partner is that of the run" in capsys.readouterr().err
