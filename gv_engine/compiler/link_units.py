@@ -19,7 +19,7 @@ from llvmlite import ir
 from gv_engine.compiler import numba_pipeline, program_cache
 from gv_engine.compiler.intrinsics import count_agents, emit_agent_pointer, emit_current_agent
 from gv_engine.compiler.numba_pipeline import cgutils, emit_as, intrinsic, make_array, types
-from gv_engine.compiler.object_loader import ENTRY
+from gv_engine.compiler.object_loader import ENTRY, LOOP
 from gv_engine.compiler.parameters import Dtypes, rule_id
 
 _INDEX = ir.IntType(64)
@@ -471,8 +471,11 @@ def compile_program(loop: Any) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]
     rare = _link_context.get().rare
     code = _get_shared(loop.kernel, loop.dtypes)
     library = numba_pipeline.make_library(ENTRY)
-    build_entry = _build_wasm_entry if numba_pipeline.compiles_to_wasm() else _build_entry
-    library.add_ir_module(build_entry(code))
+    is_wasm = numba_pipeline.compiles_to_wasm()
+    entries = (ENTRY,) if is_wasm else (ENTRY, LOOP)
+    library.add_ir_module(_build_loop(entries[-1], code))
+    if not is_wasm:
+        library.add_ir_module(_build_entry())
     module = numba_pipeline.get_module(library)
     module.link_in(numba_pipeline.get_module(code.library), preserve=True)
     for function, dtypes in loop.callees:
@@ -484,11 +487,11 @@ def compile_program(loop: Any) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]
         part, name, _ = numba_pipeline.compile_to_ir(function, _integers(function))
         part.get_function(name).name = f"{ENTRY}_{function.__name__}"
         module.link_in(part, preserve=True)
-    module = numba_pipeline.optimize(library, ENTRY)
+    module = numba_pipeline.optimize(library, *entries)
     # rare units are already optimised, and not inlined
     for unit in rare.values():
         module.link_in(numba_pipeline.get_module(unit), preserve=True)
-    numba_pipeline.hide_internals(library, ENTRY)
+    numba_pipeline.hide_internals(library, *entries)
     declared = [part.name for part in module.functions if part.is_declaration]
     variables = [part.name for part in module.global_variables]
     return (
@@ -514,45 +517,41 @@ _INTS = (types.int64,) * 4
 """Types of the kernel's arguments: address, start, stop, mode."""
 
 
-def _build_entry(kernel: UnitCode) -> Any:
+def _build_entry() -> Any:
     """Return an LLVM module with the program's `ENTRY`: a function for Python's METH_FASTCALL
-    convention that releases the GIL and calls `kernel`."""
+    convention that releases the GIL and calls `LOOP`."""
     pointer = ir.IntType(8).as_pointer()
-    module, builder, arguments = _begin_entry(pointer, [pointer, pointer.as_pointer(), _INDEX])
+    kinds = pointer, pointer.as_pointer(), _INDEX
+    module, builder, arguments = _begin_entry(ENTRY, pointer, kinds)
     python = numba_pipeline.target_context.get_python_api(builder)
     numbers = [
         python.long_as_longlong(builder.load(builder.gep(arguments[1], [_INDEX(number)])))
         for number in range(len(_INTS))
     ]
+    kind = ir.FunctionType(_INDEX, [_INDEX] * len(_INTS))
     thread = python.save_thread()
-    result = _emit_kernel_call(builder, kernel, numbers)
+    result = builder.call(cgutils.get_or_insert_function(module, kind, LOOP), numbers)
     python.restore_thread(thread)
     builder.ret(python.long_from_longlong(result))
     return module
 
 
-def _build_wasm_entry(kernel: UnitCode) -> Any:
-    """Return an LLVM module with the program's `ENTRY` as a function of four int64 that calls
-    `kernel` and returns an int64."""
-    module, builder, arguments = _begin_entry(_INDEX, [_INDEX] * len(_INTS))
-    builder.ret(_emit_kernel_call(builder, kernel, arguments))
+def _build_loop(name: str, kernel: UnitCode) -> Any:
+    """Return an LLVM module with a function `name` of four int64, the arguments of `kernel`. It
+    returns the number of failed worlds, or the negative address of an exception's description."""
+    module, builder, arguments = _begin_entry(name, _INDEX, [_INDEX] * len(_INTS))
+    convention = numba_pipeline.target_context.call_conv
+    kind = convention.get_function_type(kernel.returns, _INTS)
+    function = cgutils.get_or_insert_function(module, kind, kernel.name)
+    status, failed = convention.call_function(builder, function, kernel.returns, _INTS, arguments)
+    raised = builder.neg(builder.ptrtoint(status.excinfoptr, _INDEX))
+    builder.ret(builder.select(status.is_error, raised, failed))
     return module
 
 
-def _begin_entry(returns: Any, arg_types: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """Return a new LLVM module with the function `ENTRY` of these LLVM types, a builder at the
+def _begin_entry(name: str, returns: Any, arg_types: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """Return a new LLVM module with a function `name` of these LLVM types, a builder at the
     beginning of the function, and its arguments."""
-    module = numba_pipeline.target_context.create_module(ENTRY)
-    entry = ir.Function(module, ir.FunctionType(returns, arg_types), ENTRY)
+    module = numba_pipeline.target_context.create_module(name)
+    entry = ir.Function(module, ir.FunctionType(returns, arg_types), name)
     return module, ir.IRBuilder(entry.append_basic_block()), entry.args
-
-
-def _emit_kernel_call(builder: Any, kernel: UnitCode, numbers: Sequence[Any]) -> Any:
-    """Emit LLVM IR that calls `kernel` with four int64; return the number of failed worlds, or the
-    negative address of an exception's description."""
-    convention = numba_pipeline.target_context.call_conv
-    kind = convention.get_function_type(kernel.returns, _INTS)
-    function = cgutils.get_or_insert_function(builder.module, kind, kernel.name)
-    status, failed = convention.call_function(builder, function, kernel.returns, _INTS, numbers)
-    raised = builder.neg(builder.ptrtoint(status.excinfoptr, _INDEX))
-    return builder.select(status.is_error, raised, failed)

@@ -308,21 +308,21 @@ def load_part(name: str, bitcode: bytes) -> Any:
     return library
 
 
-def hide_internals(library: Any, entry: str) -> Any:
-    """Give all functions in a code library internal linkage except the one named `entry`; return
+def hide_internals(library: Any, *entries: str) -> Any:
+    """Give all functions in a code library internal linkage except those named in `entries`; return
     the library's LLVM module."""
     for function in library._final_module.functions:
-        if function.name == entry:
+        if function.name in entries:
             function.linkage = "external"
         elif not function.is_declaration:
             function.linkage = "internal"
     return library._final_module
 
 
-def optimize(library: Any, entry: str) -> Any:
-    """Run LLVM's optimisations on a code library whose only visible function is `entry`; return the
-    library's LLVM module."""
-    hide_internals(library, entry)
+def optimize(library: Any, *entries: str) -> Any:
+    """Run LLVM's optimisations on a code library whose only visible functions are `entries`; return
+    the library's LLVM module."""
+    hide_internals(library, *entries)
     library._optimize_final_module()
     return library._final_module
 

@@ -14,6 +14,9 @@ from gv_engine.compiler.program_cache import CachedProgram
 ENTRY = "gv_engine_run"
 """Name of the program's function that Python calls."""
 
+LOOP = "gv_engine_loop"
+"""Name of the program's function that compiled code calls; it takes and returns int64."""
+
 
 class _PyMethodDef(ctypes.Structure):
     """C structure `PyMethodDef` of a function."""
@@ -34,10 +37,11 @@ _new_function = ctypes.PYFUNCTYPE(
 )(("PyCFunction_NewEx", ctypes.pythonapi))
 
 
-Loaded = tuple[Callable[[int, int, int, int], int], Callable[[int], Exception]]
+Loaded = tuple[Callable[[int, int, int, int], int], Callable[[int], Exception], int]
 """Functions of object code in memory. The first takes (address, start, stop, mode) and returns the
 number of failed worlds of start to stop - 1, or a negative number if an exception ended it; the GIL
-is released. The second returns the exception for a negative number."""
+is released. The second returns the exception for a negative number. The third is the address of
+the first one for compiled code."""
 
 
 def describe_processor() -> str:
@@ -67,7 +71,8 @@ def load_program(program: CachedProgram) -> Loaded | None:
 
         return read_exception(-returned, map(engine.get_global_value_address, program.environments))
 
-    return _new_function(method, (engine, method), None), exception
+    loop = engine.get_function_address(LOOP)
+    return _new_function(method, (engine, method), None), exception, loop
 
 
 def _has_symbol(symbol: str) -> bool:

@@ -57,7 +57,7 @@ class Program:
 
     Attributes:
         key: cache key, a digest of all inputs; equal in every process.
-        run, exception: see `Loaded`; `run` takes the address that `make_address_record`
+        run, exception, loop: see `Loaded`; `run` takes the address that `make_address_record`
             gives. None before `load` or `prepare`.
         errors: errors that the codes in `row["error"]` stand for.
         link: function that returns the functions to compile; None once the program is loaded.
@@ -77,6 +77,7 @@ class Program:
         """
         self.run: Any = None
         self.exception: Any = None
+        self.loop: Any = None
         self.errors: Mapping[int, RuleError] = {}
         self.failure = ""
         self._name, self._built_in, self._prepare_lock = name, is_built_in, threading.Lock()
@@ -134,7 +135,7 @@ class Program:
         """Load a program's object code into memory and set `run` and `errors`; return False if a
         symbol that the code needs is missing."""
         if loaded := load_program(cached):
-            (self.run, self.exception), self.errors = loaded, cached.errors
+            (self.run, self.exception, self.loop), self.errors = loaded, cached.errors
             self._keep_forever()
         return loaded is not None
 

@@ -212,6 +212,10 @@ class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
         self._batch.step(numbers, self._mode)
         return self._step_results(outputs)
 
+    def observe(self) -> tuple[Any, dict[str, Any]]:
+        """Return observations and infos of all worlds as they are now, without a step."""
+        return self._observation(), self._info()
+
     def _make_results(self) -> None:
         """Make the environment's own arrays of results, over those of the backend. Only copies of
         them are returned, unless the environment makes no copies."""

@@ -123,16 +123,28 @@ class CompiledRandomPolicy(RandomPolicy):
         """Make a policy for `num_envs` worlds; with `valid` it samples actions that the mask
         allows."""
         from gv_engine.compiler.compiler import compile_function
+        from gv_engine.rollout.compiled_play import play_random_steps
 
         super().__init__(num_envs, num_actions, valid)
         self._rngs, self._chosen = np.zeros(num_envs, RNG), np.zeros(num_envs, np.int64)
         self._choose = compile_function(sample_allowed_actions)
+        self._play = compile_function(play_random_steps)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
         """Start new RNGs in worlds, from the seed and each number."""
         for world, number in zip(worlds, numbers, strict=True):
             block, k = divmod(number, _BLOCK_SIZE)
             self._rngs[world] = _make_generator_block(seed, block)[k]
+
+    def play(
+        self, batch: Any, steps: int, playing: NDArray[np.bool_], terms: NDArray[np.float64]
+    ) -> None:
+        """Take up to `steps` steps in each world of a `CompiledBatch` that `playing`, (N,), marks,
+        until its episode ends and the mark is removed; add the reward terms to `terms`, (N, F)."""
+        out, allowed = batch.outputs, self._allowed[:0]
+        draws = self._rngs, allowed.shape[1], out.mask if self._valid else allowed
+        results = out.terminated, out.truncated, out.terms
+        batch.run_loop(lambda *program: self._play(program, steps, draws, results, playing, terms))
 
     def _sample(self) -> NDArray[np.int64]:
         """Return a random action for each of N worlds: an allowed action, or any action in worlds
@@ -152,16 +164,22 @@ def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
     """Write a random action for each generator in `records` into `chosen`: an action that `allowed`
     marks, or any action where it marks none. Runs as compiled code."""
     for i in range(len(records)):
-        count = 0
-        for is_allowed in allowed[i]:
-            count += is_allowed != 0
-        count = count or len(allowed[i])
-        chosen[i] = rank = int(random(records[i]) * count)
-        for k in range(len(allowed[i]) if count < len(allowed[i]) else 0):
-            if allowed[i, k] != 0:
-                if rank == 0:
-                    chosen[i] = k
-                rank -= 1
+        chosen[i] = sample_allowed_action(records[i], allowed[i])
+
+
+def sample_allowed_action(record: Any, allowed: Any) -> int:
+    """Return a random action of one world, see `sample_allowed_actions`."""
+    count = 0
+    for is_allowed in allowed:
+        count += is_allowed != 0
+    count = count or len(allowed)
+    chosen = rank = int(random(record) * count)
+    for k in range(len(allowed) if count < len(allowed) else 0):
+        if allowed[k] != 0:
+            if rank == 0:
+                chosen = k
+            rank -= 1
+    return chosen
 
 
 class CallablePolicy:

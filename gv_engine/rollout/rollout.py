@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gymnasium import spaces
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
-from gv_engine.rollout.policy import Policy
+from gv_engine.rollout.policy import CompiledRandomPolicy, Policy
 from gv_engine.rules.turns import ANY
 
 RowKind = tuple[Any, tuple[int, ...]]
 """Dtype and shape of a row."""
 
-_BLOCK_STEPS = 64  # steps of a block
+_BLOCK_STEPS = 64  # steps of a block, and of random policies at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,26 +108,37 @@ def rollout(
         world_seeds: Any = {i: seeds[k] for i, k in zip(worlds, begun, strict=True)}
         return env.reset(seed=world_seeds, options={"reset_mask": mask})
 
+    player, worlds, batch = cast(Any, policy), cast(Any, env), cast(Any, getattr(env, "batch", 0))
+    plays_alone = isinstance(policy, CompiledRandomPolicy) and not keep
+    plays_alone &= getattr(batch, "can_run_loop", False)
+    over: NDArray[np.bool_]
     observation, info = begin(np.ones(n, np.bool_))
     while not idle.all():
-        action = policy.act(observation, info)
-        if history:
-            masks_now = {"action_mask": info.get("action_mask")}
-            history.record({**masks_now, **observation, "action": action})
-        observation, reward, terminated, truncated, info = env.step(action)
-        new_terms = info["reward_terms"]
-        for line, name in zip(terms, names, strict=True):
-            line += new_terms[name].sum(axis=1) if several else new_terms[name]
-        if history:
-            flags = {"terminated": terminated, "truncated": truncated}
-            history.record({"reward": reward, **flags})
-            history.record_terms([new_terms[name] for name in names])
-            history.advance(int(length.max()) + 1)
-        length += 1
-        total += reward.sum(axis=1) if several else reward
-        over: NDArray[np.bool_] = terminated | truncated
-        if several:
-            over = np.logical_and.reduce(over, axis=1)
+        if plays_alone:
+            playing = ~idle
+            player.play(batch, _BLOCK_STEPS, playing, terms.T)
+            over = ~(playing | idle)
+            length[:], total[:] = batch.outputs.lengths, batch.outputs.returns
+            terminated, (observation, info) = batch.outputs.terminated, worlds.observe()
+        else:
+            action = policy.act(observation, info)
+            if history:
+                masks_now = {"action_mask": info.get("action_mask")}
+                history.record({**masks_now, **observation, "action": action})
+            observation, reward, terminated, truncated, info = env.step(action)
+            new_terms = info["reward_terms"]
+            for line, name in zip(terms, names, strict=True):
+                line += new_terms[name].sum(axis=1) if several else new_terms[name]
+            if history:
+                flags = {"terminated": terminated, "truncated": truncated}
+                history.record({"reward": reward, **flags})
+                history.record_terms([new_terms[name] for name in names])
+                history.advance(int(length.max()) + 1)
+            length += 1
+            total += reward.sum(axis=1) if several else reward
+            over = terminated | truncated
+            if several:
+                over = np.logical_and.reduce(over, axis=1)
         if not over.any():
             continue
         finished = [i for i in np.flatnonzero(over).tolist() if not idle[i]]

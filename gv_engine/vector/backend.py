@@ -157,6 +157,8 @@ class Backend:
         world: name of the backend.
         uses_compiled_code: True if observations may be encoded by compiled code.
         can_switch_outputs: True if `write_into` has an effect now.
+        can_run_loop: True if compiled code can step the worlds by itself, see
+            `CompiledBatch.run_loop`.
         requested_levels: (N,) int64 index of the listed level that each world starts with next, or
             RANDOM_LEVEL.
         outputs: observations, rewards and flags, overwritten by `reset`, `step` and `restore`.
@@ -168,6 +170,7 @@ class Backend:
     world: str
     uses_compiled_code: bool = False
     can_switch_outputs: bool = False
+    can_run_loop: bool = False
 
     def __init__(
         self,

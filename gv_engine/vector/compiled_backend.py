@@ -197,6 +197,7 @@ class CompiledBatch(Backend):
         pieces = _CHUNKS_PER_THREAD * num_threads if num_threads > 1 else 1
         self._chunk = max(_MIN_CHUNK, -(-num_worlds // pieces))
         self._single_chunk = len(tables) == 1 and (num_threads == 1 or num_worlds <= self._chunk)
+        self.can_run_loop = len(tables) == num_threads == self._seats == 1
 
     def write_into(self, outputs: StepArrays) -> None:
         """Write the results of later steps into `outputs`; see `Backend.write_into`."""
@@ -234,6 +235,25 @@ class CompiledBatch(Backend):
             failed = self._run_in_chunks(mode)
         if failed:
             self._raise_error(np.flatnonzero(actions[:: self._seats] != KEEP))
+
+    def run_loop(self, play: Callable[[int, int, NDArray[np.int64]], tuple[int, int, int]]) -> None:
+        """Let compiled code step worlds of one agent; results are in `outputs` as after `step`.
+
+        Args:
+            play: function that gets the addresses of the program's loop (`object_loader.Loaded`)
+                and of its arrays, and the (N,) actions, which are KEEP; the loop sets them to KEEP
+                again. It returns the result of the last call of the loop, which ends it if it is
+                not 0, with `start` and `stop` of that call.
+
+        Raises:
+            RuleError: as for `step`.
+        """
+        lane = self._lanes[0][0]
+        failed, start, stop = play(lane.program.loop, lane.address, self._actions)
+        if failed < 0:
+            self._record_error(lane, start, stop, lane.program.exception(failed))
+        if failed:
+            self._raise_error(np.arange(start, stop))
 
     def show_worlds(self, worlds: WorldIndex) -> None:
         """Write the observations and action masks of `worlds` into `outputs` without a step: one

@@ -1,5 +1,6 @@
 """Episodes of a rollout are those that the same seeds and draws give in a world alone."""
 
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -122,6 +123,22 @@ def test_an_episode_is_that_of_a_world_alone(
         ends.add((found.member, found.terminated))
     assert number == episodes + 1
     assert len(ends) == kinds_of_end
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("policy", ["random", "valid"])
+@pytest.mark.parametrize("document", [CASES["draws"][0], CASES["mission"][0], TWO])
+def test_episodes_in_a_compiled_loop_are_those_of_single_steps(document, policy, monkeypatch):
+    monkeypatch.setattr(rollouts, "_BLOCK_STEPS", 7)
+    env = GridVectorEnv(document, 70, world="compiled", autoreset_mode="Disabled")
+    found = []
+    for compiled in (False, True):
+        player = load_policy(policy, 70, env.num_actions, compiled=compiled)
+        episodes = rollouts.rollout(env, player, 150, 5)
+        found.append([(e.last, replace(e, last={}, terms=e.terms.tolist())) for e in episodes])
+    for (last, one), (again, other) in zip(*found, strict=True):
+        assert vars(one) == vars(other)
+        assert same(last, again)
 
 
 def test_episodes_are_told_apart_by_which_they_are():

@@ -11,10 +11,12 @@ import numba
 import numpy as np
 import pytest
 
-from gv_engine import DoesNotCompileError, GridEnv, RuleError, Scenario
+from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.compiler import programs
 from gv_engine.compiler.compiler import compile_function
 from gv_engine.domains.grid import hooks as grid_domain
+from gv_engine.rollout.policy import load_policy
+from gv_engine.rollout.rollout import rollout
 from gv_engine.scenario.plugin import CheckPlan
 from gv_engine.session.session import Session
 from gv_engine.validation.differential import run_differential_test
@@ -292,6 +294,15 @@ def test_many_worlds_go_astray_on_any_number_of_threads(folder, outside, threads
     np.testing.assert_array_equal(batch.outputs.grid[fine], twin.outputs.grid[fine])
     wrong = batch.snapshot(np.arange(number))["error"]
     np.testing.assert_array_equal(np.flatnonzero(wrong), straying)
+
+
+def test_an_error_in_steps_of_compiled_code_alone_names_its_world(outside):
+    env = GridVectorEnv(outside, 3, world="compiled", autoreset_mode="Disabled")
+    policy = load_policy("random", 3, env.num_actions, compiled=True)
+    with pytest.raises(RuleError, match=r"^world \d: stray ") as caught:
+        list(rollout(env, policy, 9, 0))
+    wrong = env.snapshot()["error"] != 0
+    assert caught.value.worlds == tuple(np.flatnonzero(wrong))
 
 
 def test_all_object_worlds_that_failed_are_told(outside):

@@ -1,0 +1,58 @@
+"""Random steps of many worlds in one compiled loop, for `CompiledRandomPolicy`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gv_engine.compiler.intrinsics import call_program
+from gv_engine.compiler.rng import random
+from gv_engine.rollout.policy import sample_allowed_action
+from gv_engine.world.simulation import DISABLED
+
+_GROUP = 64
+"""Worlds that take all their steps before the next ones do, so that they stay in the cache."""
+
+
+def play_random_steps(
+    program: Any, steps: int, draws: Any, results: Any, playing: Any, sums: Any
+) -> tuple[int, int, int]:
+    """Take up to `steps` random steps in each world that `playing`, (N,), marks, and remove the
+    mark when its episode ends. Runs as compiled code.
+
+    Args:
+        program: addresses of a program's loop and arrays, and actions, see
+            `CompiledBatch.run_loop`.
+        draws: (N,) states of random number generators, the number of actions, and action masks:
+            (N, actions), updated by the program, or (0, actions) to allow all.
+        results: terminated, truncated (N,) and reward terms (N, F) of a step.
+        sums: (N, F), to which the reward terms are added.
+
+    Returns:
+        The result of the last call of the program, and the range of worlds that it got.
+    """
+    loop, address, actions = program
+    records, num_actions, allowed = draws
+    terminated, truncated, terms = results
+    start = stop = 0
+    for start in range(0, len(actions), _GROUP):
+        stop = min(start + _GROUP, len(actions))
+        for _ in range(steps):
+            count = 0
+            for i in range(start, stop):
+                if playing[i]:
+                    count += 1
+                    if len(allowed) == 0:
+                        actions[i] = int(random(records[i]) * num_actions)
+                    else:
+                        actions[i] = sample_allowed_action(records[i], allowed[i])
+            if count == 0:
+                break
+            failed = call_program(loop, address, start, stop, DISABLED)
+            if failed != 0:
+                return failed, start, stop
+            for i in range(start, stop):
+                if playing[i]:
+                    for k in range(terms.shape[1]):
+                        sums[i, k] += terms[i, k]
+                    playing[i] = not (terminated[i] or truncated[i])
+    return 0, start, stop
