@@ -50,7 +50,7 @@ CLAIMS = (
     Claim("resets, of MiniGrid", 100, True, "reset", "gv-engine", "minigrid"),
     Claim("resets of the object world, of MiniGrid", 1, True, "reset", "gv-object", "minigrid"),
     Claim("dynamic obstacles, of key-door", 0.7, True, "step", "gv-dynamic", "gv-engine"),
-    Claim("SAME_STEP to NEXT_STEP", 1.1, False, "step", "gv-dynamic", "gv-same-step"),
+    Claim("SAME_STEP to transitions", 1.1, False, "step", "gv-transitions", "gv-same-step"),
     Claim("raytracing to partially occluded", 1.5, False, "step", "gv-engine", "gv-raytracing"),
     Claim("stochastic to partially occluded", 2, False, "step", "gv-engine", "gv-stochastic"),
     Claim("15x15 view to 7x7", 2, False, "step", "gv-engine", "gv-15x15-view"),

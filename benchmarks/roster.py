@@ -47,6 +47,7 @@ ROSTER = {
     "gv-same-step": Entry(
         "dynamic obstacles, SAME_STEP", "gv_vector", {**_DYNAMIC, "mode": "SameStep"}
     ),
+    "gv-transitions": Entry("dynamic obstacles, transitions", "uses.transitions"),
     "gv-raytracing": Entry("raytracing", "gv_vector", {"view": "raytracing"}),
     "gv-stochastic": Entry("stochastic raytracing", "gv_vector", {"view": "stochastic_raytracing"}),
     "gv-15x15-view": Entry("15x15 view", "gv_vector", {"across": 15}),

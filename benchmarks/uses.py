@@ -40,6 +40,29 @@ def endless() -> Contestant:
     return vector("dynamic obstacles, no resets", env)
 
 
+def transitions() -> Contestant:
+    """Return dynamic obstacles where calls that start an episode do not count as a step."""
+    import numpy as np
+
+    import gv_engine
+
+    env = gv_engine.GridVectorEnv(
+        "dynamic-obstacles-7x7", _WORLDS, world="compiled", copy=False, autoreset_mode="NextStep"
+    )
+    contestant, out = vector("dynamic obstacles, transitions", env), env.batch.outputs
+    counted = wanted = 0
+
+    def step(times: int) -> None:
+        """Step all worlds until they have made `times` transitions each, on average."""
+        nonlocal counted, wanted
+        wanted += times * _WORLDS
+        while counted < wanted:
+            counted += _WORLDS - int(np.count_nonzero(out.terminated | out.truncated))
+            contestant.step(1)
+
+    return contestant._replace(step=step)
+
+
 def seeded() -> Contestant:
     """Return the key-door level with a seeded reset of every world."""
     import gv_engine
