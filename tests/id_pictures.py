@@ -1,15 +1,17 @@
-"""Pictures of the first level of every MiniGrid id, on one sheet for each family.
+"""Pictures of the first level of every MiniGrid id and of the gallery, on one sheet for each
+family; and of the start screen.
 
-    python -m tests.id_pictures [FOLDER]
+    python -m tests.id_pictures [FOLDER] [NAME …]
 
-writes `minigrid-ids.png` and `babyai-ids.png`, by default into docs/images/.
+writes `minigrid-ids.png`, `babyai-ids.png`, `gallery.png` and `start.png`, or those named, by
+default into docs/images/.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
@@ -17,41 +19,45 @@ import pygame
 
 from gv_engine import Scenario
 from gv_engine.scenario.library import list_babyai_grids, list_minigrid_grids
+from gv_engine.session.catalogue import built_in_entries
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import LIGHT
 from gv_engine.ui.drawing.sprites import LineFont, cached_font
 from gv_engine.ui.drawing.stage import make_stage
 from tests import ROOT
+from tests.screens import SCENES, Window, draw
 
 COLUMNS, SIDE, LINE, GAP = 8, 120, 11, 10
+START_WINDOW = Window((1000, 640), 1, "dark")
+save = pygame.image.save
 
 
-def draw_level(name: str) -> pygame.Surface:
+def draw_level(name: str, side: int = SIDE) -> pygame.Surface:
     """The first level of an id with seed 0, as on the cards of the start screen."""
-    picture = pygame.Surface((SIDE, SIDE), 0, 32)
+    picture = pygame.Surface((side, side), 0, 32)
     picture.fill(LIGHT.background)
     session = Session(Scenario.load(name), seed=0)
     make_stage(session, LIGHT).draw_thumbnail(picture, picture.get_rect())
     return picture
 
 
-def draw_sheet(names: Iterable[str]) -> pygame.Surface:
+def draw_sheet(names: Iterable[str], columns: int = COLUMNS, side: int = SIDE) -> pygame.Surface:
     """A sheet with the picture and the name of each id, without its family."""
     names = [*names]
-    rows = -(-len(names) // COLUMNS)
-    cell = SIDE + GAP, SIDE + 2 * LINE + GAP
-    sheet = pygame.Surface((COLUMNS * cell[0] + GAP, rows * cell[1] + GAP))
+    rows = -(-len(names) // columns)
+    cell = side + GAP, side + 2 * LINE + GAP
+    sheet = pygame.Surface((columns * cell[0] + GAP, rows * cell[1] + GAP))
     sheet.fill(LIGHT.background)
     font = cached_font(LineFont, LINE)
     for number, name in enumerate(names):
-        row, column = divmod(number, COLUMNS)
+        row, column = divmod(number, columns)
         left, top = GAP + column * cell[0], GAP + row * cell[1]
-        sheet.blit(draw_level(name), (left, top))
-        short = name.partition("-")[2]
-        halves = [short] if font.size(short)[0] <= SIDE else split(short)
+        sheet.blit(draw_level(name, side), (left, top))
+        short = name.partition("-")[2] if name.endswith("-v0") else name
+        halves = [short] if font.size(short)[0] <= side else split(short)
         for line, text in enumerate(halves):
             label = font.render(text, LIGHT.text)
-            place = label.get_rect(midtop=(left + SIDE // 2, top + SIDE + 2 + line * LINE))
+            place = label.get_rect(midtop=(left + side // 2, top + side + 2 + line * LINE))
             sheet.blit(label, place)
     return sheet
 
@@ -64,12 +70,18 @@ def split(name: str) -> list[str]:
 
 
 def main(arguments: list[str]) -> None:
-    """Write both sheets."""
+    """Write all pictures, or those named."""
     folder = Path(arguments[0]) if arguments else ROOT / "docs" / "images"
+    gallery = [entry.source for entry in built_in_entries() if entry.group == "Gallery"]
+    drawings: dict[str, Callable[[Path], object]] = {
+        "minigrid-ids": lambda file: save(draw_sheet(list_minigrid_grids()), file),
+        "babyai-ids": lambda file: save(draw_sheet(list_babyai_grids()), file),
+        "gallery": lambda file: save(draw_sheet(gallery, 8, 120), file),
+        "start": lambda file: draw(SCENES["start"], START_WINDOW).save(file),
+    }
     pygame.init()
-    families = {"minigrid": list_minigrid_grids(), "babyai": list_babyai_grids()}
-    for family, names in families.items():
-        pygame.image.save(draw_sheet(names), folder / f"{family}-ids.png")
+    for name in arguments[1:] or drawings:
+        drawings[name](folder / f"{name}.png")
 
 
 if __name__ == "__main__":

@@ -458,7 +458,8 @@ class EditScreen(Screen):
         style = f"--theme={settings.theme}", f"--palette={settings.palette}"
         command = self.work.export_command(page, *style)
         self._export = page, Popen(command, stdout=DEVNULL, stderr=PIPE, text=True)
-        self.app.show_note(f"Writing {page.name} for browsers; this can take a minute", stays=60)
+        text = f"Writing {page.name}: the rules are compiled for browsers, which can take a minute"
+        self.app.show_note(f"{text}. Go on meanwhile", stays=300)
 
     def leave(self) -> None:
         """Close the editor without saving."""
