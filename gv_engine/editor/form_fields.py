@@ -15,6 +15,12 @@ from gv_engine.scenario.json_schema import TEXT, FunctionSchema, JsonSchema, Key
 from gv_engine.scenario.reference_docs import argument_keys, first_sentence, load_formats
 from gv_engine.scenario.yaml_parser import parse_value
 
+VIEW_AREAS = {
+    **{f"{n} × {n} ahead": [[1 - n, 0], [-(n // 2), n // 2]] for n in (3, 5, 7, 9)},
+    **{f"{n} × {n} around": n // 2 for n in (3, 5, 7, 9)},
+}
+"""Usual views of agents, by their names."""
+
 
 class FormField(NamedTuple):
     """Field of a form.
@@ -30,6 +36,7 @@ class FormField(NamedTuple):
         required: whether a value is required.
         keys: keys of the value, if a form of its own edits it.
         parts: parts of the value, if it is a list, or a mapping with free keys.
+        is_area: whether the value is the view of an agent.
     """
 
     name: str
@@ -42,6 +49,7 @@ class FormField(NamedTuple):
     required: bool
     keys: KeyTable
     parts: FormParts | None = None
+    is_area: bool = False
 
     @property
     def current(self) -> dict[str, Any]:
@@ -68,6 +76,30 @@ class FormField(NamedTuple):
     def shown(self) -> str:
         """Value in one line of text."""
         return "" if self.value is None else format_typed_value(self.value)
+
+    @property
+    def presets(self) -> Mapping[str, Any]:
+        """Values to pick from, by their names; also of a field with other values."""
+        if self.is_area:
+            return VIEW_AREAS
+        return {format_typed_value(choice): choice for choice in self.choices}
+
+    @property
+    def number_schema(self) -> JsonSchema | None:
+        """Schema of a field for a whole number, with its limits; None for other fields."""
+        schema = _resolve(self.schema)
+        parts = [_resolve(part) for part in schema.get("anyOf", [schema])]
+        kinds = {str(part.get("type")) for part in parts} - {"null"}
+        is_number = kinds == {"integer"} and not self.choices
+        return next(p for p in parts if p["type"] == "integer") if is_number else None
+
+    def step_number(self, step: int) -> int:
+        """Return the number larger by `step` in its second digit, or smaller for a negative `step`,
+        within its limits."""
+        size = int(10 ** max(0, len(str(abs(self.value))) - 2))
+        schema, number = self.number_schema or {}, int(self.value) + step * size
+        least, most = schema.get("minimum", number), schema.get("maximum", number)
+        return int(min(max(least, number), most))
 
     def next_choice(self, step: int) -> Any:
         """Return the choice `step` positions after the current value, wrapping around. None, for no
@@ -117,7 +149,8 @@ def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
     is_text = key.schema is TEXT or key.schema == TEXT
     parts = None if choices or keys else _make_parts(schema, key, vocab)
     limits = choices, expected, is_text, key.required
-    return FormField(name, key.description, schema, value, *limits, keys, parts)
+    is_area = key.schema == json_schema.AREA
+    return FormField(name, key.description, schema, value, *limits, keys, parts, is_area)
 
 
 def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:

@@ -14,12 +14,12 @@ from gv_engine.rules.errors import ProblemPlace
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens import edit
 from gv_engine.ui.screens.edit import EditScreen
-from gv_engine.ui.screens.edit_forms import FormScreen, RuleListScreen
+from gv_engine.ui.screens.edit_forms import FormScreen, PickScreen, RuleListScreen
 from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, PackMenu, StarterMenu
 from gv_engine.ui.screens.edit_panels import describe_brush
 from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.start import StartScreen
-from tests.desk import Desk, playing
+from tests.desk import Desk, labels, playing
 
 pytestmark = pytest.mark.window
 
@@ -400,6 +400,35 @@ def test_large_levels_are_seen_in_parts(desk: Desk, screen: EditScreen):
     assert screen.work.map.thing((58, 77)) == {"object": "Wall"}
 
 
+def test_values_are_picked_and_stepped_and_no_yaml_is_typed(desk: Desk, screen: EditScreen):
+    desk.press("F4")
+    desk.choose("max steps", "Right")
+    steps = screen.work.values["max_steps"]
+    desk.choose("max steps", "Left", "Left")
+    assert (steps, screen.work.values["max_steps"]) == (210, 190)
+    desk.choose("observation function")
+    assert [row.value for row in desk.top(FormScreen).rows()][1] == "7 × 7 ahead"
+    desk.choose("area")
+    assert labels(desk.top(PickScreen))[-1] == "Another one"
+    desk.choose("5 × 5 around")
+    assert screen.work.values["observation_function"]["area"] == 2
+    desk.choose("area")
+    desk.choose("Another one")
+    desk.type("", *["Backspace"] * 20)
+    desk.type("[[-1, 0], [-1, 1]]", "Return")
+    assert screen.work.values["observation_function"]["area"] == [[-1, 0], [-1, 1]]
+    desk.choose("name")
+    desk.choose("raytracing")
+    assert screen.work.values["observation_function"]["name"] == "raytracing"
+    desk.press("Escape")
+    form = desk.top(FormScreen)
+    rows = {row.label: row for row in form.rows()}
+    assert rows["max steps"].has_steps
+    assert not rows["name"].has_steps
+    assert not rows["mission"].has_steps
+    assert not screen.faults
+
+
 @pytest.mark.thorough
 def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk, screen: EditScreen):
     desk.press("F4")
@@ -416,7 +445,8 @@ def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk, scre
     assert screen.work.values["symmetries"] == ["turn", "mirror"]
     for row in ("place", "Add one", "1", "object"):
         desk.choose(row)
-    desk.press("Right", "Escape", "A", "Delete", "Escape")
+    desk.choose("Wall")
+    desk.press("Escape", "A", "Delete", "Escape")
     assert screen.work.values["place"] == [{"object": "Wall"}]
     desk.choose("objects")
     desk.choose("Add one")
@@ -426,6 +456,7 @@ def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk, scre
     assert screen.work.values["objects"] == {"Gate": {"states": ["CLOSED", "OPEN"]}}
     desk.choose("observation function")
     desk.choose("name")
+    desk.press("Escape")
     assert list(screen.work.values["observation_function"]) == ["name", "area"]
     desk.press(*["Z"] * 40)  # what is undone below an open form
 

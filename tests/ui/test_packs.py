@@ -15,13 +15,14 @@ from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.session import Session
+from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens import game_screen
 from gv_engine.ui.screens import menu as menu_module
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import ReplayScreen
 from gv_engine.ui.screens.settings import PauseMenu
-from gv_engine.ui.screens.start import PackCard, PackScreen, StartScreen
+from gv_engine.ui.screens.start import CARD_LINES, PackCard, PackScreen, StartScreen
 from gv_engine.ui.settings import Progress, Settings, progress_file, unfinished_files
 from gv_engine.ui.terminal.play import TerminalGame
 from tests.desk import Desk, labels, pause_labels, playing
@@ -361,3 +362,18 @@ def test_the_last_level_of_a_pack_leads_back_to_its_levels(desk: Desk, tmp_path:
     assert screen._end_choices()[0] == ("Back to the levels", "go_on")
     desk.press("Return")
     assert isinstance(desk.app.top, StartScreen)
+
+
+@pytest.mark.parametrize(
+    ("size", "scale"), [((400, 300), 1), ((1280, 800), 2), ((2560, 1440), 3)], ids=str
+)
+def test_the_levels_of_a_pack_fill_the_window(desk: Desk, size: tuple[int, int], scale: float):
+    desk.surface = pygame.Surface(size, 0, 32)
+    desk.start()
+    desk.press("Return")
+    screen = desk.top(PackScreen)
+    desk.look()
+    line, rects = screen._line, [card.rect for card in screen._cards]
+    assert {rect.h for rect in rects} == {int(CARD_LINES * scale * line)}
+    if scale > 1:
+        assert max(rect.bottom for rect in rects) <= screen._viewport.h

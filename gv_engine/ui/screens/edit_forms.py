@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gv_engine.editor.form_fields import FormField, form_fields, make_field
+from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.pack import level_path
 from gv_engine.editor.rules import (
     RULE_PARTS,
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
 
 _EXCLUDED_KEYS = ("domain", "map", "legend", *(part.key for part in RULE_PARTS))
 """Keys of a level that are no fields of its form: they are painted, or edited as rules."""
-_FIRST = ("name", "description", "mission", "max_steps", "agents", "objects")
+_FIRST = ("name", "description", "mission", "max_steps", "observation_function", "view")
 _MAX_DESCRIPTION_LINES = 4  # lines
+_AREA_TEXT = "Cells that the agent sees, with itself: ahead of it, or on all sides."
+_MAX_CYCLED_CHOICES = 3
+"""Number of choices up to which Enter switches to the next one; more are a list to pick from."""
 
 
 class FormScreen(Menu):
@@ -68,11 +72,29 @@ class FormScreen(Menu):
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a menu row for each field of the form."""
-        rows = [
-            MenuRow(_to_words(field.name), partial(self._change, field.name), _format_value(field))
-            for field in self._make_fields()
-        ]
+        rows = [self._make_row(field) for field in self._make_fields()]
         return rows or [MenuRow("Nothing can be set here", lambda _: self.app.pop())]
+
+    def _make_row(self, field: FormField) -> MenuRow:
+        """Return the row of `field`: arrows for numbers and few choices; a list to pick from for
+        more choices."""
+        has_list = len(field.presets) > _MAX_CYCLED_CHOICES
+        is_set_number = field.number_schema is not None and isinstance(field.value, int)
+        return MenuRow(
+            _to_words(field.name),
+            partial(self._change, field.name),
+            _format_value(field, self._screen.work.vocabulary),
+            choose=partial(self._pick, field.name) if has_list or is_set_number else None,
+            has_steps=bool(field.choices) or is_set_number,
+        )
+
+    def _pick(self, name: str) -> None:
+        """Open the list of the values of the field called `name`, or ask the user to type one."""
+        field = self._field(name)
+        if field is not None and field.presets:
+            self.app.push(PickScreen(self, field))
+        elif field is not None:
+            self.ask_value(field)
 
     def choose_field(self, name: str) -> None:
         """Choose the row of the field called `name`; the first row if there is no such field."""
@@ -90,24 +112,26 @@ class FormScreen(Menu):
         if field is None:  # undone meanwhile
             return
         if field.choices and (field.value is None or field.value in field.choices):
-            self._set_value(name, field.next_choice(step))
+            self.pick_value(name, field.next_choice(step))
+        elif field.number_schema and isinstance(field.value, int):
+            self.pick_value(name, field.step_number(step))
         elif field.parts is not None:
             self.app.push(PartsScreen(self, name))
         elif field.keys:
             self.app.push(InnerForm(self, name))
         else:
-            self._ask(field)
+            self.ask_value(field)
 
-    def _set_value(self, name: str, value: Any) -> None:
+    def pick_value(self, name: str, value: Any) -> None:
         """Set the value of the field called `name` in the file, and show the changed level."""
         self._put(name, value)
         self._screen.refresh()
 
-    def _ask(self, field: FormField) -> None:
+    def ask_value(self, field: FormField) -> None:
         """Open a dialog in which the user types the value of `field`."""
 
         def accept(text: str) -> None:
-            self._set_value(field.name, field.parse(text))
+            self.pick_value(field.name, field.parse(text))
 
         expected = f" Expected: {field.expected}." if field.expected else ""
         explanation = field.description + expected
@@ -118,7 +142,7 @@ class FormScreen(Menu):
         menus."""
         fields = self._make_fields()
         if name == "remove" and fields:
-            self._set_value(fields[min(self.chosen, len(fields) - 1)].name, None)
+            self.pick_value(fields[min(self.chosen, len(fields) - 1)].name, None)
         elif name in ("undo", "redo"):
             self._screen.run_command(name)
         else:
@@ -150,6 +174,41 @@ class FormScreen(Menu):
         painter.draw_lines(cut(rest, "top", heights[0]), description, "muted")
         if fault:
             painter.draw_lines(rest, fault, "loss")
+
+
+class PickScreen(Menu):
+    """List of the values of a field, to pick one.
+
+    Args:
+        form: form with the field.
+        field: the field.
+    """
+
+    def __init__(self, form: FormScreen, field: FormField) -> None:
+        super().__init__(form.app)
+        self._form, self._edited = form, field
+        self.title = _to_words(field.name).capitalize()
+        values = list(field.presets.values())
+        self.chosen = values.index(field.value) if field.value in values else 0
+
+    @property
+    def text_above(self) -> str:
+        """Description of the field."""
+        return _AREA_TEXT if self._edited.is_area else self._edited.description
+
+    def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each value; rows for no value, and for one to be typed, if they are
+        possible."""
+        field, pick = self._edited, self._form.pick_value
+        rows = [
+            self.closing_row(name, partial(pick, field.name, value))
+            for name, value in field.presets.items()
+        ]
+        if not field.required:
+            rows.append(self.closing_row("None of them", partial(pick, field.name, None)))
+        if not field.choices:
+            rows.append(self.closing_row("Another one", partial(self._form.ask_value, field)))
+        return rows
 
 
 class InnerForm(FormScreen):
@@ -229,7 +288,7 @@ class PartsScreen(InnerForm):
             return
         if not field.parts.is_list and name in (field.value or {}):
             raise EditError(f"{name} is there already")
-        self._set_value(name, field.parts.example)
+        self.pick_value(name, field.parts.example)
         self.choose_field(name)
 
     def _move(self, offset: int) -> None:
@@ -239,14 +298,22 @@ class PartsScreen(InnerForm):
             return
         value = field.parts.move_part(field.value, parts[self.chosen].name, offset)
         if value != field.value:
-            self._above._set_value(self._name, value)
+            self._above.pick_value(self._name, value)
             self.chosen += offset
 
 
-def _format_value(field: FormField) -> str:
-    """Return the value of `field` as a text: yes or no for booleans, - for none."""
+def _format_value(field: FormField, vocab: Vocabulary) -> str:
+    """Return the value of `field` as a text: yes or no for booleans, - for none; of a rule, its
+    name and arguments in the words of their fields. `vocab` is the vocabulary of the level."""
     if isinstance(field.value, bool):
         return "yes" if field.value else "no"
+    for name, value in field.presets.items():
+        if value == field.value:
+            return name
+    if field.keys and "name" in field.current:  # a rule with its arguments
+        parts = form_fields(field.keys, field.current, vocab)
+        texts = (_format_value(part, vocab) for part in parts if part.value is not None)
+        return ", ".join(map(_to_words, texts))
     return field.shown or "-"
 
 

@@ -133,6 +133,10 @@ class MenuRow(NamedTuple):
     value: str | None = None
     key: str = ""
     """Key with the same effect elsewhere."""
+    choose: Callable[[], object] | None = None
+    """Function for a choice by Enter or a click, if it differs from `act`, as a list of values."""
+    has_steps: bool = True
+    """False if left and right do not change the value."""
 
 
 class Menu(ListScreen):
@@ -199,8 +203,11 @@ class Menu(ListScreen):
         rows = self.rows()
         self.chosen = min(self.chosen, len(rows) - 1)
         row = rows[self.chosen]
-        if name == "choose" or (name in ("left", "right") and row.value is not None):
-            row.act(-1 if name == "left" else 1)
+        if name == "choose" and row.choose:
+            row.choose()
+        elif name == "choose" or (name in ("left", "right") and row.value is not None):
+            if name == "choose" or row.has_steps:
+                row.act(-1 if name == "left" else 1)
         else:
             super().run_command(name)
 
@@ -247,17 +254,30 @@ class Menu(ListScreen):
         if row.value is None:
             painter.draw_button(slot, row.label, press, row.key, chosen, marked=False)
             return
-        painter.add_hit_area(slot, lambda at: press(-1 if at[0] < slot.centerx else 1))
+
+        def click(at: Pixel) -> None:
+            """Choose the row, or change its value by the arrow that is clicked."""
+            is_arrow = row.has_steps and not arrows.collidepoint(at)
+            if row.choose and not is_arrow:
+                self.chosen = index
+                row.choose()
+            else:
+                press(-1 if at[0] < slot.centerx else 1)
+
+        painter.add_hit_area(slot, click)
         painter.draw_card(slot, "accent" if chosen else "well")
         color = "on_accent" if chosen else "text"
         label = slot.inflate(-painter.line_height, 0)
         value = Rect(label.centerx, label.y, label.w // 2, label.h)
         label.w //= 2
+        arrows = value.inflate(-2 * painter.line_height, 0)
+        if row.choose:
+            arrows = arrows.union(label)
         painter.draw_text(label, row.label, color)
-        # freesansbold has these two signs
-        painter.draw_text(value, "<", color)
         painter.draw_text(value.inflate(-2 * painter.line_height, 0), row.value, color, "center")
-        painter.draw_text(value, ">", color, "right")
+        if row.has_steps:  # freesansbold has these two signs
+            painter.draw_text(value, "<", color)
+            painter.draw_text(value, ">", color, "right")
 
 
 class AutosaveMenu(Menu):

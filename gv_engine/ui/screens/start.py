@@ -62,6 +62,8 @@ class CardsScreen(SearchField):
     """Names of the categories to choose from; the first one shows some cards of each."""
     category = ""
     """Name of the chosen category."""
+    card_scales: tuple[float, ...] = (1,)
+    """Sizes of the cards to try, the largest first."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -244,10 +246,13 @@ class CardsScreen(SearchField):
         self._headings, self._cards, self._is_outdated = [], [], False
         line = self._line
         gap, heading_height = line // 2, line * 3 // 2
-        columns = max(1, self._viewport.w // (COLUMN_WIDTH * line))
+        sections = [section for section in self.sections() if section[1]]
+        columns, self._card_height = self._choose_card_size(
+            sum(len(cards) for _, cards in sections)
+        )
         width = (self._viewport.w - gap) // columns
         column = top = bottom = 0
-        for heading, cards in filter(lambda section: section[1], self.sections()):
+        for heading, cards in sections:
             taken = min(len(cards), columns)
             if column + taken > columns:
                 column, top = 0, bottom
@@ -260,6 +265,17 @@ class CardsScreen(SearchField):
                 self._cards.append(PlacedCard(card, card_rect))
                 bottom = max(bottom, card_rect.bottom + gap)
             column += taken
+
+    def _choose_card_size(self, count: int) -> tuple[int, int]:
+        """Return the number of columns and the height of a card: the largest of `card_scales` with
+        which `count` cards fit without scrolling, else the last one."""
+        line, room = self._line, self._viewport
+        for scale in self.card_scales:
+            width = int((COLUMN_WIDTH + CARD_LINES * (scale - 1)) * line)
+            columns, height = max(1, room.w // width), int(CARD_LINES * scale * line)
+            if -(-count // columns) * (height + line // 2) + 2 * line <= room.h:
+                break
+        return columns, height
 
     def _draw_cards(self, painter: Painter) -> None:
         """Draw the visible headings and cards, and make the cards clickable."""
@@ -413,6 +429,7 @@ class PackScreen(CardsScreen):
     """
 
     placeholder = "Search for a level of this pack"
+    card_scales = (3, 2.5, 2, 1.5, 1)
     leave_label = "back"
 
     def __init__(self, app: AppContext, pack: PackCard) -> None:
