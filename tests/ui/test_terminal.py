@@ -212,6 +212,13 @@ def test_hints_come_in_three_strengths():
     assert re.search(r"F4 +hint", said(terminal, "H", width=120, height=40))
 
 
+def test_numbers_with_limits_have_bars():
+    text = said(screen("crafter", 0), width=140, height=40)
+    assert "health [#########] 9" in text
+    assert "wood 0, stone 0" in text
+    assert "iron sword 0" in " ".join(text.split())
+
+
 def test_the_help_has_every_key_that_does_something():
     terminal = screen()
     text = said(terminal, "H")

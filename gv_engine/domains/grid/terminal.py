@@ -18,6 +18,7 @@ from components.core import FLOOR, HIDDEN
 from components.items import Opaque
 from gv_engine.domains.grid.episode import GridHint, describe_action
 from gv_engine.domains.grid.input_map import Steering, has_relative_moves, resolve_action
+from gv_engine.rules.errors import escape_unprintable
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.scenario.map import describe_object, format_mission, format_numbers, grid_to_text
@@ -25,12 +26,19 @@ from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.ui.colors import PALETTES, Theme
 from gv_engine.ui.terminal.tty import TerminalPicture
 
+_BAR_LENGTH = 9  # characters
 CELL_WIDTH = 2
 """Characters per cell."""
 GAP = 3
 """Characters between state and observation."""
 MIN_COLUMNS = 7
 """Columns of a state that must fit beside the observation."""
+
+
+def _format_bar(share: float) -> str:
+    """Return a bar that is filled to the fraction `share`, such as `[###------]`."""
+    filled = round(_BAR_LENGTH * min(1.0, max(0.0, share)))
+    return f"[{'#' * filled}{'-' * (_BAR_LENGTH - filled)}]"
 
 
 class GridTerminalView(TerminalPicture):
@@ -76,11 +84,18 @@ class GridTerminalView(TerminalPicture):
         ]
 
     def facts(self, frame: Frame) -> list[str]:
-        """Return lines of text with the mission, the state vector and the held object."""
+        """Return lines of text with the mission, the state vector and the held object; a number
+        with limits has a line with a bar."""
         mission = [format_mission(frame.mission)] if frame.mission else []
         item = describe_object(frame.types, *frame.item) if frame.item[0] else "nothing"
-        numbers = [format_numbers(frame.numbers)] if frame.numbers else []
-        return [*mission, *numbers, f"holding {item}"]
+        bars = [
+            f"{number.label} {_format_bar(number.share)} {number.text}"
+            for number in frame.numbers
+            if number.share is not None
+        ]
+        others = format_numbers(number for number in frame.numbers if number.share is None)
+        texts = map(escape_unprintable, bars)
+        return [*mission, *texts, *filter(None, [others]), f"holding {item}"]
 
     def legend(self, frame: Frame) -> list[Text]:
         """Return a line of text with the meaning of each character on the screen, except those of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import zip_longest
 from pathlib import Path
 
@@ -481,7 +481,7 @@ class TerminalGame(TerminalScreen):
             Text(f"{seed}step {frame.steps}{limit}{undone_text}"),
             *map(Text, filter(None, facts)),
             *map(Text, [f"you are {self.game.controlled}"] * (len(self.game.agents) > 1)),
-            *map(Text, self._picture.facts(frame)),
+            *map(Text, self._wrap(self._picture.facts(frame), width)),
         ]
         if self._is_real_time:
             lines.append(Text(f"time runs: {self._speed} steps a second"))
@@ -497,7 +497,7 @@ class TerminalGame(TerminalScreen):
         self._shown_hint = self._picture.hint_text
         notes = self._instructions(), self._shown_hint, frame.message, *self._note.split("\n")
         for note in notes:
-            rows = textwrap.wrap(note, max(1, width))
+            rows = self._wrap([note], width)
             lines += [Text()] * bool(rows) + [Text(row, f"bold {theme.text}") for row in rows]
         if frame.outcome:
             is_solved = bool(level and frame.success)
@@ -512,6 +512,11 @@ class TerminalGame(TerminalScreen):
             ]
         lines += [Text(), *self._picture.legend(frame)]
         return [_truncate(line, width) for line in lines]
+
+    @staticmethod
+    def _wrap(texts: Iterable[str], width: int) -> list[str]:
+        """Return `texts` in lines of at most `width` characters."""
+        return [row for text in texts for row in textwrap.wrap(text, max(1, width))]
 
     def _instructions(self) -> str:
         """Return the instructions of a level of a pack, with the player's keys filled in."""
