@@ -104,6 +104,21 @@ def _acting(desk: Desk) -> None:
         desk.wait(1.0)
 
 
+def _valued(desk: Desk) -> None:
+    desk.start()
+    game = Session(load_playable("keydoor-9x9"), 3)
+    desk.app.watch_agent(game, make_autoplayer(game, "valid"))
+    desk.press("F8", "V")
+    for _ in range(100):
+        desk.wait(0.02)
+
+
+def _picked(desk: Desk) -> None:
+    _edited(desk, "F4")
+    desk.choose("observation function")
+    desk.choose("area")
+
+
 def _won(desk: Desk) -> None:
     playing(desk, seed=3)
     desk.press("Right", "Up")
@@ -208,6 +223,7 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "inspector-observation": lambda desk: _played(desk, "keydoor-9x9", "I", "Tab", "Tab"),
     "inspector-actions": lambda desk: _played(desk, "keydoor-9x9", "I", "Shift+Tab"),
     "acting": _acting,
+    "values": _valued,
     "replay": _replay,
     "steered": _steered,
     "steered-help": lambda desk: _steered(desk, "H"),
@@ -220,6 +236,7 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "editor": lambda desk: _edited(desk, "Down", "Down", "Space"),
     "editor-fault": lambda desk: _edited(desk, "Down", "Right", "Delete"),
     "editor-level": lambda desk: _edited(desk, "F4"),
+    "editor-pick": _picked,
     "editor-list": lambda desk: _edited(desk, "F4", *["Down"] * 7, "Return"),
     "editor-text": lambda desk: _edited(desk, "F4", "Down", "Return", "End", "Ctrl+Shift+Left"),
     "editor-pack": lambda desk: _edited(desk, "F6", "Return", "A", "A"),

@@ -116,3 +116,21 @@ def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
     out = folder / "episodes"
     assert main(["rollout", str(file), "--episodes", "3", "--out", str(out)]) == 0
     assert list(out.iterdir())
+
+
+def test_a_view_is_picked_from_a_list_by_real_keys(screen: Screen, folder: Path):
+    file = folder / "cave.yaml"
+    file.write_text(
+        "map: |\n  ######\n  #>..E#\n  ######\ntransition_functions: [move_agent]\n"
+        "reward_functions: [reach_exit]\nterminating_function: reach_exit\nmax_steps: 50\n"
+        "observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}\n"
+    )
+    with started(screen, folder, "edit", str(file)) as player:
+        player.desk = Mock()
+        until(lambda: len(np.unique(player.picture())) > 50, "the editor")
+        player.presses("F4", "Down", "Down", "Down", "Right", "Down", "Return")
+        player.presses("Down", "Return", "Down", "Down", "Down", "Return")
+        player.presses("Escape", "Escape", "Ctrl+S")
+        until(lambda: "area: 2" in file.read_text(), "the view in the file")
+        assert "max_steps: 51" in file.read_text()
+        assert player.leaves() == ""

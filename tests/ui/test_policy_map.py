@@ -20,7 +20,8 @@ from gv_engine.ui.screens.autoplay import AutoplayScreen
 from gv_engine.validation.solver import SearchLimitError, Solver, Verdict
 from tests.desk import Desk
 from tests.learning.drawn import drawn
-from tests.screen import until
+from tests.player import started
+from tests.screen import Screen, until
 
 LEVEL, SEED, CELL = "keydoor-5x5", 3, 40
 
@@ -241,3 +242,34 @@ def test_a_trained_policy_and_its_picture_agree_with_its_arrays(here: Path):
     likely = policy_map.probabilities[known].argmax(-1)
     good = shortest[known][range(len(likely)), likely] > 0
     assert good.mean() > 0.6  # most arrows are on a shortest way
+
+
+@pytest.mark.slow
+def test_values_are_seen_by_real_keys(
+    screen: Screen, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(folder)
+    drawn(folder / "run")
+    words = ["play", LEVEL, "--seed", str(SEED), "--policy", "run"]
+    with started(screen, folder, *words) as player:
+        desk = player.desk
+        desk.start()
+        game = Session(load_playable(LEVEL), SEED)
+        desk.app.watch_agent(game, PolicyAutoplayer(game, "run"))
+        until(lambda: len(np.unique(player.picture())) > 50, "the level")
+
+        def is_same() -> bool:
+            desk.wait(0.02)
+            return player.sees_the_same()
+
+        player.presses("F8", "R")  # it has taken some steps meanwhile
+        until(is_same, "the first state")
+        player.presses("V")
+        until(is_same, "its values")
+        player.presses("F10", "F10")
+        until(is_same, "the values of the third state")
+        stage: Any = desk.top(AutoplayScreen).stage
+        assert stage._policy_map.visits.sum() == 3
+        player.presses("V")
+        until(is_same, "the state alone")
+        player.leaves()
