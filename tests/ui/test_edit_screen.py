@@ -180,12 +180,17 @@ def test_a_new_level_is_saved_under_a_name(desk: Desk, screen: EditScreen):
 def share(desk: Desk, screen: EditScreen) -> str:
     """What the editor says in the end of the web page of its level."""
     desk.press("Ctrl+P")
-    assert "for browsers" in desk.app._note
+    assert "Writing vault.html" in desk.app._note
     desk.press("Ctrl+P")
     assert "is still being written" in desk.app._note
+    screen.tick(time.monotonic())
+    desk.press("Right")  # the note goes, and what is done stays
+    if screen._export:
+        assert "Writing vault.html: compiling the rules for browsers, " in screen.export_text
     while screen._export:
         time.sleep(0.1)
         screen.tick(time.monotonic())
+    assert screen.export_text == ""
     return desk.app._note
 
 

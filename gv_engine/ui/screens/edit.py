@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -43,6 +44,7 @@ class EditScreen(Screen):
         cursor: cell of the keyboard commands.
         tool: painting tool, one of `TOOLS`.
         chosen_fault: number of the error that is shown; -1 for none.
+        export_text: what is done for a web page that is being written; "" for none.
     """
 
     groups = ("edit", "window")
@@ -101,6 +103,8 @@ class EditScreen(Screen):
         self._checked_scenario: object = None
         self._moved_faults: tuple[Fault, ...] = ()  # findings that an edit has only moved
         self._export: tuple[Path, Popen[str]] | None = None  # page and process that writes it
+        self._export_start = 0.0
+        self.export_text = ""
 
     def refresh(self) -> None:
         """Parse the changed text of the file again, and update brushes and cursor for the changed
@@ -333,10 +337,16 @@ class EditScreen(Screen):
 
     def _poll_export(self) -> None:
         """Show a note if the page that `share` writes is ready, or why there is none."""
-        if self._export is None or (status := self._export[1].poll()) is None:
+        if self._export is None:
             return
         page, process = self._export
-        self._export = None
+        if (status := process.poll()) is None:
+            seconds = int(time.monotonic() - self._export_start)
+            text = f"Writing {page.name}: compiling the rules for browsers, {seconds} s"
+            self.app.needs_redraw |= text != self.export_text
+            self.export_text = text
+            return
+        self._export, self.export_text = None, ""
         _, errors = process.communicate()
         reason = (errors.strip().splitlines() or [f"the command ended with {status}"])[-1]
         failure = f"No page: {reason.removeprefix('gv-engine: ')}"
@@ -458,8 +468,8 @@ class EditScreen(Screen):
         style = f"--theme={settings.theme}", f"--palette={settings.palette}"
         command = self.work.export_command(page, *style)
         self._export = page, Popen(command, stdout=DEVNULL, stderr=PIPE, text=True)
-        text = f"Writing {page.name}: the rules are compiled for browsers, which can take a minute"
-        self.app.show_note(f"{text}. Go on meanwhile", stays=300)
+        self._export_start = time.monotonic()
+        self.app.show_note(f"Writing {page.name}, which can take a minute; go on meanwhile")
 
     def leave(self) -> None:
         """Close the editor without saving."""

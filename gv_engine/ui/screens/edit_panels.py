@@ -131,7 +131,8 @@ def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
     line = painter.line_height
     painter.draw_card(rect)
     rest = rect.inflate(-line, -line)
-    for text, color in ((_describe_cursor_cell(screen), "text"), screen.verdict):
+    texts = (_describe_cursor_cell(screen), "text"), screen.verdict, (screen.export_text, "accent")
+    for text, color in texts:
         if text and rest.h >= line:
             room = Rect(rest.x, rest.y, rest.w, max(line, min(3 * line, rest.h)))
             cut(rest, "top", painter.draw_lines(room, text, color) + line // 3)
