@@ -10,6 +10,7 @@ import numpy as np
 from components.core import FLOOR
 from gv_engine.compiler.intrinsics import (
     count_set_bits,
+    flat_array_view,
     lowest_set_bit,
     make_entity_compare,
     prefetch_cell,
@@ -139,7 +140,6 @@ def _build_having(w: Any, columns: Any) -> Any:
         own.add(0)
     kinds = np.uint32(sum({1 << (kind & 31) for kind in own}))
     rows, stride = w.fields["at"].type.shape
-    words = -(-rows * stride // 64)
     layers = len(LAYOUTS[w].layers)
 
     @register_jitable
@@ -174,13 +174,13 @@ def _build_having(w: Any, columns: Any) -> Any:
                     for y in range(-1, 2):
                         prefetch_cell(w, y + cell // stride, cell % stride)
         entities = np.empty(layers * count, np.int64)
-        count = 0
+        count, found = 0, flat_array_view(entities)
         for j in range(w.filled.shape[1]):
             full = _merge_bits(w.filled, types, j)
             while full != 0:
                 i = 64 * j + lowest_set_bit(full)
                 full &= full - np.uint64(1)
-                count = collect(w, columns, i, _merge_bits(w.listed, types, i), entities, count)
+                count = collect(w, columns, i, _merge_bits(w.listed, types, i), found, count)
         return entities[:count]
 
     def search_looks(w: Any, columns: Any) -> Any:
@@ -189,21 +189,20 @@ def _build_having(w: Any, columns: Any) -> Any:
         if w.strange == TYPES_UNKNOWN:
             w.find_strange()
         types, count = np.uint64(kinds | w.strange), 0
-        for i in range(words):
-            count += count_set_bits(find_typed_cells(w, i, types))
-        entities = np.empty(count, np.int64)
-        count = 0
-        for i in range(words):
-            count = collect(w, columns, i, find_typed_cells(w, i, types), entities, count)
+        entities = np.empty(rows * stride, np.int64)
+        found = flat_array_view(entities)
+        for i in range(-(-rows * stride // 64)):
+            count = collect(w, columns, i, find_typed_cells(w, i, types), found, count)
         return entities[:count]
 
     def search_all_cells(w: Any, columns: Any) -> Any:
         """Return the objects with the component by searching all cells: with two layers, the
         appearance of a cell does not reveal the object on the ground."""
         entities, count = np.empty(layers * w.height * w.width, np.int64), 0
+        found = flat_array_view(entities)
         for y in range(w.height):
             for x in range(w.width):
-                count = _append_having(w, columns, w.ground[y, x], w.at[y, x], entities, count)
+                count = _append_having(w, columns, w.ground[y, x], w.at[y, x], found, count)
         return entities[:count]
 
     # a look does not tell which object lies beneath the thing
@@ -216,7 +215,6 @@ def _build_of_type(w: Any, kind: Any) -> Any:
     """Return the implementation of `w.of_type(kind)`, which returns an (n,) int64 array of the
     objects of type `kind` on the grid, row by row."""
     rows, stride = w.fields["at"].type.shape
-    words = -(-rows * stride // 64)
 
     @register_jitable
     def collect(w: Any, kind: Any, i: Any, bits: Any, entities: Any, count: Any) -> Any:
@@ -235,12 +233,13 @@ def _build_of_type(w: Any, kind: Any) -> Any:
     def search_lists(w: Any, kind: Any) -> Any:
         """Return the objects of type `kind` by searching the list of cells with this type."""
         entities, count = np.empty(w.placed[kind], np.int64), 0
+        found = flat_array_view(entities)
         for j in range(w.filled.shape[1]):
             full = w.filled[kind, j]
             while full != 0:
                 i = 64 * j + lowest_set_bit(full)
                 full &= full - np.uint64(1)
-                count = collect(w, kind, i, w.listed[kind, i], entities, count)
+                count = collect(w, kind, i, w.listed[kind, i], found, count)
         return entities[:count]
 
     # a look does not tell which object lies beneath the thing
@@ -251,10 +250,11 @@ def _build_of_type(w: Any, kind: Any) -> Any:
         cells of a grid with two layers."""
         types, bits = np.uint64(1) << np.uint64(kind & 31), ~np.uint64(0)
         entities, count = np.empty(w.placed[kind], np.int64), 0
-        for i in range(words if len(entities) > 0 else 0):
+        found = flat_array_view(entities)
+        for i in range(-(-rows * stride // 64) if len(entities) > 0 else 0):
             if shows_all:
                 bits = find_typed_cells(w, i, types)
-            count = collect(w, kind, i, bits, entities, count)
+            count = collect(w, kind, i, bits, found, count)
         return entities[:count]
 
     return search_lists if LAYOUTS[w].is_large else search_small
