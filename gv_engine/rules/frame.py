@@ -150,8 +150,16 @@ class Frame(Scene):
     marks: tuple[AgentMark, ...] = ()
     """Agents on the board, the shown one first; () in a level with one agent."""
 
+    is_dim: bool = True
+    """True if cells out of the agent's sight are drawn darker."""
+
     policy_map: PolicyMap | None = None
     """Values, likely actions and visits to draw over the grid; None for none."""
+
+    @property
+    def lit(self) -> NDArray[np.bool_] | None:
+        """(H, W) mask of the cells that are drawn bright; None for all."""
+        return self.seen if self.is_dim else None
 
     def limit_to_explored(self) -> Frame:
         """Return a copy of the frame in which cells out of the agent's sight show what the agent

@@ -61,6 +61,11 @@ SHARED_KEYS: KeyTable = {
         "First view in the window; `explored` shows the cells that the agent has seen.",
         schema.enum_schema(VIEWS, "view"),
     ),
+    "dim": Key(
+        "Whether cells out of the agent's sight are darker for people; by default yes, unless "
+        "`view` is `state`.",
+        schema.BOOLEAN,
+    ),
     "max_steps": Key("Step limit of an episode; by default none.", schema.optional(STEP_LIMIT)),
     "action_space": Key(
         "Names of actions, or `{name: KICK, key: K}` for new ones; by default the eight"
@@ -219,12 +224,13 @@ class TopLevel:
         return self.problems.read_key(self.entries, key, read, default)
 
     def read_texts(self, name: str) -> dict[str, Any]:
-        """Return the values of `name`, `description`, `view` and `source` as keyword arguments of
-        `Scenario`; the parameter `name` is used if the file gives none."""
+        """Return the values of `name`, `description`, `view`, `dim` and `source` as keyword
+        arguments of `Scenario`; the parameter `name` is used if the file gives none."""
         return {
             "name": self.key("name", fields.read_name, name),
             "description": self.key("description", fields.optional_text, ""),
             "view": self.key("view", SHARED_KEYS["view"].read, ""),
+            "dim": self.key("dim", fields.boolean, None),
             "source": self.document.source,
         }
 

@@ -54,6 +54,7 @@ class Scenario(ImmutableScenario):
         name: name; by default the file's.
         description: description for people, maybe several lines.
         view: view that the window shows first; "" for the player's setting.
+        dim: whether cells out of sight are darker for people; None for the default, see `is_dim`.
         max_steps: step limit of an episode; None for no limit.
         always_truncates: True if a step that reaches the limit is truncated, even if it also
             terminates the episode.
@@ -108,6 +109,7 @@ class Scenario(ImmutableScenario):
     code: tuple[SourceFile, ...] = ()
     sharing: TurnPolicy = SINGLE_AGENT
     always_truncates: bool = False
+    dim: bool | None = None
     numbering: TypeIds = field(default_factory=TypeIds, repr=False)
 
     @classmethod
@@ -168,6 +170,12 @@ class Scenario(ImmutableScenario):
         for member, phase in product(self.members, phases):
             for call in member.calls(phase):
                 yield from call.walk()
+
+    @property
+    def is_dim(self) -> bool:
+        """True if cells out of the agent's sight are darker for people: by default where the level
+        does not show them the whole state."""
+        return self.view != "state" if self.dim is None else self.dim
 
     @property
     def action_names(self) -> tuple[str, ...]:

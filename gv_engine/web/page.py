@@ -318,6 +318,7 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         "relativeMoves": has_relative_moves(level.action_names, episode),
         "area": {"shape": area.shape, "observer": area.observer, "turns": area.turns},
         "view": level.view,
+        "dim": level.is_dim,
         "rewards": list(level.reward_names),
         "maxSteps": [member.max_steps for member in level.members],
         "missionLimits": has_step_limit(layout.mission),

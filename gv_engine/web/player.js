@@ -713,10 +713,11 @@ class Player {
 
   /** Return what the board of the state shows. */
   picture() {
-    const { world, agent } = this, known = this.view === "explored" && this.explored()[agent];
+    const { world, agent, level } = this, known = this.view === "explored" && this.explored()[agent];
     const cells = world.cells(agent), pose = world.pose(agent);
-    const lit = pose[0] < 0 ? null : new Uint8Array(cells.top.length); // without a place, it may see all
-    for (const [cell] of this.seenCells()) lit[cell] = 1;
+    // without a place, it may see all
+    const lit = pose[0] < 0 || !level.dim ? null : new Uint8Array(cells.top.length);
+    if (lit) for (const [cell] of this.seenCells()) lit[cell] = 1;
     if (known) {
       const shown = cells.top.map((_, k) => known.get(k) ?? [[HIDDEN, 0, 0]]);
       cells.top = shown.map((pair) => pair[0]);

@@ -533,3 +533,33 @@ def test_a_terminal_underlines_what_lies_upon_something(ground, text):
     assert line.plain.startswith(text)
     is_underlined = any("underline" in str(span.style) for span in line.spans)
     assert is_underlined == (ground == EXIT)
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_dim"),
+    [
+        ({}, True),
+        ({"view": "state"}, False),
+        ({"view": "state", "dim": True}, True),
+        ({"view": "explored"}, True),
+        ({"dim": False}, False),
+    ],
+)
+def test_cells_out_of_sight_are_dim_where_the_level_says_so(keys: dict[str, object], is_dim: bool):
+    level = {
+        "map": "#######\n#>#..E#\n#######",
+        "transition_functions": ["move_agent"],
+        "reward_functions": ["reach_exit"],
+        "observation_function": {"name": "partially_occluded", "area": [[-6, 0], [-3, 3]]},
+        "terminating_function": "reach_exit",
+        **keys,
+    }
+    frame = Session(Scenario.load(level), 0).frame()
+    assert not frame.seen[1, 4]
+    assert (frame.lit is None) == (not is_dim)
+    shown = GridRenderer(SpriteSheet(types=frame.types), "state", 32).draw(frame)
+    bright = GridRenderer(SpriteSheet(types=frame.types), "state", 32).draw(
+        replace(frame, is_dim=False)
+    )
+    assert np.array_equal(shown[32:64, 32:64], bright[32:64, 32:64])  # where the agent is
+    assert np.array_equal(shown[32:64, 128:160], bright[32:64, 128:160]) == (not is_dim)

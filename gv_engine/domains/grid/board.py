@@ -401,7 +401,7 @@ class GridRenderer:
             frame = frame.limit_to_explored()
         parts = []
         if self._view != "observation":
-            parts.append((encode_looks(frame.grid, frame.seen, frame.beneath), frame.agent))
+            parts.append((encode_looks(frame.grid, frame.lit, frame.beneath), frame.agent))
         if self._view in ("both", "observation"):
             shown = encode_looks(frame.observation, None, frame.visible_ground)
             parts.append((shown, frame.observer))

@@ -347,7 +347,8 @@ class GridEpisode(Episode):
         shown = self._shown_agent
         self._simulation.render(frames.append, self._grid[shown - 1], message, shown)
         explored = self._explored[shown - 1].copy()
-        return replace(frames[-1], explored=explored, marks=self._agent_marks())
+        marks, is_dim = self._agent_marks(), self.scenario.is_dim
+        return replace(frames[-1], explored=explored, marks=marks, is_dim=is_dim)
 
     def _agent_marks(self) -> tuple[AgentMark, ...]:
         """Return a mark for each agent on the board, the shown one first; () for a single agent."""

@@ -298,7 +298,7 @@ class GridStage(Stage):
         center = frame.agent[:2] if moving is None else lerp(moving.agent, frame.agent, progress)
         start = scroll_offset((height, width), room, center, cell)
         lit = self._inspector.lit if self.side_panel is self._inspector else None
-        lit = frame.seen if lit is None else lit
+        lit = frame.lit if lit is None else lit
         content = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
         self._state.draw(surface, rect, start, cell, *content)
         if shown_map and shown_map.visits.shape == (height, width):
