@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -62,14 +63,15 @@ def run(options: argparse.Namespace) -> int:
     scenario: Scenario = cli.require_step_limit(grid, None, "give the scenario max_steps")
     for each in config.configs():
         prepare_settings(each, scenario)  # fails if it does not fit
-        for levels in (config.levels, each.levels):
-            if levels is not None:
-                level_set(scenario, levels)  # fails before anything is trained
-    words = ["gv-engine", "sweep", str(options.config), "--out", str(out)]
-    words += ["--trials", str(options.trials)] if options.trials else []
-    words += [word for name, value in options.settings for word in ("--set", f"{name}={value}")]
+    for levels in {config.levels, *(each.levels for each in config.configs())}:
+        if levels is not None:
+            level_set(scenario, levels)  # fails before anything is trained
     load = partial(load_scenario, config.scenario, **dict(options.settings))
-    command = format_command([*words, *cli.consent_words(options, load)])
+    pairs = [f"{name}={json.dumps(value)}" for name, value in options.settings]
+    more = [*(w for pair in pairs for w in ("--set", pair)), *cli.consent_words(options, load)]
+    words = ["gv-engine", "sweep", str(options.config), "--out", str(out), *more]
+    words += ["--trials", str(options.trials)] if options.trials else []
+    command = format_command(words)
     sweep = Sweep(out, config, scenario.identity.digest, scenario.tells_success)
     try:
         with cli.handling_sigterm(), exclusive_lock(out / "lock"):
@@ -84,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     sweep.write_pages()
     heads, rows = sweep.table()
     cli.print_table([heads[0], *(f"{head}>" for head in heads[1:])], rows, scenario.name)
-    words = ["gv-engine", "train", config.scenario, "--config", str(sweep.best_file)]
+    words = ["gv-engine", "train", config.scenario, "--config", str(sweep.best_file), *more]
     cli.say(f"{sweep.page}; best settings: {format_command(words)}")
     return 0
 
@@ -119,6 +121,9 @@ def _run_trial(sweep: Sweep, trial: Trial, scenario: Scenario, device: str, comm
             grid = scenario if sweep.config.levels else grid
             result = evaluate_policy(path.absolute(), grid, levels, sweep.config.episodes)
             means = [each and each.mean for each in result[3:]]
-            trial.results.append(dict(zip(RUN_RESULTS, (*means, steps, round(seconds, 3)))))
+            numbers = dict(zip(RUN_RESULTS, (*means, steps, round(seconds, 3))))
+            if result.success:
+                numbers |= {"low": result.success.low, "high": result.success.high}
+            trial.results.append(numbers)
             trial.save()
     return code

@@ -42,6 +42,7 @@ RUN_RESULTS = SUCCESS, RETURN, "length", "steps", "seconds"
 TRIAL_FILE = "trial.json"
 _SWEEP_FILE = "sweep.json"
 _PAGE, _BEST = "results.md", "best.yaml"
+_SUCCESS = "{success:.0%} ({low:.0%} to {high:.0%})"
 _REPORTS = 10
 """Reports of a run on its way, which pruning compares."""
 _RANDOM_TRIALS = 20
@@ -193,8 +194,8 @@ class Trial:
         path: folder of the trial; the run of seed k is its subfolder `k`.
         values: values of the settings that vary.
         reports: success rate or return of the first run at each tenth of the training, from 1.
-        results: for each finished run `success`, None if undefined, `return`, `length`, `steps`
-            and `seconds`.
+        results: for each finished run `success`, None if undefined, `return`, `length`, `steps`,
+            `seconds`, and with `success` the ends of its 95 % interval, `low` and `high`.
         is_pruned: the trial was stopped.
     """
 
@@ -256,6 +257,7 @@ class Sweep:
 
     Attributes:
         trials: trials so far, of which the last may be unfinished.
+        page, best_file: files with the table, and with the settings of the best trial.
 
     Raises:
         ConfigError: the folder has another sweep, or a trial cannot be read.
@@ -271,6 +273,7 @@ class Sweep:
         if config.objective == SUCCESS and not tells_success:
             raise ConfigError(f"objective: {config.scenario} defines no success; choose return")
         self.path, self.config = path, config
+        self.page, self.best_file = path / _PAGE, path / _BEST
         self.objective = config.objective or (SUCCESS if tells_success else RETURN)
         about = asdict(config) | {"trials": None, "version of the scenario": digest}
         about = json.loads(json.dumps(about))  # lists in place of tuples
@@ -402,11 +405,10 @@ class Sweep:
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return the heads and the rows of a table of all trials, the best first."""
         ranked, rows = self.ranked(), []
-        others = [each for each in self.trials if each not in ranked]
-        for trial in [*ranked, *others]:
+        for trial in [*ranked, *(each for each in self.trials if each not in ranked)]:
             state = "" if trial in ranked else "pruned" if trial.is_pruned else "unfinished"
-            successes = [result[SUCCESS] for result in trial.results]
-            seeds = ", ".join(f"{each:.0%}" for each in successes if each is not None)
+            known: list[Any] = [each for each in trial.results if each[SUCCESS] is not None]
+            seeds = ", ".join(_SUCCESS.format(**each) for each in known)
             formats = "{:.1%}", "{:.4g}", "{:.4g}", "{:,.0f}", "{:.1f}"
             means = [
                 "–" if (mean := trial.mean(name)) is None else form.format(mean)
@@ -429,8 +431,8 @@ class Sweep:
             "",
             f"{len(ranked)} of {config.trials} trials are finished, by the sampler "
             f"{config.sampler}. Results are means over {config.seeds} run(s), of each "
-            f"{config.episodes} episodes of the policy that it keeps, on levels: "
-            f"{config.levels or config.config.get('levels') or 'all'}.",
+            f"{config.episodes} episodes of the policy that it keeps, with 95 % intervals, on "
+            f"levels: {config.levels or config.config.get('levels') or 'all'}.",
             "",
             *(f"- `{name}`: {_format(value)}" for name, value in config.config.items()),
             *(f"- `{name}`, searched: {_format(space)}" for name, space in config.search.items()),
@@ -444,16 +446,6 @@ class Sweep:
             text = f"# {ranked[0].path.name} of a sweep of {config.scenario}\n"
             text += "".join(f"{name}: {json.dumps(value)}\n" for name, value in values.items())
             write_file(self.best_file, text, follow_links=False)
-
-    @property
-    def best_file(self) -> Path:
-        """File with the settings of the best trial."""
-        return self.path / _BEST
-
-    @property
-    def page(self) -> Path:
-        """File with the table."""
-        return self.path / _PAGE
 
 
 def _format(value: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gv_engine.cli import main
-from gv_engine.learning import Config
+from gv_engine.learning import Config, evaluate
 from gv_engine.learning.config import ConfigError
 from gv_engine.learning.sweep import Range, Sweep, SweepConfig, Trial
 from gv_engine.rules.errors import MissingExtraError
@@ -81,7 +81,7 @@ def opened(path: Path, **values: Any) -> Sweep:
 def finish(sweep: Sweep, trial: Trial, success: float, **more: float) -> None:
     """Give a trial a result without training."""
     means: dict[str, float | None] = {"success": success, "return": 0.0, "length": 5.0}
-    trial.results.append({**means, "steps": 9.0, "seconds": 1.0, **more})
+    trial.results.append({**means, "steps": 9.0, "seconds": 1.0, "low": 0.0, "high": 1.0, **more})
     trial.save()
 
 
@@ -167,7 +167,8 @@ def test_a_trial_below_the_median_is_pruned(here):
     fresh = sweep.next_trial()
     assert fresh
     assert fresh.path.name == "trial-4"
-    assert [row[-1] for row in sweep.table()[1]] == ["70%", "60%", "50%", "pruned", "unfinished"]
+    seeds = [f"{rate} (0% to 100%)" for rate in ("70%", "60%", "50%")]
+    assert [row[-1] for row in sweep.table()[1]] == [*seeds, "pruned", "unfinished"]
 
 
 def test_without_optuna_a_grid_is_what_there_is(here, monkeypatch):
@@ -211,6 +212,10 @@ def test_a_sweep_trains_each_run_once_as_train_does(here, capsys):
     first = results(here / "rates-sweep")
     assert [each["values"] for each in first] == [{"learning_rate": 1e-3}, {"learning_rate": 2e-3}]
     assert [len(each["results"]) for each in first] == [2, 2]
+    found = evaluate("rates-sweep/trial-0/1", "keydoor-5x5", "test", episodes=5).success
+    assert found
+    assert tuple(first[0]["results"][1][name] for name in ("success", "low", "high")) == found
+    assert "{:.0%} ({:.0%} to {:.0%})".format(*found) in told.out
     files = {file: file.stat().st_mtime_ns for file in here.glob("rates-sweep/*/*/*")}
     assert main(["sweep", "rates.yaml"]) == 0
     assert files == {file: file.stat().st_mtime_ns for file in here.glob("rates-sweep/*/*/*")}
