@@ -349,14 +349,15 @@ import signal
 import sys
 from gv_engine import GridVectorEnv
 from gv_engine.cli import main, rollout
-init, step = GridVectorEnv.__init__, GridVectorEnv.step
+from gv_engine.vector.compiled_backend import CompiledBatch
+init, run_loop = GridVectorEnv.__init__, CompiledBatch.run_loop
 def compiled(self, *args, **options):
     init(self, *args, **{**options, "world": "compiled"})
-def told(self, actions):
+def told(self, play):
     signal.signal(signal.SIGINT, lambda *_: None)  # which may come before the compiled code
     print("stepping", file=sys.stderr, flush=True)
-    return step(self, actions)
-GridVectorEnv.__init__, GridVectorEnv.step = compiled, told
+    return run_loop(self, play)
+GridVectorEnv.__init__, CompiledBatch.run_loop = compiled, told
 rollout._MAX_WAIT = 0.2
 sys.exit(main(["rollout", sys.argv[1], "--max-steps", "9"]))
 """
