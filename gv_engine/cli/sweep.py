@@ -7,19 +7,24 @@ import json
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.train import TrainingPlan, find_training_device, train_run
 from gv_engine.envs.level_sets import level_set
 from gv_engine.learning.config import Config, ConfigError
-from gv_engine.learning.sweep import RUN_RESULTS, Sweep, SweepConfig, Trial
 from gv_engine.learning.training import Training, check_partner_code, prepare_settings
 from gv_engine.rollout.evaluation import evaluate_policy
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.files import exclusive_lock
 from gv_engine.scenario.loading import load_scenario
-from gv_engine.scenario.plugin import RL, format_command
+from gv_engine.scenario.plugin import RL, SWEEP, format_command
 from gv_engine.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from optuna import Trial
+
+    from gv_engine.learning.sweep import Sweep
 
 _EXAMPLES = """\
 gv-engine sweep rates.yaml
@@ -53,8 +58,10 @@ def add(commands: cli.Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command `sweep`: train what is missing, write the table, and return the exit
     code."""
-    if RL.missing_message:
-        raise MissingExtraError(RL.missing_message)
+    if message := RL.missing_message or SWEEP.missing_message:
+        raise MissingExtraError(message)
+    from gv_engine.learning.sweep import Sweep, SweepConfig
+
     config = SweepConfig.read(options.config, options.trials)
     device = find_training_device(options.device or "auto")
     out = options.out or Path(f"{options.config.stem}-sweep")
@@ -79,8 +86,6 @@ def run(options: argparse.Namespace) -> int:
                 if code := _run_trial(sweep, trial, scenario, device, command):
                     return code
                 sweep.write_pages()
-                done = f"{trial.path.name} of {config.trials} trials is finished"
-                cli.complain(f"{done}: {trial.describe(sweep.objective)}")
     except BlockingIOError:
         raise ConfigError(f"{out} is in use by another sweep: wait for its end") from None
     sweep.write_pages()
@@ -92,16 +97,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run_trial(sweep: Sweep, trial: Trial, scenario: Scenario, device: str, command: str) -> int:
-    """Train and evaluate the missing runs of a trial, save their results, and return the exit code
+    """Train and evaluate the missing runs of a trial, note their results, and return the exit code
     of the training. `command` continues the sweep, for messages."""
     from gv_engine.learning.run_folder import RUN_FILE, Run
+    from gv_engine.learning.sweep import IS_POOR, RUN_RESULTS, list_results
 
-    code = 0
-    while not (code or sweep.is_finished(trial)):
-        seed = len(trial.results)
-        config = Config.from_values({**sweep.config.config, **trial.values, "seed": seed})
+    for seed in range(len(list_results(trial)), sweep.config.seeds):
+        config = Config.from_values({**sweep.config.config, **trial.params, "seed": seed})
         loaded = None if config.levels is None else level_set(scenario, config.levels)
-        path, end = trial.path / str(seed), config.stop_condition
+        path, end = sweep.trial_path(trial) / str(seed), config.stop_condition
         settings = prepare_settings(config, scenario)
         if (path / RUN_FILE).exists():
             folder = Run(path)
@@ -111,19 +115,21 @@ def _run_trial(sweep: Sweep, trial: Trial, scenario: Scenario, device: str, comm
             folder = Run.create(path, scenario, settings, config.levels, loaded, end)
         grid = loaded.scenario if loaded else scenario
         plan = TrainingPlan(grid, loaded, end, "", command)
-        label = f"{trial.path.name} of {sweep.config.trials}, seed {seed}"
+        label = f"trial-{trial.number} of {sweep.config.trials}, seed {seed}"
+        report = partial(sweep.report, trial, end.steps)
         with folder.lock(), closing(Training(folder, grid, loaded, device)) as training:
-            report = partial(sweep.report, trial, end.steps)
-            code = train_run(training, plan, label, callbacks=[report])
+            if code := train_run(training, plan, label, callbacks=[] if seed else [report]):
+                return code
             steps, seconds = training.metrics.steps, training.seconds
-        if not (code or trial.is_pruned):
-            levels = sweep.config.levels or loaded
-            grid = scenario if sweep.config.levels else grid
-            result = evaluate_policy(path.absolute(), grid, levels, sweep.config.episodes)
-            means = [each and each.mean for each in result[3:]]
-            numbers = dict(zip(RUN_RESULTS, (*means, steps, round(seconds, 3))))
-            if result.success:
-                numbers |= {"low": result.success.low, "high": result.success.high}
-            trial.results.append(numbers)
-            trial.save()
-    return code
+        if trial.user_attrs.get(IS_POOR):
+            break
+        levels = sweep.config.levels or loaded
+        grid = scenario if sweep.config.levels else grid
+        result = evaluate_policy(path.absolute(), grid, levels, sweep.config.episodes)
+        means = [each and each.mean for each in result[3:]]
+        numbers = dict(zip(RUN_RESULTS, (*means, steps, round(seconds, 3))))
+        if result.success:
+            numbers |= {"low": result.success.low, "high": result.success.high}
+        sweep.add_result(trial, numbers)
+    cli.complain(sweep.finish(trial))
+    return 0

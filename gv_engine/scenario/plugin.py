@@ -79,7 +79,7 @@ class Extra(NamedTuple):
 MATH = Extra("Algebra", "mathy_core", "math")
 PARALLEL = Extra("A parallel environment", "pettingzoo", "pettingzoo")
 RL = Extra("Learning", "torch", "rl")
-SWEEP = Extra("A sweep by random or tpe, or with pruning,", "optuna", "sweep")
+SWEEP = Extra("A sweep", "optuna", "sweep")
 MINIGRID_PACKAGE = Extra("A picture of MiniGrid's", "minigrid", "minigrid")
 MINARI = Extra("A dataset of Minari", "minari", "minari")
 RAY = Extra("Work on a cluster", "ray", "ray")
