@@ -12,6 +12,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter
 from pkgutil import resolve_name
@@ -79,7 +80,7 @@ class TextGames:
     ) -> None:
         self.limits, self._clock = limits or Limits(), clock
         self._own = dict(scenarios or {})
-        self._loaded: dict[str, Playable] = {}
+        self._load_built_in = lru_cache(_MAX_LOADED)(load_playable)
         self._games: dict[str, _Game] = {}
         self._entries = [entry for entry in built_in_entries() if not entry.missing]
         self._names = {entry.source: entry.source for entry in self._entries}
@@ -220,15 +221,10 @@ class TextGames:
         if base not in self._names or not is_number:
             hint, _, _ = suggestion(name, [*self._own, *self._names]).partition(" (")
             raise GameError(f"no scenario {_quote(name)}{hint or ';'} list_scenarios has all names")
-        source = f"{self._names[base]}{mark}{number}"
-        if source not in self._loaded:
-            while len(self._loaded) >= _MAX_LOADED:
-                del self._loaded[next(iter(self._loaded))]
-            try:
-                self._loaded[source] = load_playable(source)
-            except ScenarioError:  # its message has a path of this machine
-                raise GameError(f"{base} has no level {number}") from None
-        return self._loaded[source]
+        try:
+            return self._load_built_in(f"{self._names[base]}{mark}{number}")
+        except ScenarioError:  # its message has a path of this machine
+            raise GameError(f"{base} has no level {number}") from None
 
 
 def _quote(text: str) -> str:

@@ -185,4 +185,6 @@ def test_few_scenarios_stay_loaded(monkeypatch: pytest.MonkeyPatch):
     games = TextGames()
     for name in ("keydoor-5x5", "empty-4x4", "tutorial#1", "tutorial#2", "keydoor-5x5"):
         games.start(name)
-    assert [*games._loaded] == ["tutorial#2", "keydoor-5x5"]
+    assert games._load_built_in.cache_info()[:2] == (0, 5)  # hits and misses
+    games.start("tutorial#2")
+    assert games._load_built_in.cache_info().hits == 1
