@@ -51,11 +51,11 @@ def make_server(games: TextGames) -> MCPServer[Any]:
 
 
 def _make_tool(method: Callable[..., dict[str, Any]]) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a coroutine function with the arguments of `method`, whose result has a text for the
-    model: the observation in lines, and all else as JSON."""
+    """Return a coroutine function with the arguments of `method`, whose result is that of `method`
+    and a text for the model: the observation in lines, then all else as JSON."""
 
     @wraps(method)
-    async def call_tool(**arguments: Any) -> CallToolResult:  # else it would run in a thread
+    async def call_tool(**arguments: Any) -> CallToolResult:  # not async, it would run in a thread
         """Call the method; raise ToolError in place of its errors, so that the model reads them."""
         try:
             result = method(**arguments)
@@ -67,6 +67,7 @@ def _make_tool(method: Callable[..., dict[str, Any]]) -> Callable[..., Awaitable
             content=[TextContent(text="\n".join(lines))], structured_content=result
         )
 
+    # the server makes the tool's description of them
     call_tool.__annotations__ = {**method.__annotations__, "return": CallToolResult}
     return call_tool
 

@@ -82,11 +82,11 @@ class PrioritisedLevelReplay(RandomLevels):
     """Prioritised level replay over the K levels of the environment's level set.
 
     An episode replays a level with the probability `replay_prob` times the share of levels that
-    have a score, and else has any level: before, levels that end soon would be preferred. The score
-    of a level is the mean of the positive parts of the advantages in its last episode: high where
-    the agent has done better than its critic expects. Scores and staleness give the
-    probabilities, see `find_replay_probabilities`. The next level of each world is sampled again
-    after each update.
+    have a score; otherwise all levels are equally probable. Without the share, the first levels
+    with a score, those that end soon, would be replayed too often. The score of a level is the mean
+    of the positive parts of the advantages in its last episode: high where the agent has done
+    better than its critic expects. Scores and staleness give the probabilities, see
+    `find_replay_probabilities`. The next level of each world is sampled again after each update.
 
     Attributes:
         scores: (K,) score of each level; NaN until an episode with the level has ended.
@@ -117,13 +117,13 @@ class PrioritisedLevelReplay(RandomLevels):
         self._choose_levels(worlds)
 
     def _choose_levels(self, worlds: NDArray[np.int64]) -> None:
-        """Choose the levels with which the next episodes of some worlds start."""
-        size = 3, len(worlds)
-        uniform, kind, replayed = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
-        levels = (uniform * self._num_listed).astype(np.int64)
+        """Choose the levels of the next episodes of the worlds with these indices."""
+        draws = torch.rand((3, len(worlds)), generator=self._rng, dtype=torch.float64)
+        for_level, for_kind, for_replay = draws.numpy()
+        levels = (for_level * self._num_listed).astype(np.int64)
         share = 1 - np.isnan(self.scores[: self._num_listed]).mean() if len(self._cumulative) else 0
-        is_random = kind >= self._settings.replay_prob * share
-        levels[~is_random] = np.searchsorted(self._cumulative, replayed[~is_random], "right")
+        is_random = for_kind >= self._settings.replay_prob * share
+        levels[~is_random] = np.searchsorted(self._cumulative, for_replay[~is_random], "right")
         self._next_levels[worlds], self._next_random[worlds] = levels, is_random
         self._request_levels()
 
@@ -205,7 +205,7 @@ class EditedLevels(PrioritisedLevelReplay):
         super().__init__(env, settings, rng)
 
     def _choose_levels(self, worlds: NDArray[np.int64]) -> None:
-        """Choose the levels with which the next episodes of some worlds start."""
+        """Choose the levels of the next episodes of the worlds with these indices."""
         super()._choose_levels(worlds)
         new = self._num_listed + np.flatnonzero(np.isnan(self.scores[self._num_listed :]))
         size = 2, len(worlds)
@@ -290,15 +290,15 @@ def find_held_out(scenario: Scenario) -> set[int]:
 def find_replay_probabilities(
     scores: NDArray[np.float64], ages: NDArray[np.int64], temperature: float, staleness_coef: float
 ) -> NDArray[np.float64]:
-    """Return the (K,) probabilities to replay levels: a mixture of one that is proportional to
-    `(1 / rank) ** (1 / temperature)`, with rank 1 for the highest score, and of one that is
-    proportional to the ages, with weight `staleness_coef`.
+    """Return the (K,) probabilities to replay levels: `1 - staleness_coef` times a distribution
+    that is proportional to `(1 / rank) ** (1 / temperature)`, with rank 1 for the highest score,
+    plus `staleness_coef` times one that is proportional to the ages.
 
     Args:
-        scores: (K,) scores of levels; NaN for levels that are not replayed, but not for all.
+        scores: (K,) scores of levels; NaN for levels that are not replayed; at least one is known.
         ages: (K,) episodes that have ended since the last episode on each level.
         temperature: positive number; the higher, the more equal are the probabilities.
-        staleness_coef: share from 0 to 1.
+        staleness_coef: weight of the ages, from 0 to 1.
     """
     (known,) = np.nonzero(~np.isnan(scores))
     by_score = np.zeros(len(scores))

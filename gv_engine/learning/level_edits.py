@@ -16,7 +16,7 @@ _Cell = tuple[int, int]
 _WALL = "Wall"
 """Name of the object type that edits add and remove."""
 _ATTEMPTS = 20
-"""Random edits that are tried in place of one that would cut off a part of the level."""
+"""Random edits that are tried until one is possible."""
 
 
 class LevelEditor:
@@ -43,7 +43,7 @@ class LevelEditor:
         self._simulation = Simulation(scenario)
         self._world = self._simulation.world
         walls = [k.index for k in scenario.layout.types if k.name == _WALL]
-        # walls as terrain share an entity
+        # terrain walls share one entity: a single one cannot be added or removed
         self._wall = next((k for k in walls if self._world.terrain_of(k) < 0), -1)
 
     def start(self, generator: NDArray[np.void]) -> None:

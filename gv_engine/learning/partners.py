@@ -34,7 +34,7 @@ class Seen(NamedTuple):
     """What partners act on.
 
     Attributes:
-        observation, info: last results of the environment, with N lines.
+        observation, info: last results of the environment; arrays are (N, …).
         rows: (N, slots) encoded observations.
         noise: (N, actions) negative Gumbel noise.
     """

@@ -230,7 +230,9 @@ class Sweep:
                 self._study.enqueue_trial(dict(zip(config.search, values, strict=True)))
 
     def next_trial(self) -> Trial | None:
-        """Return the unfinished trial, else a new one; None if all trials are finished."""
+        """Return the unfinished trial, else a new one, with values for the searched settings; None
+        if all trials are finished. Trials run one after another, so that the number of finished
+        trials is the number of the next."""
         number = len(self._find_trials(TrialState.COMPLETE, TrialState.PRUNED))
         if number >= (self.config.trials or 0):
             return None

@@ -28,7 +28,7 @@ def play_random_steps(
         sums: (N, F), to which the reward terms are added.
 
     Returns:
-        The result of the last call of the program, and the range of worlds that it got.
+        0 and the last range of worlds, or the error code of a failed call and its range.
     """
     loop, address, actions = program
     records, num_actions, allowed = draws
@@ -47,7 +47,7 @@ def play_random_steps(
                         actions[i] = sample_allowed_action(records[i], allowed[i])
             if count == 0:
                 break
-            failed = call_program(loop, address, start, stop, DISABLED)
+            failed = call_program(loop, address, start, stop, DISABLED)  # no autoreset
             if failed != 0:
                 return failed, start, stop
             for i in range(start, stop):

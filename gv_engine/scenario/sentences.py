@@ -42,9 +42,9 @@ def view_to_sentences(
     observer: tuple[int, int, int],
 ) -> str:
     """Return an observation as sentences, one per line: `item` (the object in hand), the thing
-    that the agent stands on, unless it is a door, the nearest wall in each direction if nothing is
-    before it, and all other things in `grid` from left to right, the farthest first; "" if there is
-    none of these. Arguments are those of `view_to_text`.
+    that the agent stands on, unless it is a door, the nearest wall in each direction unless another
+    thing is in front of it, and all other things in `grid` from left to right, the farthest first;
+    "" if there is none of these. Arguments are those of `view_to_text`.
 
     In BabyAI's levels, where agents stand on nothing else, the lines are the list `descriptions` of
     BabyAI-Text. The article is `a` everywhere, as there.
@@ -62,20 +62,20 @@ def view_to_sentences(
     for (y, x), _ in np.ndenumerate(grid[..., 0]):
         dy, dx = y - observer[0], x - observer[1]
         looks[dy * down + dx * aside, dy * aside - dx * down] = tuple(grid[y, x].tolist())
-    passable = {look for look in looks.values() if look[0] == HIDDEN} | {(FLOOR, 0, NONE)}
+    unnamed = {look for look in looks.values() if look[0] == HIDDEN} | {(FLOOR, 0, NONE)}
     held = item.tolist()
     lines = [f"You carry {_name_thing(types, held)}"] * (held[0] != NONE_GRID_OBJECT)
     here = looks.get((0, 0), (DOOR, 0, NONE))
-    if here not in passable and here[0] != DOOR:
+    if here not in unnamed and here[0] != DOOR:
         lines.append(f"You stand on {_name_thing(types, here)}")
     for ahead, right, way in _WAYS:
         steps = 1
-        while looks.get((ahead * steps, right * steps)) in passable:
+        while looks.get((ahead * steps, right * steps)) in unnamed:
             steps += 1
         if looks.get((ahead * steps, right * steps), (NONE_GRID_OBJECT,))[0] == WALL:
             lines.append(f"You see a wall {_format_steps(steps, way)}")
     for (ahead, right), look in sorted(looks.items(), key=lambda cell: (cell[0][1], -cell[0][0])):
-        if look not in passable and look[0] != WALL and (ahead, right) != (0, 0):
+        if look not in unnamed and look[0] != WALL and (ahead, right) != (0, 0):
             lines.append(f"You see {_name_thing(types, look)} {_format_offset(ahead, right)}")
     return "\n".join(lines)
 

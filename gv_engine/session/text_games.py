@@ -132,10 +132,11 @@ class TextGames:
         Args:
             session: name of the game, from `start`.
             action: words or name of an action, such as `go forward`; with several agents
-                `ann go forward | bob toggle`, and who is left out waits.
+                `ann go forward | bob toggle`; agents that are left out wait.
 
         Raises:
-            GameError: there is no such game, it has ended, or it has had all its steps.
+            GameError: there is no such game, it has ended, it has had all its steps, an agent is
+                unknown, or the action is refused.
             ActionTextError: there is no such action.
             RuleError: a rule failed, and the game is unchanged.
         """
@@ -277,7 +278,7 @@ def _find_joint_action(game: Session, text: str) -> str:
     `TextGames.act`.
 
     Raises:
-        GameError: an agent is missing.
+        GameError: the text names an agent that is not in the game.
         ActionTextError: there is no such action.
     """
     names = [*game.mask(), *filter(None, [game.wait])]

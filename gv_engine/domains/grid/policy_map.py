@@ -34,9 +34,9 @@ class _Probe(GridEpisode):
     """Episode whose agent is put into other cells to observe from there."""
 
     def iter_places(self, row: NDArray[Any], agent: int) -> Iterator[tuple[int, int, int]]:
-        """Put `agent` of the state `row` into each cell where it can stand and its episode goes on,
-        facing in each direction, and yield (y, x, facing). Agents that cannot turn keep their
-        facing."""
+        """Put `agent` of the state `row` into each cell that it can enter and where its episode
+        would not end, facing in each direction, and yield (y, x, facing) while it is there. Agents
+        that cannot turn keep their facing."""
         self.load_row(row)
         world, scenario = self.world, self.scenario
         rng_state, facing = world.rng_state(), int(world.agent.facing[agent])
@@ -50,7 +50,7 @@ class _Probe(GridEpisode):
                 continue
             for direction in range(NUM_FACINGS) if turns else (facing,):
                 world.agent.facing[agent] = direction
-                world.set_rng_state(rng_state)  # a view may be random, and is the same then
+                world.set_rng_state(rng_state)  # so that random views are the same in all places
                 yield y, x, direction
 
     def observe_as(self, agent: int) -> PolicyInput:
