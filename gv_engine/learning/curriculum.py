@@ -82,8 +82,8 @@ class PrioritisedLevelReplay(RandomLevels):
     """Prioritised level replay over the K levels of the environment's level set.
 
     An episode replays a level with the probability `replay_prob` times the share of levels that
-    have a score; otherwise all levels are equally probable. Without the share, the first levels
-    with a score, those that end soon, would be replayed too often. The score of a level is the mean
+    have a score; otherwise all levels are equally probable. Without that factor, the first levels
+    scored, those with short episodes, would be replayed too often. The score of a level is the mean
     of the positive parts of the advantages in its last episode: high where the agent has done
     better than its critic expects. Scores and staleness give the probabilities, see
     `find_replay_probabilities`. The next level of each world is sampled again after each update.
@@ -117,7 +117,8 @@ class PrioritisedLevelReplay(RandomLevels):
         self._choose_levels(worlds)
 
     def _choose_levels(self, worlds: NDArray[np.int64]) -> None:
-        """Choose the levels of the next episodes of the worlds with these indices."""
+        """Choose the levels of the next episodes of the worlds with these indices: random ones, or
+        replays drawn from `_cumulative`, which is empty while no level has a score."""
         draws = torch.rand((3, len(worlds)), generator=self._rng, dtype=torch.float64)
         for_level, for_kind, for_replay = draws.numpy()
         levels = (for_level * self._num_listed).astype(np.int64)

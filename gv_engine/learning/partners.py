@@ -31,7 +31,7 @@ SELF = "self"
 
 
 class Seen(NamedTuple):
-    """What partners act on.
+    """Input of partners in one step, for N agents.
 
     Attributes:
         observation, info: last results of the environment; arrays are (N, …).
@@ -175,7 +175,7 @@ class PastSelves(Partners):
 
     Sides are the teams, and each agent without a team. In each episode a random side learns, and
     all other agents act by the same random self of the pool. Every `past_interval` updates the
-    weights join the pool; then they replace the oldest ones if there are `past_selves`.
+    weights join the pool; once it holds `past_selves` sets of weights, the oldest are replaced.
     """
 
     _saved = "is_learning", "_slots", "_memory"
@@ -232,9 +232,9 @@ class PastSelves(Partners):
             lines, net = np.flatnonzero(slots == slot), self._nets[slot]
             inputs = seen.rows[lines], self._memory[lines], masks[lines]
             probabilities, _, self._memory[lines] = net.forward(*inputs)
-            # Gumbel-max sampling, of numbers without logarithms of 0
-            gumbel = np.exp(-seen.noise.cpu().numpy()[lines].astype(np.float64))
-            actions[lines] = (probabilities * gumbel).argmax(1)
+            # Gumbel-max: argmax of log(p) - noise, as p * exp(-noise) because p may be 0
+            factors = np.exp(-seen.noise.cpu().numpy()[lines].astype(np.float64))
+            actions[lines] = (probabilities * factors).argmax(1)
 
     def state(self) -> dict[str, Any]:
         """Return the pool, and the sides, selves and memories of the running episodes."""

@@ -231,15 +231,16 @@ class Sweep:
 
     def next_trial(self) -> Trial | None:
         """Return the unfinished trial, else a new one, with values for the searched settings; None
-        if all trials are finished. Trials run one after another, so that the number of finished
-        trials is the number of the next."""
+        if all trials are finished. Trials run one after another, so that the count of finished
+        trials is the index, and Optuna's trial id, of the next."""
         number = len(self._find_trials(TrialState.COMPLETE, TrialState.PRUNED))
         if number >= (self.config.trials or 0):
             return None
         sampler = TPESampler if self.config.sampler == TPE else RandomSampler
         self._study.sampler = sampler(seed=number)
-        is_begun = self._find_trials(TrialState.RUNNING)
-        trial = Trial(self._study, number) if is_begun else self._study.ask()
+        unfinished = self._find_trials(TrialState.RUNNING)
+        # a resumed trial is suggested its stored values again
+        trial = Trial(self._study, number) if unfinished else self._study.ask()
         for name, space in self.config.search.items():
             _suggest(trial, name, space)
         return trial

@@ -20,7 +20,7 @@ def play_random_steps(
     mark when its episode ends. Runs as compiled code.
 
     Args:
-        program: addresses of a program's loop and arrays, and actions, see
+        program: (address of the program's loop, address of its arrays, (N,) actions to fill), see
             `CompiledBatch.run_loop`.
         draws: (N,) states of random number generators, the number of actions, and action masks:
             (N, actions), updated by the program, or (0, actions) to allow all.
@@ -28,7 +28,7 @@ def play_random_steps(
         sums: (N, F), to which the reward terms are added.
 
     Returns:
-        0 and the last range of worlds, or the error code of a failed call and its range.
+        (0, start, stop) of the last group of worlds, or (error code, start, stop) of a failed one.
     """
     loop, address, actions = program
     records, num_actions, allowed = draws

@@ -43,11 +43,11 @@ def view_to_sentences(
 ) -> str:
     """Return an observation as sentences, one per line: `item` (the object in hand), the thing
     that the agent stands on, unless it is a door, the nearest wall in each direction unless another
-    thing is in front of it, and all other things in `grid` from left to right, the farthest first;
+    thing is in front of it, and all other things in `grid` by column from the left, farthest first;
     "" if there is none of these. Arguments are those of `view_to_text`.
 
-    In BabyAI's levels, where agents stand on nothing else, the lines are the list `descriptions` of
-    BabyAI-Text. The article is `a` everywhere, as there.
+    In BabyAI's levels, where agents stand only on floor or doors, the lines equal the list
+    `descriptions` of BabyAI-Text. The article is always `a`, never `an`, as in BabyAI-Text.
 
     >>> from gv_engine.rules.geometry import FORWARD
     >>> from gv_engine.rules.objects import OBJECT_TYPES
