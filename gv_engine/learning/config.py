@@ -39,7 +39,7 @@ class Hyperparameters:
     """Settings of a learner; the defaults suit PPO on all grid scenarios of the engine.
 
     Attributes:
-        learner: "ppo", "pqn", "mappo" or "rnd", see `LEARNERS`.
+        learner: "ppo", "pqn", "mappo", "rnd" or "noveld", see `LEARNERS`.
         seed: seed of the worlds, the initial weights and the sampling of actions.
         recurrent: add a GRU, reset at the start of each episode.
         mask_actions: give probability 0 to the actions that `info["action_mask"]` excludes.
@@ -61,7 +61,7 @@ class Hyperparameters:
         layer_norm: normalise the hidden layers, which PQN needs.
         start_epsilon, end_epsilon: share of random actions of PQN at the first step, and after
             `exploration_steps` steps; linear between.
-        rnd_coef: weight of the rewards of RND for new observations.
+        rnd_coef: weight of the rewards of RND and NovelD for new observations.
         curriculum: "random", "plr" or "accel", see `curriculum.py`.
         replay_prob: probability that an episode replays a level of the curriculum.
         replay_temperature: from 0.01; the higher, the less the scores of levels count.
@@ -126,6 +126,7 @@ LEARNERS = {
     "pqn": "gv_engine.learning.pqn:PQNLearner",
     "mappo": "gv_engine.learning.mappo:MAPPOLearner",
     "rnd": "gv_engine.learning.rnd:RNDLearner",
+    "noveld": "gv_engine.learning.noveld:NovelDLearner",
 }
 """Class of each learner; each file names its paper."""
 CURRICULA = {

@@ -78,14 +78,31 @@ class RNDLearner(Learner):
         self._novelty_scaler = RewardScaler(env.num_envs, settings.gamma)
 
     def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
-        """Return the (T, N) scaled rewards and, weighted by `rnd_coef`, those for new observations,
-        which do not end with an episode."""
-        rows, _ = self._network_inputs(slice(1, None))
+        """Return the (T, N) scaled rewards and, weighted by `rnd_coef`, those for new observations;
+        `done` and `live` are as for `RewardScaler.scale`."""
+        rows, _ = self._network_inputs(slice(None))
         with torch.no_grad():
-            errors = self.net.errors(rows.flatten(0, 1)).reshape(done.shape).cpu().numpy()
-        novelty = self._novelty_scaler.scale(errors * live, np.zeros_like(done), live)
+            errors = self.net.errors(rows.flatten(0, 1)).reshape(rows.shape[:2]).cpu().numpy()
+        novelty = self._scaled_novelty(rows.cpu().numpy(), errors, done, live)
         rewards = super()._scaled_rewards(done, live)
         return rewards + self.settings.rnd_coef * torch.from_numpy(novelty)
+
+    def _scaled_novelty(
+        self,
+        rows: NDArray[np.int32],
+        errors: NDArray[np.float32],
+        done: NDArray[np.bool_],
+        live: NDArray[np.bool_],
+    ) -> NDArray[np.float32]:
+        """Return the (T, N) scaled rewards for new observations. In RND, these are the errors of
+        the prediction after each step, and their return does not end with an episode.
+
+        Args:
+            rows: (T + 1, N, slots) encoded observations before the first and after each step.
+            errors: (T + 1, N) errors of the prediction for them.
+            done, live: (T, N) as for `RewardScaler.scale`.
+        """
+        return self._novelty_scaler.scale(errors[1:] * live, np.zeros_like(done), live)
 
     def _loss(self, num_live: int, features: Tensor, *per_step: Tensor) -> tuple[Tensor, Tensor]:
         """Return the loss of PPO and of the predictor, and the losses of PPO to report."""

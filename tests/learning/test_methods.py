@@ -48,6 +48,7 @@ def lines_of(run: Path) -> list[str]:
     [
         ("keydoor-5x5", ("--learner", "ppo", "--memory")),
         ("keydoor-5x5", ("--learner", "rnd")),
+        ("keydoor-5x5", ("--learner", "noveld", "--memory")),
         ("keydoor-5x5", ("--learner", "pqn")),
         ("keydoor-5x5", ("--learner", "pqn", "--memory")),
         ("keydoor-5x5", ("--set-hp", "encoder=cnn", "--memory")),
@@ -252,6 +253,38 @@ def test_rnd_adds_to_rewards_and_novelty_does_not_end_with_an_episode():
     before = again._returns.copy()
     again.scale(errors, ~flags, flags)
     assert np.allclose(again._returns, before * 0.99 + 1)
+
+
+def test_noveld_rewards_steps_to_newer_observations_once_in_an_episode():
+    level = Scenario.load("keydoor-5x5").with_(max_steps=40)
+    options: Any = {"num_envs": 4, "num_steps": 100, "learner": "noveld"}
+    learner, other = (make_learner(level, "object", **options) for _ in range(2))
+    learner._novelty_scaler.scale = lambda gains, done, live: gains
+    given, rewards, compute = [], [], learner._scaled_novelty
+
+    def keep(*arguments: Any) -> Any:
+        given.append([each.copy() for each in arguments])
+        rewards.append(compute(*arguments))
+        return rewards[-1]
+
+    learner._scaled_novelty = keep
+    for _ in range(3):  # what was visited before an update counts after it
+        learner.update()
+        other.restore(learner.state())
+        assert other._visited == learner._visited
+    rewarded = 0
+    for agent in range(4):
+        visited: set[bytes] = set()
+        for (rows, errors, done, _), found in zip(given, rewards, strict=True):
+            for t in range(100):
+                before, after = (rows[k, agent].tobytes() for k in (t, t + 1))
+                visited = visited | {before}
+                gain = max(errors[t + 1, agent] - 0.5 * errors[t, agent], 0)
+                known = done[t, agent] or after in visited
+                assert found[t, agent] == (0 if known else np.float32(gain))
+                rewarded += found[t, agent] > 0
+                visited = set() if done[t, agent] else visited
+    assert 100 < rewarded < 600
 
 
 def test_what_does_not_fit_is_told_before_a_run_begins(capsys):
