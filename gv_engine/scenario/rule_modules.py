@@ -135,7 +135,8 @@ class Trust:
             return ""
         if not self.code:
             return "Python code is switched off (--no-code, code=False)"
-        if self.referrer:
+        is_own = is_file and folder.resolve().is_relative_to(SCENARIOS.resolve())
+        if self.referrer and not is_own:  # rules that come with the engine may always run
             return (
                 f"{self.referrer} only refers to this scenario; if you trust it, name it yourself, "
                 f"or add --trust (in Python trust=True)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from gv_engine.cli import main
 from gv_engine.rollout import episode_folder, snapshots
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rules.errors import TrustError
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.loading import load_reference, load_scenario, make_reference
 from gv_engine.session import catalogue
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens.play import PlayScreen
@@ -238,6 +239,18 @@ def left_in_the_middle(place: Place) -> tuple[Path, Settings]:
     desk.app.pop()
     place.mark.unlink()
     return Path("some.gvreplay"), desk.app.settings
+
+
+def test_rules_that_come_with_the_engine_run_in_scenarios_that_are_only_referred_to(place: Place):
+    reference = make_reference(load_scenario("hunt"))
+    assert load_reference(reference).name == "hunt"
+    with pytest.raises(TrustError, match="Python code is switched off"):
+        load_reference(reference, code=False)
+    away = os.path.relpath(place.level / "rules.py", reference["folder"])
+    strange = {**load_scenario("hunt").document.root.plain, "reward_functions": [f"./{away}:rule"]}
+    with pytest.raises(TrustError, match="files are named from the scenario's folder on"):
+        load_reference({**reference, "source": strange})
+    assert not place.ran
 
 
 def test_a_replay_of_a_recent_level_runs_nothing(place: Place):

@@ -345,7 +345,7 @@ class GridEpisode(Episode):
         player."""
         frames: list[Frame] = []
         shown = self._shown_agent
-        self._simulation.render(frames.append, self._grid[shown - 1], message, shown)
+        self._simulation.render(frames.append, self._grid[shown - 1].copy(), message, shown)
         explored = self._explored[shown - 1].copy()
         marks, is_dim = self._agent_marks(), self.scenario.is_dim
         return replace(frames[-1], explored=explored, marks=marks, is_dim=is_dim)
