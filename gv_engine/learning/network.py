@@ -160,6 +160,8 @@ def make_linear(inputs: int, outputs: int, scale: float) -> nn.Linear:
 def sum_rows(table: Tensor, indices: Tensor) -> Tensor:
     """Return (M, width) sums of rows of a table; `indices`, (M, slots) int32, selects the rows of
     each sum."""
+    if torch.jit.is_tracing() or torch.compiler.is_exporting():
+        return table[indices].sum(1)
     if indices.is_cpu:
         return cast("Tensor", EmbeddingBag.apply(table, indices))
     return functional.embedding_bag(indices, table, mode="sum")

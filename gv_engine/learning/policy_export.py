@@ -1,7 +1,7 @@
 """Trained policies as ONNX and TorchScript files, which act without this package.
 
-`PolicyModule` computes in torch's operations what `TrainedPolicy` computes in NumPy's, from
-observations in the representation `default` on.
+`PolicyModule` encodes observations in the representation `default`, and has the network of the
+training.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ from __future__ import annotations
 import json
 import logging
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from gv_engine.envs.representations import MISSION, STATE
+from gv_engine.learning.config import CNN, EMBEDDING, MLP, Hyperparameters
+from gv_engine.learning.network import ActorCritic
 from gv_engine.learning.network_spec import BINS_PER_UNIT, StateCodes, codes_by_cell
-from gv_engine.learning.numpy_net import NUM_HEADS, first_layer_table
 from gv_engine.learning.policy_file import PolicyFile, TrainedPolicy
+from gv_engine.learning.pqn import QNetwork
 from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.files import atomic_write
 from gv_engine.scenario.plugin import ONNX_PACKAGE
@@ -62,19 +64,15 @@ class PolicyModule(nn.Module):
     def __init__(self, file: PolicyFile) -> None:
         super().__init__()
         self._spec, self._epsilon = file.network_spec, file.epsilon
-        self._layer_norm = file.layer_norm
-        codes, weights = codes_by_cell(file.cells), file.weights
+        codes = codes_by_cell(file.cells)
         self._code_sizes = codes.shape
-        # the cells that an encoder "cnn" reads as a picture are not in the table
-        self._pictured = pictured = self._spec.cells if "picture.weight" in weights else 0
-        rows = self._spec.first_rows[pictured:] - self._spec.first_rows[pictured]
-        table = first_layer_table(self._spec, weights)
-        own = {"table": table, "codes": codes.ravel(), "rows": rows}
-        for name, array in {**own, **weights}.items():
-            if name != "first":
-                self.register_buffer(name.replace(".", "_"), torch.tensor(array))
+        self.register_buffer("codes", torch.from_numpy(codes.ravel()).long())
+        self.register_buffer("first_rows", torch.from_numpy(self._spec.first_rows).long())
+        self._net = load_network(file)
+        self.register_buffer("table", self._net.first_layer_table())
+        self._net.register_parameter("first", None)  # it is in the table
         self.inputs = dict(_list_inputs(file))
-        is_valued = "critic.weight" in weights or self._epsilon is not None
+        is_valued = "critic.weight" in file.weights or self._epsilon is not None
         has_memory = _MEMORY in self.inputs
         self.outputs = [_PROBABILITIES, *[_VALUES] * is_valued, *[_NEW_MEMORY] * has_memory]
 
@@ -82,30 +80,17 @@ class PolicyModule(nn.Module):
         """Return the tensors of `outputs`, given those of `inputs`."""
         given = dict(zip(self.inputs, tensors, strict=True))
         codes, is_known = self._encode_cells(given)
-        mission = self._encode_mission(given) if self._spec.mission else None
-        features = self._features(codes, mission, self._encode_others(given))
-        memory = features
-        if _MEMORY in given:
-            memory = self._recur(features, given[_MEMORY])
-            features = features + memory
-        logits = functional.linear(features, self.actor_weight, self.actor_bias)
-        if _MASK in given:
-            mask = given[_MASK] != 0
-            logits = logits.masked_fill(~mask & mask.any(1, keepdim=True), -torch.inf)
-        if self._epsilon is None:
-            probabilities = logits.softmax(1)
-        else:
-            allowed = logits.isfinite().float()
-            best = functional.one_hot(logits.argmax(1), self._spec.actions).float()
-            random = allowed / allowed.sum(1, keepdim=True)
-            probabilities = self._epsilon * random + (1 - self._epsilon) * best
-        results = {_PROBABILITIES: probabilities.masked_fill(~is_known, torch.nan)}
-        if self._epsilon is not None:
-            results[_VALUES] = logits.amax(1)
-        elif _VALUES in self.outputs:
-            values = functional.linear(features, self.critic_weight, self.critic_bias)
-            results[_VALUES] = values[:, 0]
-        results[_NEW_MEMORY] = memory
+        rows = torch.cat([codes, *self._encode_others(given)], 1) + self.first_rows
+        features = self._net.features(self.table, rows)
+        features, memory = self._net.recur(features, given.get(_MEMORY, features))
+        masks = given.get(_MASK, features.new_ones(1, self._spec.actions))
+        log_probs, values = (
+            self._net(features, masks)
+            if self._epsilon is None
+            else self._net.act(features, masks, self._epsilon)
+        )
+        probabilities = log_probs.exp().masked_fill(~is_known, torch.nan)
+        results = {_PROBABILITIES: probabilities, _VALUES: values, _NEW_MEMORY: memory}
         return tuple(results[name] for name in self.outputs)
 
     def _encode_cells(self, given: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
@@ -114,64 +99,17 @@ class PolicyModule(nn.Module):
         cells = torch.cat([given["grid"].flatten(1, 2), given["item"][:, None]], 1).long()
         _, states, colors = self._code_sizes
         clipped = [cells[..., k].clamp(max=size - 1) for k, size in enumerate(self._code_sizes)]
-        codes = self.codes[(clipped[0] * states + clipped[1]) * colors + clipped[2]].long()
+        codes = self.codes[(clipped[0] * states + clipped[1]) * colors + clipped[2]]
         return codes.clamp(min=0), (codes >= 0).all(1, keepdim=True)
 
-    def _encode_mission(self, given: dict[str, Tensor]) -> Tensor:
-        """Return (N, integers) codes of the mission."""
-        sizes = torch.tensor(self._spec.mission)
-        return given[MISSION].long().remainder(sizes)
-
-    def _encode_others(self, given: dict[str, Tensor]) -> list[Tensor]:
-        """Return (N,) codes of the numbers of the state vector, and of the agent's index."""
-        numbers = [_encode_number(given[STATE][:, k], c) for k, c in enumerate(self._spec.state)]
-        return [*numbers, *([given[_AGENT]] if _AGENT in given else [])]
-
-    def _features(self, codes: Tensor, mission: Tensor | None, others: list[Tensor]) -> Tensor:
-        """Return the (N, hidden) output of the first two layers, see `NumpyNet`."""
-        parts = [
-            codes[:, self._pictured :],
-            *([] if mission is None else [mission]),
-            *(each[:, None] for each in others),
-        ]
-        first = self.table[torch.cat(parts, 1) + self.rows].sum(1) + self.first_bias
-        if self._pictured:
-            first = first + self._picture(codes[:, : self._pictured])
-        if mission is not None and hasattr(self, "queries"):
-            first = first + self._match(codes, mission)
-        second = functional.linear(self._activate(first), self.second_weight, self.second_bias)
-        return self._activate(second)
-
-    def _picture(self, codes: Tensor) -> Tensor:
-        """Return the (N, hidden) contribution of the view, read by convolutions."""
-        hidden = self.embedding[codes].unflatten(1, (self._spec.height, -1)).movedim(-1, 1)
-        for name in ("convolution_1", "convolution_2"):
-            weight, bias = getattr(self, f"{name}_weight"), getattr(self, f"{name}_bias")
-            hidden = functional.conv2d(hidden, weight, bias, padding=1).relu()
-        return functional.linear(hidden.flatten(1), self.picture_weight, self.picture_bias)
-
-    def _match(self, codes: Tensor, mission: Tensor) -> Tensor:
-        """Return the (N, hidden) contribution of how well the cells match the mission."""
-        heads = self.queries.unflatten(1, (NUM_HEADS, -1))
-        firsts = self._spec.first_rows[codes.shape[1] : codes.shape[1] + len(self._spec.mission)]
-        rows = mission + torch.tensor(firsts - firsts[0]).long()
-        scores = (heads[rows].sum(1) @ self.embedding[: self._spec.codes].T).relu()
-        found = scores.gather(2, codes[:, None].expand(-1, NUM_HEADS, -1)).flatten(1)
-        return functional.linear(found, self.match_weight, self.match_bias)
-
-    def _activate(self, numbers: Tensor) -> Tensor:
-        """Return the rectified numbers, normalised if the policy was trained so."""
-        if self._layer_norm:
-            numbers = functional.layer_norm(numbers, (numbers.shape[1],))
-        return numbers.relu()
-
-    def _recur(self, features: Tensor, memory: Tensor) -> Tensor:
-        """Return the new (N, hidden) state of the GRU."""
-        inputs = functional.linear(features, self.gru_weight_ih, self.gru_bias_ih).chunk(3, 1)
-        states = functional.linear(memory, self.gru_weight_hh, self.gru_bias_hh).chunk(3, 1)
-        reset, update = (torch.sigmoid(inputs[k] + states[k]) for k in (0, 1))
-        new = torch.tanh(inputs[2] + reset * states[2])
-        return new + update * (memory - new)
+    def _encode_others(self, given: dict[str, Tensor]) -> Iterator[Tensor]:
+        """Yield the (N, k) codes of the other slots: mission, state vector and agent's index."""
+        if self._spec.mission:
+            yield given[MISSION].long().remainder(torch.tensor(self._spec.mission))
+        for k, codes in enumerate(self._spec.state):
+            yield _encode_number(given[STATE][:, k : k + 1], codes)
+        if _AGENT in given:
+            yield given[_AGENT][:, None]
 
     def make_example(self, num_worlds: int = 2) -> tuple[Tensor, ...]:
         """Return zeros for all inputs of some worlds, and ones as the action mask."""
@@ -179,6 +117,27 @@ class PolicyModule(nn.Module):
             torch.full((num_worlds, *shape), int(name == _MASK), dtype=dtype)
             for name, (shape, dtype) in self.inputs.items()
         )
+
+
+def load_network(file: PolicyFile) -> ActorCritic:
+    """Return the network of a policy with its weights, in float32. A critic that is not in the
+    file has weights of 0."""
+    weights = {name: torch.from_numpy(array) for name, array in file.weights.items()}
+    hidden, encoder = len(weights["first_bias"]), MLP if "table" in weights else EMBEDDING
+    settings = Hyperparameters(
+        encoder=CNN if "picture.weight" in weights else encoder,
+        embedding_size=1 if encoder == MLP else weights["embedding"].shape[1],
+        hidden_size=hidden,
+        recurrent="gru.weight_ih" in weights,
+        layer_norm=file.layer_norm,
+    )
+    with torch.device("meta"):  # no memory, and no random numbers
+        net = (ActorCritic if file.epsilon is None else QNetwork)(file.network_spec, settings)
+    critic = {"critic.weight": torch.zeros(1, hidden), "critic.bias": torch.zeros(1)}
+    # weights of RND's predictor are not used
+    net.load_state_dict({**critic, **weights}, strict=False, assign=True)
+    net.requires_grad_(False)
+    return net
 
 
 def _list_inputs(file: PolicyFile) -> list[tuple[str, InputSpec]]:
@@ -198,7 +157,7 @@ def _list_inputs(file: PolicyFile) -> list[tuple[str, InputSpec]]:
 
 
 def _encode_number(values: Tensor, codes: StateCodes) -> Tensor:
-    """Return the codes of (N,) values of a state vector's number, see `StateCodes.encode`."""
+    """Return the codes of values of a state vector's number, see `StateCodes.encode`."""
     values = values.double().nan_to_num()
     if codes.low is None or codes.high is None:
         bins = values.sign() * values.abs().log1p() * BINS_PER_UNIT + codes.size // 2

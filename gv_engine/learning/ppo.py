@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.multi_agent import EachAgentVectorEnv
@@ -28,217 +28,16 @@ from gv_engine.envs.representations import Arrays, Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.color_augmentation import ColorAugmentation, interchangeable_colors
 from gv_engine.learning.config import CURRICULA, Hyperparameters
+from gv_engine.learning.cuda_graph import GraphedStep
 from gv_engine.learning.curriculum import RandomLevels
 from gv_engine.learning.network import ActorCritic
 from gv_engine.learning.network_spec import NetworkSpec, ScenarioSpec
+from gv_engine.learning.optimizer import Adam
 from gv_engine.learning.partners import Seen, make_partners
+from gv_engine.learning.reward_scaler import RewardScaler
+from gv_engine.learning.rollout_buffer import RolloutBuffer, TrainingBatch
 from gv_engine.learning.survival_estimate import SurvivalEstimator
 from gv_engine.rules.turns import ANY
-
-
-class Adam:
-    """Adam (Kingma and Ba, 2015) over all weights as one vector, with gradient clipping.
-
-    It calls torch's fused kernel; importing `torch.optim` would take two seconds.
-
-    Args:
-        net: network to train; its parameters become views of one vector.
-        learning_rate: step size.
-        max_grad_norm: gradient norm above which the gradient is clipped.
-
-    Attributes:
-        state: (2, weights) first and second moments, and (1,) number of steps.
-    """
-
-    def __init__(self, net: nn.Module, learning_rate: float, max_grad_norm: float) -> None:
-        self._learning_rate, self._max_grad_norm = learning_rate, max_grad_norm
-        parameters = list(net.parameters())
-        self._weights = torch.cat([part.detach().flatten() for part in parameters])
-        zeros = self._weights.new_zeros
-        self.state = zeros(2, len(self._weights)), zeros(1)
-        views = self._weights.split([part.numel() for part in parameters])
-        for part, view in zip(parameters, views, strict=True):
-            part.data = view.view_as(part)
-
-    def step(self, gradient: Tensor) -> None:
-        """Update the weights by a gradient in the form of one vector, which is clipped in place."""
-        (first_moments, second_moments), steps = self.state
-        gradient.mul_(torch.clamp(self._max_grad_norm / (gradient.norm() + 1e-6), max=1.0))
-        steps += 1
-        moments: Any = [first_moments], [second_moments], []
-        options = {"beta1": 0.9, "beta2": 0.999, "weight_decay": 0.0, "eps": 1e-5}
-        options |= {"lr": self._learning_rate, "amsgrad": False, "maximize": False}
-        torch._fused_adam_([self._weights], [gradient], *moments, [steps[0]], **options)
-
-    def restore(self, state: tuple[Tensor, Tensor]) -> None:
-        """Copy a saved `state`."""
-        for own, saved in zip(self.state, state, strict=True):
-            own.copy_(saved)
-
-
-class RolloutBuffer:
-    """Arrays of T steps of N agents, and of the observation after the last, that the environment
-    writes into; a device other than the CPU has copies of what the network reads.
-
-    Attributes:
-        arrays: (T + 1, N, …) observations and action masks; (T, N) rewards, terminated, truncated.
-        rows: (T + 1, N, slots) int32 encoded observations, see `NetworkSpec.encode`.
-        out: for each step the views that `GridVectorEnv.step` writes to, by name.
-        first: the views for the observation before the first step.
-    """
-
-    def __init__(
-        self, env: GridVectorEnv, spec: NetworkSpec, num_steps: int, device: torch.device
-    ) -> None:
-        space: Any = env.single_observation_space
-        kinds = {name: (space[name].dtype, space[name].shape) for name in env.recorded}
-        kinds["action_mask"] = np.dtype(np.int8), (spec.actions,)
-        size = num_steps + 1, env.num_envs
-        observed = {n: np.zeros((*size, *shape), dtype) for n, (dtype, shape) in kinds.items()}
-        results = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
-        self.arrays = observed | {
-            name: np.zeros((num_steps, env.num_envs), dtype) for name, dtype in results.items()
-        }
-        self.rows = np.zeros((*size, len(spec.sizes)), np.int32)
-        if device.type == "cuda":  # memory from which copies do not wait
-            masks = self.arrays["action_mask"]
-            self.rows, masks = (
-                torch.from_numpy(each).pin_memory().numpy() for each in (self.rows, masks)
-            )
-            self.arrays["action_mask"] = observed["action_mask"] = masks
-        self._on_host = self._on_device = [
-            torch.from_numpy(each) for each in (self.rows, self.arrays["action_mask"])
-        ]
-        if device.type != "cpu":
-            self._on_device = [each.to(device) for each in self._on_host]
-        self.out = [
-            {name: array[t + (name in observed)] for name, array in self.arrays.items()}
-            for t in range(num_steps)
-        ]
-        self.first = {name: array[0] for name, array in observed.items()}
-
-    def carry_over(self) -> None:
-        """Copy the last observation to the first, for the next update."""
-        for name, array in self.first.items():
-            array[...] = self.arrays[name][-1]
-
-    def send(self, t: int) -> None:
-        """Copy the encoded observations and the action masks of step `t` to the device, without
-        waiting; do nothing if the device is the CPU."""
-        if self._on_device is not self._on_host:
-            for copied, own in zip(self._on_device, self._on_host, strict=True):
-                copied[t].copy_(own[t], non_blocking=True)
-
-    def inputs(self, index: Any) -> list[Tensor]:
-        """Return the encoded observations and the action masks of some steps, on the device; for an
-        integer or a slice they are views, which the next `send` overwrites."""
-        return [each[index] for each in self._on_device]
-
-
-class TrainingBatch(NamedTuple):
-    """T steps of N agents to learn from, or a part of them.
-
-    Attributes:
-        rows, masks: (T, N, …) encoded observations and action masks.
-        actions, log_probs: (T, N) actions taken and their log-probabilities.
-        advantages, returns: (T, N) generalised advantages and the value targets.
-        live: (T, N) True where the agent took part in the step.
-        starts: (T, N) True where an episode started with the step.
-        memory: (N, hidden) state of the GRU before the first step.
-    """
-
-    rows: Tensor
-    masks: Tensor
-    actions: Tensor
-    log_probs: Tensor
-    advantages: Tensor
-    returns: Tensor
-    live: Tensor
-    starts: Tensor
-    memory: Tensor
-
-
-class GraphedStep:
-    """Optimiser step that is captured once as a CUDA graph and replayed on later minibatches of the
-    same size: the GPU runs its many small kernels faster than Python launches them.
-
-    Capturing records the step without performing it. Python values that `step` reads, such as the
-    learning rate, are fixed by it.
-
-    Args:
-        step: function of a batch and the (M,) indices of a minibatch that takes a step and returns
-            its losses. Call it once normally before; it must not synchronise with the GPU.
-        batch: batch of the shapes of all later ones.
-        indices: indices of the size of the minibatches to replay.
-    """
-
-    def __init__(
-        self,
-        step: Callable[[TrainingBatch, Tensor], Tensor],
-        batch: TrainingBatch,
-        indices: Tensor,
-    ) -> None:
-        self._batch = TrainingBatch._make(each.clone() for each in batch)
-        self._indices = indices.clone()
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.device(indices.device), torch.cuda.graph(self._graph):
-            self._losses = step(self._batch, self._indices)
-
-    def load(self, batch: TrainingBatch) -> None:
-        """Copy the batch that the next steps are taken on."""
-        for own, new in zip(self._batch, batch, strict=True):
-            own.copy_(new)
-
-    def fits(self, indices: Tensor) -> bool:
-        """Return True if a minibatch has the captured size."""
-        return len(indices) == len(self._indices)
-
-    def replay(self, indices: Tensor) -> Tensor:
-        """Take a step on a minibatch of the loaded batch; return its losses."""
-        self._indices.copy_(indices)
-        self._graph.replay()
-        return self._losses.clone()
-
-
-class RewardScaler:
-    """Running standard deviation of the discounted return, by which rewards are divided."""
-
-    def __init__(self, num_envs: int, gamma: float) -> None:
-        self._gamma, self._returns = gamma, np.zeros(num_envs)
-        self._count, self._mean, self._squares = 1e-4, 0.0, 1e-4
-
-    def scale(
-        self, rewards: NDArray[np.float32], done: NDArray[np.bool_], live: NDArray[np.bool_]
-    ) -> NDArray[np.float32]:
-        """Return (T, N) `rewards` of T steps of N agents, divided by the running deviation of
-        returns. Steps where `live` is False do not change the deviation."""
-        returns = np.empty(rewards.shape)
-        for t, (reward, ended) in enumerate(zip(rewards, done, strict=True)):
-            self._returns = self._returns * self._gamma + reward
-            returns[t] = self._returns
-            self._returns[ended] = 0
-        returns = returns[live]
-        if not returns.size:
-            return rewards
-        size, delta = returns.size, returns.mean() - self._mean
-        total = self._count + size
-        self._squares += returns.var() * size + delta**2 * self._count * size / total
-        self._mean += delta * size / total
-        self._count = total
-        deviation = math.sqrt(self._squares / self._count) + 1e-8
-        return (rewards / deviation).astype(np.float32)
-
-    def state(self) -> dict[str, Any]:
-        """Return a copy of the running statistics, to be saved for `restore`."""
-        return {
-            "returns": torch.from_numpy(self._returns.copy()),
-            "moments": [self._count, float(self._mean), float(self._squares)],
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Copy a saved `state()`."""
-        self._returns = state["returns"].numpy().copy()
-        self._count, self._mean, self._squares = state["moments"]
 
 
 class TrainingMetrics(NamedTuple):

@@ -23,10 +23,21 @@ class QNetwork(ActorCritic):
         """Return the (M,) greatest action values for (M, hidden) features."""
         return self.actor(features).amax(1)
 
+    def act(self, features: Tensor, masks: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
+        """Return (N, actions) log-probabilities of actions with the share `epsilon` of random ones,
+        and the (N,) greatest values of the actions that the masks allow."""
+        excluded = find_excluded(masks)
+        values, best = self.actor(features).masked_fill(excluded, -torch.inf).max(1)
+        allowed = (~excluded).float()
+        random = epsilon * allowed / allowed.sum(1, keepdim=True)
+        greedy = functional.one_hot(best, self.spec.actions) * (1 - epsilon)
+        return (random + greedy).log(), values
+
 
 class PQNLearner(Learner):
     """PQN learner of a vector environment; arguments and attributes are those of `Learner`."""
 
+    net: QNetwork
     net_class = QNetwork
 
     @property
@@ -39,12 +50,7 @@ class PQNLearner(Learner):
     def _act_and_value(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Return (N, actions) log-probabilities of the epsilon-greedy actions, and the (N,)
         greatest values of the actions that the masks allow."""
-        excluded = find_excluded(masks)
-        values, best = self.net.actor(features).masked_fill(excluded, -torch.inf).max(1)
-        allowed = (~excluded).float()
-        random = self.epsilon * allowed / allowed.sum(1, keepdim=True)
-        greedy = functional.one_hot(best, self.spec.actions) * (1 - self.epsilon)
-        return (random + greedy).log(), values
+        return self.net.act(features, masks, self.epsilon)
 
     def _loss(self, num_live: int, features: Tensor, *per_step: Tensor) -> tuple[Tensor, Tensor]:
         """Return half the squared error of the values of the actions that were taken, a sum divided

@@ -20,7 +20,8 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.network import ActorCritic, make_linear, sum_rows
 from gv_engine.learning.network_spec import NetworkSpec
-from gv_engine.learning.ppo import Learner, RewardScaler
+from gv_engine.learning.ppo import Learner
+from gv_engine.learning.reward_scaler import RewardScaler
 
 _TRAINED_SHARE = 0.25
 """Share of the steps that the predictor learns from, so that it does not learn too fast."""

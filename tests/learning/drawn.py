@@ -53,9 +53,9 @@ def drawn(
     }
     if encoder == CNN:
         sizes["first"] = len(shape.sizes) - shape.cells, width, hidden
-        for name, inputs, outputs in (("convolution_1", width, 5), ("convolution_2", 5, 6)):
+        for name, inputs, outputs in (("convolution_1", width, 32), ("convolution_2", 32, 32)):
             sizes |= {f"{name}.weight": (outputs, inputs, 3, 3), f"{name}.bias": (outputs,)}
-        sizes |= {"picture.weight": (hidden, 6 * shape.cells), "picture.bias": (hidden,)}
+        sizes |= {"picture.weight": (hidden, 32 * shape.cells), "picture.bias": (hidden,)}
     if encoder == MLP:
         del sizes["embedding"], sizes["first"]
         sizes["table"] = sum(shape.sizes), hidden
@@ -67,12 +67,16 @@ def drawn(
         for which in ("ih", "hh"):
             sizes[f"gru.weight_{which}"] = 3 * hidden, hidden
             sizes[f"gru.bias_{which}"] = (3 * hidden,)
+    weights = {}
+    for name, size in sizes.items():
+        deviation = 0.1 if name.startswith(("convolution", "picture")) else 0.4
+        weights[name] = rng.normal(0, deviation, size).astype(np.float32)
     learned = PolicyFile(
         env.scenario.name,
         spec,
         True,
         listed,
-        {name: rng.normal(0, 0.4, size).astype(np.float32) for name, size in sizes.items()},
+        weights,
         epsilon is not None,
         epsilon,
     )

@@ -10,6 +10,7 @@ from tests.learning.drawn import make_learner
 torch: Any = pytest.importorskip("torch")
 
 from gv_engine.learning import ppo  # noqa: E402
+from gv_engine.learning.rollout_buffer import TrainingBatch  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 has_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no GPU here")
@@ -41,7 +42,7 @@ def test_gradients_are_computed_on_one_device(name, method, encoder, memory):
     learner = small_learner(name, memory=memory, learner=method, encoder=encoder)
     batch, size = learner._collect(), len(weights_of(learner))
     learner.net.to("meta")
-    on_meta = ppo.TrainingBatch._make(each.to("meta") for each in batch)
+    on_meta = TrainingBatch._make(each.to("meta") for each in batch)
     live = torch.ones_like(batch.live)  # values that several agents ask for
     gradient, losses = learner._gradient(on_meta._replace(live=live), 1)
     assert (gradient.device.type, gradient.shape, losses.shape) == ("meta", (size,), (3,))

@@ -1,0 +1,52 @@
+"""Optimiser steps as CUDA graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from gv_engine.learning.rollout_buffer import TrainingBatch
+
+
+class GraphedStep:
+    """Optimiser step that is captured once as a CUDA graph and replayed on later minibatches of the
+    same size: the GPU runs its many small kernels faster than Python launches them.
+
+    Capturing records the step without performing it. Python values that `step` reads, such as the
+    learning rate, are fixed by it.
+
+    Args:
+        step: function of a batch and the (M,) indices of a minibatch that takes a step and returns
+            its losses. Call it once normally before; it must not synchronise with the GPU.
+        batch: batch of the shapes of all later ones.
+        indices: indices of the size of the minibatches to replay.
+    """
+
+    def __init__(
+        self,
+        step: Callable[[TrainingBatch, Tensor], Tensor],
+        batch: TrainingBatch,
+        indices: Tensor,
+    ) -> None:
+        self._batch = TrainingBatch._make(each.clone() for each in batch)
+        self._indices = indices.clone()
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.device(indices.device), torch.cuda.graph(self._graph):
+            self._losses = step(self._batch, self._indices)
+
+    def load(self, batch: TrainingBatch) -> None:
+        """Copy the batch that the next steps are taken on."""
+        for own, new in zip(self._batch, batch, strict=True):
+            own.copy_(new)
+
+    def fits(self, indices: Tensor) -> bool:
+        """Return True if a minibatch has the captured size."""
+        return len(indices) == len(self._indices)
+
+    def replay(self, indices: Tensor) -> Tensor:
+        """Take a step on a minibatch of the loaded batch; return its losses."""
+        self._indices.copy_(indices)
+        self._graph.replay()
+        return self._losses.clone()
