@@ -1,4 +1,4 @@
-"""Random steps of many worlds in one compiled loop, for `CompiledRandomPolicy`."""
+"""Random actions and steps of many worlds in compiled code, for `CompiledRandomPolicy`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from gv_engine.compiler.intrinsics import call_program
 from gv_engine.compiler.rng import random
-from gv_engine.rollout.policy import sample_allowed_action
 from gv_engine.world.simulation import DISABLED
 
 _GROUP = 64
@@ -56,3 +55,25 @@ def play_random_steps(
                         sums[i, k] += terms[i, k]
                     playing[i] = not (terminated[i] or truncated[i])
     return 0, start, stop
+
+
+def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
+    """Write a random action for each generator in `records` into `chosen`: an action that `allowed`
+    marks, or any action where it marks none. Runs as compiled code."""
+    for i in range(len(records)):
+        chosen[i] = sample_allowed_action(records[i], allowed[i])
+
+
+def sample_allowed_action(record: Any, allowed: Any) -> int:
+    """Return a random action of one world, see `sample_allowed_actions`."""
+    count = 0
+    for is_allowed in allowed:
+        count += is_allowed != 0
+    count = count or len(allowed)
+    chosen = rank = int(random(record) * count)
+    for k in range(len(allowed) if count < len(allowed) else 0):
+        if allowed[k] != 0:
+            if rank == 0:
+                chosen = k
+            rank -= 1
+    return chosen

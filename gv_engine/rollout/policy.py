@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.compiler.rng import random
 from gv_engine.envs.representations import Arrays
 from gv_engine.learning.policy_file import POLICY_FILE, CheckpointPolicy
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
@@ -123,7 +122,7 @@ class CompiledRandomPolicy(RandomPolicy):
         """Make a policy for `num_envs` worlds; with `valid` it samples actions that the mask
         allows."""
         from gv_engine.compiler.compiler import compile_function
-        from gv_engine.rollout.compiled_play import play_random_steps
+        from gv_engine.rollout.compiled_play import play_random_steps, sample_allowed_actions
 
         super().__init__(num_envs, num_actions, valid)
         self._rngs, self._chosen = np.zeros(num_envs, RNG), np.zeros(num_envs, np.int64)
@@ -158,28 +157,6 @@ def _make_generator_block(seed: int, block: int) -> NDArray[Any]:
     """Return records of random number generators, each in the state of NumPy's `default_rng([seed,
     number])`, for the episode numbers of a block; together they take a tenth of the time."""
     return make_paired_generators(seed, range(block * _BLOCK_SIZE, (block + 1) * _BLOCK_SIZE))
-
-
-def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
-    """Write a random action for each generator in `records` into `chosen`: an action that `allowed`
-    marks, or any action where it marks none. Runs as compiled code."""
-    for i in range(len(records)):
-        chosen[i] = sample_allowed_action(records[i], allowed[i])
-
-
-def sample_allowed_action(record: Any, allowed: Any) -> int:
-    """Return a random action of one world, see `sample_allowed_actions`."""
-    count = 0
-    for is_allowed in allowed:
-        count += is_allowed != 0
-    count = count or len(allowed)
-    chosen = rank = int(random(record) * count)
-    for k in range(len(allowed) if count < len(allowed) else 0):
-        if allowed[k] != 0:
-            if rank == 0:
-                chosen = k
-            rank -= 1
-    return chosen
 
 
 class CallablePolicy:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gv_engine.learning.policy_file import POLICY_FILE
+from gv_engine.rollout.compiled_play import sample_allowed_actions
 from gv_engine.rollout.policy import (
     PolicyError,
     find_default_policies,
@@ -14,7 +15,6 @@ from gv_engine.rollout.policy import (
     load_policy,
     policies_by_agent,
     policy_digest,
-    sample_allowed_actions,
     with_absolute_paths,
     without_files,
 )
