@@ -164,6 +164,12 @@ def _broken(desk: Desk) -> None:
     _start(desk, "broken")
 
 
+def _objects(desk: Desk) -> None:
+    """Show what a level of the gallery has to add."""
+    _edited(desk, "O")
+    desk.type("levers", "Return")
+
+
 def _edited(desk: Desk, *keys: str) -> None:
     desk.start()
     desk.app.edit_new_level("keydoor")
@@ -240,6 +246,8 @@ SCENES: dict[str, Callable[[Desk], None]] = {
     "editor-list": lambda desk: _edited(desk, "F4", *["Down"] * 7, "Return"),
     "editor-text": lambda desk: _edited(desk, "F4", "Down", "Return", "End", "Ctrl+Shift+Left"),
     "editor-pack": lambda desk: _edited(desk, "F6", "Return", "A", "A"),
+    "editor-add": lambda desk: _edited(desk, "O"),
+    "editor-objects": _objects,
     "editor-rules": lambda desk: _edited(desk, "F3", "Down"),
 }
 """What leads to each, from the door."""

@@ -250,6 +250,10 @@ class EditorDocument:
         self.refresh()
         return changed
 
+    def set_text(self, text: str) -> None:
+        """Replace the text by `text`, and parse it."""
+        self.edit(lambda _: text)
+
     def undo(self) -> bool:
         """Undo an edit; False if there is none."""
         return self.buffer.undo() and self.refresh()
@@ -264,8 +268,7 @@ class EditorDocument:
         Raises:
             EditError: the scenario has errors.
         """
-        text = self._text_with_level(seed)
-        self.edit(lambda _: text)
+        self.set_text(self._text_with_level(seed))
 
     def copy_with_level(self, seed: int) -> EditorDocument:
         """Return a copy of this document in which a fixed map, the level generated for `seed`,
@@ -274,7 +277,11 @@ class EditorDocument:
         Raises:
             EditError: the scenario has errors.
         """
-        buffer = TextBuffer(self._text_with_level(seed), self.buffer.file)
+        return self.copy(self._text_with_level(seed))
+
+    def copy(self, text: str) -> EditorDocument:
+        """Return a document with the text `text` and the file, variant and consent of this one."""
+        buffer = TextBuffer(text, self.buffer.file)
         return EditorDocument(buffer, self.variant, self.trust, self._settings)
 
     def _text_with_level(self, seed: int) -> str:
@@ -328,7 +335,7 @@ def open_document(source: str, **options: Any) -> EditorDocument:
     if is_pack(level.file):
         raise EditError(f"{level.file} has levels alone; a scenario whose `levels` it is has rules")
     buffer = TextBuffer.load(level.file.absolute())
-    _check_domain(buffer.text, level)
+    check_domain(buffer.text, level)
     if not level.file.is_relative_to(SCENARIOS) or path_exists(ScenarioRef.parse(path).file):
         return EditorDocument(buffer, level.variant, trust=trust, settings=settings)
     copy = TextBuffer(buffer.text)
@@ -387,7 +394,7 @@ def _extending_text(source: str) -> str:
     return text_buffer.put_rows(text, ("map",), level.map.text.rstrip("\n").split("\n"))
 
 
-def _check_domain(text: str, level: ScenarioRef) -> None:
+def check_domain(text: str, level: ScenarioRef) -> None:
     """Raise an error if the scenario `text` belongs to a domain that the editor cannot edit; it
     edits grids only. `level` is named in the message.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,6 +47,7 @@ class Vocabulary:
         things: contents by character, the scenario's own characters first.
         agents: number of agents.
         names: resolver of the names in the text.
+        themes: headings of the palette by name of the object type.
     """
 
     types: ObjectTypes = OBJECT_TYPES
@@ -56,6 +58,7 @@ class Vocabulary:
     things: Mapping[str, CellThing] = field(default_factory=dict)
     agents: int = 1
     names: NameResolver | None = None
+    themes: Mapping[str, str] = field(default_factory=dict)
 
     def normalize_entry(self, entry: Any) -> CellThing:
         """Return the YAML value `entry` of a legend character as a dict, without keys that have
@@ -151,7 +154,9 @@ def read_vocabulary(document: Document) -> Vocabulary:
             color_names = [node.text for node in items(space["colors"])]
             colors = tuple(COLORS.index(name) for name in color_names if name in COLORS)
     colors = tuple(sorted({NONE, *colors}))
-    vocab = Vocabulary(names.types, objects, usual, colors, agents=len(agents.bodies), names=names)
+    parts = names.types, objects, usual, colors
+    themes = _find_themes(document.root.written)
+    vocab = Vocabulary(*parts, agents=len(agents.bodies), names=names, themes=themes)
     own_entries: dict[str, YamlNode] = read("legend", mapping, {})
     things = {
         character: vocab.normalize_entry(node.written) for character, node in own_entries.items()
@@ -163,6 +168,45 @@ def read_vocabulary(document: Document) -> Vocabulary:
     }
     symbols = {c: symbol and _fixed_symbol(symbol, draws) for c, symbol in legend.items()}
     return replace(vocab, legend={**LEGEND, **symbols}, things={**things, **built_in})
+
+
+_OTHERS = "Others"
+_THEMES = {
+    "Basics": ("Floor", AGENT_KEY, "Wall", "Exit"),
+    "Doors and keys": ("Door", "Key", "Box"),
+    "Switches": ("switch", "hold_down", "follow"),
+    "Crates": ("push", "cover", "all_covered"),
+    "Hazards": ("overlap", "seen"),
+    "To collect": ("use_up", "none_left"),
+    "Movers": (
+        *("MovingObstacle", "Telepod", "patrol", "chase", "convey", "slide", "elapse", "spread"),
+        "let_pass",
+    ),
+    _OTHERS: (),
+}
+"""Headings of the palette in order, with names of object types, and of rules that decide on the
+theme of the types that they name; the first one counts."""
+
+
+def _find_themes(values: Any) -> dict[str, str]:
+    """Return the heading of the palette for each object type that the rules in `values`, the plain
+    content of a scenario, name."""
+    rules = [*_iter_mappings(values)]
+    themes = {name: theme for theme, names in _THEMES.items() for name in names}
+    for key, theme in product(("object_type", "other_type", "ground_type"), _THEMES):
+        for rule in rules:
+            if rule.get("name") in _THEMES[theme] and key in rule:
+                themes.setdefault(str(rule[key]), theme)
+    return themes
+
+
+def _iter_mappings(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield all mappings in `value`, which may be nested lists and mappings."""
+    if isinstance(value, dict):
+        yield value
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _iter_mappings(part)
 
 
 def _fixed_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:
@@ -205,9 +249,15 @@ class Brushes:
         self._vocab = vocab
         kinds = dict.fromkeys((*vocab.objects, *(vocab.usual if self.all_things else ())))
         objects = [vocab.types[kind].name for kind in kinds if kind != FLOOR]
-        self.names = [vocab.types[FLOOR].name, AGENT_KEY, *objects]
+        themes = [*_THEMES]
+        names = [vocab.types[FLOOR].name, AGENT_KEY, *objects]
+        self.names = sorted(names, key=lambda name: themes.index(self.theme(name)))
         if self.chosen not in self.names:
             self.chosen = self.names[-1]
+
+    def theme(self, name: str) -> str:
+        """Return the heading of the palette for the brush called `name`."""
+        return self._vocab.themes.get(name, _OTHERS)
 
     def choose(self, name: str, *_: object) -> None:
         """Select the brush called `name`; further arguments, such as the position of the mouse, are

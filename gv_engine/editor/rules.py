@@ -67,6 +67,11 @@ class Rule(NamedTuple):
     system: System | None
 
     @property
+    def entry(self) -> Any:
+        """Entry in the file: the name, or a mapping with name and arguments."""
+        return {"name": self.name, **self.arguments} if self.arguments else self.name
+
+    @property
     def description(self) -> str:
         """First sentence of the docstring of the rule's function, with the rule's arguments in
         place of the words for them, or else behind it; an error message if there is no such
@@ -235,12 +240,17 @@ class RuleList:
             for parameter in rule.system.parameters
             if parameter.required and parameter.name not in rule.system.tables
         }
-        entry: Any = {"name": rule.name, **arguments} if arguments else rule.name
-        text, rules = self._with_inherited_key(part.key), self.rules(part)
-        if part.is_list or self._nested_nodes(part) is not None:
-            path = (part.key,) if part.is_list else (part.key, _NESTED)
-            return insert(text, path, len(rules), entry)
-        if not rules:
+        new = Rule(part, (), rule.name, arguments, rule.system)
+        return self.insert_entry(part, len(self.rules(part)), new.entry)
+
+    def insert_entry(self, part: RulePart, index: int, entry: Any, joins_all: bool = True) -> str:
+        """Return the file's text with the rule of the YAML `entry` inserted at `index` into `part`,
+        such as the rewards. One more end or success becomes an alternative; with `joins_all`, it
+        joins rules that must all be true."""
+        text, several = self._with_inherited_key(part.key), self.combination(part)
+        if part.is_list or several == _SEVERAL["reduce_any"] or (several and joins_all):
+            return insert(text, (part.key,) if part.is_list else (part.key, _NESTED), index, entry)
+        if part.key not in self._top:
             return put(text, (part.key,), entry)
         combined = {"name": "reduce_any", _NESTED: [self._top[part.key].written, entry]}
         return put(text, (part.key,), combined)

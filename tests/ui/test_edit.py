@@ -118,6 +118,34 @@ def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
     assert list(out.iterdir())
 
 
+def test_a_gallery_level_gives_its_gate_by_real_keys(screen: Screen, folder: Path):
+    file = folder / "cave.yaml"
+    file.write_text(
+        "map: |\n  #######\n  #>..E.#\n  #######\ntransition_functions: [move_agent]\n"
+        "reward_functions: [reach_exit]\nterminating_function: reach_exit\nmax_steps: 50\n"
+        "observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}\n"
+    )
+    with started(screen, folder, "edit", str(file)) as player:
+        player.desk = Mock()
+        until(lambda: len(np.unique(player.picture())) > 50, "the editor")
+        editor = player.picture().copy()
+        player.presses("O")
+        until(lambda: not np.array_equal(player.picture(), editor), "the list of levels")
+        time.sleep(0.5)  # letters that come with the list are not meant
+        player.types("levers")
+        player.presses("Return")
+        time.sleep(0.5)
+        player.types("lever")
+        player.presses("Return", "Down", "Right", "Right", "Right", "Space", "Ctrl+S")
+        until(lambda: "Lever" in file.read_text("utf-8"), "the lever in the file")
+        player.presses("Z", "Z", "Ctrl+S")
+        until(lambda: "Lever" not in file.read_text("utf-8"), "the file without it")
+        player.presses("Y", "Y", "Ctrl+S")
+        until(lambda: "Lever" in file.read_text("utf-8"), "the lever again")
+        assert player.leaves() == ""
+    assert main(["check", "--quick", str(file)]) == 0
+
+
 def test_a_view_is_picked_from_a_list_by_real_keys(screen: Screen, folder: Path):
     file = folder / "cave.yaml"
     file.write_text(

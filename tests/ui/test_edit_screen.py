@@ -14,7 +14,8 @@ from gv_engine.rules.errors import ProblemPlace
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens import edit
 from gv_engine.ui.screens.edit import EditScreen
-from gv_engine.ui.screens.edit_forms import FormScreen, PickScreen, RuleListScreen
+from gv_engine.ui.screens.edit_forms import FormScreen, PickScreen
+from gv_engine.ui.screens.edit_lists import RuleListScreen, SearchList
 from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, PackMenu, StarterMenu
 from gv_engine.ui.screens.edit_panels import describe_brush
 from gv_engine.ui.screens.play import PlaytestScreen
@@ -132,6 +133,57 @@ def test_tab_plays_and_comes_back(desk: Desk, screen: EditScreen):
     assert desk.app.top is screen
     desk.app.quit()
     assert not desk.app.sessions
+
+
+def test_objects_of_another_level_are_added_painted_and_undone_together(
+    desk: Desk, screen: EditScreen
+):
+    before = screen.work.buffer.text
+    desk.press("O")
+    assert desk.top(SearchList).rows()[0].sentence.startswith("Gallery. ")
+    desk.type("levers", "Return")
+    assert [row.name for row in desk.top(SearchList).rows()] == [
+        *("Exit", "Gate", "Lever", "All of them"),
+    ]
+    desk.type("lever", "Return")
+    assert desk.app.top is screen
+    assert desk.app._note == "Added Lever, Gate with all rules; undo takes them out"
+    assert screen.brushes.chosen == "Lever"
+    desk.press(*PAINT)
+    assert screen.work.map.thing((1, 2)) == {"object": "Lever", "color": "YELLOW"}
+    desk.press("Z", "Z")
+    assert screen.work.buffer.text == before
+    desk.press("Y", "O")
+    desk.type("levers", "Return", "End", "Return")
+    assert desk.app._note == "All of it is here already"
+
+
+def test_a_level_without_a_file_is_saved_before_python_comes(
+    desk: Desk, screen: EditScreen, tmp_path: Path
+):
+    desk.press("O")
+    desk.type("kick", "Return")
+    desk.type("ball", "Return")
+    desk.type("\b", *["Backspace"] * 20)
+    desk.type("mine", "Return")
+    assert {file.name for file in tmp_path.iterdir()} >= {"mine.yaml", "rules.py", "ball.svg"}
+    assert screen.brushes.chosen == "Ball"
+    assert not screen.work.faults
+
+
+def test_a_level_without_objects_of_its_own_is_named(desk: Desk, screen: EditScreen):
+    desk.press("O")
+    desk.type("warehouse", "Escape", "O")
+    desk.type("hunt", "Return")
+    assert desk.app._note == "hunt has no objects with rules of their own"
+    assert desk.app.top is screen
+
+
+def test_the_mouse_opens_the_list_of_levels_too(desk: Desk, screen: EditScreen):
+    assert screen._layout
+    palette = screen._layout.palette
+    desk.click((palette.centerx, palette.bottom - 20))
+    assert desk.top(SearchList).title == "Add objects of a level"
 
 
 def test_what_cannot_be_played_is_said(desk: Desk):
@@ -515,7 +567,7 @@ def test_the_palette_says_what_an_object_does(desk: Desk, tmp_path: Path):
     assert screen._layout
     palette = screen._layout.palette
     line = desk.app._painter.line_height  # type: ignore[union-attr]
-    desk.point((palette.x + line * 3 // 2, palette.y + 7 * line))
+    desk.point((palette.x + line * 3 // 2, palette.y + 8 * line))
     assert (desk.look() != before).any(-1).sum() > 5 * line**2 / 2
 
 

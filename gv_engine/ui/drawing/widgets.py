@@ -3,7 +3,7 @@ presses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gv_engine.ui.colors import Theme
@@ -98,6 +98,22 @@ def cut(rect: Rect, side: str, size: int, gap: int = 0) -> Rect:
     else:
         part.x = rect.right + gap
     return part
+
+
+def first_row(heights: Sequence[int], chosen: int, height: int, first: int = 0) -> int:
+    """Return the index of the first visible row of a list that shows row `chosen` in `height`
+    pixels: `first`, the one before, if it can stay.
+
+    Args:
+        heights: height of each row in pixels.
+        chosen: index of the row to show.
+        height: height of the list in pixels.
+        first: index of the first visible row before.
+    """
+    first = min(first, chosen)
+    while first < chosen and sum(heights[first : chosen + 1]) > height:
+        first += 1
+    return first
 
 
 class Painter:
@@ -250,9 +266,10 @@ class Painter:
         chosen: bool = False,
         ground: str = "well",
         marked: bool = True,
-    ) -> None:
+    ) -> bool:
         """Draw a button with the text `label` into `rect`, which calls `press` when it is clicked.
-        `key` is shown as the key with the same effect, and `chosen` highlights it.
+        `key` is shown as the key with the same effect, and `chosen` highlights it. Return True if
+        the mouse is over it.
 
         Args:
             rect: rectangle of the button.
@@ -272,6 +289,7 @@ class Painter:
             key_width = self.draw_text(inner, key, "on_accent" if chosen else "muted", "right", 0.9)
             inner.w -= key_width + self.line_height // 2
         self.draw_text(inner, label, "on_accent" if chosen else "text", "left" if key else "center")
+        return over
 
     def draw_bar(
         self, rect: Rect, share: float, move: Callable[[float], None] | None = None

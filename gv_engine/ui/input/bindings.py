@@ -193,6 +193,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("next_state", "another state or direction", ("S",), True),
         KeyCommand("next_tool", "another tool: pen, rectangle, room, fill", ("T",), True),
         KeyCommand("all_things", "more things, or the level's own", ("A",)),
+        KeyCommand("add_objects", "add objects of another level", ("O", "Insert")),
         KeyCommand("cell_form", "properties of what is in the cell", ("P",)),
         KeyCommand("size", "another size", ("G",)),
         KeyCommand("level_rules", "rules: add, order, set", ("F3", "R")),

@@ -19,7 +19,8 @@ from gv_engine.ui.autosave import UnsavedEdits
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.stage import MapDrawing, make_map_drawing
 from gv_engine.ui.drawing.widgets import Painter, cut
-from gv_engine.ui.screens.edit_forms import RuleListScreen, cell_form, level_form
+from gv_engine.ui.screens.edit_forms import cell_form, level_form
+from gv_engine.ui.screens.edit_lists import RuleListScreen, open_level_list
 from gv_engine.ui.screens.edit_menus import ConflictMenu, EditMenu, PackMenu
 from gv_engine.ui.screens.edit_panels import EditLayout, draw_palette, draw_report, lay_out_editor
 from gv_engine.ui.screens.play import PlaytestScreen
@@ -76,6 +77,7 @@ class EditScreen(Screen):
         "cell_form": lambda screen: screen.has_map and screen.app.push(cell_form(screen)),
         "level_form": lambda screen: screen.app.push(level_form(screen)),
         "level_rules": lambda screen: screen.app.push(RuleListScreen(screen)),
+        "add_objects": lambda screen: open_level_list(screen),
         "pack_levels": lambda screen: screen.app.push(PackMenu(screen)),
         "next_fault": lambda screen: screen.show_fault(screen.chosen_fault + 1),
         "menu": lambda screen: screen._open_menu(),

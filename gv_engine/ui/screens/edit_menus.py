@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gv_engine.ui.screens.edit import EditScreen
 
 _IN_MENU = (
-    *("try", "save", "save_as", "share", "level_form", "level_rules", "pack_levels", "size"),
-    "next_fault",
+    *("try", "save", "save_as", "share", "level_form", "level_rules", "add_objects"),
+    *("pack_levels", "size", "next_fault"),
 )
 
 

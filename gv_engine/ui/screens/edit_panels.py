@@ -4,6 +4,7 @@ level."""
 from __future__ import annotations
 
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.editor import map_model
@@ -12,13 +13,14 @@ from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.stage import MapDrawing
-from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
+from gv_engine.ui.drawing.widgets import Painter, cut, first_row, wrap_text
 
 if TYPE_CHECKING:
     from gv_engine.ui.screens.edit import EditScreen
 
 _MAX_FAULT_LINES = 8
 """Maximum number of lines of an error."""
+_ADD_TEXT = "Add objects of another level, with their rules"
 
 
 class EditLayout(NamedTuple):
@@ -47,36 +49,50 @@ def lay_out_editor(area: Rect, line: int) -> EditLayout:
 
 
 def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapDrawing) -> None:
-    """Draw into `rect` the palette of objects to paint with, and state, colour and tool of the
-    selected object; `drawing` draws the objects."""
+    """Draw into `rect` the palette of objects to paint with by theme, state, colour and tool of the
+    selected object, and a button for objects of other levels; `drawing` draws the objects."""
     line, brushes = painter.line_height, screen.brushes
     painter.draw_card(rect)
     inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)
     _draw_chosen(painter, cut(inner, "top", 5 * line, line // 2), screen)
+    button = cut(inner, "bottom", line * 5 // 4, line // 2)
+    add, key = (
+        partial(screen.run_command, "add_objects"),
+        screen.app.bindings.label("edit", "add_objects"),
+    )
+    hovered = [(button, _ADD_TEXT)] if painter.draw_button(button, "Add objects", add, key) else []
     side = line * 2
-    columns, rows = max(1, inner.w // side), max(1, inner.h // side)
-    first = max(0, brushes.names.index(brushes.chosen) // columns - rows + 1)
-    hovered: tuple[Rect, str] | None = None
-    shown = brushes.names[first * columns : (first + rows) * columns]
-    for number, name in enumerate(shown):
-        row, column = divmod(number, columns)
-        slot = Rect(inner.x + column * side, inner.y + row * side, side, side)
-        slot = slot.inflate(-line // 4, -line // 4)
-        is_hovered = painter.add_hit_area(slot, partial(brushes.choose, name))
-        painter.draw_card(slot, "accent" if name == brushes.chosen else "well")
-        if is_hovered:
-            painter.draw_outline(slot, "outline")
-            hovered = slot, name
-        symbol, size = brushes.symbol(name), slot.w - line // 3
-        if symbol.facing is None:
-            picture = drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
-        else:
-            picture = drawing.agent_picture(symbol.facing, size)
-        painter.surface.blit(picture, picture.get_rect(center=slot.center))
-    groove = Rect(rect.right - line // 3, inner.y, line // 4, rows * side)
-    painter.draw_scrollbar(groove, first, rows, -(-len(brushes.names) // columns))
-    if hovered:
-        _draw_tooltip(painter, hovered[0], describe_brush(screen, hovered[1]))
+    columns = max(1, inner.w // side)
+    rows: list[tuple[str, list[str]]] = []  # a heading, or brushes
+    for theme, group in groupby(brushes.names, brushes.theme):
+        rows += [(theme, [])]
+        for number, name in enumerate(group):
+            rows += [("", [])] if number % columns == 0 else []
+            rows[-1][1].append(name)
+    heights = [line if heading else side for heading, _ in rows]
+    chosen = next(n for n, (_, names) in enumerate(rows) if brushes.chosen in names)
+    first = first_row(heights, chosen, inner.h)
+    groove = Rect(rect.right - line // 3, inner.y, line // 4, inner.h)
+    painter.draw_scrollbar(groove, sum(heights[:first]), inner.h, sum(heights))
+    for (heading, names), height in zip(rows[first:], heights[first:], strict=True):
+        if height > inner.h:
+            break
+        row = cut(inner, "top", height)
+        painter.draw_text(row, heading, "muted", size=0.8)
+        for column, name in enumerate(names):
+            slot = Rect(row.x + column * side, row.y, side, side).inflate(-line // 4, -line // 4)
+            is_hovered = painter.add_hit_area(slot, partial(brushes.choose, name))
+            hovered += [(slot, describe_brush(screen, name))] if is_hovered else []
+            painter.draw_card(slot, "accent" if name == brushes.chosen else "well")
+            symbol, size = brushes.symbol(name), slot.w - line // 3
+            if symbol.facing is None:
+                picture = drawing.object_picture(symbol.kind, symbol.state, symbol.color, size)
+            else:
+                picture = drawing.agent_picture(symbol.facing, size)
+            painter.surface.blit(picture, picture.get_rect(center=slot.center))
+    for slot, text in hovered:
+        painter.draw_outline(slot, "outline")
+        _draw_tooltip(painter, slot, text)
 
 
 def describe_brush(screen: EditScreen, name: str) -> str:

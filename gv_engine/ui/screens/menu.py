@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from gv_engine.scenario.reference_docs import Section
 from gv_engine.ui.autosave import Autosave, UnsavedEdits
 from gv_engine.ui.drawing.sprites import Rect, pygame
-from gv_engine.ui.drawing.widgets import Painter, Pixel, cut, wrap_text
+from gv_engine.ui.drawing.widgets import Painter, Pixel, cut, first_row, wrap_text
 from gv_engine.ui.input.bindings import format_keys_file, keys_file, next_row
 from gv_engine.ui.screens.keyboard import paste_from_clipboard
 from gv_engine.ui.screens.screen import AppContext, Screen
@@ -66,9 +66,7 @@ class ListScreen(Screen):
             Rectangles by number of the row, of the rows that fit.
         """
         self.chosen = max(0, min(self.chosen, len(heights) - 1))
-        self._first = min(self._first, self.chosen)
-        while self._first < self.chosen and sum(heights[self._first : self.chosen + 1]) > body.h:
-            self._first += 1
+        self._first = first_row(heights, self.chosen, body.h, self._first)
         slots, rest = {}, body.copy()
         for number in range(self._first, len(heights)):
             if heights[number] > rest.h:
