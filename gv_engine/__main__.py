@@ -9,7 +9,7 @@ from gv_engine.scenario.resources import is_cli_process
 
 
 def main() -> int:
-    """Run the command line of this process and return the exit status; see `gv_engine.cli.main`."""
+    """Run the process's command line and return the exit status; INTERRUPTED after Ctrl-C."""
     if is_cli_process() and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -388,7 +388,7 @@ def may_lie_on_ground(w: World, looks: Table, weights: Table) -> bool:
 
 
 def can_pass(w: World, entity: int, through: Table) -> bool:
-    """Return True for NOTHING, an object that does not block, or one of the types `through`."""
+    """Return True if the entity is NOTHING, does not block, or is of one of the types `through`."""
     return entity == NOTHING or not blocks_movement(w, entity) or w.kind.value[entity] in through
 
 

@@ -107,8 +107,8 @@ def dynamic_obstacles(
 
 
 def _check_rooms(shape: tuple[int, int], layout: tuple[int, int], required: int = 2) -> str:
-    """Return an error message if `shape` is too small for the rooms of `layout` (rows, columns), or
-    for `required` free cells; else ""."""
+    """Return an error message if `shape` is too small for `layout` (rows, columns) of rooms, or has
+    fewer than `required` free cells; else ""."""
     for axis, axis_name in enumerate(("rows", "columns")):
         size, count = shape[axis], layout[axis]
         lines = [wall_line(size, count, number) for number in range(count + 1)]

@@ -252,5 +252,5 @@ def check_reduction(reward_functions: Sequence[float], reduction: Callable[..., 
 def reduce(
     w: World, agent: int, reward_functions: Sequence[float], reduction: Callable[..., float]
 ) -> float:
-    """Pays what a function, such as `builtins:max`, makes of several rewards."""
+    """Pays the result of a function of several rewards, such as `builtins:max`."""
     return reduction(reward_functions)

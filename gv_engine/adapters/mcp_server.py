@@ -51,8 +51,8 @@ def make_server(games: TextGames) -> MCPServer[Any]:
 
 
 def _make_tool(method: Callable[..., dict[str, Any]]) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a coroutine function with the arguments of `method`, whose result is that of `method`
-    and a text for the model: the observation in lines, then all else as JSON."""
+    """Return a coroutine function that calls `method` and returns its result twice: as structured
+    content, and as a text for the model (the observation, then the other values as JSON)."""
 
     @wraps(method)
     async def call_tool(**arguments: Any) -> CallToolResult:  # not async, it would run in a thread

@@ -189,22 +189,22 @@ class EntryColumn:
         self.greedy = any(part.greedy for part in parts)
         self.layouts = any(part.layout_success is not None for part in parts)
 
-    def layout_successes(self, scenario: str) -> list[float]:
+    def layout_success_rates(self, scenario: str) -> list[float]:
         """Return the success rate on new layouts of each seed in a scenario that was tested on
         them."""
         rates = [part.layout_success for part in self.parts.get(scenario, ())]
         return [rate for rate in rates if rate is not None]
 
-    def successes(self, scenario: str, greedy: bool = False) -> list[float]:
-        """Return the success rate of each seed in a scenario; `greedy` is for tests with the most
-        likely actions."""
+    def success_rates(self, scenario: str, greedy: bool = False) -> list[float]:
+        """Return the success rate of each seed in a scenario: in the tests with sampled actions, or
+        if `greedy`, in those with the most likely actions."""
         parts = self.parts.get(scenario, ())
         lengths = [part.greedy if greedy else part.lengths for part in parts]
         return [float(np.mean(np.array(values) > 0)) for values in lengths if values]
 
     def success(self, scenario: str) -> Estimate | None:
         """Return the mean success rate; None without parts."""
-        rates = self.successes(scenario)
+        rates = self.success_rates(scenario)
         return interquartile_mean([rates]) if rates else None
 
     def held_out(self, scenario: str) -> bool:
@@ -251,7 +251,7 @@ class Comparison:
         set of scenarios that an entry covers, over those that all entries with this set have
         finished."""
         expected = [(column, n) for column in self.columns for n in column.entry.scenario_names]
-        num_parts = sum(len(column.successes(name)) for column, name in expected)
+        num_parts = sum(len(column.success_rates(name)) for column, name in expected)
         if num_parts < SEEDS * len(expected):
             yield (
                 f"{num_parts:,} of {SEEDS * len(expected):,} parts are there. Means are over the "
@@ -261,7 +261,7 @@ class Comparison:
         rows = {label: [escape_markdown(label)] for label, _ in _success_series(self.columns)}
         for scope in dict.fromkeys(tuple(column.entry.scenario_names) for column in self.columns):
             columns = [c for c in self.columns if {*scope} <= {*c.entry.scenario_names}]
-            counts = {name: {len(column.successes(name)) for column in columns} for name in scope}
+            counts = {name: {len(c.success_rates(name)) for c in columns} for name in scope}
             finished = [name for name, lengths in counts.items() if lengths == {SEEDS}]
             if finished:
                 head.append(_scope_title(len(finished), scope, columns))
@@ -374,11 +374,11 @@ def _success_series(
     was also tested with the most likely actions; before that, if `with_layouts`, one for new
     layouts, which few scenarios may have."""
     for column in columns:
-        yield column.name, column.successes
+        yield column.name, column.success_rates
         if with_layouts and column.layouts:
-            yield f"{column.name}, new layouts", column.layout_successes
+            yield f"{column.name}, new layouts", column.layout_success_rates
         if column.greedy:
-            yield f"{column.name}, greedy", partial(column.successes, greedy=True)
+            yield f"{column.name}, greedy", partial(column.success_rates, greedy=True)
 
 
 def _footnote_mark(held_out: bool) -> str:

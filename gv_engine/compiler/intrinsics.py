@@ -321,8 +321,8 @@ _Tables = list[tuple[str, str, NDArray[Any]]]
 
 
 def make_entity_write(columns: _Tables) -> Callable[[Any, int, int], None]:
-    """Return an intrinsic `(world, entity, number)` that writes `table[number]` into each of the
-    `columns` of an entity, given as (column, field, table)."""
+    """Return an intrinsic `(world, entity, number)`: for each (column, field, table) of `columns`,
+    it writes `table[number]` into the field of the entity."""
 
     @emit_as(lambda w, e, number: types.none(w, types.intp, types.intp))
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -491,7 +491,7 @@ class _BatchAttributes(AttributeTemplate):
     key = BatchType
 
     def generic_resolve(self, batch: Any, name: str) -> Any:  # type: ignore[override]  # a constant
-        """Return the array type of the attribute; None if there is no such array."""
+        """Return the Numba type of the array `b.<name>`; None if the batch has no such array."""
         return batch.arrays.get(name)
 
 

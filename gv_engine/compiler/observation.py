@@ -58,7 +58,7 @@ def _load(builder: Any, place: Any, llvm_type: Any) -> Any:
 
 
 def _store(builder: Any, value: Any, place: Any) -> None:
-    """Emit an unaligned store of a value to a pointer."""
+    """Emit LLVM IR for an unaligned store of `value` at the pointer `place`, of any type."""
     builder.store(value, builder.bitcast(place, value.type.as_pointer()), align=1)
 
 

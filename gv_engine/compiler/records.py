@@ -22,7 +22,7 @@ from gv_engine.compiler.short_columns import ShortColumn
 from gv_engine.world.view import (
     READ_ONLY_MESSAGE,
     VIEW_SIZES,
-    get_tile_size,
+    get_view_tile_size,
     parse_view_sizes,
 )
 
@@ -154,7 +154,7 @@ class ViewRecord(EngineRecord):
     @property
     def tile(self) -> int:
         """Return the side of the square tiles in which cells are read."""
-        return get_tile_size((self.size_of["height"], self.size_of["width"]))
+        return get_view_tile_size((self.size_of["height"], self.size_of["width"]))
 
 
 _CLASSES = {"at": WorldRecord, "state_high": GeneratorRecord, "looks": ViewRecord}

@@ -346,7 +346,7 @@ def open_document(source: str, **options: Any) -> EditorDocument:
 
 
 def open_unsaved(text: str, file: str, variant: str, **options: Any) -> EditorDocument:
-    """Return a document with the unsaved edits `text`; undo leads back to `file` as it is on the
+    """Return a document with the unsaved text `text`; undo restores the content of `file` on the
     disk.
 
     Args:

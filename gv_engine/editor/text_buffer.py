@@ -276,7 +276,7 @@ def put_rows(text: str, path: KeyPath, rows: list[str]) -> str:
         return put_rows(put(text, path, "."), path, rows)
     if entry.within.flow_style:
         return put(text, path, "\n".join(rows))
-    comment = _block_scalar_comment(text, entry.node)
+    comment = _find_block_scalar_comment(text, entry.node)
     return _splice(text, *_span(text, entry.node), _format_rows(rows, entry.column, comment))
 
 
@@ -295,16 +295,16 @@ def _find_entry(root: yaml.Node, path: KeyPath) -> _Entry | None:
     the YAML node `root`; None if there is none."""
     entry, node = None, root
     for step in path:
-        entry = _child_entry(node, step)
+        entry = _find_child_entry(node, step)
         if entry is None:
             return None
         node = entry.node
     return entry
 
 
-def _child_entry(node: yaml.Node, step: str | int) -> _Entry | None:
-    """Return the entry (value with its key and its list or mapping) at `step`, a key or list index,
-    of the YAML node; None if there is none."""
+def _find_child_entry(node: yaml.Node, step: str | int) -> _Entry | None:
+    """Return the entry of the YAML mapping or list `node` at `step`, a key or list index; None if
+    there is none."""
     if isinstance(node, yaml.MappingNode):
         for number, (key, value) in enumerate(node.value):
             if key.value == str(step):
@@ -393,7 +393,7 @@ def _replace_value(text: str, entry: _Entry, value: Any) -> str:
     in_block = is_long and not entry.within.flow_style
     written = _format_block(value, entry.column) if in_block else _format_flow(value)
     space = " " if start == end and not text[:start].endswith(" ") else ""
-    if remark := _block_scalar_comment(text, entry.node):
+    if remark := _find_block_scalar_comment(text, entry.node):
         sign, line_break, rest = written.partition("\n")
         written = f"{sign}{remark}{line_break}{rest}"
     return _splice(text, start, end, space + written)
@@ -420,9 +420,9 @@ def _format_block(value: Any, indent: int) -> str:
     return _format_flow(value)
 
 
-def _block_scalar_comment(text: str, node: yaml.Node) -> str:
-    """Return the comment on the first line of a YAML block scalar (`| # comment`), with its `#`; ""
-    if there is none."""
+def _find_block_scalar_comment(text: str, node: yaml.Node) -> str:
+    """Return the comment on the first line of a YAML block scalar (`| # comment`), with two spaces
+    and its `#` in front; "" if there is none."""
     if not isinstance(node, yaml.ScalarNode) or node.style not in ("|", ">"):
         return ""
     start = _start(node)

@@ -46,8 +46,8 @@ _ANY = 2**62
 
 
 def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return a (members, values) mask, True for each random value of a level that the rules of that
-    mixture member may read after the reset."""
+    """Return a (members, values) mask, True where a rule of the mixture member may read the level's
+    random value `w.drawn[k]` after the reset."""
     is_read = np.zeros((len(scenario.members), scenario.layout.drawn), np.bool_)
     if not is_read.size:
         return is_read

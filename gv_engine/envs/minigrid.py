@@ -315,7 +315,7 @@ class MiniGridEnv(GridEnv):
 
     @property
     def np_random(self) -> np.random.Generator:
-        """Random number generator of the level and its rules; a wrapper that takes numbers from it
+        """Random number generator of the level and its rules; a wrapper that samples from it
         changes the episode."""
         if self._started and not self._is_rng_shared:
             self._np_random, self._is_rng_shared = generator_from_row(self._row["rng"]), True

@@ -150,7 +150,7 @@ class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
 
     @property
     def batch(self) -> backend.Backend:
-        """Backend with the worlds, for read access."""
+        """Backend that holds the worlds and steps them; read from it only."""
         return self._batch
 
     @property

@@ -232,7 +232,7 @@ class Grid(Value):
     # ---- arrays and equality -----------------------------------------------------------------
 
     def to_array(self) -> NDArray[np.uint8]:
-        """Return (H, W, 3) uint8: type, state and colour index of the visible object of each
+        """Return (H, W, 3) uint8: type, state and colour index of the topmost object in each
         cell."""
         return self.world.cells()
 

@@ -213,7 +213,7 @@ def _write_torchscript(module: PolicyModule, out: Path, about: str) -> None:
 
 
 def _write_onnx(module: PolicyModule, out: Path, about: str) -> None:
-    """Write a policy as ONNX, with a description."""
+    """Export a policy to the ONNX file `out`, with `about` as metadata."""
     worlds = torch.export.Dim("N")
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # which name libraries that are not needed

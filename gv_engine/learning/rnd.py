@@ -42,8 +42,9 @@ class CuriousNet(ActorCritic):
         self.predictor_second = make_linear(hidden, hidden, math.sqrt(2))
         self.predictor_third = make_linear(hidden, hidden, 1.0)
 
-    def errors(self, rows: Tensor) -> Tensor:
-        """Return the (M,) mean squared errors of the prediction for (M, slots) rows."""
+    def prediction_errors(self, rows: Tensor) -> Tensor:
+        """Return the (M,) mean squared errors of the predictor against the random network `target`;
+        `rows`, (M, slots), are the indices that `sum_rows` takes."""
         with torch.no_grad():
             target = functional.relu(sum_rows(self.get_buffer("target"), rows))
         first = functional.relu(sum_rows(self.predictor_first, rows))
@@ -52,7 +53,7 @@ class CuriousNet(ActorCritic):
 
     def features(self, table: Tensor, rows: Tensor) -> Tensor:
         """Return the (M, hidden + 1) features of observations given as (M, slots) rows."""
-        return torch.cat([super().features(table, rows), self.errors(rows)[:, None]], 1)
+        return torch.cat([super().features(table, rows), self.prediction_errors(rows)[:, None]], 1)
 
     def recur(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Return the features after the GRU, and its new state."""
@@ -83,8 +84,9 @@ class RNDLearner(Learner):
         `done` and `live` are as for `RewardScaler.scale`."""
         rows, _ = self._network_inputs(slice(None))
         with torch.no_grad():
-            errors = self.net.errors(rows.flatten(0, 1)).reshape(rows.shape[:2]).cpu().numpy()
-        novelty = self._scaled_novelty(rows.cpu().numpy(), errors, done, live)
+            errors = self.net.prediction_errors(rows.flatten(0, 1))
+        by_step = errors.reshape(rows.shape[:2]).cpu().numpy()
+        novelty = self._scaled_novelty(rows.cpu().numpy(), by_step, done, live)
         rewards = super()._scaled_rewards(done, live)
         return rewards + self.settings.rnd_coef * torch.from_numpy(novelty)
 

@@ -343,8 +343,8 @@ def _steps_of_line(line: Mapping[str, str | None]) -> float:
 
 
 def check_new_folder(path: Path) -> None:
-    """Raise FileExistsError unless `path` is free for a new run: it does not exist, or is an empty
-    folder.
+    """Delete stale drafts from `path`, then raise FileExistsError unless it is free for a new run:
+    it does not exist, or is an empty folder.
 
     Raises:
         FileExistsError: the path is in use.

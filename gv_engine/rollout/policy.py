@@ -509,8 +509,8 @@ class MultiAgentPolicy:
         self._policies = policies
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start episodes in `worlds` for the policies of all agents, each with different episode
-        numbers."""
+        """Start the episodes `numbers` in `worlds` for the policies of all A agents; the policy of
+        agent k is given the episode numbers A * n + k."""
         count = len(self._policies)
         for k, policy in enumerate(self._policies):
             policy.begin(worlds, seed, [count * number + k for number in numbers])

@@ -71,13 +71,13 @@ class LevelFilesReader:
                 is_agent[ord(character)] = True
         used = np.zeros(_CODES, np.bool_)
         agents = np.zeros(len(self._levels), np.int32)
-        for start, cells in self._chunks():
+        for start, cells in self._iter_chunks():
             used |= np.bincount(cells.reshape(-1), minlength=_CODES) > 0
             agents[start : start + len(cells)] = np.count_nonzero(is_agent[cells], (1, 2))
         return used, agents
 
-    def _chunks(self) -> Iterator[tuple[int, NDArray[np.uint8]]]:
-        """Yield (number of levels before, (at most _CHUNK, H, W) ASCII codes) of all levels."""
+    def _iter_chunks(self) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+        """Yield all levels in chunks of (first index, (at most _CHUNK, H, W) ASCII codes)."""
         for start in range(0, len(self._levels), _CHUNK):
             stop = min(start + _CHUNK, len(self._levels))
             yield start, self._levels.characters[start:stop]
@@ -106,7 +106,7 @@ class LevelFilesReader:
     def _report_first(self, faults: dict[int, str]) -> None:
         """Add an error about the first cell of a level whose ASCII code is in `faults`, which has
         the messages."""
-        for start, cells in self._chunks() if faults else ():
+        for start, cells in self._iter_chunks() if faults else ():
             for index, y, x in np.argwhere(np.isin(cells, [*faults]))[:1].tolist():
                 fault = f"row {y + 1}, column {x + 1}: {faults[int(cells[index, y, x])]}"
                 self._report(start + index, fault, y)

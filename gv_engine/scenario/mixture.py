@@ -203,9 +203,9 @@ class MixtureReader(TopLevel):
 
     @contextmanager
     def report_errors_at(self, node: YamlNode) -> Iterator[None]:
-        """Context manager: if a member scenario cannot be loaded, report its errors at `node`, its
-        entry in the mixture, and raise a FieldError without a message, so that the entry is
-        skipped."""
+        """Context manager: if a member scenario cannot be loaded, report its errors at `node`, the
+        member's entry in the mixture, and raise a FieldError with an empty message, which skips
+        the entry."""
         try:
             yield
         except ScenarioError as error:

@@ -171,8 +171,8 @@ class DomainPlugin(Protocol):
         """
 
     def compile_scenario(self, scenario: Any) -> str:
-        """Compile the scenario's rules into the cache on disk, if its domain compiles any; return a
-        short message.
+        """Compile the scenario's rules into the disk cache and return a short message, such as
+        "compiled", or "nothing to compile" for a domain without compiled rules.
 
         Raises:
             DoesNotCompileError: a rule cannot be compiled.

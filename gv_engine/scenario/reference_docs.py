@@ -517,7 +517,7 @@ def list_rule_sections(
     for phase, heading in _HEADINGS.items():
         calls = [call for _, schedule in schedules for call in schedule.get(phase, ())]
         parts = [part for call in calls for part in _iter_alternatives(call)]
-        rules = [describe_rule(part, types) for part in parts if not _is_about_types(part, lacks)]
+        rules = [describe_rule(part, types) for part in parts if not _refers_to_types(part, lacks)]
         if rules:
             sections.append((heading, list(dict.fromkeys(rules))))
     return sections
@@ -530,8 +530,8 @@ def _iter_alternatives(call: Call) -> Iterator[Call]:
     yield from inner if call.name == "reduce_any" and inner else (call,)
 
 
-def _is_about_types(call: Call, kinds: Collection[int]) -> bool:
-    """Return True if a rule is about objects of one of these types only."""
+def _refers_to_types(call: Call, kinds: Collection[int]) -> bool:
+    """Return True if the `object_type` or `other_type` of a rule is one of the types `kinds`."""
     return any(call.arguments.get(name, -1) in kinds for name in ("object_type", "other_type"))
 
 

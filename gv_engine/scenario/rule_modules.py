@@ -641,8 +641,8 @@ def _describe_error(error: Exception) -> str:
 
 
 def list_defined_names(module: ModuleType) -> list[str]:
-    """Return the names of the public functions and classes that a module defines itself, in
-    order."""
+    """Return the names of the public functions and classes that a module defines itself, in the
+    order of their definitions."""
     return [
         name
         for name, thing in vars(module).items()

@@ -92,7 +92,7 @@ class Session(NotebookView):
     def _open(self, timeline: Timeline) -> None:
         """Show `timeline`, the steps of one episode, with an empty history of earlier episodes."""
         self._timeline, self._history = timeline, SessionHistory()
-        self.message = self._goal()
+        self.message = self._get_goal_sentence()
 
     @classmethod
     def from_timeline(cls, timeline: Timeline) -> Session:
@@ -199,7 +199,7 @@ class Session(NotebookView):
         except (Exception, Stopped) as error:
             raise make_rule_error(error) from error
 
-    def _goal(self) -> str:
+    def _get_goal_sentence(self) -> str:
         """Return the last sentence of the description, which names the goal; "" if the agents have
         missions, which are shown all the time."""
         if getattr(self.scenario, "mission_texts", ()):  # algebra has none
@@ -334,7 +334,7 @@ class Session(NotebookView):
             is_exact = self._episode.state() == self.state()
         except (Exception, Stopped):  # any error of a custom rule that did not fail before
             is_exact = False
-        self.message = _INEXACT if not is_exact else "" if position else self._goal()
+        self.message = _INEXACT if not is_exact else "" if position else self._get_goal_sentence()
 
     def undo(self, steps: int = 1) -> None:
         """Go back `steps` steps of the episode; at its beginning, go back to the game played
@@ -504,7 +504,7 @@ class Session(NotebookView):
         except (Exception, Stopped) as error:  # any error of a custom rule
             old.seek(old.position)
             raise make_rule_error(error) from error
-        self.message = self._goal()
+        self.message = self._get_goal_sentence()
 
     def _switch_timeline(self, timeline: Timeline, message: str) -> None:
         """Show another game (timeline) at its own current position, and set `message` for the

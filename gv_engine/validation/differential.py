@@ -293,7 +293,7 @@ class _MultiAgentEnv:
         return self._observation(), *ended, self._info()
 
     def snapshot(self) -> NDArray[Any]:
-        """Return the world as a row."""
+        """Return a record (row) of the whole world."""
         return self._batch.snapshot(0)
 
     def _observation(self) -> dict[str, Any]:

@@ -98,8 +98,8 @@ class Compilation:
             return subprocess.Popen(command, stdin=file, stdout=pipe, stderr=null, env=env)
 
     def detach(self) -> None:
-        """Forget the subprocess without ending it: in a forked process, since it belongs to the
-        parent process."""
+        """Forget the subprocess without ending it; called after a fork, as the subprocess belongs
+        to the parent process."""
         if self._process is not None:
             assert self._process.stdout is not None
             self._process.stdout.close()
@@ -203,8 +203,7 @@ def main() -> None:
 
 
 def _exit_with_parent(parent: int) -> None:
-    """Wait until the process with the id `parent`, which started this one, has ended; then exit
-    this process."""
+    """Poll until the parent process, whose id is `parent`, has ended; then exit this process."""
     while os.getppid() == parent:
         time.sleep(_POLL_SECONDS)
     os._exit(1)

@@ -44,8 +44,8 @@ _MAX_SINGLE_WORLDS = 32
 
 @cache
 def _get_thread_pool(size: int, process: int) -> ThreadPoolExecutor:
-    """Return a pool of `size` worker threads for the process id `process`; a forked process needs a
-    pool of its own."""
+    """Return the pool of `size` worker threads of the process with the id `process`, which is part
+    of the cache key because a forked process needs its own pool."""
     return ThreadPoolExecutor(size, "gv-engine")
 
 

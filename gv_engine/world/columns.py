@@ -315,8 +315,8 @@ class ComponentColumns:
 
 @cache
 def _make_default_component(cls: type) -> Any:
-    """Return a read-only component with all fields at their defaults, which is read for entities
-    without a component of class `cls`."""
+    """Return a read-only component of class `cls` with default fields, which rules read for
+    entities that lack the component."""
 
     def refuse(self: object, name: str, value: object) -> None:
         """Raise `ColumnError`: a rule has written a component of an entity that does not have the

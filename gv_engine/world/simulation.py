@@ -554,8 +554,8 @@ WorldIndex = int | NDArray[np.int64]
 
 
 def make_look_actions(num_worlds: int, agents: int, worlds: WorldIndex) -> NDArray[np.int64]:
-    """Return (num_worlds * agents,) actions, with which `Backend.step` only writes the observations
-    of `worlds` (action LOOK) and leaves all other worlds unchanged (KEEP)."""
+    """Return (num_worlds * agents,) actions for `Backend.step`: LOOK, which only writes the
+    observations, for `worlds`; KEEP, which changes nothing, for all other worlds."""
     actions = np.full((num_worlds, agents), KEEP)
     actions[worlds] = LOOK
     return actions.ravel()

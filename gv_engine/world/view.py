@@ -212,8 +212,8 @@ class _WritableRows:
         return _compute_clear_bits(tuple(self.opaque[i].tolist()))
 
 
-def get_tile_size(shape: tuple[int, ...]) -> int:
-    """Return the side of the square tiles in which compiled code cuts out a view: 8 or 16 cells."""
+def get_view_tile_size(shape: tuple[int, ...]) -> int:
+    """Return the side, 8 or 16 cells, of the square tiles in which compiled code reads a view."""
     return 8 if max(shape) <= 8 else 16
 
 
@@ -233,7 +233,7 @@ def make_view_record(area: Area, by_rows: bool, with_entities: bool) -> np.ndarr
         by_rows: use rows of bits instead of cells.
         with_entities: include the entity in each cell.
     """
-    tile = get_tile_size(area.shape)
+    tile = get_view_tile_size(area.shape)
     whole = [-(-size // tile) * tile for size in area.shape]
     height, width = area.shape
     sizes = height, width, *area.observer, int(area.turns)

@@ -493,7 +493,7 @@ class ObjectWorld(Verbs, World):
         return looks
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """Return (type, state, colour) of an entity as an observer sees it; Floor for NOTHING."""
+        """Return (type, state, colour) of an entity as observations show it; Floor for NOTHING."""
         return self.kind.value[e], self.state_of(e), self.color.value[e]
 
     # ---- the row -------------------------------------------------------------------------
@@ -617,7 +617,7 @@ def _name_value_in_errors(place: str) -> Iterator[None]:
 
 
 def _rebuild_world(layout: Layout, row: NDArray[Any]) -> ObjectWorld:
-    """Return a world made from a layout and a record (row) of its state."""
+    """Return a world of `layout`, restored from `row`, the record of its state."""
     world = ObjectWorld(layout)
     world.restore(row)
     return world

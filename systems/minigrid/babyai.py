@@ -25,7 +25,7 @@ from systems.minigrid.babyai_rooms import (
     is_rejected,
     no_clauses,
     put_agent_in_room,
-    put_agent_outside,
+    put_agent_outside_room,
     reject,
     require_reachable,
     sample,
@@ -175,8 +175,8 @@ def maze(
     doors_open: bool = False,
     blocked: bool = False,
 ) -> None:
-    """Build connected rooms with objects, and an instruction about one of them, or about a door if
-    the verb is OPEN_DOOR; some object is out of reach if `blocked`."""
+    """Build connected rooms with objects, and an instruction about one of the objects, or about a
+    door if the verb is OPEN_DOOR; if `blocked`, at least one object is out of reach."""
     doors = begin_level(w, shape, room_size)
     put_agent_in_room(w, doors)
     connect_rooms(w, doors)
@@ -229,7 +229,7 @@ def locked_room(
     for other_column in range(columns):
         for other_row in range(rows):
             add_objects(w, doors, num_things, other_row, other_column)
-    put_agent_outside(w, doors, (row, column))
+    put_agent_outside_room(w, doors, (row, column))
     require_reachable(w)
     if inside:
         thing = add_objects(w, doors, 1, row, column)[0]
@@ -603,7 +603,7 @@ def random_instruction(
         locked = add_locked_room(w, doors)
     connect_rooms(w, doors, locked)
     add_objects(w, doors, num_things)
-    put_agent_outside(w, doors, locked)
+    put_agent_outside_room(w, doors, locked)
     if not unblocking:
         require_reachable(w)
     clauses = no_clauses()

@@ -191,8 +191,8 @@ def put_agent_in_room(w: World, doors: Doors, row: int = -1, column: int = -1) -
     reject(w)  # the reference would go on forever
 
 
-def put_agent_outside(w: World, doors: Doors, locked: tuple[int, int]) -> None:
-    """Place the agent into a random room other than the locked one."""
+def put_agent_outside_room(w: World, doors: Doors, locked: tuple[int, int]) -> None:
+    """Place the agent into a random room other than the room `locked`, (row, column)."""
     put_agent_in_room(w, doors)
     while not is_rejected(w) and room_of_agent(w, doors) == locked:
         put_agent_in_room(w, doors)

@@ -149,9 +149,9 @@ def is_obstacle(m: Memory, cell: int) -> bool:
 
 
 def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
-    """Return the place, reached at the least cost from `start`, where the agent faces one of
-    `s.aims`, and write the cost into `s.found[COST]`; NOWHERE if there is none. If it `explores`,
-    return the place with the least cost per new cell instead.
+    """Return the cheapest place to reach from `start` where the agent faces a cell of `s.aims`, and
+    write its cost into `s.found[COST]`; NOWHERE if there is none. If `explores`, return instead
+    the place with the least cost per unseen cell that the agent would see there.
 
     A place is 4 * cell + direction. This is Dijkstra's algorithm with one linked list of places for
     each cost modulo `_NUM_LISTS`, which no single move may cost.

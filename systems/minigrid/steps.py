@@ -23,7 +23,7 @@ def can_go(w: World, agent: int, action: int) -> bool:
 
 @system(TRANSITION, when=can_go)
 def go_ahead(w: World, agent: int) -> None:
-    """Go one cell ahead, unless something is in the way; portable objects block, too."""
+    """Move one cell forward unless something is in the way; portable objects block as well."""
     y, x = towards(w, agent, FORWARD)
     w.stand(agent, y, x)
 

@@ -221,18 +221,18 @@ def test_rnd_rewards_what_is_new_and_less_each_time():
     seen = {row.tobytes() for row in rows.numpy()}
     new = torch.tensor([row.tobytes() not in seen for row in unseen.numpy()])
     assert new.any()
-    before = learner.net.errors(rows).mean()
+    before = learner.net.prediction_errors(rows).mean()
     target = learner.net.target.clone()
     predictor = [each for name, each in learner.net.named_parameters() if "predictor" in name]
     optimiser = torch.optim.Adam(predictor, 1e-3)
     for _ in range(100):
         optimiser.zero_grad()
-        learner.net.errors(rows).mean().backward()
+        learner.net.prediction_errors(rows).mean().backward()
         optimiser.step()
     assert torch.equal(learner.net.target, target)
-    after = learner.net.errors(rows).mean()
+    after = learner.net.prediction_errors(rows).mean()
     assert after < 0.3 * before
-    assert learner.net.errors(unseen[new]).mean() > 2 * after
+    assert learner.net.prediction_errors(unseen[new]).mean() > 2 * after
 
 
 def test_rnd_adds_to_rewards_and_novelty_does_not_end_with_an_episode():

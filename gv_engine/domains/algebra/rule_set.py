@@ -629,8 +629,8 @@ def parse_again(root: Node) -> Node:
 
 
 def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
-    """Return `(ancestors, node)` for the node with index `index`: each ancestor comes with True if
-    the path goes on to its right operand."""
+    """Return `(ancestors, node)` for the node with in-order index `index`: each ancestor comes with
+    True if the path continues in its right operand."""
     above: list[tuple[Node, bool]] = []
     node = root
     while True:

@@ -234,7 +234,8 @@ class BatchScreen(Screen):
             codes = state.codes[self._shown_worlds()]
             if self._anchor is not None:
                 shape, min_cell = codes.shape[1:], self._view.min_cell
-                self._show_anchor(lay_out_batch(room.size, len(codes), shape, min_cell), len(codes))
+                layout = lay_out_batch(room.size, len(codes), shape, min_cell)
+                self._scroll_to_anchor(layout, len(codes))
             if len(codes):
                 self._view.draw(painter.surface, room, codes, self._first)
             else:
@@ -259,9 +260,9 @@ class BatchScreen(Screen):
             self._renderer = FrameRenderer(scenario.name, folders, "state", theme=self._theme)
         self._renderer.draw(painter.surface.subsurface(rect), frame)
 
-    def _show_anchor(self, layout: BatchLayout, count: int) -> None:
-        """After a change of size to `layout`, scroll the `count` worlds so that the world under the
-        mouse, or else the first one, is in sight."""
+    def _scroll_to_anchor(self, layout: BatchLayout, count: int) -> None:
+        """Scroll `count` worlds, laid out as `layout`, until the world `_anchor` is in the middle
+        row, or as near to it as possible; then clear `_anchor`."""
         last = max(0, -(-count // layout.columns) - layout.rows)
         row = (self._anchor or 0) // layout.columns - layout.rows // 2
         self._first, self._anchor = max(0, min(last, row)) * layout.columns, None

@@ -206,7 +206,7 @@ class EditScreen(Screen):
         self.paint([self.cursor], map_model.FLOOR_THING)
 
     def _pick(self) -> None:
-        """Select the object in the cell under the cursor as the one to paint with."""
+        """Make the object in the cell under the cursor the brush."""
         if self.has_map:
             self.brushes.pick(self.work.map.thing(self.cursor))
 

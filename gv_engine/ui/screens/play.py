@@ -138,7 +138,7 @@ class PlayScreen(GameScreen):
             self.show(glide=False)
         elif any(command.name == name for command in self.app.bindings.commands(self.domain.title)):
             for action in self.stage.actions(name):
-                if text := self._explain_missing(action):
+                if text := self._describe_missing_action(action):
                     self.game.message = text
                     self.show(glide=False)
                 else:
@@ -146,9 +146,9 @@ class PlayScreen(GameScreen):
         else:
             super().run_command(name)
 
-    def _explain_missing(self, action: str) -> str:
-        """Return a text that names the key of `action` and keys to use in its place, if the level
-        lacks the action; else ""."""
+    def _describe_missing_action(self, action: str) -> str:
+        """If the level lacks `action`, return a message with its key and the keys of similar
+        actions that the level has; else return ""."""
         if action not in ACTIONS or action in (*self.game.actions, self.game.wait):
             return ""
         commands = {command.name: command for command in GROUPS[self.domain.title]}

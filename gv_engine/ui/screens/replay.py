@@ -55,7 +55,7 @@ class Prompt(Screen):
         self.field = TextField(text, letters, MAX_LENGTH)
 
     def on_text(self, text: str) -> None:
-        """Put the allowed characters of `text`, which the user has typed, into the field."""
+        """Insert the allowed characters of the typed `text` into the field."""
         self.field.insert(text)
 
     def run_command(self, name: str) -> None:

@@ -42,7 +42,7 @@ class TextField:
         self._move(len(text))
 
     def insert(self, text: str) -> None:
-        """Put the allowed characters of `text` in place of the selection."""
+        """Replace the selection with the allowed characters of `text`, up to the maximum length."""
         fitting = "".join(c for c in text if c.isprintable() and c in (self._letters or text))
         start, end = self.selection
         room = self._max_length - len(self.text) + end - start
