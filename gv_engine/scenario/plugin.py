@@ -157,9 +157,9 @@ class DomainPlugin(Protocol):
             PolicyError: there is no such policy, or the domain supports none.
         """
 
-    def make_hint_provider(self, scenario: Any) -> Any:
+    def make_hint_provider(self, scenario: Any, agent: int = 0) -> Any:
         """Return a `gv_engine.session.autoplay.HintProvider`, which finds winning actions of a
-        scenario."""
+        scenario; with `agent`, from 1, those of this agent while all others do nothing."""
 
     def make_policy_mapper(self, scenario: Any, policy: Any, agent: int = 1) -> Any:
         """Return an object whose `map_row(row, visits)` computes the `PolicyMap` of a policy in the

@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rollout.policy import SOLVER as SOLVER
-from gv_engine.rollout.policy import Policy, load_policies, load_policy
+from gv_engine.rollout.policy import TRAINED, Policy, RandomPolicy, load_policies, load_policy
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.frame import Frame, PolicyMap
 from gv_engine.scenario.map import format_reward
@@ -26,6 +26,8 @@ from gv_engine.session.episode import PolicyInput
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import Session
 
+_RUN_PATTERNS = "*/policy.npz", "runs/*/policy.npz"
+_MAX_RUNS = 20  # in a list
 _POLL_SECONDS = 0.01  # s between two looks whether an agent has chosen
 
 # ---- acting --------------------------------------------------------------------------------------
@@ -438,21 +440,98 @@ def describe_standing(name: str, session: Session) -> str:
     return f"{name}: {steps}, return {total}"
 
 
-def assign_opponents(session: Session, policy: str) -> None:
+# ---- opponents -----------------------------------------------------------------------------------
+
+
+class SolverPartner(RandomPolicy):
+    """Policy for one world in which the solver acts for an agent as if all others did nothing.
+
+    While the solver searches from a new state, the agent goes on with its last path. It acts at
+    random before the first one, and where the solver finds no way to win.
+
+    Args:
+        session: session to act in.
+        agent: name of the agent.
+
+    Attributes:
+        note: sentence on why the agent acts at random; "" if it does not.
+    """
+
+    def __init__(self, session: Session, agent: str) -> None:
+        super().__init__(1, len(session.actions), valid=True)
+        self._session, self._agent, self.note = session, agent, ""
+        self._solver: SolverAutoplayer | None = None
+        self._scenario: Any = None
+        self._actions: list[str] = []  # rest of the last path
+
+    def look(self) -> bool:
+        """Start a search from the current state of the session if it is new, and update `note`;
+        return True if the note has changed."""
+        before, session = self.note, self._session
+        if self._solver is None or self._scenario is not session.scenario:
+            self.close()
+            self._scenario, number = session.scenario, session.agents.index(self._agent) + 1
+            hints = get_plugin(self._scenario).make_hint_provider(self._scenario, number)
+            self._solver = SolverAutoplayer(hints)
+        path = None if session.outcome else self._solver.path(session)
+        self._actions = self._actions if path is None else [*path.actions]
+        reason = path.message if path else "The solver searches"
+        is_random = not (self._actions or session.outcome)
+        self.note = f"{self._agent} acts at random. {reason}" if is_random else ""
+        return self.note != before
+
+    def act(self, observation: Any, info: dict[str, Any]) -> NDArray[np.int64]:
+        """Return the (1,) next action of the path, or a random one."""
+        self.look()
+        if not self._actions:
+            return super().act(observation, info)
+        return np.array([self._session.actions.index(self._actions.pop(0))])
+
+    def close(self) -> None:
+        """End the search."""
+        if self._solver is not None:
+            self._solver.close()
+
+
+def list_opponent_policies(session: Session | None) -> dict[str, str]:
+    """Return policies that can act for opponents in `session`, by name with a text: random ones,
+    the solver, its trained policy, and runs in the current folder and in `runs`. Without a
+    session, return those that a level may have."""
+    policies = {"valid": "act at random", "": "wait for keys", SOLVER: "the solver"}
+    runs = [file.parent for pattern in _RUN_PATTERNS for file in Path().glob(pattern)]
+    for name in (TRAINED, *map(str, sorted(runs)[:_MAX_RUNS])):
+        with suppress(GVEngineError, OSError):
+            if session is not None:
+                load_policy(name, 1, len(session.actions), scenario=session.scenario)
+            policies[name] = "the trained policy" if name == TRAINED else name
+    return policies
+
+
+def assign_opponents(session: Session, policy: str) -> str:
     """Let the policy called `policy` act in `session` for each agent outside the team of the
     player's agent; `Session.assign_policy` restarts the episode each time. Nothing changes in a
-    level without teams.
+    level without teams. Opponents whose policy cannot act here act at random.
 
-    Raises:
-        PolicyError: the policy does not exist.
+    Returns:
+        The reason why opponents act at random; "" if they do not.
     """
-    teams = session.scenario.sharing.teams
+    teams, count = session.scenario.sharing.teams, len(session.actions)
     player = session.agents.index(session.controlled) + 1
     allies = {agent for _, members in teams if player in members for agent in members} | {player}
-    for agent, name in enumerate(session.agents, 1):
-        if teams and agent not in allies:
-            count = len(session.actions)
-            session.assign_policy(name, load_policy(policy, 1, count, scenario=session.scenario))
+    message = ""
+    for name in [name for n, name in enumerate(session.agents, 1) if teams and n not in allies]:
+        session.release_agent(name)
+        chosen: Policy = SolverPartner(session, name)
+        try:
+            if policy not in ("", SOLVER):
+                chosen = load_policy(policy, 1, count, scenario=session.scenario)
+        except GVEngineError as error:
+            chosen = load_policy("valid", 1, count)
+            reason = f"no trained policy comes with {session.title}"
+            message = f"Opponents act at random: {reason if policy == TRAINED else error}"
+        if policy:
+            session.assign_policy(name, chosen)
+    return message
 
 
 def describe_winner(player: Session, opponent: Opponent) -> str:

@@ -63,6 +63,7 @@ class Session(NotebookView):
         actions: texts of the actions.
         agents: names of the agents.
         commands: key commands of this level only.
+        partners: policies of other agents, by name.
         wait: action that lets time pass in real-time play; empty if the level has none.
         pack_level: current level of a pack; None outside of packs.
     """
@@ -78,6 +79,7 @@ class Session(NotebookView):
     actions: Sequence[str] = _delegate("_episode.actions")
     agents: Sequence[str] = _delegate("_episode.agents")
     commands: tuple[KeyCommand, ...] = _delegate("_episode.commands")
+    partners: Mapping[str, Policy] = _delegate("_episode.partners")
     wait: str = _delegate("_episode.wait")
     pack_level: PackLevel | None = _delegate("scenario.document.pack_level")
 
@@ -259,8 +261,11 @@ class Session(NotebookView):
         self._start_episode(self.seed)
 
     def release_agent(self, agent: str) -> None:
-        """Let no policy act any longer for the agent named `agent`, if one did."""
-        self._episode.partners.pop(agent, None)
+        """Let no policy act any longer for the agent named `agent`, if one did, and end its
+        searches."""
+        policy: Any = self._episode.partners.pop(agent, None)
+        if hasattr(policy, "close"):
+            policy.close()
 
     # ---- steps ---------------------------------------------------------------------------
 

@@ -175,7 +175,6 @@ SPEEDS = (1, 2, 4, 8, 16, 30, 60)
 STEERING = {"agent": "turn and walk", "screen": "go where the key points"}
 """Descriptions of how arrow keys move the agent, by value of the setting."""
 
-OPPONENTS = {"valid": "act at random", "": "wait for keys"}
 """Descriptions of what agents outside the player's team do, by policy."""
 
 
@@ -192,7 +191,7 @@ class Settings:
     steering: str = "agent"
     """Meaning of arrow keys, a key of `STEERING`."""
     opponents: str = "valid"
-    """Policy of agents outside the player's team, a key of `OPPONENTS`."""
+    """Policy of agents outside the player's team; "" for none, so that they wait for keys."""
     scale: float = 0.0
     """Scale of text and panels, from 0.5 to 4; 0 for automatic. `GV_ENGINE_SCALE` overrides it."""
     window: list[int] = field(default_factory=list)
@@ -302,7 +301,6 @@ def _is_size(value: list[Any]) -> bool:
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "theme": THEMES.__contains__,
     "steering": STEERING.__contains__,
-    "opponents": OPPONENTS.__contains__,
     "palette": PALETTES.__contains__,
     "scale": lambda value: value == 0 or _is_scale(value),
     "window": _is_size,

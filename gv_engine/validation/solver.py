@@ -82,12 +82,15 @@ class Solver:
     the first end ends the episode. Random steps follow the RNG of the seed, and states with
     different RNG states are different states.
 
+    For one `agent` of several, the others do nothing in the search, and its own success is a win.
+
     Args:
         scenario: scenario of the levels.
         states: maximum number of states of a search.
         seconds: time limit of a search, in CPU time of this process, so that other processes do not
             change results.
         checked: as for `make_batch`.
+        agent: number of the agent that acts alone, from 1; 0 for all agents.
 
     Raises:
         BuiltInDoesNotCompileError: a rule of the engine does not compile.
@@ -100,14 +103,16 @@ class Solver:
         states: int = 1_000_000,
         seconds: float = 60.0,
         checked: bool = False,
+        agent: int = 0,
     ) -> None:
         """Make the worlds in which levels are searched; the class says what each argument means."""
+        self._agent = agent
         self._states, self._seconds = states, seconds
         self._limit = scenario.max_steps or states
         self._tells_success = scenario.tells_success
         self._scenario = scenario
         self._one_suffices = np.array([each.sharing.ends == ANY for each in scenario.members])
-        self._actions = _joint_actions(scenario)
+        self._actions = _list_lone_actions(scenario, agent) if agent else _joint_actions(scenario)
         self._by_steps = backend.depends_on_steps(scenario)
         self._worlds = _make_worlds(scenario, checked)
         # random observations do not change the effect of actions
@@ -274,6 +279,8 @@ class Solver:
         if not self._tells_success:
             return np.asarray(rows["terminated"] != 0)
         won, members = rows["success"][:, 1:] != 0, rows["member"]
+        if self._agent:
+            return np.asarray(won[:, self._agent - 1])
         all_won = (won | ~self._scenario.present_agents(members)).all(axis=1)
         return np.asarray(np.where(self._one_suffices[members], won.any(axis=1), all_won))
 
@@ -290,6 +297,15 @@ def _joint_actions(scenario: Scenario) -> NDArray[np.int64]:
             f"search tries {_MAX_JOINT_ACTIONS:,} at most; take fewer agents or actions"
         )
     return np.indices((count,) * agents).reshape(agents, -1).T.copy()
+
+
+def _list_lone_actions(scenario: Scenario, agent: int) -> NDArray[np.int64]:
+    """Return (a, A) indices of the actions of `agent`, from 1, while all other agents do nothing;
+    the index after the last action stands for that."""
+    count = len(scenario.actions)
+    actions = np.full((count, scenario.layout.agents), count)
+    actions[:, agent - 1] = np.arange(count)
+    return actions[:, 0] if scenario.layout.agents == 1 else actions
 
 
 class Survey:
@@ -438,8 +454,9 @@ def _make_blind(scenario: Scenario) -> Scenario:
     return replace(scenario, mixture=members) if scenario.mixture else members[0]
 
 
-_STATES = 500_000
-_SECONDS = 20.0  # limits of one search
+_LIMITS = 500_000, 20.0
+_LONE_LIMITS = 100_000, 2.0
+"""Limits of one search, in states and CPU seconds: on request, and in each state for one agent."""
 
 
 class SolverWorker:
@@ -447,12 +464,13 @@ class SolverWorker:
 
     Args:
         scenario: scenario of the states.
+        agent: as for `Solver`.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, agent: int = 0) -> None:
         """Start the background process."""
-        self._request_number = 0
-        self._process, self._connection = start_worker(_serve, scenario)
+        self._request_number, self._agent = 0, agent
+        self._process, self._connection = start_worker(_serve, scenario, agent)
 
     def send(self, rows: NDArray[Any]) -> None:
         """Start the search from a () state, see `Solver.solve_from`, or from (n,) states, see
@@ -489,7 +507,9 @@ class ShortestPathHints(SolverWorker):
     def ask(self, session: Session) -> None:
         """Start a search from the current state of a session. The result of an earlier search is
         dropped."""
-        self._format_action = session.format_action
+        agent, names = self._agent, session.actions
+        lone = lambda indices: names[np.ravel(indices)[agent - 1]]  # noqa: E731
+        self._format_action = lone if agent else session.format_action
         self.send(session.row())
 
     def answer(self) -> SolutionPath | None:
@@ -500,9 +520,9 @@ class ShortestPathHints(SolverWorker):
         return SolutionPath(tuple(map(self._format_action, reply[0])), reply[1])
 
 
-def _serve(connection: Connection, scenario: Scenario) -> None:
+def _serve(connection: Connection, scenario: Scenario, agent: int) -> None:
     """Run in the background process: search from the states that arrive through `connection` and
-    send the results, until the connection is closed."""
+    send the results, until the connection is closed. `agent` is as for `Solver`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the window
     solver: Solver | None = None
     while True:
@@ -513,7 +533,8 @@ def _serve(connection: Connection, scenario: Scenario) -> None:
             result: Any = ()
             message = ""
             try:
-                solver = solver or Solver(scenario, _STATES, _SECONDS)
+                limits = _LONE_LIMITS if agent else _LIMITS
+                solver = solver or Solver(scenario, *limits, agent=agent)
                 if rows.ndim:
                     result = solver.count_steps(rows)
                 else:

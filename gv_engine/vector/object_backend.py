@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError, RuleError
 from gv_engine.rules.frame import Frame
+from gv_engine.rules.geometry import WAIT
 from gv_engine.scenario.rule_modules import make_system_error
 from gv_engine.vector.backend import Backend, StepArrays
 from gv_engine.world.rng import generator_from_row
@@ -53,7 +54,7 @@ class ObjectBatch(Backend):
         self._seats = [
             [(k + 1, i * self._agents + k) for k in range(self._agents)] for i in range(num_worlds)
         ]
-        self._action_number = self.scenario.actions.__getitem__
+        self._action_number = (*self.scenario.actions, WAIT).__getitem__  # as compiled
         out = self.outputs
         # NumPy takes five times as long for a few numbers
         self._write_terms = Struct(f"{len(self.scenario.reward_names)}d").pack_into

@@ -6,6 +6,7 @@ A twin in this process is played with the same keys; the screen has to show what
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -56,6 +57,49 @@ def test_two_at_one_keyboard_hold_the_plates(screen: Screen, folder: Path):
         player.presses("Tab", *(["Up"] * 5), *(["W"] * 2))
         until(player.sees_the_same, "the end")
         assert "well done, return +1.7 in 16 steps" in player.leaves()
+
+
+DUEL = """\
+description: Be first at the exit.
+max_steps: 60
+agents: {names: [ann, bob], teams: {reds: [ann], blues: [bob]}, turns: fixed, ends: any}
+map: |
+  ###########
+  #>...#....#
+  #....#....#
+  #.......E.#
+  #....#....#
+  #>...#....#
+  ###########
+transition_functions: [move_agent, turn_agent]
+reward_functions: [reach_exit, {name: living_reward, reward: -0.01}]
+observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}
+terminating_function: reach_exit
+success_function: reach_exit
+"""
+
+
+@pytest.mark.thorough
+def test_the_solver_plays_the_opponent(screen: Screen, folder: Path):
+    level = folder / "duel.yaml"
+    level.write_text(DUEL)
+    with playing(screen, folder, level, 0) as player:
+        player.desk = Mock()
+        player.presses("F2", *["Down"] * 5, "Right", "Right")
+        player.presses("Escape")
+        time.sleep(0.5)
+        searching = player.picture().copy()
+        until(lambda: not np.array_equal(player.picture(), searching), "that it has found a way")
+        for _ in range(9):
+            player.presses("Left")
+            time.sleep(0.3)  # else it goes on with its last way
+        player.presses("Ctrl+S")
+        until(lambda: bool(player.files("*.gvreplay")), "the replay")
+        (file,) = player.files("*.gvreplay")
+        replay = Replay.load(file)
+        assert len(replay.steps) == 9
+        assert all("bob MOVE_" in step.action for step in replay.steps)
+        assert "in 9 steps" in player.leaves()
 
 
 @pytest.mark.thorough

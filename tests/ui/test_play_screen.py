@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import imageio.v3
@@ -12,7 +13,11 @@ import pytest
 
 from gv_engine import RuleError
 from gv_engine.cli.new import write_starter
+from gv_engine.domains.grid import hooks
+from gv_engine.learning.policy_file import CheckpointPolicy
+from gv_engine.rollout.policy import POLICIES, RandomPolicy
 from gv_engine.session import tones
+from gv_engine.session.autoplay import SolutionPath
 from gv_engine.session.replay import Replay
 from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
@@ -21,9 +26,9 @@ from gv_engine.ui.screens import sounds
 from gv_engine.ui.screens.menu import HelpScreen, RulesScreen
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import Prompt, ReplayScreen
-from gv_engine.ui.screens.settings import PauseMenu
+from gv_engine.ui.screens.settings import PauseMenu, SettingsScreen
 from gv_engine.ui.settings import unfinished_files
-from tests.desk import Desk, key_event, pause_labels, playing, watching
+from tests.desk import Desk, key_event, labels, pause_labels, playing, watching
 
 pytestmark = pytest.mark.window
 
@@ -479,6 +484,95 @@ def test_opponents_act_by_themselves_until_somebody_takes_them_over(desk: Desk):
     assert not playing(desk, "hunt").game._episode.partners
     desk.app.settings.opponents = "valid"
     assert not playing(desk, "hold-plates").game._episode.partners  # they play together
+
+
+def test_opponents_without_a_policy_for_the_level_say_so_and_act_at_random(desk: Desk):
+    desk.app.settings.opponents = "trained"
+    screen = playing(desk, "tag")
+    assert desk.app._note == "Opponents act at random: no trained policy comes with tag"
+    assert isinstance(screen.game.partners["guard"], RandomPolicy)
+    desk.app._note = ""
+    assert isinstance(playing(desk, "hunt").game.partners["cat"], CheckpointPolicy)
+    assert not desk.app._note
+    desk.app.settings.opponents = "runs/gone"
+    playing(desk, "hunt")
+    assert desk.app._note.startswith("Opponents act at random: no policy 'runs/gone'")
+
+
+def test_the_settings_list_the_policies_that_fit_the_level(desk: Desk, tmp_path: Path):
+    for name in ("hunt", "ice"):
+        copytree(POLICIES / name, tmp_path / "runs" / name)
+    screen = playing(desk, "hunt")
+    desk.press("F2")
+    row = labels(desk.top(SettingsScreen)).index("Opponents")
+    desk.top(SettingsScreen).chosen = row
+    shown = []
+    for _ in range(5):
+        shown.append(desk.top(SettingsScreen).rows()[row].value)
+        desk.press("Right")
+    assert shown == [
+        *("act at random", "wait for keys", "the solver", "the trained policy", "runs/hunt"),
+    ]
+    desk.press("Left", "Escape")
+    assert desk.app.top is screen
+    assert isinstance(screen.game.partners["cat"], CheckpointPolicy)
+    desk.press("F2", *["Down"] * row, "Right", "Right", "Escape")
+    assert not screen.game.partners
+    desk.back_to_start()
+    desk.press("F2")
+    desk.top(SettingsScreen).chosen = row
+    desk.press("Right", "Right")
+    assert desk.top(SettingsScreen).rows()[row].value == "the trained policy"
+
+
+class Guide:
+    """Knows a way as soon as it is told to."""
+
+    def __init__(self, scenario: object, agent: int) -> None:
+        self.agent, self.is_closed = agent, False
+        self.path: SolutionPath | None = None
+        guides.append(self)
+
+    def ask(self, game: object) -> None: ...
+
+    def answer(self) -> SolutionPath | None:
+        return self.path
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+guides: list[Guide] = []
+
+
+def test_the_solver_plays_opponents_and_nobody_waits_for_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(hooks, "make_hint_provider", Guide)
+    guides.clear()
+    desk.app.settings.opponents = "solver"
+    screen = playing(desk, "hunt")
+    screen.tick(0)
+    (guide,) = guides
+    assert guide.agent == 3
+    note = "cat acts at random. The solver searches"
+    assert note in screen.facts()
+    desk.press("Up")
+    assert screen.game.position == 1
+    guide.path = SolutionPath(("TURN_LEFT", "TURN_LEFT"), "")
+    screen.tick(0)
+    assert note not in screen.facts()
+    desk.press("Up")
+    assert screen.game.past_steps[-1].action.endswith("cat TURN_LEFT")
+    guide.path = None
+    desk.press("Up")  # it goes on with its way
+    assert screen.game.past_steps[-1].action.endswith("cat TURN_LEFT")
+    guide.path = SolutionPath((), "From here: cannot be won")
+    screen.tick(0)
+    assert "cat acts at random. From here: cannot be won" in screen.facts()
+    screen.take_action("cat MOVE_FORWARD")
+    assert guide.is_closed
+    assert not any("random" in fact for fact in screen.facts())
 
 
 def test_the_agent_of_the_player_and_teams_are_marked(desk: Desk):

@@ -13,7 +13,10 @@ import pytest
 from gv_engine import GridEnv, Scenario
 from gv_engine.cli import main
 from gv_engine.session.replay import Replay
+from gv_engine.session.session import Session
+from gv_engine.validation import solver
 from gv_engine.validation.solver import Solution, Solver, Survey, Verdict
+from gv_engine.vector.backend import make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from tests import DATA
 from tests.boards import RULES, distances, scenario
@@ -255,3 +258,23 @@ def test_what_happens_at_a_time_is_waited_for(tmp_path: Path):
     late = {"transition_functions": transitions, "map": MAP.replace("K", ".")}
     solution = Solver(Scenario.load(written(tmp_path, **late))).solve(0)
     assert (solution.verdict, len(solution.actions)) == (Verdict.WON, 12)
+
+
+def test_one_of_several_agents_is_searched_as_if_the_others_did_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    race = Scenario.load("race")
+    count = len(race.actions)
+    solution = Solver(race, agent=2).solve(0)
+    assert solution.verdict is Verdict.WON
+    assert {actions[0] for actions in solution.actions} == {count}
+    assert {actions[2] for actions in solution.actions} == {count}
+    assert count not in {actions[1] for actions in solution.actions}
+    game = Session(race, 0)
+    for actions in solution.actions:
+        game.step(f"{game.agents[1]} {game.actions[actions[1]]}")
+    assert game.outcome
+    monkeypatch.setattr(solver, "_make_worlds", lambda level, _: make_batch(level, 1, "object"))
+    assert Solver(race, agent=2).solve(0).actions == solution.actions
+    alone = Scenario.load("hold-plates")  # each needs the other
+    assert Solver(alone, agent=1).solve(0).verdict is Verdict.LOST

@@ -432,7 +432,7 @@ class HintFinder:
     """Hints for algebra: finds a good next move in a background thread. Implements
     `gv_engine.session.autoplay.HintProvider`."""
 
-    def __init__(self, scenario: Any) -> None:
+    def __init__(self, scenario: Any, agent: int = 0) -> None:
         self._thread: HintSearch | None = None
 
     def ask(self, game: Any) -> None:

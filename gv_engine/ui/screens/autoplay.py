@@ -35,6 +35,7 @@ class AutoplayScreen(PlayScreen):
         *("agent", "agent_step", "agent_faster", "agent_slower"),
         *PlayScreen.menu_commands,
     )
+    has_opponents = False
     controls = 7.25
     tight_controls = 3.0
 
@@ -288,6 +289,8 @@ class RaceScreen(PlayScreen):
         game: session of the player, at its beginning.
         opponent: opponent with a session of the same level.
     """
+
+    has_opponents = False
 
     def __init__(self, app: AppContext, game: Session, opponent: autoplay.Opponent) -> None:
         super().__init__(app, game)

@@ -15,7 +15,7 @@ from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import KeyCommand, get_plugin
 from gv_engine.scenario.reference_docs import list_rule_sections
-from gv_engine.session.autoplay import SOLVER, Opponent
+from gv_engine.session.autoplay import SOLVER, Opponent, SolverPartner, assign_opponents
 from gv_engine.session.catalogue import is_last_level, next_size_variant, source_of
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
@@ -24,7 +24,7 @@ from gv_engine.ui.drawing.recording import Recorder
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.input.bindings import GROUPS
-from gv_engine.ui.screens.game_screen import VIEW_COMMANDS, GameScreen
+from gv_engine.ui.screens.game_screen import POLL_INTERVAL, VIEW_COMMANDS, GameScreen
 from gv_engine.ui.screens.medals import draw_medal
 from gv_engine.ui.screens.menu import RulesScreen
 from gv_engine.ui.screens.replay import Prompt
@@ -57,6 +57,9 @@ class PlayScreen(GameScreen):
         *VIEW_COMMANDS,
     )
 
+    has_opponents = True
+    """Whether agents outside the player's team act as the settings say."""
+
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
         **GameScreen.commands,
         "real_time": lambda screen: screen._toggle_real_time(),
@@ -82,6 +85,7 @@ class PlayScreen(GameScreen):
         self._next_time_step = 0.0
         self._is_walking = False
         self._next_walk_step = 0.0
+        self._opponents = app.settings.opponents  # setting of the opponents that act
         self._configure_stage()
 
     # ---- what happens ----------------------------------------------------------------
@@ -90,6 +94,9 @@ class PlayScreen(GameScreen):
         """Take the next step of a walk to a clicked cell, or the next step of real time, if one is
         due at the time `now`; return the seconds until the next call."""
         due = super().tick(now)
+        for solver in self._solvers:
+            self.app.needs_redraw |= solver.look()
+            due = min(due, POLL_INTERVAL) if solver.note else due
         if self._is_walking:
             if now >= self._next_walk_step:
                 self._next_walk_step = now + self.stage.glide
@@ -183,9 +190,28 @@ class PlayScreen(GameScreen):
     def _rebuild_stage(self) -> None:
         super()._rebuild_stage()
         self._configure_stage()
+        if self.has_opponents and not (self.game.partners or self.game.position):
+            self.assign_opponents()  # in the next level
 
     def on_resume(self) -> None:
         self._configure_stage()
+        if self.has_opponents and self._opponents != self.app.settings.opponents:
+            self.assign_opponents()
+
+    def assign_opponents(self) -> None:
+        """Start the level again with the opponents of the settings; show a note if they cannot act
+        here."""
+        self._opponents = self.app.settings.opponents
+        message = assign_opponents(self.game, self._opponents)
+        self.show(glide=False)
+        if message:
+            self.app.show_note(message, stays=15)
+
+    @property
+    def _solvers(self) -> list[SolverPartner]:
+        """Agents for which the solver acts."""
+        partners = self.game.partners.values()
+        return [partner for partner in partners if isinstance(partner, SolverPartner)]
 
     def _configure_stage(self) -> None:
         """Tell the stage, which draws the world, that clicks start walks, and how arrow keys
@@ -208,6 +234,8 @@ class PlayScreen(GameScreen):
 
     def on_close(self) -> None:
         """End the video recording, and save the game if it is unfinished."""
+        for solver in self._solvers:
+            solver.close()
         self.end_recording()
         self._save_failed_try()
         self.app.sessions.append(self.game)
@@ -335,6 +363,7 @@ class PlayScreen(GameScreen):
         if len(self.game.agents) > 1:
             labels = {mark.name: mark.label for mark in self.frame.marks}
             facts.append(f"You are {labels.get(self.game.controlled, self.game.controlled)}")
+        facts += [solver.note for solver in self._solvers]
         if self._is_real_time:
             facts.append(f"Time runs: {self.app.settings.time_speed} steps a second")
         if self._recorder is not None:
@@ -474,6 +503,8 @@ class PlayScreen(GameScreen):
 
 class PlaytestScreen(PlayScreen):
     """Play screen of the edited level. See `GameScreen` for the arguments."""
+
+    has_opponents = False
 
     def __init__(self, app: AppContext, game: Session) -> None:
         super().__init__(app, game)

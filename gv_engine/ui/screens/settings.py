@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gv_engine.session.autoplay import list_opponent_policies
 from gv_engine.ui.colors import PALETTES, THEMES
 from gv_engine.ui.input.bindings import GROUPS, PADS, key_label, replace_keys
 from gv_engine.ui.screens.menu import Menu, MenuRow
-from gv_engine.ui.settings import OPPONENTS, SCALES, SPEEDS, STEERING, forced_scale
+from gv_engine.ui.settings import SCALES, SPEEDS, STEERING, forced_scale
 
 if TYPE_CHECKING:
     from gv_engine.ui.screens.game_screen import GameScreen
+    from gv_engine.ui.screens.screen import AppContext
 
 
 # ---- keys ----------------------------------------------------------------------------------------
@@ -92,6 +94,11 @@ class SettingsScreen(Menu):
 
     title = "Settings"
 
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        games = [screen.game for screen in app.screens if hasattr(screen, "game")]
+        self._opponents = list_opponent_policies(games[-1] if games else None)
+
     def rows(self) -> Sequence[MenuRow]:
         """Return a menu row for each setting."""
         settings = self.app.settings
@@ -107,7 +114,7 @@ class SettingsScreen(Menu):
             size,
             self.choice_row(settings, "Animations", "animation", ON_OFF),
             self.choice_row(settings, "Arrow keys", "steering", STEERING),
-            self.choice_row(settings, "Opponents", "opponents", OPPONENTS),
+            self.choice_row(settings, "Opponents", "opponents", self._opponents),
             self.choice_row(settings, "Speed of time", "time_speed", speeds),
             self.choice_row(settings, "Speed of replays", "speed", speeds),
             self.choice_row(settings, "Recordings", "recording", {".mp4": "MP4", ".gif": "GIF"}),

@@ -22,7 +22,7 @@ from typing import Unpack
 from gv_engine.editor.document import new_document, open_document, open_unsaved
 from gv_engine.rules.errors import complain
 from gv_engine.scenario.rule_modules import Consent
-from gv_engine.session.autoplay import Autoplayer, Opponent, assign_opponents
+from gv_engine.session.autoplay import Autoplayer, Opponent
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import Replay, ReplayError, scenario_of_replay
@@ -160,9 +160,9 @@ class App(AppContext):
 
     def play(self, source: str, seed: int | None = None) -> None:
         game = Session(load_playable(source, **self.consent), seed)
-        if self.settings.opponents:
-            assign_opponents(game, self.settings.opponents)
         self.play_session(game)
+        if isinstance(screen := self.top, PlayScreen):
+            screen.assign_opponents()
 
     def play_session(self, game: Session) -> None:
         """Open a screen to play the session `game` from its current step, and add its scenario to
