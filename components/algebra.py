@@ -1,6 +1,6 @@
 """Components of expressions: every node of an expression tree is an entity.
 
-The components hold texts and exact numbers, so worlds made of them have no array rows.
+The components hold texts and exact numbers, so their worlds cannot be stored as NumPy arrays.
 """
 
 from dataclasses import dataclass as component

@@ -1,4 +1,4 @@
-"""Components that the engine itself reads: place and looks of objects, agents and missions."""
+"""Components that the engine reads: position, type and colour of objects, agents, missions."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -47,7 +47,7 @@ class Agent:
 
 
 class Phrase(NamedTuple):
-    """Part of a mission's text, which the value of one field chooses.
+    """Part of a mission's text, whose words depend on the value of one mission field.
 
     Attributes:
         field: name of the field whose value chooses the words.
@@ -65,15 +65,15 @@ class Phrase(NamedTuple):
 
 
 def join_phrases(phrases: Sequence[Phrase], fields: Mapping[str, int]) -> str:
-    """Return the words that `phrases` have for a mission with these field values by name, joined by
-    blanks."""
+    """Return the text of `phrases` for a mission with the field values `fields`: the words of each
+    phrase that applies, joined by blanks."""
     parts = (phrase.words.get(fields[phrase.field]) for phrase in phrases if phrase.applies(fields))
     return " ".join(filter(None, parts))
 
 
 def list_longest_phrases(phrases: Sequence[Phrase]) -> list[str]:
-    """Return a text of `phrases` for each choice of the fields that other phrases depend on, with
-    the longest words of all other fields; the longest of all texts is among them."""
+    """Return one text of `phrases` for each combination of values of the fields named in `when`,
+    with the longest words for all other fields; the longest possible text is among them."""
     choices: dict[str, set[int]] = {}
     for phrase in phrases:
         if phrase.when:

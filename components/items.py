@@ -66,13 +66,13 @@ class Beacon:
 
 @component
 class MovingObstacle:
-    """Moving obstacle: goes to a random free floor cell beside it in every step."""
+    """Moving obstacle: goes to a random free floor cell next to it in every step."""
 
 
 @component
 class Aim:
     """Cell (y, x) that an agent aims at, for the rules that move all agents at once; (-1, -1) for
-    none. Agents have it in scenarios with such a rule, or that list it."""
+    none. Agents have this component in scenarios that use such a rule or list the component."""
 
     y: Coordinate = -1
     x: Coordinate = -1
@@ -81,8 +81,8 @@ class Aim:
 @component
 class Absence:
     """Steps for which an agent is out of play, 0 for none, and the cell (y, x) and direction in
-    which it began the episode. Agents have it in scenarios with a rule of absence, or that list it.
-    """
+    which it began the episode. Agents have this component in scenarios that use a rule of
+    `systems.absence` or list the component."""
 
     steps: Int16 = 0
     y: Coordinate = -1
@@ -92,5 +92,5 @@ class Absence:
 
 @component
 class Bodiless:
-    """Tag of an agent that stands in no cell: its actions move the world, as in a game of tiles.
-    Its position is (-1, -1); it has it in scenarios that list it under `agents`."""
+    """Tag of an agent that stands in no cell: its actions move other objects, as in the game 2048.
+    Its position is (-1, -1). Agents have this tag in scenarios that list it under `agents`."""

@@ -69,7 +69,7 @@ def built_in_types() -> tuple[ObjectType, ...]:
 
 @cache
 def built_in_components() -> tuple[type, ...]:
-    """Return the component classes of this package for which every world has columns: all but
-    Mission and those in `OPTIONAL`, for scenarios that use them."""
+    """Return the component classes of this package for which every world has columns: all except
+    Mission and the classes in `OPTIONAL`, which only some scenarios use."""
     optional = Mission, *OPTIONAL
     return tuple(cls for cls in list_components(__package__) if cls not in optional)

@@ -16,8 +16,8 @@ from systems.queries import has_room, stands_on
 
 
 def check_absence(agents: int, steps: int) -> str:
-    """Return an error message if there is only one agent, or if it is out of play for no step or
-    too many; else ""."""
+    """Return an error message if the scenario has only one agent, or if `steps` is not between 1
+    and 9999; else ""."""
     if agents == 1:
         return "an agent that is alone is never out of play; list more under `agents`"
     return "" if 1 <= steps <= 9999 else f"found steps {steps}: allowed are 1 to 9999"
@@ -32,7 +32,8 @@ def note_starts(w: World) -> None:
 
 
 def is_caught(w: World, agent: int, by: AgentMask) -> bool:
-    """Return True if one of the agents `by` is in the agent's cell, or in a cell beside it."""
+    """Return True if an agent of the mask `by` is in the agent's cell or in one of the four cells
+    next to it."""
     y, x = w.position.y[agent], w.position.x[agent]
     for other in w.agents():
         distance = abs(w.position.y[other] - y) + abs(w.position.x[other] - x)
@@ -55,7 +56,8 @@ def leave_when_on(w: World, agent: int, object_type: ObjectTypeIndex, steps: int
 
 
 def return_to_grid(w: World, agent: int, y: int, x: int) -> None:
-    """Put an agent into a cell, facing as it did when the episode began."""
+    """Place an agent back on the grid in the cell (y, x), facing its start direction, and set its
+    number of steps out of play to 0."""
     w.absence.steps[agent] = 0
     w.agent.facing[agent] = w.absence.facing[agent]
     w.stand(agent, y, x)

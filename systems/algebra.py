@@ -1,7 +1,7 @@
 """Rules of algebra worlds: apply a move, end the episode, and score the move.
 
-Terminating rules run before rewards, and the first one that decides wins. The order in this file is
-the order of scenarios that list none.
+Terminating rules run before rewards, and the first rule that ends the episode decides its outcome.
+A scenario that lists no rules uses all of them, in the order of this file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gv_engine.rules.system import (
 )
 
 MOST_VISITS = 3
-"""Visits of one expression that are allowed; the next visit loses."""
+"""Maximum number of visits to the same expression; one visit more loses the episode."""
 
 
 @system(TRANSITION)

@@ -20,7 +20,7 @@ def check_odd_shape(shape: tuple[int, int]) -> str:
 
 
 def build_room(w: World, shape: Sequence[int]) -> None:
-    """Set the grid to this (height, width) and surround it with walls."""
+    """Resize the grid to `shape`, (height, width), and surround it with walls."""
     w.set_shape(shape[0], shape[1])
     w.enclose(WALL)
 
@@ -28,7 +28,7 @@ def build_room(w: World, shape: Sequence[int]) -> None:
 def wall_line(size: int, count: int, number: int) -> int:
     """Return the row or column of wall `number` if a side with `size` cells is divided into `count`
     rooms."""
-    # the steps of numpy.linspace, whose rounding counts
+    # as numpy.linspace computes it, with the same rounding
     return size - 1 if number == count else int(number * ((size - 1) / count))
 
 
@@ -77,7 +77,7 @@ def sample_bridges(
 
     Args:
         rows, columns: rows and columns of the rivers.
-        last_row, last_column: row and column of the walls at the end.
+        last_row, last_column: row of the bottom wall and column of the right wall.
     """
     path = np.zeros(len(rows) + len(columns), np.int64)
     path[len(columns) :] = 1  # rights, then downs
@@ -178,8 +178,9 @@ def floor_cells(w: World, excluded: int = -1) -> NDArray[np.int64]:
 
 
 def reachable_cells(w: World, steps: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of the cells with room for an agent that a way leads to, in row order;
-    `steps`, (height, width), is what `w.steps_from` returns for the start of the ways."""
+    """Return the numbers y * width + x, in row order, of the reachable cells without an object that
+    have room for an agent. `steps`, (height, width), is the result of `w.steps_from` for the start
+    cell: the number of steps to each cell, negative if it cannot be reached."""
     cells = floor_cells(w)
     count = 0
     for number in cells:

@@ -1,11 +1,11 @@
 """Procedural levels: placement, maps and values that scenario files describe as random.
 
 The scenario reader turns such descriptions into tables. A value in a table is a number, or -1 - k
-for the sampled value `w.drawn[k]`. A random object is a row of `looks`: (options, 4) type, state,
-colour and content, of which one option is sampled by the row of `weights`. If its entry in
-`facings` is not NOBODY, the agent is put on top of the object. A content, and the object that the
-agent holds (`holds`), are random objects in turn, 0 for none. `transform` is the orientation of a
-map in the world: 4 * mirrored + quarter turns clockwise.
+for the sampled value `w.drawn[k]`. Random object i is sampled from `looks[i]`, (options, 4) type,
+state, colour and content, with the weights `weights[i]`. If `facings[i]` is not NOBODY, an agent is
+put on top of the object, and `holds[i]` is the object in its hand. Contents and held objects are
+indices of other random objects, 0 for none. `transform` is the orientation of a map in the world:
+quarter turns clockwise + 4 * mirrored.
 """
 
 from collections.abc import Callable, Sequence
@@ -107,8 +107,8 @@ def to_world_direction(transform: int, direction: int) -> int:
 
 
 def spawn_random(w: World, thing: int, things: Things, transform: int) -> int:
-    """Spawn an object sampled from the options `thing` of the tables `things`, not yet on the grid,
-    with its sampled content.
+    """Sample the random object with index `thing` in the tables `things`, and spawn it with its
+    sampled content; it is not on the grid yet.
 
     Returns the outermost entity, or NOTHING for Floor.
     """
@@ -133,8 +133,8 @@ def spawn_random(w: World, thing: int, things: Things, transform: int) -> int:
 
 
 def place_random(w: World, y: int, x: int, thing: int, things: Things, transform: int) -> None:
-    """Place an object sampled from the options `thing` of the tables `things` into a cell; if they
-    come with the agent, put the agent on top."""
+    """Sample the random object with index `thing` in the tables `things`, and place it into a cell;
+    if its `facings` entry is not NOBODY, put the next agent on top."""
     _, _, facings, holds, _ = things
     entity = spawn_random(w, thing, things, transform)
     if entity != NOTHING:
@@ -288,16 +288,16 @@ def find_free_cells(
     """Return the free cells of a region as numbers y * width + x, in row order: cells in one of
     `boxes` or of a room that `marks` lists, after the map's rotation or reflection `transform`.
 
-    A free cell has no object on either layer but terrain that one can enter, no other agent, and no
-    object of `apart` beside it.
+    A free cell has no object on either layer, except terrain that agents can enter; it has no other
+    agent, and no object of a type in `apart` in a neighbouring cell.
 
     Args:
         transform: number of the rotation or reflection that turned the map into the level.
         boxes, marks: boxes of the region, and numbers of the rooms that belong to it.
         rooms: (rows, columns) room number of each map cell.
         apart: types that may not be in a neighbouring cell.
-        agent: find cells for the next agent, whose own cell is free then.
-        bare: find cells without terrain only, for what lies on the ground itself.
+        agent: if True, find cells for the next agent; its current cell counts as free.
+        bare: if True, only cells without terrain are free, as for an object of the ground layer.
     """
     cells = np.empty(w.height * w.width, np.int64)
     count = 0
@@ -379,8 +379,8 @@ def place_things(
 
 
 def may_lie_on_ground(w: World, looks: Table, weights: Table) -> bool:
-    """Return True if an option of a random object lies on the ground; `looks` and `weights` are
-    those of its options."""
+    """Return True if a random object may lie on the ground layer; `looks`, (options, 4), and
+    `weights`, (options,), are its options."""
     for option in range(len(weights)):
         if weights[option] > 0 and w.on_ground(resolve(w, looks[option, 0])):
             return True
@@ -400,7 +400,8 @@ def is_type_at(w: World, y: int, x: int, kind: int) -> bool:
 
 
 def all_reachable(w: World, things: Table, through: Table) -> bool:
-    """Return True if paths lead from the first of the types `things` to all objects of the others.
+    """Return True if every type in `things` has an object on the grid, and paths lead from the
+    first object of type `things[0]` to all objects of these types.
 
     Args:
         things: type indices, THE_AGENT allowed; -1 for none.

@@ -32,7 +32,8 @@ def here(w: World, agent: int) -> int:
 
 
 def here_with(w: World, agent: int, columns: Columns) -> int:
-    """Return the object with a component in the agent's cell, on either layer, or NOTHING."""
+    """Return the object in the agent's cell, or else the ground object there, that has the
+    component of `columns`; NOTHING if neither has."""
     return object_with_at(w, w.position.y[agent], w.position.x[agent], columns)
 
 
@@ -153,13 +154,14 @@ def check_layers_differ(types: ObjectTypes, object_type: int, other_type: int) -
 
 @verb
 def blocks_movement(w: World, entity: int) -> bool:
-    """Return True if no one can enter the cell of this object."""
+    """Return True if the object keeps agents and objects out of its cell: it is solid, or a door
+    that is not open."""
     return w.solid.has[entity] | (w.door.status[entity] != OPEN)
 
 
 @verb
 def blocks_vision(w: World, entity: int) -> bool:
-    """Return True if no one can see past this object."""
+    """Return True if the object hides cells behind it: it is opaque, or a door that is not open."""
     return w.opaque.has[entity] | (w.door.status[entity] != OPEN)
 
 

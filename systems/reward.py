@@ -122,8 +122,8 @@ def getting_closer_shortest_path(
 
 
 def door_ahead(w: World, agent: int, on_action: Action = Action.ACTUATE) -> tuple[int, int, bool]:
-    """Return (y, x, is open) of the door on which the agent's action acts; (-1, -1, False) if there
-    is none."""
+    """Return (y, x, is_open) of the door ahead if the agent's action is `on_action`; (-1, -1,
+    False) for another action, or if there is no door."""
     e = ahead(w, agent)
     if w.action[agent] != on_action or not w.door.has[e]:
         return -1, -1, False

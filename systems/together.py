@@ -1,10 +1,10 @@
-"""Transition rules of agents that move at once: each aims at a cell, then a rule moves all of them.
+"""Transition rules for simultaneous moves: each agent chooses a target cell, then a rule moves all.
 
     transition_functions: [aim_move, move_block_both]
 
-The rules differ in who gives way. Only objects block the way of an aim, whether agents are solid or
-not. An aim is beside the agent's cell. Agents that begin in different cells then never come to
-share one, except by `move_unless_contested`.
+The rules differ in which agents stay if several want the same cell. The target is a neighbouring
+cell that no object blocks; agents there do not count, even solid ones. Agents that begin in
+different cells never come to share one, except with `move_unless_contested`.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from systems.queries import can_enter, neighbours, towards
 
 
 def can_aim(w: World, agent: int, action: int) -> bool:
-    """Return True if an action waits, or is a MOVE to a cell without an object that blocks."""
+    """Return True if the action is NOOP, or a MOVE to a cell that no object blocks."""
     if action > MOVE_RIGHT:
         return action == NOOP
     y, x = towards(w, agent, action)
@@ -33,14 +33,14 @@ def aim_move(w: World, agent: int) -> None:
 
 
 def wanted_cell(w: World, agent: int) -> tuple[int, int]:
-    """Return the cell (y, x) that an agent aims at; its own if it aims at none."""
+    """Return the target cell (y, x) of an agent, or its current cell if it has no target."""
     if w.aim.y[agent] < 0:
         return w.position.y[agent], w.position.x[agent]
     return w.aim.y[agent], w.aim.x[agent]
 
 
 def wants(w: World, agent: int, y: int, x: int) -> bool:
-    """Return True if there is such an agent, and it wants to be in a cell."""
+    """Return True if `agent` is not NOTHING, and wants to be in the cell (y, x) after this step."""
     if agent == NOTHING:
         return False
     own_y, own_x = wanted_cell(w, agent)
@@ -48,8 +48,8 @@ def wants(w: World, agent: int, y: int, x: int) -> bool:
 
 
 def find_rival(w: World, agent: int) -> int:
-    """Return another agent that wants to be in the same cell as an agent after this step, among
-    those in that cell and in its four neighbours; NOTHING if there is none."""
+    """Return another agent that wants to be in the same cell as `agent` after this step; NOTHING if
+    there is none. Only agents in that cell and in its four neighbours are checked."""
     y, x = wanted_cell(w, agent)
     other = w.agent_at(y, x)
     if other != agent and wants(w, other, y, x):
@@ -71,12 +71,12 @@ def is_contested(w: World, agent: int) -> bool:
 
 
 def stay(w: World, agent: int) -> None:
-    """Let an agent aim at no cell."""
+    """Clear the target cell of an agent, so that it stays."""
     w.aim.y[agent] = w.aim.x[agent] = -1
 
 
 def go(w: World, agent: int) -> None:
-    """Move an agent to the cell that it aims at, if any."""
+    """Move an agent to its target cell, if it has one, and clear the target."""
     if w.aim.y[agent] >= 0:
         w.stand(agent, w.aim.y[agent], w.aim.x[agent])
     stay(w, agent)
@@ -102,8 +102,8 @@ def move_priority(w: World) -> None:
 
 @system(TRANSITION)
 def move_block_both(w: World) -> None:
-    """Move each agent into the cell it aims at unless an agent was there, also one that leaves, or
-    another agent aims at it."""
+    """Move each agent into the cell it aims at unless an agent was there before the step, even one
+    that leaves, or another agent aims at the same cell."""
     goes = np.zeros(len(w.agents()) + 1, np.bool_)
     for agent in w.agents():
         if w.aim.y[agent] >= 0 and w.agent_at(w.aim.y[agent], w.aim.x[agent]) == NOTHING:
@@ -113,9 +113,9 @@ def move_block_both(w: World) -> None:
 
 @system(TRANSITION)
 def move_soft(w: World) -> None:
-    """Move all agents at once, also in a row or a circle. Two that would change places stay. Of
-    several that aim at one cell the first in the order of agents goes there. An agent that aims at
-    the cell of one that stays, stays too."""
+    """Move all agents at once; agents can follow each other in a row or a circle. Two agents that
+    would change places stay. If several agents aim at one cell, the first in the order of agents
+    goes there. An agent that aims at the cell of an agent that stays, stays too."""
     for agent in w.agents():
         if w.aim.y[agent] >= 0:
             other = w.agent_at(w.aim.y[agent], w.aim.x[agent])
@@ -133,8 +133,9 @@ def move_soft(w: World) -> None:
 
 @system(TRANSITION)
 def move_unless_contested(w: World) -> None:
-    """Move each agent into the cell it aims at unless another agent wants to be there. Two can
-    change places, and come to share a cell if one follows another that does not move."""
+    """Move each agent into the cell it aims at unless another agent wants to be there. Two agents
+    can change places, and an agent can enter the cell of another agent that was kept from
+    moving."""
     goes = np.zeros(len(w.agents()) + 1, np.bool_)
     for agent in w.agents():
         goes[agent] = not is_contested(w, agent)

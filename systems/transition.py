@@ -252,8 +252,8 @@ def elapse(w: World, object_type: int, again: bool = True) -> None:
 
 @system(TRANSITION, check=_check_has_states)
 def follow(w: World, object_type: int, other_type: int, every: bool = False) -> None:
-    """Objects of a type take the highest state of those of another type in their colour, or with
-    `every` the lowest, limited to their own last state."""
+    """Objects of a type take the highest state among the objects of another type in the same
+    colour, or with `every` the lowest, but at most their own last state."""
     others = all_of(w, other_type)
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
@@ -269,8 +269,9 @@ def follow(w: World, object_type: int, other_type: int, every: bool = False) -> 
 
 @system(TRANSITION, when=any_on_grid, check=_check_has_states)
 def hold_down(w: World, object_type: int) -> None:
-    """An object of a type is in its second state while an agent stands on it, or on the ground
-    while another object is on it, else in its first state; other states stay."""
+    """An object of a type is in its second state while an agent stands on it or, for an object on
+    the ground, while another object is on it, else in its first state. Objects in later states stay
+    in their state."""
     for thing in all_of(w, object_type):
         if w.state_of(thing) < 2:
             y, x = w.position.y[thing], w.position.x[thing]

@@ -84,8 +84,8 @@ def serve_http(
 
     Args:
         server: result of `make_server`.
-        host: address to listen at; other machines reach only those that are not of this machine
-            alone.
+        host: address to listen at; other machines cannot reach a loopback address, such as
+            127.0.0.1.
         port: port; 0 for a free one.
         max_bytes: size limit of a request; larger ones get the status 413.
         report: receives the URL, once it can be reached.

@@ -49,7 +49,8 @@ _MAX_BYTES = 2**24
 _REQUIRED_INFOS = "reward_terms", "member"
 """Infos that all rollouts have."""
 _MASK = "action_mask"
-"""Array that describes the moment before an action and is no observation."""
+"""Name of the array of action masks, which belong to the state before an action but are no
+observation."""
 
 
 def to_dataset(
@@ -203,7 +204,7 @@ def to_folder(
     Args:
         name: name of the dataset on this machine.
         folder: new folder.
-        scenario: place of the scenario on this machine, if it has moved.
+        scenario: name or path of the scenario on this machine, if it has moved.
         consent: as for `load_scenario`; a dataset only refers to its scenario, so no Python of the
             scenario runs without `trust=True`.
 
@@ -356,8 +357,8 @@ def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any
     lengths = np.array([len(e) for e in episodes])
 
     def steps(get: Any, first: int = 0) -> Any:
-        """Return the arrays `get(episode)` of all episodes as one array, each cut to the length of
-        its episode, from index `first` on."""
+        """Return the arrays `get(episode)` of all episodes joined to one array: of each, the
+        entries from index `first` on, as many as the episode has steps."""
         parts = zip(map(get, episodes), lengths.tolist(), strict=True)
         return np.concatenate([part[first : first + length] for part, length in parts])
 

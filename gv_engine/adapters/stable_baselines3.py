@@ -80,7 +80,7 @@ class SB3VecEnv(VecEnv):
         return _copy_observation(observation), rewards.copy(), ended, infos
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """Return (N, actions) True for actions that would have an effect."""
+        """Return an (N, actions) bool array, True for actions that would have an effect."""
         return self._masks.astype(bool)
 
     def close(self) -> None:

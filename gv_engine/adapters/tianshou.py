@@ -61,7 +61,7 @@ class TianshouVecEnv(BaseVectorEnv):
 
     def seed(self, seed: int | list[int] | None = None) -> list[Any]:
         """Set the seeds with which the worlds are reset next: `seed + i` for world i, or `seed[i]`
-        if a list is given."""
+        if a list is given. Return a list with `[seed]` for each world."""
         seeds = seed if isinstance(seed, list) else [seed] * self.env_num
         if len(seeds) != self.env_num:
             raise ValueError(f"{len(seeds)} seeds for {self.env_num} worlds: give one for each")

@@ -1,4 +1,5 @@
-"""Vector environment inside an adapter, with the options that the adapter sets itself."""
+"""Creation of the vector environment inside an adapter, with the options that the adapter sets
+itself."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.scenario.scenario import Scenario
 
 ScenarioSource = Scenario | str | Path | dict[str, Any]
-"""Scenario that an environment takes: loaded, by name, as a file, or as a mapping."""
+"""Scenario argument of environments: a loaded scenario, a name, a file or a mapping."""
 
 
 def make_adapter_env(

@@ -98,8 +98,8 @@ class SplitLevels(NamedTuple):
         train: training levels; None for all levels.
         test: `TESTED` test levels, repeated if there are fewer different ones.
         apart: whether no test level is a training level; False if the scenario has too few levels.
-        test_layout: `TESTED` levels whose layouts are not in `train`, repeated likewise; None if
-            the scenario has too few layouts.
+        test_layout: `TESTED` levels whose layouts are not in `train`, repeated in the same way;
+            None if the scenario has too few layouts.
     """
 
     train: LevelSet | None
@@ -140,7 +140,7 @@ PARTS_FILE = "parts.jsonl"
 """File of an entry with its results."""
 _FORMAT = 2
 _LARGEST = 2**26  # maximum bytes of a file
-_MOST = 2**62
+_MAX_VALUE = 2**62
 _MAX_POINTS = 10_000
 
 
@@ -360,11 +360,11 @@ def _shorten_json(value: object, length: int = 40) -> str:
     return shorten(json.dumps(value), length)
 
 
-def _check_number(value: Any, name: str, maximum: float = _MOST, is_whole: bool = True) -> Any:
+def _check_number(value: Any, name: str, maximum: float = _MAX_VALUE, is_whole: bool = True) -> Any:
     """Return `value` if it is a number from 0 to `maximum`; `name` is its name in error messages.
 
     Raises:
-        ValueError: the value is none, or no whole number where `is_whole`.
+        ValueError: the value is no number in this range, or no whole number where `is_whole`.
     """
     if type(value) not in (int, int if is_whole else float) or not 0 <= value <= maximum:
         kind, text = "whole number" if is_whole else "number", _shorten_json(value)
@@ -377,7 +377,7 @@ def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
     level.
 
     Raises:
-        ValueError: the values are none.
+        ValueError: the value is no such list.
     """
     lengths = values[name]
     if not isinstance(lengths, list) or len(lengths) != TESTED:
@@ -385,7 +385,7 @@ def _parse_lengths(values: dict[str, Any], name: str) -> tuple[int, ...]:
         text = f"{len(lengths)} numbers" if is_list else shorten(str(lengths), 40)
         raise ValueError(f"its {name} are {text}, expected {TESTED}, one for each level")
     for value in lengths:
-        if type(value) is not int or not 0 <= value < _MOST:
+        if type(value) is not int or not 0 <= value < _MAX_VALUE:
             raise ValueError(
                 f"its {name} have {_shorten_json(value)}, expected steps to a success, 0 where "
                 f"there was none"
@@ -405,8 +405,8 @@ def _parse_curve(values: Any) -> tuple[tuple[int, float], ...]:
         raise ValueError("its curve is no list of pairs [steps, success]")
     points = tuple((n, float(_check_number(rate, "curve", 1.0, False))) for n, rate in values)
     steps = [point[0] for point in points]
-    if len(steps) > _MAX_POINTS or max(steps, default=0) > _MOST:
-        raise ValueError(f"its curve has more than {_MAX_POINTS:,} pairs, or {_MOST:,} steps")
+    if len(steps) > _MAX_POINTS or max(steps, default=0) > _MAX_VALUE:
+        raise ValueError(f"its curve has more than {_MAX_POINTS:,} pairs, or {_MAX_VALUE:,} steps")
     if steps != sorted({*steps}) or min(steps, default=0) < 0:
         raise ValueError("its curve goes back: expected more steps in each pair [steps, success]")
     return points

@@ -141,7 +141,7 @@ def _path_points(line: Sequence[tuple[float, float]], max_steps: int) -> str:
 # ---- page ----------------------------------------------------------------------------------------
 
 BEGIN, END = "<!-- benchmark -->\n", "<!-- end of benchmark -->\n"
-"""Marks around the tables of a page."""
+"""Marker lines before and after the tables of a page."""
 _NONE = "–"
 _LEGEND = f"""\
 - `%`: success on `test` with its 95 % interval, other starts in layouts that may be in `train`;
@@ -203,7 +203,8 @@ class EntryColumn:
         return [float(np.mean(np.array(values) > 0)) for values in lengths if values]
 
     def success(self, scenario: str) -> Estimate | None:
-        """Return the mean success rate; None without parts."""
+        """Return the interquartile mean of the seeds' success rates in a scenario; None without
+        parts."""
         rates = self.success_rates(scenario)
         return interquartile_mean([rates]) if rates else None
 
@@ -247,9 +248,9 @@ class Comparison:
                 yield f"![Success over steps of training]({images}/benchmark-{group}.svg)"
 
     def _overview(self) -> Iterator[str]:
-        """Yield Markdown with the number of missing results, and a table of mean success: for each
-        set of scenarios that an entry covers, over those that all entries with this set have
-        finished."""
+        """Yield Markdown with the number of missing results, and a table of mean success rates: for
+        each set of scenarios that an entry covers, the mean over the scenarios of the set that all
+        entries with this set have finished."""
         expected = [(column, n) for column in self.columns for n in column.entry.scenario_names]
         num_parts = sum(len(column.success_rates(name)) for column, name in expected)
         if num_parts < SEEDS * len(expected):
@@ -278,8 +279,8 @@ class Comparison:
         return [c for c in self.columns if not {*names}.isdisjoint(c.entry.scenario_names)]
 
     def _group_by_columns(self, names: Sequence[str]) -> list[list[str]]:
-        """Return the scenarios `names` in groups, one for each table: those of a group belong to
-        the same benchmark entries."""
+        """Return the scenarios `names` in groups, one for each table: the scenarios of a group are
+        covered by the same benchmark entries."""
         lists: dict[tuple[int, ...], list[str]] = {}
         for name in names:
             key = tuple(name in column.entry.scenario_names for column in self.columns)

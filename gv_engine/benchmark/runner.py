@@ -1,4 +1,4 @@
-"""Runner of the benchmark: makes parts of entries with a policy, the solver, or PPO."""
+"""Runner of the benchmark: computes parts of entries with a policy, the solver, or PPO."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gv_engine.session.autoplay import SOLVER
 PPO = "ppo"
 """Name of the policy that `gv-engine train` learns."""
 RUN_NO_CODE = (*BUILT_IN, SOLVER, PPO)
-"""Built-in policies; others are custom files."""
+"""Policies that run no custom code; all other policies are custom files."""
 
 _SETTINGS = {"memory": bool, "steps": int, "until": float}
 _SOLVER_SECONDS = 20.0  # CPU seconds of the solver for the levels of a scenario
@@ -35,12 +35,13 @@ _MAX_POINTS = 32  # maximum number of points of a curve
 
 @dataclass(frozen=True)
 class PartRunner:
-    """Makes the parts of an entry; can be sent to other processes.
+    """Runner that computes the parts of an entry; can be sent to other processes.
 
     Attributes:
         policy: one of `RUN_NO_CODE`, or `./file.py:function`.
-        settings: settings of PPO: `memory`; maximum `steps`; and the success rate `until` which it
-            trains, and then until episodes get no shorter.
+        settings: settings of PPO: `memory`, True for a recurrent network; `steps`, the maximum
+            number of training steps; `until`, the success rate after which training goes on only
+            while episodes get shorter.
 
     Raises:
         BenchmarkError: the settings are invalid.
@@ -61,11 +62,12 @@ class PartRunner:
 
     @property
     def uses_seeds(self) -> bool:
-        """True if seeds give different results."""
+        """True if the results depend on the seed."""
         return self.policy != SOLVER
 
     def with_absolute_policy(self) -> PartRunner:
-        """Return a runner for processes in other folders."""
+        """Return a copy in which the path of a custom policy is absolute, for processes with
+        another working directory."""
         is_file = self.policy not in RUN_NO_CODE
         return replace(self, policy=with_absolute_paths(self.policy)) if is_file else self
 
@@ -86,7 +88,7 @@ class PartRunner:
         """Return True unless the policy may have been trained on other levels than the training
         levels of the scenario, whose hash is `digest`.
 
-        The `run.json` of a run folder tells; custom files count as held-out.
+        The `run.json` of a run folder has the training levels; custom files count as held-out.
         """
         path, _, attribute = self.policy.rpartition(":")
         folder = Path(path if attribute == GREEDY else self.policy)

@@ -112,7 +112,7 @@ def check_reward_dtype(dtype: DTypeLike) -> np.dtype[Any]:
 
 
 def parse_autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
-    """Return the Gymnasium autoreset mode that `mode` is or names.
+    """Return `mode`, an autoreset mode or its name, as Gymnasium's `AutoresetMode`.
 
     Raises:
         ValueError: there is no such mode.
@@ -206,8 +206,8 @@ def _view_memory(label: str, buffer: Any) -> NDArray[Any]:
 
 
 def _reports_read_only(buffer: Any) -> bool:
-    """Return True if the DLPack tensor `buffer` says whether it is read-only, which is so since
-    DLPack 1.0."""
+    """Return True if the tensor `buffer` supports DLPack 1.0 or later, which reports whether memory
+    is read-only."""
     try:
         capsule = buffer.__dlpack__(max_version=(1, 0))
     except TypeError:

@@ -87,7 +87,7 @@ FILE_SUFFIX = ".json"
 """Suffix of files of level sets."""
 
 _MAX_LEVELS = 5000
-"""Levels of `train`, `test` and `test-layout` together, and of any other set."""
+"""Maximum number of levels of `train`, `test` and `test-layout` together, and of any other set."""
 _TEST_INTERVAL = 5
 _MAX_SEEDS_WITHOUT_NEW_LEVEL = 2000
 """Seeds that are tried in a row without a new level before the search ends."""
@@ -151,7 +151,7 @@ def limit_to_levels(
     scenario: Scenario, levels: Levels | LevelSet | None, world: str
 ) -> tuple[Scenario, NDArray[Any] | None]:
     """Return the scenario to play, and an array with the random generator state of each level in
-    `levels`; instead of the array None if `levels` is None, so that all levels may occur."""
+    `levels`. If `levels` is None, all levels may occur, and None takes the place of the array."""
     if levels is None:
         return scenario, None
     limited = level_set(scenario, levels, world)
@@ -184,7 +184,7 @@ def _split(scenario: Scenario, world: str, name: str) -> LevelSet:
 
 
 def _larger_set(scenario: Scenario, world: str) -> LevelSet:
-    """Return the set `larger`."""
+    """Return the set `larger`: levels of the scenario that `make_larger` returns."""
     return _set_of_seeds(make_larger(scenario), range(_MAX_LEVELS // _TEST_INTERVAL), world)
 
 
@@ -304,8 +304,8 @@ def check_level_seeds(values: Any) -> tuple[int, ...]:
 def _distinct_levels(
     scenario: Scenario, seeds: Iterable[int], world: str
 ) -> Iterator[tuple[int, int]]:
-    """Yield each of the seeds whose level is different from those of all seeds before it, with the
-    key of its layout; `world` names the backend that samples the levels."""
+    """Yield (seed, layout key) for each of the seeds whose level differs from the levels of all
+    seeds before it; `world` names the backend that samples the levels."""
     seen_keys: set[int] = set()
     tried = 0
     for seed, key, layout in sample_keys(scenario, seeds, world):
@@ -344,8 +344,9 @@ def compute_content_keys(
     rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_] | None
 ) -> NDArray[np.uint64]:
     """Return a hash of each world in `rows`, equal for worlds that have the same objects in the
-    same cells, and the same sampled values where `is_read` says that rules read them. With None the
-    hash is that of the layout: only type, state, colour, place and content of things count.
+    same cells, and the same sampled values where `is_read` says that rules read them. If it is
+    None, the hash is that of the layout: only type, state, colour, cell and content of objects
+    count.
 
     The order in which objects were spawned does not count. Hashes are only comparable within one
     process.

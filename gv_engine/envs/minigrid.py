@@ -45,7 +45,7 @@ MiniGridActions = IntEnum("MiniGridActions", "left right forward pickup drop tog
 
 @dataclass(frozen=True)
 class GridObject:
-    """Copy of an object of a level. It passes `isinstance` of MiniGrid's class of its type.
+    """Copy of an object of a level; for `isinstance`, an instance of MiniGrid's class for its type.
 
     Attributes:
         type, color: names, see `TYPE_NAMES` and `COLOR_NAMES`.
@@ -86,7 +86,7 @@ class GridObject:
         return self.type in ("key", "ball", "box")
 
     def see_behind(self) -> bool:
-        """Return True if the object hides nothing."""
+        """Return True if the agent can see the cells behind the object."""
         return self.is_open or self.type not in ("wall", "door")
 
     def encode(self) -> tuple[int, int, int]:
@@ -246,7 +246,7 @@ def _with_view_size(scenario: Any, size: int) -> Any:
 
 
 class MiniGridEnv(GridEnv):
-    """One world of a MiniGrid level, with everything of `GridEnv`.
+    """`GridEnv` with one world of a MiniGrid level, and with MiniGrid's attributes and methods.
 
     Attributes and methods that MiniGrid's wrappers read have MiniGrid's names and values; they
     cannot be set. `reset` ignores options, as MiniGrid does.
@@ -476,7 +476,7 @@ class MiniGridEnv(GridEnv):
 
     @property
     def _row(self) -> NDArray[Any]:
-        """Copy of the world as a row."""
+        """Record (row) of the world's current state, a copy."""
         return self._batch.snapshot(0)
 
     def snapshot(self) -> NDArray[Any]:
@@ -536,7 +536,7 @@ class MiniGridEnv(GridEnv):
 
 
 class MiniGridVectorEnv(GridVectorEnv):
-    """N worlds of a MiniGrid level, with everything of `GridVectorEnv`.
+    """`GridVectorEnv` with N worlds of a MiniGrid level, which takes MiniGrid's actions.
 
     Args:
         scenario, num_envs, options: as for `GridVectorEnv`.

@@ -22,7 +22,7 @@ from gv_engine.world.simulation import SAME_STEP
 
 class EachAgentVectorEnv(GridVectorEnv):
     """Gymnasium vector environment of N worlds with A agents for single-agent trainers: arrays have
-    N * A lines, one for each agent; the lines of one world follow each other.
+    N * A lines (entries on the first axis), one for each agent, world by world.
 
     World i of `reset(seed=s)` has the seed `s + i`; `reset_mask`, snapshots and pictures are per
     world. An agent that is done has a reward of 0 and stays `terminated` until its world is reset:

@@ -50,7 +50,7 @@ _LEAST_SIDE = 8
 """Smallest side of a drawn cell in pixels."""
 
 _FARTHEST = "You see a  512 steps right and 512 steps backward\n"
-"""Longest text about a thing, besides the words for it."""
+"""Longest sentence about an object, without the description of the object."""
 
 
 class IndexGrid(ObservationEncoder):
@@ -307,7 +307,7 @@ class TextView(ObservationEncoder):
                 np.copyto(out[name], array)
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return the index arrays themselves."""
+        """Return the observed arrays themselves, by name."""
         return dict(zip(self.source_arrays, observed, strict=True))
 
     def to_observation(self, arrays: Arrays) -> str | tuple[str, ...]:
@@ -324,8 +324,8 @@ class TextView(ObservationEncoder):
 
 
 class FlatEncoder(ObservationEncoder):
-    """Encoder of everything as one vector (D,): `grid` and `item` of `cells` or `onehot`, and
-    `mission` and `state`, if there are any.
+    """Encoder of the whole observation as one vector (D,): `grid` and `item` as in `cells` or
+    `onehot`, then `mission` and `state`, if the scenario has them.
 
     Args:
         scenario: scenario that is observed.
@@ -377,7 +377,7 @@ class FlatEncoder(ObservationEncoder):
 
 class TokenEncoder(ObservationEncoder):
     """Encoder that replaces the `mission` of another encoder's observation by the token ids of its
-    text: (length,) int32, filled up with 0.
+    text: (length,) int32, padded with 0.
 
     Args:
         encoder: encoder of observations with a mission in numbers.
@@ -403,8 +403,8 @@ class TokenEncoder(ObservationEncoder):
         return {**self._encoder.make_arrays(*batch_shape), MISSION: ids}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write the inner encoder's encoding of the `observed` arrays, and the token ids of the
-        missions, which are the last of these, into the arrays `out`."""
+        """Write the inner encoder's encoding of the `observed` arrays into the arrays `out`, and
+        the token ids of the missions, the last of the `observed` arrays, into `out["mission"]`."""
         self._encoder.write({**out, MISSION: observed[-1]}, *observed)
         out[MISSION][...] = self._tokens.encode(observed[-1])
 
@@ -419,7 +419,7 @@ class VectorEncoder(ObservationEncoder):
     text.
 
     Args:
-        encoder: encoder of all else.
+        encoder: encoder of the other parts of the observation.
         key: name of the vector in observations and in `StepArrays`.
         source: missions or state vector of the scenario.
     """
@@ -441,7 +441,7 @@ class VectorEncoder(ObservationEncoder):
         return self._add_to_space(self._encoder.single_observation_space)
 
     def _add_to_space(self, space: spaces.Space[Any]) -> spaces.Space[Any]:
-        """Return the space of observations of `space` with the vector."""
+        """Return `space`, a space of the inner encoder's observations, extended by the vector."""
         if isinstance(space, spaces.Text):
             charset = space.character_set.union(self._source.line_characters, "\n")
             length = space.max_length + 1 + self._source.max_line_length
@@ -461,13 +461,13 @@ class VectorEncoder(ObservationEncoder):
         return {**self._encoder.make_arrays(*batch_shape), self._key: vector}
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations; that of the vector is the observed one, not a copy."""
+        """Return arrays for N observations; the vector is the observed array, not a copy."""
         *seen, vector = observed
         return {**self._encoder.make_shared_arrays(*seen), self._key: vector}
 
     def write(self, out: Arrays, *observed: NDArray[Any]) -> None:
-        """Write the inner encoder's encoding of the `observed` arrays, and the vectors, which are
-        the last of these, into the arrays `out`."""
+        """Write the inner encoder's encoding of the `observed` arrays, and the vectors, the last of
+        the `observed` arrays, into the arrays `out`."""
         *seen, vector = observed
         self._encoder.write(out, *seen)
         if out[self._key] is not vector:
@@ -512,8 +512,8 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     """Return the encoder that turns what agents observe into the representation `spec`: a name, or
     a mapping with a name and options.
 
-    The option `mission`: "tokens" of all representations with a mission in numbers makes it token
-    ids of its text.
+    With the option `"mission": "tokens"`, for any representation with a separate mission in
+    numbers, the mission is given as the token ids of its text.
 
     Raises:
         ValueError: the name is unknown, or the encoder has no such option or value.

@@ -27,8 +27,8 @@ if PARALLEL.missing_message:
 
 
 class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it has no types
-    """PettingZoo environment with one world of a scenario, in which all agents act at once, by
-    name.
+    """PettingZoo environment with one world of a scenario, in which all agents act in every step;
+    actions and results are dictionaries by agent name.
 
     Observations, actions and infos are those of a `GridEnv`, one per agent. An agent whose episode
     has ended leaves `agents`; it is terminated where a terminating rule is true for it, and

@@ -64,8 +64,8 @@ def register_all() -> None:
     """Register the environment ids of all built-in scenarios with Gymnasium, so that
     `gymnasium.make` knows them.
 
-    The ids are `GV-<Name>-v0` for each built-in scenario and each file of several scenarios, `GV-`
-    and the reference's id for each level of MiniGrid and BabyAI, and `GV-Scenario-v0`, which takes
+    The ids are `GV-<Name>-v0` for each built-in scenario and each file of several scenarios,
+    `GV-<MiniGrid's id>` for each level of MiniGrid and BabyAI, and `GV-Scenario-v0`, which takes
     the scenario as an argument: `gymnasium.make("GV-Scenario-v0", scenario="my.yaml")`.
     """
     factory = "gv_engine.envs.registration"

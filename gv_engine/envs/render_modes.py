@@ -28,7 +28,7 @@ class RenderMode(Protocol):
 
 
 class Text:
-    """Render mode `ansi`: a str."""
+    """Render mode `ansi`: frames as text, a str."""
 
     result = ""
 
@@ -87,7 +87,7 @@ class Renderer:
         return self._mode.result
 
     def frame(self, i: int) -> Any:
-        """Return the frame of world number `i`: all that is drawn of it, without a picture."""
+        """Return the frame of world number `i`: the content of its picture, without drawing it."""
         frames: list[Any] = []
         self._render(i, frames.append)
         return frames[-1]

@@ -58,7 +58,7 @@ class _Codes(NamedTuple):
 
 
 def _default_codes(states: dict[int, int], colors: tuple[int, ...]) -> _Codes:
-    """Return the indices themselves."""
+    """Return code numbers that are equal to the type, state and colour indices."""
     return _Codes({t: t for t in states}, dict.fromkeys(states, 0), {c: c for c in colors})
 
 
@@ -172,7 +172,7 @@ class Representation:
 
     @classmethod
     def of_observation(cls, scenario: Scenario, name: str = "default") -> Representation:
-        """Return the representation called `name` for what agents of the scenario observe."""
+        """Return the representation called `name` for observations in the scenario."""
         objects, colors = scenario.observation_objects, scenario.observation_colors
         shape, types = scenario.area.shape, scenario.types
         return cls(name, objects, colors, shape, is_state=False, types=types)
@@ -289,8 +289,8 @@ class Representation:
         return compile_function(look_up_codes)(cells, *tables, out) or has_unlisted
 
     def _look_up(self, table: NDArray[Any], indices: NDArray[np.uint8], noun: str) -> NDArray[Any]:
-        """Return the code numbers in `table` for `indices`, type or colour numbers; `noun` names
-        what they are, for the error message.
+        """Return the code numbers in `table` for `indices`, type or colour numbers; `noun` is
+        "type" or "colour", for the error message.
 
         Raises:
             ValueError: an index is not listed.
@@ -396,8 +396,9 @@ class ObservationEncoder:
         source_arrays: names of the arrays in `StepArrays` that an observation is made of.
         buffer_names: names of the arrays that change in every step and that a caller may provide.
         recorded: names of the arrays that rollouts record, without mission and state vector.
-        shares_memory: an observation changes when its arrays are overwritten.
-        has_mission, has_state: observations include the mission, the state vector already.
+        shares_memory: True if an observation changes when its arrays are overwritten.
+        has_mission, has_state: True if observations already include the mission, or the state
+            vector.
     """
 
     space: spaces.Space[Any]

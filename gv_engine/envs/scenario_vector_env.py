@@ -162,7 +162,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return numbers
 
     def _describe_line(self, line: int) -> str:
-        """Return the words for one line of the arrays, for messages."""
+        """Return a text for messages that names entry `line` of the arrays, such as "world 3"."""
         return f"{self.world_noun} {line}"
 
     def _add_episode(
@@ -184,8 +184,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
 def add_presence_masks(
     info: dict[str, Any], mask: NDArray[np.bool_], is_deep: bool = True
 ) -> dict[str, Any]:
-    """Return a copy of the dictionary `info` with a mask under the key `_name` beside every `name`,
-    as Gymnasium requires.
+    """Return a copy of the dictionary `info` with `mask` added under the key `_name` for every key
+    `name`, as Gymnasium requires.
 
     Args:
         info: arrays and nested mappings by name.

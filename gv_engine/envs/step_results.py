@@ -45,14 +45,14 @@ class StepResults:
         self._counts: list[int] = []
 
     def copy_info(self) -> dict[str, Any]:
-        """Return a new dictionary `info` over the arrays of `outputs`; those in it are new, too."""
+        """Return a new dictionary `info`, with new nested dictionaries, but the same arrays."""
         info = self._info.copy()
         for name in self._nested:
             info[name] = info[name].copy()
         return info
 
     def write_constants(self) -> None:
-        """Write again what no step writes, as a caller may have changed it."""
+        """Restore the arrays that no step writes, as a caller may have changed them."""
         for array, values in self._constants:
             array[...] = values
 

@@ -13,7 +13,7 @@ from gv_engine.scenario.sentences import action_to_text, find_action
 
 
 class TextChoice(gymnasium.Space[str]):
-    """Space of some texts.
+    """Gymnasium space of a fixed list of texts.
 
     Args:
         texts: elements of the space.

@@ -27,7 +27,7 @@ from gv_engine.vector import backend
 from gv_engine.world import simulation
 
 _MAX_POOL_SIZE = 3
-"""Results of steps whose arrays callers may have at a time without copies being made."""
+"""Maximum number of step results that callers may hold at a time before they get copies."""
 
 
 class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
@@ -47,10 +47,10 @@ class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
       in this step, and `s` (N,) bool, their `success`; only with `episode_statistics`, and if an
       episode ends.
 
-    Results that callers keep never change later: a step writes into arrays that no caller has any
-    more, also not as a view. Who keeps the results of more than three steps gets copies. With
-    `copy=False` every step writes into the same arrays, for callers that read results before the
-    next step or provide arrays as `out`.
+    Results that callers keep never change later: a step only writes into arrays to which no caller
+    holds a reference any more, not even a view. A caller that keeps the results of more than three
+    steps gets copies. With `copy=False` every step writes into the same arrays, for callers that
+    read results before the next step or provide arrays as `out`.
 
     Args:
         scenario, world, max_steps, observation_representation, options: as for `GridEnv`.
@@ -61,9 +61,9 @@ class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
         copy: False returns the same arrays in every step, which the next one overwrites.
         render_mode: "rgb_array" or "ansi": `render()` then returns one picture per world.
         num_threads: threads that share the compiled worlds; results do not depend on their number.
-        episode_statistics: add what `gymnasium.wrappers.vector.RecordEpisodeStatistics` adds,
-            except the time `t`, at almost no cost. The wrapper rejects an `info` that has it
-            already.
+        episode_statistics: add the statistics of
+            `gymnasium.wrappers.vector.RecordEpisodeStatistics` to `info`, except the time `t`, at
+            almost no cost. Do not use the wrapper as well: it rejects an `info` that has them.
         action_masks: False omits masks from `info`, which makes steps a tenth faster.
         levels: levels to play, of all that the scenario can generate: "train", "test", "larger",
             seeds or a file, see `gv_engine.envs.level_sets`. Each episode samples one of them;
@@ -276,7 +276,8 @@ class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
         return self._observation(outputs), rewards, terminated, truncated, info
 
     def _mark_ended_worlds(self) -> None:
-        """Keep `_ended` True only for lines whose world has ended: with one agent, all of them."""
+        """Set `_ended` to False where the episode goes on for another agent of the world; with a
+        single agent, there is nothing to do."""
 
     def _output_arrays(self, out: Mapping[str, Any] | None) -> Arrays:
         """Return arrays over the caller's memory, by name."""
@@ -463,7 +464,7 @@ class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
 
         Hashes ignore the reward, return and end of the last step, and the number of steps unless a
         transition or terminating rule reads `w.steps`. Different states have equal hashes only by
-        chance: among a million states, one pair in thirty million searches.
+        chance: the probability that any two of a million states do is about 3e-8.
 
         Args:
             rows: () or (n,) states, from an environment of either kind.
@@ -518,7 +519,7 @@ class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Set the attributes of a copy, or of what was pickled, and make its own arrays."""
+        """Set the copied or unpickled attributes, and make new arrays for results."""
         vars(self).update(state)
         self._make_results()
 

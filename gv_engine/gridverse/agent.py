@@ -139,7 +139,7 @@ class Agent(Value):
         return self.position + Position.from_orientation(self.orientation)
 
     def copy(self) -> Agent:
-        """Return a copy without a world."""
+        """Return a copy that belongs to no world."""
         return Agent(self.position, self.orientation, self.grid_object.copy())
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

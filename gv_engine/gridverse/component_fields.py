@@ -33,7 +33,7 @@ class ComponentArray(ComponentNumber):
     """Descriptor that reads and writes an array of one of an object's components."""
 
     def __set__(self, obj: Any, value: Any) -> None:
-        """Replace all numbers: by a list of as many, or by one number for all.
+        """Replace all numbers of the array, by a list of the same length or by one number for all.
 
         Raises:
             ValueError: there are too few numbers, or too many.

@@ -75,7 +75,7 @@ class ObservationFunction(Protocol):
 
 
 class VisibilityFunction(Protocol):
-    """Returns the (h, w) bool cells that are seen from a position."""
+    """Returns an (h, w) bool mask of the cells that are seen from a position."""
 
     def __call__(self, grid: Grid, position: Position, *, rng: Rng = None) -> NDArray[np.bool_]: ...
 
@@ -182,7 +182,7 @@ _METRICS: dict[Any, Any] = {
 
 
 def _to_pair(value: Any) -> tuple[int, int]:
-    """Return a pair of ints."""
+    """Return `value`, a sequence of two numbers, as two ints."""
     first, second = value
     return int(first), int(second)
 
@@ -254,7 +254,7 @@ _MAX_SHAPE = 64, 64
 
 
 class BuiltInFunction:
-    """System as a function of states or grids, with the parameters that scenarios set.
+    """Callable that runs a system on states or grids, with the parameters that scenarios set.
 
     >>> from gv_engine.gridverse import transition_function_registry
     >>> import inspect
@@ -378,8 +378,8 @@ def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None)
 
 @contextmanager
 def _use_rng_and_action(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator[None]:
-    """Context manager: the world uses the generator `rng`, and `action` as the agent's action,
-    within the `with` block; None leaves its own."""
+    """Context manager: within the `with` block, the world uses the generator `rng`, and `action` as
+    the agent's action; None leaves the present one in use."""
     before = world.rng, world.action[AGENT]
     world.rng = before[0] if rng is None else rng
     world.action[AGENT] = before[1] if action is None else int(action)
@@ -429,8 +429,8 @@ def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
 def _run_visibility(
     call_: Call, grid: Grid, position: tuple[int, int], rng: Rng
 ) -> NDArray[np.bool_]:
-    """Return (h, w) bool: which cells of the grid the visibility function `call_` shows to an agent
-    at `position`."""
+    """Return an (h, w) bool mask of the cells of the grid that an agent at `position`, (y, x), sees
+    by the visibility function `call_`."""
     height, width = grid.shape
     y, x = position
     view = ObjectView(Area(-y, height - 1 - y, -x, width - 1 - x))

@@ -28,8 +28,8 @@ class Shape(NamedTuple):
 
 
 class Orientation(IntEnum):
-    """Direction that an agent faces, `F B L R` for short; also a rotation: `R` by a quarter
-    clockwise.
+    """Direction that an agent faces, `F B L R` for short; also a rotation, where `R` is a quarter
+    turn clockwise.
 
     `orientation * other` rotates another orientation, a position around (0, 0), or an area.
     """
@@ -93,12 +93,12 @@ class Position(NamedTuple):
 
     @staticmethod
     def manhattan_distance(one: Position, other: Position) -> float:
-        """Return the number of steps along the axes."""
+        """Return the Manhattan distance of two positions."""
         return manhattan(one[0] - other[0], one[1] - other[1])
 
     @staticmethod
     def euclidean_distance(one: Position, other: Position) -> float:
-        """Return the length of the straight line."""
+        """Return the Euclidean distance of two positions."""
         return euclidean(one[0] - other[0], one[1] - other[1])
 
 

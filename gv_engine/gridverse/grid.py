@@ -148,7 +148,7 @@ class Grid(Value):
             raise ValueError(f"grid[{cell}] = {obj!r}: no cell of a state holds that; Floor()?")
 
     def get(self, position: tuple[int, int], factory: Callable[[], GridObject]) -> GridObject:
-        """Return the object in a cell; outside the grid a new object of the factory."""
+        """Return the object in a cell; outside the grid, a new object from `factory`."""
         return self[position] if position in self else factory()
 
     def swap(self, first: tuple[int, int], second: tuple[int, int]) -> None:
@@ -217,7 +217,7 @@ class Grid(Value):
         )
 
     def __mul__(self, orientation: Orientation) -> Grid:
-        """Return a copy of the grid, turned as it looks to someone who faces `orientation`."""
+        """Return a copy of the grid, rotated so that the direction `orientation` points up."""
         if not isinstance(orientation, Orientation):
             return NotImplemented
         turns = {Orientation.F: 0, Orientation.R: 1, Orientation.B: 2, Orientation.L: 3}
@@ -273,7 +273,7 @@ class Ground:
         Raises:
             IndexError: the position is outside the grid.
             TypeError: the value is no object.
-            ValueError: objects of its type do not live on the ground.
+            ValueError: the layer of its type is not the ground.
             RuleError: the world does not have the type.
         """
         cell = self._grid._check_position(position)

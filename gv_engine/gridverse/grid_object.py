@@ -4,7 +4,7 @@ An object owns the component instances that the columns of a world read: after `
 door`, `door.status` and `state.world.door.status[e]` are one value. Objects without a world own
 their components alone.
 
-Users add types by subclassing; numbers with a default become columns:
+Users add types by subclassing `GridObject`; annotated numbers with a default become columns.
 """
 
 from __future__ import annotations

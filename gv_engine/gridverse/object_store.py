@@ -39,7 +39,8 @@ from gv_engine.world.world import ObjectWorld
 
 
 class Value:
-    """Base of grids, agents, objects, states and observations."""
+    """Base class of grids, agents, objects, states and observations, which are compared and hashed
+    by their content."""
 
     def _key(self) -> tuple[Any, ...]:
         """Return the class and the content by which objects of the class are compared."""
@@ -165,7 +166,7 @@ def _make_component(cls: type) -> type:
 
 _SCENARIO_TYPES: ContextVar[tuple[ObjectType, ...]] = ContextVar("scenario_types", default=())
 _SPARE_ENTITIES = 8
-"""Entities of a world beyond two per cell (an object and its content)."""
+"""Number of entities of a world in addition to two per cell (an object and its content)."""
 
 
 class ObjectStore:
@@ -301,7 +302,7 @@ def new_world(height: int, width: int, wanted: Iterable[ObjectType] = ()) -> Obj
         wanted: further types that the world must have.
 
     Raises:
-        ValueError: two of these have the same index.
+        ValueError: two of the types that the world must have share an index.
     """
     types = _compatible_types((*_SCENARIO_TYPES.get(), *wanted))
     world = ObjectWorld(_layout(round_up_size(height), round_up_size(width), types))
@@ -313,8 +314,8 @@ def _compatible_types(wanted: Iterable[ObjectType]) -> tuple[ObjectType, ...]:
     """Return the types in `wanted` and all registered types that can be in one world with them, by
     index.
 
-    Types conflict if they share an index, or have different components of one name. Among
-    registered types the first one in `OBJECT_TYPES.everywhere` wins.
+    Types conflict if they share an index, or have different components of the same name. Among
+    registered types, the first one that `OBJECT_TYPES.iterate_all` yields wins.
     """
     columns = {column_name(cls): cls for cls in built_in_components()}
     types: dict[int, ObjectType] = {}

@@ -27,7 +27,7 @@ def objects_from_array(
         grid: (H, W, 3) type, state and colour index of every cell.
         types: types that the indices refer to.
         content: (H, W, 3) contents of boxes, zeros elsewhere.
-        seen: cells may be Hidden.
+        seen: if True, cells may be Hidden, as in observations.
 
     Raises:
         ValueError: see `State.from_arrays`.
@@ -127,7 +127,8 @@ def _check_integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) 
 
 
 class Observation(Value):
-    """Part of the grid as the agent sees it, looking up; Hidden where the agent sees nothing.
+    """Part of the grid that the agent sees, turned so that the agent faces up; Hidden in cells that
+    the agent does not see.
 
     Args:
         grid: grid that shares no objects with a state.

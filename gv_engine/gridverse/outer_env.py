@@ -46,7 +46,7 @@ class OuterEnv:
         return self.inner_env.action_space
 
     def set_seed(self, seed: int | None = None) -> None:
-        """Seed the generator; the state stays."""
+        """Seed the random generator; the current state does not change."""
         self.inner_env.set_seed(seed)
 
     def reset(self) -> None:

@@ -2,7 +2,7 @@
 
 >>> @reward_function_registry.register
 ... def step_costs(state, action, next_state, *, costs: float = 0.1):
-...     '''So much for every step.'''
+...     '''Pay -costs in every step.'''
 ...     return -costs
 >>> reward_function_registry["step_costs"] is step_costs
 True
@@ -36,7 +36,7 @@ from gv_engine.world.view import ObjectView
 def from_visibility(
     state: State, *, area: Any, visibility_function: VisibilityFunction, rng: Rng = None
 ) -> Observation:
-    """Return what the agent observes in an area around it.
+    """Return the agent's observation of an area around it.
 
     Args:
         area: area relative to an agent that looks up.
@@ -130,7 +130,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             registry.register(function, name="…")
 
         Args:
-            name: by default the function's own.
+            name: name in scenarios; by default that of the function.
 
         Raises:
             TypeError: its signature does not fit; the message says what is wrong.

@@ -44,7 +44,7 @@ def is_debugging() -> bool:
 
 
 class ActionSpace:
-    """Allowed actions, in the order that numbers them.
+    """Allowed actions; their order gives each action its index.
 
     Args:
         actions: distinct actions.
@@ -67,7 +67,7 @@ class ActionSpace:
 
 
 class _GridSpace:
-    """Grids of a shape with certain object types and colours.
+    """Base class of spaces of grids with a given shape and certain object types and colours.
 
     Attributes:
         grid_shape: (height, width), None for any.

@@ -88,7 +88,7 @@ class State(Value):
             item: (3,) held object; type 0 for nothing.
             content: (H, W, 3) contents of boxes, zeros elsewhere; by default boxes hold Floor.
             ground: (H, W, 3) objects on the ground, Floor elsewhere; by default those in `grid`
-                that belong there.
+                whose layer is the ground.
             types: types that the indices refer to; `scenario.types` for a scenario with its own.
 
         Raises:

@@ -39,9 +39,9 @@ from gv_engine.scenario.array_files import ArrayError
 from gv_engine.scenario.files import (
     atomic_write,
     check_file_size,
-    check_own_file,
+    check_regular_file,
     exclusive_lock,
-    open_own_file,
+    open_regular_file,
     parse_json,
     read_bytes,
     remove_stale_drafts,
@@ -185,7 +185,7 @@ class Run:
     def _check_files(self) -> None:
         """Raise `OSError` if a file of the run is a link, which could lead out of the folder."""
         for name in (RUN_FILE, _CHECKPOINT, _PROGRESS, POLICY_FILE):
-            check_own_file(self.path / name)
+            check_regular_file(self.path / name)
 
     def load_checkpoint(self) -> dict[str, Any]:
         """Return the saved state of the training from `checkpoint.pt`.
@@ -278,7 +278,7 @@ class Run:
         metrics, path = learner.metrics, self.path / _PROGRESS
         try:
             lines = [] if path.exists() else [_COLUMNS]
-            with open(path, "a", newline="", encoding="utf-8", opener=open_own_file) as file:
+            with open(path, "a", newline="", encoding="utf-8", opener=open_regular_file) as file:
                 csv.writer(file).writerows([*lines, (f"{seconds:.3f}", *metrics)])
             self._log_to_tensorboard(metrics)
         except OSError as error:

@@ -9,14 +9,15 @@ from gv_engine.compiler.rng import random
 from gv_engine.world.simulation import DISABLED
 
 _GROUP = 64
-"""Worlds that take all their steps before the next ones do, so that they stay in the cache."""
+"""Number of worlds in a group, which takes all its steps before the next group does, so that its
+worlds stay in the CPU cache."""
 
 
 def play_random_steps(
     program: Any, steps: int, draws: Any, results: Any, playing: Any, sums: Any
 ) -> tuple[int, int, int]:
-    """Take up to `steps` random steps in each world that `playing`, (N,), marks, and remove the
-    mark when its episode ends. Runs as compiled code.
+    """Take up to `steps` random steps in each world where `playing`, (N,), is True, and set it to
+    False when the world's episode ends. Runs as compiled code.
 
     Args:
         program: (address of the program's loop, address of its arrays, (N,) actions to fill), see
@@ -58,8 +59,9 @@ def play_random_steps(
 
 
 def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:
-    """Write a random action for each generator in `records` into `chosen`: an action that `allowed`
-    marks, or any action where it marks none. Runs as compiled code."""
+    """Write a random action for each of N worlds into `chosen`, sampled with the generators in
+    `records`: an action that is not 0 in `allowed`, (N, actions), or any action in a world where
+    all are 0. Runs as compiled code."""
     for i in range(len(records)):
         chosen[i] = sample_allowed_action(records[i], allowed[i])
 

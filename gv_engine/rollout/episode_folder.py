@@ -90,7 +90,7 @@ class GrowingArray:
         about, number = state or ({"crc32": 0}, 0)
         self._sums = {number: int(about["crc32"])}  # by number of rows
         mode = "r+b" if state else "xb"
-        self._file = open(path, mode, opener=files.open_own_file)  # noqa: SIM115  # closed by `close`
+        self._file = open(path, mode, opener=files.open_regular_file)  # noqa: SIM115  # closed by `close`
         self.set_count(number)
         self._begin = self._file.tell()
         self._file.truncate(self._begin + number * self._row)
@@ -204,10 +204,10 @@ class EpisodeFolder:
         if go_on:
             kinds = {n: describe_row(*kind) for n, kind in {**step_kinds, **episode_kinds}.items()}
             _check_same_rollout(path, {**about, "arrays": kinds}, state)
-            files.check_own_file(path / LISTING)
+            files.check_regular_file(path / LISTING)
             for name in kinds:  # all of them before the first one is written
                 _map_array(path, name, state)
-                os.close(files.open_own_file(path / f"{name}.npy", os.O_RDWR))
+                os.close(files.open_regular_file(path / f"{name}.npy", os.O_RDWR))
         self._fixed = _json_lines(about)
 
         def open_array(name: str, kind: RowKind, rows: int) -> GrowingArray:
@@ -424,7 +424,7 @@ def read(path: str | Path, check: bool = True) -> tuple[dict[str, NDArray[Any]],
 
     Args:
         path: folder.
-        check: whether to compare all files with their checksums, a GB a second.
+        check: whether to compare all files with their checksums, which takes a second per GB.
 
     Returns:
         Arrays by name, memory-mapped and cut to the counted rows; and the content of

@@ -29,7 +29,7 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import make_paired_generators
 
 POLICIES = ASSETS / "policies"
-"""Folder of the trained policies that come with scenarios, a run for each by name."""
+"""Folder of the trained policies that come with scenarios: a run folder for each scenario name."""
 _BLOCK_SIZE = 256
 """Episodes whose generators are seeded at once."""
 
@@ -41,7 +41,7 @@ class PolicyError(GVEngineError):
 
 
 class Policy(Protocol):
-    """Acts in N worlds, with an RNG for each.
+    """Interface of policies that act in N worlds, with an RNG for each world.
 
     Attributes:
         probabilities: (N, actions) action probabilities of the last `act`; None if unknown.
@@ -55,8 +55,8 @@ class Policy(Protocol):
     def values(self) -> NDArray[np.float64] | None: ...
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start episodes in worlds; the policy samples in each with `default_rng([seed,
-        number])`."""
+        """Start an episode in each of `worlds`, where the policy samples with `default_rng([seed,
+        number])`; `numbers` has the episode number of each world."""
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """Return one action for each of N worlds, from the observations and `info` that
@@ -68,12 +68,13 @@ class Policy(Protocol):
 
 
 class RandomPolicy:
-    """Samples uniformly from all actions, or from those that have an effect now.
+    """Policy that samples uniformly from all actions, or only from those that have an effect now.
 
     Args:
         num_envs: N.
         num_actions: number of the scenario's actions.
-        valid: keep to the action mask; an empty mask allows all actions.
+        valid: if True, sample only actions that the action mask allows; a mask of zeros allows all
+            actions.
     """
 
     values = None
@@ -130,7 +131,8 @@ class CompiledRandomPolicy(RandomPolicy):
         self._play = compile_function(play_random_steps)
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start new RNGs in worlds, from the seed and each number."""
+        """Give each of `worlds` a new random number generator, made from `seed` and the world's
+        episode number in `numbers`, as `RandomPolicy` does."""
         for world, number in zip(worlds, numbers, strict=True):
             block, k = divmod(number, _BLOCK_SIZE)
             self._rngs[world] = _make_generator_block(seed, block)[k]
@@ -138,8 +140,9 @@ class CompiledRandomPolicy(RandomPolicy):
     def play(
         self, batch: Any, steps: int, playing: NDArray[np.bool_], terms: NDArray[np.float64]
     ) -> None:
-        """Take up to `steps` steps in each world of a `CompiledBatch` that `playing`, (N,), marks,
-        until its episode ends and the mark is removed; add the reward terms to `terms`, (N, F)."""
+        """Take up to `steps` steps in each world of `batch`, a `CompiledBatch`, where `playing`,
+        (N,), is True, and set it to False when the world's episode ends; add the reward terms to
+        `terms`, (N, F)."""
         out, allowed = batch.outputs, self._allowed[:0]
         draws = self._rngs, allowed.shape[1], out.mask if self._valid else allowed
         results = out.terminated, out.truncated, out.terms
@@ -160,8 +163,8 @@ def _make_generator_block(seed: int, block: int) -> NDArray[Any]:
 
 
 class CallablePolicy:
-    """Policy of a function `(observation, info, rngs) → (N,) actions`, where `rngs[i]` is the RNG
-    of world i.
+    """Policy that calls a function `(observation, info, rngs) → (N,) actions`, where `rngs[i]` is
+    the RNG of world i.
 
     The function may return a pair with (N, actions) probabilities after the actions. A stateful
     policy is a class instead, created with N and the number of actions. Its `act` is such a
@@ -174,7 +177,7 @@ class CallablePolicy:
         name: name for messages.
 
     Attributes:
-        has_state: True if the policy is no function.
+        has_state: True if the policy is a class or an object, which may keep state between steps.
 
     Raises:
         PolicyError: the function has other parameters, or the class lacks a method.
@@ -313,7 +316,7 @@ GREEDY = "greedy"
 SOLVER = "solver"
 """Name of the solver, where it is allowed in place of a policy."""
 BOT = "bot"
-"""Name of the policy that a scenario's missions bring along."""
+"""Name of the policy that plays with the bot of the scenario's missions, see `BotPolicy`."""
 TRAINED = "trained"
 """Name of the trained policy that comes with a scenario."""
 RANDOM = "random", "valid"
@@ -423,8 +426,8 @@ def _without_path(part: str) -> str:
 
 
 def find_default_policies(text: str) -> list[str]:
-    """Return those policies in `text`, as for `policies_by_agent`, that act by the representation
-    `default`: runs, trained policies of scenarios, and the bot."""
+    """Return the policies in `text`, as for `policies_by_agent`, that need observations in the
+    representation `default`: runs, trained policies of scenarios, and the bot."""
     default = {*BUILT_IN} - {*RANDOM}
     return [name for name in _policy_names(text) if name in default or find_run(name)]
 
@@ -609,8 +612,8 @@ def load_partners(text: str, scenario: Scenario, num_envs: int) -> PartnerPolici
 
 
 def name_with_partners(run: Path, partner: str, sharing: TurnPolicy) -> str:
-    """Return the value of the option `--policy` for a run in a folder beside the partners that it
-    was trained with, by the value of the option `--partner`."""
+    """Return the value of the option `--policy` that plays the run in the folder `run` together
+    with the partners that it was trained with; `partner` is the value of the option `--partner`."""
     if "=" not in partner:  # none, or past selves
         return str(run)
     named = policies_by_agent(partner, sharing, "--partner")
@@ -625,7 +628,7 @@ class ActionSequence(NamedTuple):
 
     Attributes:
         seed: seed of the episode.
-        actions: indices in the scenario's action space, of A agents (A,).
+        actions: an index in the scenario's action space for each step; (A,) indices for A agents.
     """
 
     seed: int
@@ -633,7 +636,7 @@ class ActionSequence(NamedTuple):
 
 
 class ScriptedPolicy:
-    """Plays sequence k in episode k.
+    """Policy that plays the action sequence with index k in episode k.
 
     Args:
         sequences: actions of all episodes.

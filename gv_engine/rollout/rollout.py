@@ -22,7 +22,7 @@ from gv_engine.rollout.policy import CompiledRandomPolicy, Policy
 from gv_engine.rules.turns import ANY
 
 RowKind = tuple[Any, tuple[int, ...]]
-"""Dtype and shape of a row."""
+"""Dtype and shape of one step, or one episode, in a recorded array."""
 
 _BLOCK_STEPS = 64  # steps of a block, and of random policies at once
 
@@ -196,7 +196,7 @@ class Steps(Mapping[str, NDArray[Any]]):
         self._parts, self._world = parts, world
 
     def pieces(self, name: str) -> list[NDArray[Any]]:
-        """Return consecutive views of an array."""
+        """Return views of the recorded array `name`, one for each block of steps, in order."""
         return [block[name][lines, self._world] for block, lines in self._parts]
 
     def __getitem__(self, name: str) -> NDArray[Any]:

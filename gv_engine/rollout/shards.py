@@ -17,15 +17,15 @@ from gv_engine.scenario.plugin import AnyScenario, get_plugin
 
 @dataclass(frozen=True)
 class Job:
-    """Rollout to play, as processes send it.
+    """Description of a rollout to play, which can be sent to other processes.
 
     Attributes:
         scenario: scenario of the episodes.
         policy: name of the policy, see `gv_engine.rollout.policy`.
         seed: seed of the rollout.
         num_envs, workers: number of worlds at once, and of threads or processes that share them.
-        keep: whether the rows for a folder are needed.
-        masks: whether the rows include action masks.
+        keep: whether to return the recorded steps, for a rollout folder.
+        masks: whether the recorded steps include action masks.
         options: further options of the vector environment.
         sequences: action sequences, one for each episode, in place of the policy.
     """
@@ -84,7 +84,7 @@ class Shard(NamedTuple):
 
     Attributes:
         values: results of the episodes.
-        rows: arrays for a folder, if they are kept.
+        rows: arrays for a rollout folder, see `episode_rows`; {} unless `Job.keep`.
         seconds: CPU time.
     """
 

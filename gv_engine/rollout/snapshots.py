@@ -1,4 +1,4 @@
-"""Snapshots: files of worlds as rows, with a reference to their scenario.
+"""Snapshot files: states of worlds as records (rows), with a reference to their scenario.
 
 A file is a `.npz` that NumPy can read:
 

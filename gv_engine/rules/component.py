@@ -64,14 +64,15 @@ remove restore reward rng rng_state set_rng_state set_shape set_state shown snap
 spawn spot stale stand state_of steps steps_from strange success take terminated terrain_of total
 truncated turn unique unlist use_up walk_from ways ways_from who width world
 """
-"""Names, apart by blanks, that worlds have besides columns of components."""
+"""Names of world attributes other than component columns, separated by blanks; no component may
+have one of these names."""
 
 _C = TypeVar("_C")
 
 
 class Bounds(NamedTuple):
     """Least and greatest value of a field, both included; part of its annotation: `health:
-    Annotated[Int8, Bounds(0, 9)] = 9`. Worlds do not check them; observation spaces show them."""
+    Annotated[Int8, Bounds(0, 9)] = 9`. Worlds do not enforce them; observation spaces use them."""
 
     low: float
     high: float
@@ -82,12 +83,12 @@ class Array:
     `w.bag.counts[e, k]`: `counts: Annotated[Int16, Array(12)] = 0`.
 
     Args:
-        items: how many, or their names: `Array(Item)` for `class Item(IntEnum)` whose values count
-            from 0, or a list of texts. Scenario files use the names.
+        items: number of items, or their names: `Array(Item)` for `class Item(IntEnum)` with the
+            values 0, 1, 2 and so on, or a list of texts. Scenario files use the names.
 
     Raises:
-        ValueError: there are no items or more than `MOST_ITEMS`, two have one name, or the values
-            of an enum do not count from 0.
+        ValueError: there are no items or more than `MOST_ITEMS`, two have the same name, or the
+            values of an enum are not 0, 1, 2 and so on.
     """
 
     def __init__(self, items: int | Iterable[str] | type[Enum]) -> None:
@@ -103,7 +104,7 @@ class Array:
 
 
 MOST_ITEMS = 64
-"""Numbers of an array field at most."""
+"""Maximum number of items of an array field."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,8 @@ class Field:
     Attributes:
         name: name of the attribute.
         dtype: dtype, or a name that the layout resolves.
-        default: value of entities without the component; a tuple of an array's numbers.
-        declared_bounds: bounds that the annotation has, if any.
+        default: value of entities without the component; a tuple for an array.
+        declared_bounds: `Bounds` in the annotation; None if it has none.
         items: names of the numbers of an array; () for a single number.
     """
 
@@ -131,7 +132,7 @@ class Field:
 
     @property
     def bounds(self) -> Bounds:
-        """Least and greatest value of a field with a dtype: as declared, or all that it holds."""
+        """Least and greatest value of the field: as declared, or else the range of its dtype."""
         kind: Any = self.dtype
         if self.declared_bounds:
             return self.declared_bounds
@@ -159,11 +160,12 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
     are numbers, or an `Array` of numbers, with defaults.
 
     Args:
-        often: True if nearly every step reads the component; such columns lie together at the
-            start of a row, for fewer cache misses.
+        often: True if nearly every step reads the component; such columns lie together at the start
+            of the record of a world, for fewer cache misses.
 
     Raises:
-        TypeError: a field is not a number or has no default, or the engine uses the name itself.
+        TypeError: a field is not a number or has no default, or worlds have an attribute with the
+            component's name.
     """
     if cls is None:
         return functools.partial(component, often=often)
@@ -194,8 +196,8 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
 
 
 def _make_array_init(arrays: dict[str, Array]) -> Callable[[Any], None]:
-    """Return the method `__post_init__` of components with these array fields: each becomes a new
-    list of numbers, also where one number is given for all."""
+    """Return a method `__post_init__` that replaces the value of each of the array fields by a new
+    list; a single number is repeated for all items."""
 
     def make_lists(self: Any) -> None:
         """Replace the values of array fields by lists.
@@ -243,7 +245,8 @@ def _read_field(cls: type[Any], field: dataclasses.Field[Any], hint: Any) -> Fie
 
 
 def _find_bounds_fault(field: Field, bounds: Bounds) -> str:
-    """Return what is wrong with the declared `bounds` of a field; an empty text if nothing is."""
+    """Return an error message if the declared `bounds` do not fit the dtype or the default of a
+    field; else ""."""
     if not isinstance(field.dtype, np.dtype):
         return "has bounds, which only numbers have"
     low, high = Field(field.name, field.dtype, 0).bounds

@@ -23,10 +23,11 @@ class GVEngineError(Exception):
 
 
 class RuleError(GVEngineError, RuntimeError):
-    """A rule failed: it is not defined for this world, or broke what rules promise.
+    """A rule failed: it is not defined for this world, or broke the contract of rules.
 
     Attributes:
-        worlds: indices of all worlds of a batch that failed in this step; the text is of the first.
+        worlds: indices of all worlds of a batch that failed in this step; the message is about the
+            first.
         world_error: error of the first of these worlds, without its index; None outside a batch.
     """
 
@@ -46,7 +47,8 @@ class RuleError(GVEngineError, RuntimeError):
 
 
 class Stopped(BaseException):
-    """Raised within a rule that runs for too long; no Exception, so that few rules catch it."""
+    """Raised within a rule that runs for too long; a BaseException, so that `except Exception` in a
+    rule does not catch it."""
 
 
 class StoppedError(RuleError):
@@ -54,8 +56,8 @@ class StoppedError(RuleError):
 
 
 class ColumnError(RuleError):
-    """A rule wrote a value that no column holds. The text names the rule if `system` is
-    attached."""
+    """A rule wrote a value that does not fit its column. The message names the rule if the
+    attribute `system` is set."""
 
     def __str__(self) -> str:
         system = getattr(self, "system", None)
@@ -127,7 +129,7 @@ class ProblemPlace(NamedTuple):
 class ScenarioError(GVEngineError, ValueError):
     """A scenario has mistakes.
 
-    The text lists `problems`; a long list is cut, with the number of the rest.
+    The message lists `problems`; a long list is cut and ends with the number of further problems.
 
     Attributes:
         problems: all problems, each one line with its location.
@@ -159,8 +161,8 @@ class UnknownOptionError(ScenarioError, TypeError):
 
 
 def escape_unprintable(text: str) -> str:
-    """Return `text` with each character that no screen shows replaced by an escape sequence; line
-    breaks and tabs stay.
+    """Return `text` with each unprintable character replaced by an escape sequence, except line
+    breaks and tabs.
 
     >>> escape_unprintable("a\\x1b[31mred")
     'a\\\\x1b[31mred'

@@ -17,11 +17,11 @@ VIEWS = ("both", "state", "observation", "explored")
 
 
 class ShownNumber(NamedTuple):
-    """Number of an agent's state vector as people see it.
+    """One number of an agent's state vector, as it is shown to people.
 
     Attributes:
-        label, text: words for it, and its value.
-        share: how full its bar is, from 0 to 1; None for a number without a bar.
+        label, text: label of the number, and its value as text.
+        share: fill level of its bar, from 0 to 1; None for a number without a bar.
     """
 
     label: str
@@ -50,8 +50,8 @@ class AgentMark(NamedTuple):
 
 
 class PolicyMap(NamedTuple):
-    """Values and actions of a policy in the present state, if the agent stood in other cells; and
-    the visits of the episode.
+    """Values and action probabilities of a policy if the agent stood in each of the cells, with
+    everything else as in the present state; and the number of visits of each cell in the episode.
 
     Attributes:
         actions: names of the A actions.
@@ -67,8 +67,8 @@ class PolicyMap(NamedTuple):
     visits: NDArray[np.int64]
 
     def find_best(self) -> NDArray[np.int64]:
-        """Return (H, W) the facing with the highest value in each cell; without values that with
-        the most certain action; -1 where nothing is known."""
+        """Return an (H, W) array of the facing with the highest value in each cell, or with the
+        most probable action if no values are known; -1 where nothing is known."""
         is_known = ~np.isnan(self.values)
         scores = self.values if is_known.any() else self.probabilities.max(-1)
         scores = np.where(np.isnan(scores), -np.inf, scores)
@@ -76,8 +76,8 @@ class PolicyMap(NamedTuple):
         return best
 
     def value_range(self) -> tuple[float, float]:
-        """Return the lowest and the highest value of the cells, each with its best facing; NaN if
-        no value is known."""
+        """Return the lowest and the highest value of the cells, where a cell has the value of its
+        best facing; NaN if no value is known."""
         best = self.values[~np.isnan(self.values).all(-1)]
         best = np.nanmax(best, -1) if len(best) else np.array([np.nan])
         return float(best.min()), float(best.max())
@@ -114,7 +114,7 @@ class Scene:
 
     @property
     def is_loss_highlighted(self) -> bool:
-        """True if a negative reward is shown in the colour of a mistake."""
+        """True if a negative reward is drawn in the colour for mistakes."""
         return True
 
 
@@ -136,7 +136,8 @@ class Frame(Scene):
     observation: NDArray[np.uint8]
     """(h, w, 3) uint8 like `grid`; type 1, Hidden, for cells that are not seen."""
     observer: tuple[int, int, int]
-    """(y, x, facing) of the agent in the observation; outside of it, no agent is drawn."""
+    """(y, x, facing) of the agent in the observation; a cell outside the observation means that no
+    agent is drawn."""
     beneath: NDArray[np.uint8] | None = None
     """(H, W, 3) uint8 objects on the ground layer of every cell; None if the scenario has none."""
     types: ObjectTypes = OBJECT_TYPES
@@ -273,8 +274,8 @@ class TreeNode:
     rules: tuple[int, ...]
     """Indices of the rules that apply to the node."""
     span: tuple[int, int]
-    """Start and end of the node's own characters in the written expression; none for the sign in
-    4x."""
+    """Start and end of the node's own characters in the written expression; an empty range for the
+    multiplication in 4x, which has no sign."""
     whole: tuple[int, int]
     """Start and end of the characters of the node's whole subtree."""
 

@@ -22,7 +22,7 @@ ORIENTATIONS = ("FORWARD", "BACKWARD", "LEFT", "RIGHT")
 
 
 class Action(IntEnum):
-    """Actions of an agent; append new ones at the end. `named_action` makes those of authors."""
+    """Actions of an agent; append new ones at the end. Authors declare more with `named_action`."""
 
     MOVE_FORWARD = 0
     MOVE_BACKWARD = 1
@@ -135,8 +135,9 @@ def up_in_view(w: World, agent: int, turns: int) -> int:
 
 @dataclass(frozen=True)
 class Area:
-    """Observation area: inclusive ranges of cells relative to an agent that looks up: `[[-6, 0],
-    [-3, 3]]`. It `turns` with the agent; if not, the top is always that of the grid."""
+    """Observation area: inclusive ranges of rows and columns relative to an agent that faces up,
+    such as `[[-6, 0], [-3, 3]]`. If `turns`, the area turns with the agent; else its top is always
+    towards the top of the grid."""
 
     ymin: int
     ymax: int

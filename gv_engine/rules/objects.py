@@ -97,7 +97,7 @@ Parts = tuple[tuple[type[Any], tuple[float, ...]], ...]
 
 @component
 class Condition:
-    """State index of an object whose type names no component of its own for the state."""
+    """State index of an object, unless its type stores the state in another component."""
 
     value: Int8 = 0
 
@@ -154,8 +154,9 @@ class ObjectType:
         return f"{self.sprite}_{self.states[state].lower()}" if self.states else self.sprite
 
     def component_changes(self, state: int) -> dict[type[Any], tuple[float, ...] | None]:
-        """Return the components that depend on an object's state: the field values by class of
-        those that it has in `state`, and None for those that it has in other states only."""
+        """Return the components that depend on an object's state, by class: the field values of
+        each component that the object has in `state`; None for each that it has in other states
+        only."""
         if not 0 <= state < len(self.state_components):
             return {}
         leaving = dict.fromkeys(cls for parts in self.state_components for cls, _ in parts)
@@ -322,16 +323,16 @@ def object_type(
         name: name in scenario files, in CamelCase.
         components: instances or classes of components; a new object gets copies. An object with
             the component `Color` has a colour.
-        states: names of its states, for scenario files, messages and sprites. In a mapping each
-            has the components that objects have in it only: `{"CLOSED": [Solid], "OPEN": []}`;
-            a new object is in the first state.
-        state: (component class, field) that holds the state's index, needed with `states`; with a
-            mapping, `Condition` does unless another one is given.
+        states: names of its states, for scenario files, messages and sprites; a new object is in
+            the first state. A mapping lists for each state the components that objects have in this
+            state only: `{"CLOSED": [Solid], "OPEN": []}`.
+        state: (component class, field) that holds the state's index, required with `states`; for a
+            mapping, the default is `(Condition, "value")`.
         sprite: base name of the sprite file; the name in snake_case if None.
         in_grid: False only for the types of "nothing" and "not seen".
         module: name of the declaring module; the caller's if left out.
         layer: "ground" for objects beneath others, such as plates, ice and targets; "terrain" for
-            such types without states of which all cells share one entity, such as grass and water.
+            ground types without states, such as grass and water, whose cells all share one entity.
 
     Raises:
         TypeError: one of `components` is no component, or `state` names no field.

@@ -248,8 +248,8 @@ def system(
 
     Args:
         phase: part of the step in which the system runs.
-        remember: for rewards and ends that compare before and after: returns a number, or a tuple
-            of them.
+        remember: for reward and terminating functions that compare the world before and after the
+            step: returns a number, or a tuple of numbers.
         when: for transitions, the condition under which the function runs: `(w, agent, action, …)`.
             The action mask uses it, too; an agent's transition without it may act on any action,
             so that no action is masked. A condition `(w, agent, …)` ignores the action and makes
@@ -446,7 +446,7 @@ class Call:
     Attributes:
         system: the function to call, with its condition and helpers.
         arguments: a value for every parameter. Numbers, tuples and arrays of them are data;
-            functions and actions become part of what is compiled.
+            functions and actions are compiled in as constants.
         ending_message: text for the player if this call ends the episode; "" for the system's.
         agent_mask: by agent number, True if the call runs in that agent's turn; () for all turns.
     """
@@ -610,8 +610,8 @@ class Rewriting(Protocol):
 
     @property
     def visits(self) -> int:
-        """Number of times the episode has reached the expression, now included; 0 where revisits do
-        not count."""
+        """Number of times the episode has reached the expression, this time included; 0 where
+        revisits do not count."""
 
     @property
     def has_rewarded_rule(self) -> bool:

@@ -42,7 +42,7 @@ class TurnPolicy:
 
     Attributes:
         names: names of the agents, in order.
-        turns, done, ends: one of `TURNS`, `DONE` and `ENDS` each.
+        turns, done, ends: one of the values in `TURNS`, in `DONE` and in `ENDS`.
         teams: (name, numbers of its members) of each team.
     """
 

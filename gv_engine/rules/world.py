@@ -35,11 +35,11 @@ def verb(function: _F) -> _F:
 
 
 class Column(Protocol):
-    """Values of one field of a component by entity: `w.door.status[e]`; entities without it read
-    the default.
+    """Values of one field of a component by entity: `w.door.status[e]`; for an entity without the
+    component, the field's default.
 
-    Values are int; those of a field annotated `float` are floats. A field that is an `Array` has an
-    index more: `w.bag.counts[e, k]`.
+    Values are int, or float if the field is annotated `float`. An `Array` field takes a second
+    index: `w.bag.counts[e, k]`.
     """
 
     def __getitem__(self, e: int | tuple[int, int]) -> int: ...
@@ -135,11 +135,11 @@ class World(Protocol):
 
     @property
     def next(self) -> Column:
-        """The agent that entered the same cell before this one, or NOTHING; kept by `stand`."""
+        """The agent that entered the same cell before this one, or NOTHING; updated by `stand`."""
 
     @property
     def spot(self) -> Column:
-        """Number of an agent's cell, row by row from 1; 0 for none. Kept by `stand`."""
+        """Number of an agent's cell, row by row from 1; 0 for none. Updated by `stand`."""
 
     @property
     def world(self) -> int:
@@ -160,8 +160,8 @@ class World(Protocol):
 
     @property
     def drawn(self) -> list[int]:
-        """Codes of the random values under `draw` in the scenario file, sampled once for each
-        level, by their order there."""
+        """Codes of the random values under `draw` in the scenario file, in the order of the file;
+        they are sampled once for each level."""
 
     @property
     def rng(self) -> WorldRandom:
@@ -263,7 +263,8 @@ class World(Protocol):
         """Return the agent in a cell, or NOTHING."""
 
     def fail(self, message: str) -> None:
-        """Stop with an error: a rule is not defined for this world."""
+        """Make the reset or step fail with a `RuleError`; `message` says why the rule is not
+        defined for this world."""
 
     def having(self, columns: Columns) -> NDArray[np.int64]:
         """Return the objects on the grid with a component, row by row, ground layer first:
@@ -273,8 +274,8 @@ class World(Protocol):
         """Return the objects of a type on the grid, row by row."""
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
-        """Return the (H, W) or larger array of shortest path lengths from a cell, around what
-        blocks; -1 where no path leads.
+        """Return an array, (H, W) or larger, of the shortest path length from the cell (y, x) to
+        each cell, around blocking objects; -1 where no path leads.
 
         Read-only. Compiled code computes the array again only after a change.
         """
@@ -288,7 +289,7 @@ class World(Protocol):
         without a ground layer."""
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """Return (type, state, colour) of an entity as an observer sees it; for rendering only."""
+        """Return (type, state, colour) of an entity as observations show it; for rendering only."""
 
     @verb
     def inside(self, y: int, x: int) -> bool:
@@ -331,8 +332,8 @@ class World(Protocol):
 
     @verb
     def place(self, e: int, y: int, x: int) -> None:
-        """Move an entity into a cell that is free on the layer of its type. Terrain covers the
-        cell, see `pave`, and stays where it is elsewhere."""
+        """Move an entity into a cell that is free on the layer of its type. Terrain is added to the
+        cell, see `pave`, and stays in its other cells, too."""
         if not self.inside(y, x):
             self.fail("w.place: the cell is outside the grid; ask w.inside(y, x) first")
             return
@@ -411,7 +412,8 @@ class World(Protocol):
 
     @verb
     def use_up(self, e: int) -> None:
-        """Remove an entity, and place the object that its type leaves into its cell."""
+        """Remove an entity; if its type has a successor, see `left_by`, place a new object of the
+        successor type into the cell."""
         y = self.position.y[e]
         x = self.position.x[e]
         left = self.left_by(self.kind.value[e])
@@ -445,7 +447,8 @@ def check_agent_placed(w: World, agent: int) -> bool:
 
 
 class View(Protocol):
-    """View of one agent, turned as the view area says; visibility functions fill in `seen`.
+    """View of one agent, turned with the agent if the view area turns; visibility functions fill in
+    `seen`.
 
     Attributes:
         height, width: size of the area in cells.

@@ -1,1 +1,1 @@
-"""From the text of a scenario file to a scenario, with a located message for every mistake."""
+"""Readers of scenario files; every error message names the file, the line and the key."""

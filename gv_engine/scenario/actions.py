@@ -28,8 +28,8 @@ ACTION_SPACE, ACTIONS_OF_ALL = (
     schema.unique_list(schema.any_of(known, schema.object_schema(OWN_ACTION_KEYS)))
     for known in (schema.enum_schema(ACTIONS), schema.ACTION)
 )
-"""JSON schemas of `action_space`: of a scenario, and of a mixture, which may name members'
-actions."""
+"""JSON schemas of `action_space` in a scenario, and in a mixture, which may also name custom
+actions of its members."""
 
 _MAX_OWN = 100
 _OWN = re.compile(r"[A-Z][A-Z0-9_]*")

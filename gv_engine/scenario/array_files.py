@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from gv_engine.scenario.files import check_file_size, format_bytes
 
 _MAX_HEADER_CHARACTERS = 100_000
-"""Characters of a `.npy` header at most; the header of a world's array has a few thousand."""
+"""Maximum length of a `.npy` header in characters; the header of a world's array has a few
+thousand."""
 _CHUNK = 2**20
 _HEADER_READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _ZIP_END = struct.Struct("<4s4H2LH")
@@ -25,11 +26,11 @@ length of the comment."""
 _ZIP64_LOCATOR_BYTES = 20
 """Size of the locator record of ZIP64 files, right before the end record."""
 _MAX_DIRECTORY_BYTES = 4096
-"""Bytes of a ZIP directory at most; the directory of a snapshot has about a hundred."""
+"""Maximum size of a ZIP directory in bytes; the directory of a snapshot has about a hundred."""
 
 
 class ArrayError(ValueError):
-    """Bytes that are no complete array; the message names the array."""
+    """The bytes of a file are not a complete array; the message says why."""
 
 
 class NpyHeader(NamedTuple):
@@ -69,7 +70,7 @@ class NpzArchive:
         path: the file.
         max_bytes: limit of the file's size, and of the total size of the arrays that are read
             without a limit of their own.
-        label: what such files are, in the plural, for messages.
+        label: plural noun for such files in messages, such as "snapshots".
 
     Raises:
         ArrayError: the file is no `.npz` archive.
@@ -151,8 +152,8 @@ class NpzArchive:
 
 
 def _check_zip_end(file: BinaryIO) -> None:
-    """Raise `ArrayError` if the directory at the end of a ZIP file is missing or too long; called
-    before `zipfile` reads the file."""
+    """Raise `ArrayError` if the directory at the end of a ZIP file is missing, too long or in ZIP64
+    format; called before `zipfile` reads the file."""
     file.seek(0, 2)
     file.seek(max(0, file.tell() - _ZIP_END.size - _ZIP64_LOCATOR_BYTES))
     data = file.read()

@@ -61,8 +61,8 @@ class ValueKind(NamedTuple):
         words: description of allowed values.
         example: example of a value in a scenario file.
         form: JSON schema of allowed values.
-        make_reader: function that returns the function that reads a value's node; None if `form`
-            has the reader.
+        make_reader: function that takes the `CallReader` and returns the reader of a value's node;
+            None if `form` has the reader.
     """
 
     words: str
@@ -132,7 +132,8 @@ _BY_ANNOTATION: dict[Any, ValueKind] = {
         lambda calls: calls.agents.read_agent_mask,
     ),
 }
-"""Kinds of values by annotation of what scenarios name; parameters may be sequences of them."""
+"""Kinds of values by annotation, for values that scenarios give by name, such as object types; a
+parameter may also be a sequence of such values."""
 
 _BY_TYPE: dict[Any, ValueKind] = {
     Action: ValueKind(
@@ -150,7 +151,7 @@ _BY_TYPE: dict[Any, ValueKind] = {
 
 
 def _list_of(one: ValueKind) -> ValueKind:
-    """Return the kind of values that are lists of values of the kind `one`."""
+    """Return the kind of values for lists whose items are of the kind `one`."""
 
     def make_reader(calls: CallReader) -> Callable[[YamlNode], Any]:
         """Return the function that reads the list in a node."""
@@ -219,7 +220,7 @@ class CallReader:
         area: observation area, None before it is read.
         agents: specification of all agents.
         names: names that the scenario may use.
-        warnings: (node, message) of everything ignored.
+        warnings: (node, message) of each ignored parameter.
     """
 
     def __init__(self, names: NameResolver) -> None:

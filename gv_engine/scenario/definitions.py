@@ -56,7 +56,7 @@ _RESERVED_COMPONENTS = {
 }
 """Components that no type may list, with the reason."""
 _MAX_STATES = 100
-"""States of a type at most."""
+"""Maximum number of states of an object type."""
 
 
 def read_object_types(names: NameResolver, node: YamlNode, folder: Path) -> tuple[ObjectType, ...]:
@@ -197,8 +197,8 @@ def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> d
 
 
 def _read_array(node: YamlNode, field: Field) -> tuple[float, ...]:
-    """Return the numbers of an array field that `node` gives: by name in a mapping, with the
-    default for names left out, in order in a list, or as one number for all."""
+    """Return the numbers of the array field `field` from `node`: a mapping from item names to
+    numbers (missing items get their defaults), a list in order, or one number for all items."""
     if isinstance(node.value, dict):
         numbers = dict(zip(field.items, field.default))
         for name, entry in fields.mapping(node).items():
@@ -270,7 +270,7 @@ class AgentSpecs(NamedTuple):
     """Specification of all agents of a scenario.
 
     Attributes:
-        sharing: settings of the agents as a group.
+        sharing: settings of the agents as a group, such as their names, teams and turn order.
         bodies: components of each agent, besides those that every agent has.
         kinds, colors: types and colours that other agents see.
     """
@@ -281,7 +281,8 @@ class AgentSpecs(NamedTuple):
     colors: tuple[int, ...] = ()
 
     def with_component(self, cls: type) -> AgentSpecs:
-        """Return the specification, with the component `cls` for agents that do not list it."""
+        """Return a copy in which agents that do not list the component `cls` have it with its
+        default values."""
         own = cls, field_values(cls())
         bodies = tuple(tuple(dict((own, *body)).items()) for body in self.bodies)
         return self._replace(bodies=bodies)

@@ -33,7 +33,8 @@ class ScenarioIdentity(NamedTuple):
         domain: name of its domain, such as `grid`.
         name: name of the scenario.
         digest: hexadecimal hash of its content, the Python files that it names included.
-        text: source text for people; also loaded, without Python, from a line that a player pastes.
+        text: source text, for people; a replay that a player pastes as text is loaded from it,
+            without running Python code.
     """
 
     domain: str
@@ -91,8 +92,8 @@ def _portable_name(path: Path, folder: Path) -> str:
 
 def list_watched_files(document: Document, code: Iterable[SourceFile]) -> tuple[Path, ...]:
     """Return the files whose changes call for a reload of the scenario, sorted: its YAML and level
-    files, all Python files beside the YAML files, and `code`, the Python files that it has
-    imported."""
+    files, all Python files in the folders of the YAML files, and `code`, the Python files that it
+    has imported."""
     files = {file.path for file in code}
     for source in filter(None, (document.source, *(base.file for base in document.bases))):
         files.update((source, *source.parent.glob("*.py")))
@@ -106,7 +107,7 @@ def list_watched_files(document: Document, code: Iterable[SourceFile]) -> tuple[
 # ---- document ------------------------------------------------------------------------------------
 
 MAX_SCENARIO_BYTES = 512 * 1024
-"""Bytes of a scenario file at most, twice the size of the largest map."""
+"""Maximum size of a scenario file in bytes: twice the size of the largest map."""
 EXTENDS = "extends"
 FILE_KEYS: KeyTable = {
     EXTENDS: Key(
@@ -120,7 +121,7 @@ FILE_KEYS: KeyTable = {
 }
 """Keys of all scenario files, whatever their domain."""
 _MAX_BASES = 20
-"""Length of a chain of bases at most."""
+"""Maximum length of a chain of scenarios that extend each other."""
 
 
 @dataclass(frozen=True)

@@ -17,15 +17,17 @@ from gv_engine.scenario.files import check_line
 # ---- values --------------------------------------------------------------------------------------
 
 MAX_SIDE = 512
-"""Cells of a grid's side at most."""
+"""Maximum height and width of a grid, in cells."""
 MAX_CELLS = 2**22
-"""Cells of all maps of a scenario together at most, each counted as large as the largest."""
+"""Maximum number of cells in all maps of a scenario, where each map counts as large as the largest
+one."""
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 """Bounds of the integers that columns can hold."""
 _MAX_VIEW_SIDE = 129
-"""Cells of a view's side at most: the whole of a 65x65 grid from any of its cells."""
+"""Maximum height and width of a view, in cells: enough to see a whole 65x65 grid from any of its
+cells."""
 MAX_RADIUS = _MAX_VIEW_SIDE // 2
-"""Radius of a view, in cells, at most."""
+"""Maximum radius of a view, in cells."""
 _MAX_PROBLEMS = 200
 """Number of errors after which the reading of a scenario stops."""
 
@@ -68,7 +70,8 @@ class YamlNode:
         return errors.ProblemPlace(self.path, self.line, self.file, cells)
 
     def error(self, message: str) -> FieldError:
-        """Return the error about this value; an empty message if it has been reported before."""
+        """Return a `FieldError` about this value; `message` is empty if the error has been reported
+        before."""
         return FieldError(self, message)
 
     @contextmanager
@@ -91,8 +94,8 @@ class YamlNode:
 
     @property
     def written(self) -> Any:
-        """The value as `plain` has it, except that words which YAML takes for booleans stay texts
-        where they can be names: in lists, all but `true` and `false`; elsewhere, those in capital
+        """The value as in `plain`, except that words such as `on` and `no`, which YAML reads as
+        booleans, stay texts where they may be names: always in lists, elsewhere only in capital
         letters, such as `OFF`."""
         if isinstance(self.value, dict):
             return {key: node.written for key, node in self.value.items()}
@@ -128,7 +131,8 @@ class FieldError(Exception):
 
 
 class UntrustedCodeError(FieldError):
-    """Error about Python code that may not run; an empty message as for `FieldError`."""
+    """Error about Python code that may not run; an empty message means that it has been reported
+    before."""
 
 
 class ErrorCollector:
@@ -397,12 +401,12 @@ def make_unique(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def read_color(node: YamlNode) -> int:
-    """Return the index of a colour."""
+    """Return the index of the colour that `node` names."""
     return read_choice(node, COLORS, "colour")
 
 
 def read_colors(problems: ErrorCollector, node: YamlNode) -> tuple[int, ...]:
-    """Return the indices of a list of distinct colours, sorted."""
+    """Return the sorted indices of the distinct colours that the list in `node` names."""
     return tuple(sorted(read_distinct(problems, node, read_color)))
 
 
@@ -455,7 +459,8 @@ def read_area(node: YamlNode) -> Area:
 
 
 def read_int32(node: YamlNode) -> int:
-    """Return an integer that columns can hold."""
+    """Return the integer in `node`; raise `FieldError` unless it fits into 32 bits, the size of
+    columns."""
     return integer(node, INT32_MIN, INT32_MAX)
 
 

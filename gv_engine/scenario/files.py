@@ -1,5 +1,5 @@
-"""File access that trusts nothing before it is checked: sizes, names, JSON and XML;
-atomic writes and lock files."""
+"""Safe file access: checks of sizes, names, JSON and XML from untrusted sources; atomic writes and
+lock files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gv_engine.rules.errors import shorten
 # ---- checks of untrusted text --------------------------------------------------------------------
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-"""Digest of a scenario."""
+"""Pattern of a scenario's digest."""
 _INVALID_CHARACTERS = re.compile("[\0\ud800-\udc7f\udd00-\udfff]")
 """NUL and lone surrogates, except the surrogates that stand for bytes of file names that are not
 UTF-8."""
@@ -33,7 +33,7 @@ _CONTROL_CHARACTERS = re.compile(
 """Control characters, line breaks, surrogates, and characters that change the text direction."""
 _FILE_NAME = re.compile(r"\w[\w .+-]{0,80}(?<![ .])")
 _MAX_FILE_NAME_BYTES = 200
-"""Bytes of a file name at most; file systems allow 255, a suffix included."""
+"""Maximum length of a file name in bytes; file systems allow 255, a suffix included."""
 _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|(com|lpt)[\d¹²³]) *(\..*)?", re.IGNORECASE)
 """File names that Windows reserves for devices, as in `ntpath.isreserved` of Python 3.13."""
 
@@ -78,7 +78,7 @@ def check_line(value: Any, label: str) -> str:
     """Return the text `value`, such as a name, unchanged if it prints as one line.
 
     Args:
-        label: what the text is, for the message.
+        label: noun for the text in the message, such as "name".
 
     Raises:
         ValueError: the value is no text, or holds a line break or another control character.
@@ -118,7 +118,7 @@ _FILE_KINDS = {
 _DRAFT_PREFIX = ".gv-draft-"
 """Prefix of the names of drafts."""
 _LINE_START = 8
-"""Bytes at the start of a line that show what wrote the line."""
+"""Number of bytes at the start of an incomplete line by which `append_line` recognises its own."""
 _ACL = "system.posix_acl_access"
 """Linux attribute of a file with its POSIX access control list."""
 
@@ -139,7 +139,7 @@ def check_file_size(path: Path, max_bytes: int, label: str) -> int:
     Args:
         path: a regular file; nothing else may be opened, since that could block for ever.
         max_bytes: the allowed size.
-        label: what such files are, in the plural: "scenario files".
+        label: plural noun for such files in messages, such as "scenario files".
 
     Raises:
         OSError: the file is missing, is no regular file, or is too large; the message is one line
@@ -180,12 +180,12 @@ def read_bytes(path: Path, max_bytes: int, label: str) -> bytes:
     return data
 
 
-def check_own_file(path: Path) -> None:
-    """Raise OSError unless `path` is free, or is a regular file and no link. Called before a file
-    is written.
+def check_regular_file(path: Path) -> None:
+    """Raise OSError unless nothing exists at `path`, or a regular file that is no symbolic link.
+    Called before a file is written.
 
-    Members of a run, a rollout or an entry are checked before the first one is written: a folder
-    from somebody else could have links out of it.
+    All files of a training run, a rollout or a benchmark entry are checked before the first one is
+    written: a folder from somebody else may contain links that lead out of it.
 
     Raises:
         OSError: there is a link, or anything else that is no regular file.
@@ -195,12 +195,13 @@ def check_own_file(path: Path) -> None:
 
 
 def _check_kind(path: Path, status: os.stat_result) -> None:
-    """Raise `OSError` with the name `path` unless `status` is that of a regular file."""
+    """Raise `OSError`, with `path` in its message, unless `status` is the status of a regular
+    file."""
     if kind := _FILE_KINDS.get(stat.S_IFMT(status.st_mode)):
         raise OSError(f"{path} is {kind}, not a file")
 
 
-def open_own_file(path: str | Path, flags: int) -> int:
+def open_regular_file(path: str | Path, flags: int) -> int:
     """Open a regular file with these `os.open` flags, and return its descriptor; refuse a file that
     has a second name (hard link). To be passed to `open` as `opener`.
 
@@ -366,7 +367,7 @@ def append_line(path: Path, line: str) -> None:
     """
     data = line.encode() + b"\n"
     try:
-        with open(path, "ab+", buffering=0, opener=open_own_file) as file:
+        with open(path, "ab+", buffering=0, opener=open_regular_file) as file:
             _lock_draft(file, wait=True)
             file.seek(0)
             content = file.readall()
@@ -385,14 +386,14 @@ def exclusive_lock(path: Path) -> Iterator[None]:
     """Context manager that holds an exclusive lock on the file at `path`, and creates the file if
     needed; symbolic links are refused.
 
-    The system releases the lock if the process is killed. File systems without locks give it to
-    everyone.
+    The system releases the lock if the process is killed. On a file system without locks, every
+    process gets it.
 
     Raises:
         BlockingIOError: another process holds the lock.
         OSError: the file cannot be opened.
     """
-    with open(path, "ab", opener=open_own_file) as file:
+    with open(path, "ab", opener=open_regular_file) as file:
         _lock_exclusively(file)
         yield
 
@@ -410,8 +411,8 @@ def _copy_permissions(source: Path, status: os.stat_result, path: Path) -> None:
 
 
 def _copy_acl(source: Path, path: Path) -> bool:
-    """Give the file at `path` the POSIX access control list (ACL) of the file `source`, or none if
-    that has none; return True if both ACLs are then equal."""
+    """Give the file at `path` the POSIX access control list (ACL) of the file `source`, or remove
+    it if `source` has none; return True if both ACLs are then equal."""
     if sys.platform != "linux":
         return True
     acl = _read_acl(source)

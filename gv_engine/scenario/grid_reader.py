@@ -1,4 +1,4 @@
-"""Reader of scenarios of grids: their top-level keys, and how they become a `Scenario`."""
+"""Reader of grid scenarios: from the top-level keys of a file to the arguments of `Scenario`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ SHARED_KEYS: KeyTable = {
         nested=OWN_ACTION_KEYS,
     ),
 }
-"""Keys of grids, and of mixtures of them."""
+"""Top-level keys of grid scenarios, and of mixtures of them."""
 _SHOWN: tuple[JsonSchema, ...] = tuple(
     {"required": [key]} for key in ("object", "agent", "one_of", "room", "ground")
 )
@@ -194,14 +194,14 @@ GRID_KEYS: KeyTable = {
         schema.function_schema(Phase.TERMINATING),
     ),
 }
-"""Keys of scenarios of grids."""
+"""Top-level keys of grid scenarios."""
 
 
 _LEVELS = ("map", "maps", LEVELS, "room", "reset_function")
-"""Keys of which a level has exactly one."""
+"""Keys that define the level; a scenario has exactly one of them."""
 _FREE_ENTITIES = 8
-"""Spare entities besides one for each cell: null, the agent, held objects, and objects off the
-grid."""
+"""Number of entities besides one for each cell: `NOTHING`, the agent, held objects, and objects off
+the grid."""
 
 _T = TypeVar("_T")
 _D = TypeVar("_D")
@@ -220,7 +220,8 @@ class TopLevel:
         self.entries: dict[str, YamlNode] = {}
 
     def key(self, key: str, read: Callable[[YamlNode], _T], default: _D) -> _T | _D:
-        """Return the value of a top-level key; the default if the key is missing or wrong."""
+        """Return `read` of the node of a top-level key; the default if the key is missing or its
+        value has an error, which is collected."""
         return self.problems.read_key(self.entries, key, read, default)
 
     def read_texts(self, name: str) -> dict[str, Any]:
@@ -365,7 +366,8 @@ class GridReader(TopLevel):
 
     def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
         """Report an error if systems in `calls`, the calls by phase, read the agent's mission but
-        the scenario defines none, or if they need or lack a mission of clauses."""
+        the scenario defines none, or if a mission of clauses (BabyAI's instructions) lacks the rule
+        that verifies it, or the rule lacks such a mission."""
         spec, node = self.mission, self.entries.get("mission", self.missing_node("mission"))
         if "mission" in self.entries and spec is None:
             return  # it has errors of its own
@@ -440,8 +442,8 @@ class GridReader(TopLevel):
         return self.key(key, partial(self.read.read_calls, phase=phase, processors=True), ())
 
     def read_test(self, node: YamlNode, processors: bool = True) -> tuple[Call, ...]:
-        """Read the one terminating function that `node` names and return its call; with
-        `processors`, an esper.Processor is allowed, too."""
+        """Read the one terminating function that `node` names and return its call as a 1-tuple;
+        with `processors`, an esper.Processor is allowed, too."""
         if isinstance(node.value, list):
             raise node.error(
                 "found a list, expected one function; several go into "
@@ -450,8 +452,9 @@ class GridReader(TopLevel):
         return (self.read.read_call(node, Phase.TERMINATING, processors=processors),)
 
     def read_observation(self, node: YamlNode) -> tuple[Call, ...]:
-        """Read the agents' view area, and return the call of the function that fills in their view:
-        a visibility function, which only hides cells, or an observation function."""
+        """Read the agents' view area into `self.read.area`, and return the call of the function
+        that fills in their view: a visibility function, which only hides cells, or an observation
+        function."""
         entries = fields.mapping(node)
         if "area" in entries:
             with self.problems.collect():

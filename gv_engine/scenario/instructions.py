@@ -61,7 +61,8 @@ INSTRUCTION_KEYS: KeyTable = {
 
 
 def is_instruction(node: YamlNode) -> bool:
-    """Return True if a mission is a text, or a mapping with a key of missions of clauses."""
+    """Return True if the mission in `node` consists of clauses: it is a text, or a mapping with one
+    of `INSTRUCTION_KEYS`."""
     if isinstance(node.value, dict):
         return not INSTRUCTION_KEYS.keys().isdisjoint(node.value)
     return isinstance(node.value, str)
@@ -130,7 +131,8 @@ class InstructionReader:
         return rows
 
     def _read_description(self, node: YamlNode, verb: int) -> list[int]:
-        """Return the numbers of the description in `node` of an object of the verb."""
+        """Return [type, colour, place, 0], the description of an object in `node`; raise a
+        FieldError for a type that `verb` cannot have as its object."""
         entries = fields.read_fields(self._problems, node, DESCRIPTION_KEYS)
         kind = DOOR if verb == grammar.OPEN_DOOR else NONE_GRID_OBJECT
         if "type" in entries:
@@ -147,14 +149,16 @@ class InstructionReader:
         return [kind, color, number, 0]
 
     def _read_kind(self, node: YamlNode) -> int:
-        """Return the object type in `node` as a number, or the code of a random one."""
+        """Return the number of the object type in `node`; a negative number is the code of a random
+        value, see `RandomValues`."""
         value = self._draws.read_value(node, (OBJECT,), self._names.resolve_object_type)
         for kind in self._draws.list_possible_values(value):
             self._check_object(node, kind)
         return value
 
     def _read_color(self, node: YamlNode) -> int:
-        """Return the colour in `node` as a number, or the code of a random one."""
+        """Return the index of the colour in `node`; a negative number is the code of a random
+        value, see `RandomValues`."""
         read = partial(fields.read_choice, choices=COLORS, label=COLOR)
         value = self._draws.read_value(node, (COLOR,), read)
         for color in self._draws.list_possible_values(value):
@@ -171,7 +175,8 @@ class InstructionReader:
             )
 
     def _check_color(self, node: YamlNode, color: int) -> None:
-        """Raise a FieldError at `node` if the scenario has no such colour."""
+        """Raise a FieldError at `node` if the colour with index `color` cannot occur in the
+        scenario."""
         if color not in self._colors:
             allowed = ", ".join(COLORS[index] for index in self._colors)
             raise node.error(

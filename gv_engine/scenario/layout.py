@@ -1,8 +1,8 @@
 """Layout of a world's memory: its columns and the dtype of its row.
 
-One world is one row. Only maximum sizes and the set of components determine the dtype; everything
-else is a value. Sizes are rounded up to a few steps, so that similar scenarios share a layout and
-its compiled program.
+One world is one row, a record of a structured NumPy array. Only maximum sizes and the set of
+components determine the dtype; everything else is a value in the row. Sizes are rounded up to a few
+steps, so that similar scenarios share a layout and its compiled program.
 
 `gv_engine.scenario.row_checks` finds contents that no world of a layout can have.
 """
@@ -65,8 +65,8 @@ SCALAR_COLUMNS: dict[str, type[np.generic]] = {
 """dtypes of the single values of a world by name."""
 
 CELL_AGENT_COLUMNS = "who", "next", "spot"
-"""Columns for several agents, kept by `w.stand`: last agent of each cell, next agent in the same
-cell, and number of each agent's cell (row by row from 1, 0 for none)."""
+"""Columns for several agents, maintained by `w.stand`: last agent of each cell, next agent in the
+same cell, and number of each agent's cell (row by row from 1, 0 for none)."""
 
 LEADING_FIELDS = [("rng", RNG), *SCALAR_COLUMNS.items()]
 """Fields that every row begins with."""
@@ -96,7 +96,7 @@ _SIZES = (9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513)
 
 
 def round_up_size(size: int) -> int:
-    """Return the smallest step of grid sizes that is not below `size`."""
+    """Return the smallest of the grid sizes `_SIZES` that is at least `size`."""
     return next((step for step in _SIZES if step >= size), size)
 
 
@@ -158,7 +158,8 @@ class Layout:
 
     @cached_property
     def prefabs(self) -> tuple[Prefab, ...]:
-        """Components of a new object by type index; () for types of other worlds."""
+        """Components of a new object by type index; () for types that no object of these worlds
+        has."""
         return self._make_type_table((), lambda kind: make_prefab(kind) if kind.in_grid else ())
 
     @cached_property
@@ -193,7 +194,7 @@ class Layout:
     @cached_property
     def initial_prefabs(self) -> tuple[Prefab, ...]:
         """Components of the entities that exist at the start of every level, from entity 1 on: the
-        agents, then the world's own entity, then those of terrain."""
+        agents, then the world's own entity, then the entities of terrain."""
         own = (self.world_components,) if self.world_components else ()
         return (*self.agent_prefabs, *own, *map(make_prefab, self.terrain))
 
@@ -252,7 +253,8 @@ class Layout:
 
     @cached_property
     def grounds(self) -> tuple[bool, ...]:
-        """True for types on the ground, terrain among them, by type index."""
+        """For each type index, True if objects of the type lie on the ground layer, as terrain
+        does."""
         return self._make_type_table(False, lambda kind: kind.layer != ABOVE)
 
     @cached_property
@@ -275,7 +277,8 @@ class Layout:
 
     @cached_property
     def signature_field(self) -> str:
-        """Field name with a hash of the signature, so that equal dtypes hold equal worlds."""
+        """Name of the row's field that contains a hash of `signature`, so that layouts with equal
+        dtypes are equal."""
         return f"layout_{crc32(self.signature.encode()):08x}"
 
     @cached_property
@@ -360,8 +363,8 @@ class Layout:
         return {cls: lengths.get(cls, self.capacity) for cls in self.components}
 
     def extend_column(self, column: NDArray[Any]) -> NDArray[Any]:
-        """Return an (n, E, ...) array with the values of all entities, for a (n, length, ...)
-        column of n rows."""
+        """Return a column of n rows, (n, length, ...), extended to all E entities, (n, E, ...):
+        entities beyond its length get the values of NOTHING."""
         missing = self.capacity - column.shape[1]
         return np.concatenate([column, column[:, :1].repeat(missing, axis=1)], axis=1)
 
@@ -409,10 +412,10 @@ class Layout:
         copied in since. Cells are numbered row by row; bit c % 64 of word c // 64 is cell c.
 
         `looks` holds four bytes for each cell of `at`: type, state and colour, and in the topmost
-        bit whether the cell blocks vision. `beneath` holds the same of the ground layer, if objects
-        can be there; that of terrain depends on its entity alone. Bit k % 32 of `strange` is set if
-        objects of type k may have components that their type does not give them. Large rows also
-        cache what takes long to find cell by cell:
+        bit whether the cell blocks vision. `beneath` holds the same for the ground layer, if
+        objects can lie there; the appearance of terrain needs no array, as it depends on its entity
+        alone. Bit k % 32 of `strange` is set if objects of type k may have components that their
+        type does not give them. Large rows also cache what takes long to find cell by cell:
 
         - `listed`: a bit set of the cells with objects of each type; `filled`: a bit set of its
           words that are not 0;

@@ -1,7 +1,8 @@
 """Levels of packs, and sets of levels too large to read one by one.
 
 `LevelFiles` has the levels of text files in Boxoban's format as one array of characters, in which
-rules of compiled worlds look them up. A level becomes a `PackLevel` only when somebody names it.
+rules of compiled worlds look them up. A level becomes a `PackLevel` only when it is accessed by
+index.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class PackLevel:
 
     @property
     def credit(self) -> str:
-        """Title and author, if known."""
+        """Title, or "A level" if unknown, and author, if known, such as "The corner, by Ann"."""
         return ", by ".join(filter(None, (self.title or "A level", self.author)))
 
 
@@ -68,8 +69,8 @@ _NUMBER = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 
 
 def find_level_number(name: str, levels: Sequence[Any]) -> int:
-    """Return the number, from 1 on, of the level that is called `name`, which is its number as
-    text; 0 if `levels` has no such level."""
+    """Return the number, from 1, of the level called `name`, such as "3"; 0 if `levels` has no such
+    level."""
     number = int(name) if _NUMBER.fullmatch(name) else 0
     return number if number <= len(levels) else 0
 
@@ -77,10 +78,10 @@ def find_level_number(name: str, levels: Sequence[Any]) -> int:
 # ---- large sets ----------------------------------------------------------------------------------
 
 _MAX_FILE_BYTES = 2**24
-"""Bytes of a file at most; Boxoban's have 120 KB."""
+"""Maximum size of a file in bytes; Boxoban's files have 120 KB."""
 _MAX_CELLS = 2**28
-"""Cells of all levels together at most, each level counted as large as the largest: one byte
-each."""
+"""Maximum number of cells, of one byte each, in all levels, where each level counts as large as the
+largest one."""
 _BLANK, _NEWLINE, _SEMICOLON = b" \n;"
 
 
@@ -90,8 +91,8 @@ class LevelFiles(Sequence[PackLevel]):
     Attributes:
         files: paths of the files.
         characters: (at least N, H, W) uint8: ASCII code of each cell, for the largest height and
-            width, blank beyond a level. Its first size is a power of two, so that sets of similar
-            sizes share one compiled program; levels from N on are 0.
+            width, blank beyond a level. Its first dimension is a power of two, so that sets of
+            similar sizes share one compiled program; entries from N on are 0.
         shapes: (N, 2) int16: height and width of each level.
         digest: hash of all levels as hexadecimal digits.
     """
@@ -232,13 +233,13 @@ class _TextLevels:
 
 @lru_cache(maxsize=2)
 def _open_cached(files: tuple[Path, ...], _stamps: tuple[tuple[int, int], ...]) -> LevelFiles:
-    """Return the levels of `files`, which have these sizes and times of change."""
+    """Return the levels of `files`; `_stamps`, the (size, modification time) of each file, only
+    serve as a cache key."""
     return LevelFiles(files)
 
 
 def open_level_files(files: Sequence[Path]) -> LevelFiles:
-    """Return the levels of text files; those of the last sets are kept, as long as their files are
-    unchanged.
+    """Return the levels of text files; the two sets used last are cached until a file changes.
 
     Raises:
         OSError, ValueError: see `LevelFiles`; or there is no level.

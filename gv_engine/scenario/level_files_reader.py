@@ -13,7 +13,7 @@ from gv_engine.scenario.level_files import LevelFiles
 from gv_engine.scenario.map import LEGEND, LevelSource, Symbol
 
 _CHUNK = 4096
-"""Levels that are looked at in one operation."""
+"""Number of levels that one array operation checks."""
 _CODES = 256
 
 
@@ -24,7 +24,7 @@ class LevelFilesReader:
     Attributes:
         symbols: meanings of all characters that occur, and of the ground below them.
         numbers: (128,) int64: index in `symbols` of each ASCII code; -1 for none.
-        below: (128,) int64: index of what lies on the ground below; -1 for nothing.
+        below: (128,) int64: index in `symbols` of the object on the ground below; -1 for none.
     """
 
     def __init__(self, source: LevelSource, levels: LevelFiles) -> None:
@@ -51,8 +51,9 @@ class LevelFilesReader:
             self._report(index, f"no agent; put one of {' '.join(signs)} where it starts")
 
     def make_shapes(self, turns: bool) -> NDArray[np.int16]:
-        """Return (levels, 2, 2) heights and widths, upright and after a quarter turn (if `turns`;
-        else the same again); a single entry if all levels are of one size."""
+        """Return a (levels, 2, 2) array with two shapes (height, width) of each level: as written,
+        and after a quarter turn if `turns`, else again as written; a single entry if all levels
+        have one size."""
         shapes = self._levels.shapes
         if (shapes == shapes[0]).all():
             shapes = shapes[:1]
@@ -64,7 +65,8 @@ class LevelFilesReader:
         return table
 
     def _count(self) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
-        """Return (256,) bool: the ASCII codes that occur, and (levels,) int32: agents in each."""
+        """Return (256,) bool, True for byte values that occur, and (levels,) int32, the number of
+        agents in each level."""
         is_agent = np.zeros(_CODES, np.bool_)
         for character, symbol in self._legend.items():
             if symbol and symbol.facing is not None and ord(character) < len(self.numbers):

@@ -78,7 +78,7 @@ def _merge_entries(below: Entries, above: Entries) -> dict[str, YamlNode]:
 
 def _merge_value(key: str, below: YamlNode, above: YamlNode) -> YamlNode:
     """Return the value of `key` after `above` is written over `below`: a mapping is merged into a
-    list, or into a mapping with the same names; all else is replaced by `above`."""
+    list, or into a mapping with the same names; any other value is replaced by `above`."""
     if not isinstance(above.value, dict):
         return above
     if isinstance(below.value, list):
@@ -140,8 +140,8 @@ def _as_mapping(node: YamlNode, key: str) -> YamlNode:
 
 
 def iter_differences(before: YamlNode, after: YamlNode, path: str = "") -> Iterator[str]:
-    """Yield what has changed between the scenarios `before` and `after`, as texts of one line each;
-    `path` is the key path of the two nodes."""
+    """Yield one line of text for each difference between the scenarios `before` and `after`; `path`
+    is the key path of the two nodes."""
     first, second = (
         index_by_name(node.value) if isinstance(node.value, list) else node.value
         for node in (before, after)
@@ -201,8 +201,8 @@ def read_variant_names(root: YamlNode) -> tuple[str, ...]:
 
 
 def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
-    """Return True if a file with these entries is a complete scenario without any of its variants
-    (named settings), which is so if one of them adds nothing to the level's definition."""
+    """Return True if a file with these entries is a complete scenario without its variants (named
+    settings): at least one variant adds nothing to the definition of the level."""
     arguments = _list_keys(entries.get(_RESET))
     return any(
         variant.keys() & _LEVEL_SOURCES <= entries.keys()
@@ -270,7 +270,7 @@ _OTHER_FILES = {
 """Messages about other files of the engine, by suffix."""
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 _VERSIONED_ID = re.compile(r".+-v\d+")
-"""Environment ids of other libraries."""
+"""Pattern of environment ids with a version, such as those of MiniGrid."""
 
 
 class ScenarioRef(NamedTuple):
@@ -315,8 +315,7 @@ def list_built_in_grids() -> RefsByName:
 
 @cache
 def list_multi_agent_grids() -> RefsByName:
-    """Return the built-in grid scenarios of several agents by name; no list of playable levels has
-    them."""
+    """Return the built-in grid scenarios of several agents by name; they have no Gymnasium ids."""
     return MappingProxyType(_list_folder(MULTI_AGENT))
 
 
@@ -342,7 +341,7 @@ def list_babyai_grids() -> RefsByName:
 
 
 def _list_family(name: str, folder: Path) -> RefsByName:
-    """Return the variants in the files of a folder, by their names after `name`."""
+    """Return the variants in the YAML files of `folder`, each by its name `<name>-<variant>`."""
     files = sorted(folder.glob("*.yaml"))
     refs = (item for file in files for item in list_scenarios({name: file}).items())
     return MappingProxyType({name: ref for name, ref in refs if ref.variant})

@@ -255,7 +255,7 @@ def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: s
 
 
 def _read_facing(node: YamlNode) -> int:
-    """Read an orientation, or `any`."""
+    """Return the number of the orientation that `node` names, or `ANY` for `any`."""
     return fields.read_choice(node, (*ORIENTATIONS, "any"), "orientation")
 
 
@@ -526,12 +526,12 @@ def view_to_text(
 
 
 def format_mission(mission: str) -> str:
-    """Return the line about the mission in a text of a view."""
+    """Return the line of a text observation that states the mission."""
     return escape_unprintable(f"mission: {mission}")
 
 
 def format_numbers(numbers: Iterable[ShownNumber]) -> str:
-    """Return the line about the agent's state vector in a text of a view."""
+    """Return the line of a text observation that lists the numbers of the agent's state vector."""
     return escape_unprintable(", ".join(f"{number.label} {number.text}" for number in numbers))
 
 

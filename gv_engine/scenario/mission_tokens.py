@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from gv_engine.scenario.missions import Missions
 
 MAX_VALUES = 10_000
-"""Texts that a word of a template may become at most."""
+"""Maximum number of values that a placeholder in a template may have."""
 _MAX_CACHED = 10_000
-"""Missions whose ids are cached at most."""
+"""Maximum number of missions whose ids are cached."""
 
 
 def split_words(text: str) -> list[str]:
@@ -27,15 +27,15 @@ def split_words(text: str) -> list[str]:
 class MissionTokens:
     """Converter of a scenario's missions to token ids and back.
 
-    The words are those that the templates of the scenario can have, in this order.
+    The vocabulary has the words that the scenario's templates can produce, in their order.
 
     Args:
         missions: missions of the scenario.
 
     Attributes:
-        vocabulary: word of each id; id 0, "", fills up short texts.
-        low, high: (length,) int32 least and greatest id in each place; `length` is the number of
-            words that no mission exceeds.
+        vocabulary: word of each id; id 0, "", is the padding.
+        low, high: (length,) int32 least and greatest id in each place; `length` is an upper bound
+            of the number of words of a mission.
 
     Raises:
         ValueError: a template has numbers that may have too many values.

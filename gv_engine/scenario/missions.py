@@ -41,11 +41,12 @@ from systems.minigrid.instructions import Progress, Target, set_instruction
 from systems.procedural import set_mission
 
 STEP_LIMIT_FIELD = "max_steps"
-"""Mission field with the step limit of the episode, besides that of the scenario."""
+"""Name of the mission field that can lower the step limit of an episode."""
 
 
 def is_field_for(field: str, attribute: str) -> bool:
-    """Return True if a mission field, by its name in rules, holds a `kind` or a `color`."""
+    """Return True if the mission field `field` holds an `attribute` ("kind" or "color"): it has
+    this name, or ends with it, as `target_kind`."""
     return field == attribute or field.endswith(f"_{attribute}")
 
 
@@ -74,8 +75,8 @@ def get_limit_test(component: type | None) -> Callable[[Any, int], Any]:
     """Return the function `(world, max_steps)` that returns True once an episode has reached its
     step limit; it works interpreted and compiled.
 
-    The limit is `max_steps`, or the mission's own where `component`, the class of the scenario's
-    missions (None: it has none), has a field `max_steps` that is above 0 and less.
+    The limit is `max_steps`, or the mission's field `max_steps` if that is positive and lower;
+    `component` is the class of the scenario's missions, None without missions.
     """
     return reaches_mission_limit if has_step_limit(component) else reaches_step_limit
 
@@ -94,8 +95,8 @@ class Missions:
         firsts: for each member the `wording` of its first template, 0 without missions.
         low, high: (k,) int32 least and greatest value of each number.
         dtype: int32.
-        phrases: for each further name in templates, the phrases that it stands for, as the class
-            Mission has them.
+        phrases: phrases by placeholder, for the placeholders of templates that stand for phrases
+            instead of a field, from the class `Mission`.
     """
 
     dtype: Any = np.int32
@@ -185,13 +186,14 @@ class Missions:
         return str(value)
 
     def to_line(self, numbers: NDArray[np.int32]) -> str:
-        """Return the line about the mission of these numbers in a text; "" for no mission."""
+        """Return the line of a text observation that states the mission with these numbers; "" for
+        no mission."""
         text = self.to_text(numbers)
         return format_mission(text) if text else ""
 
     @property
     def max_line_length(self) -> int:
-        """Number of characters that no line of `to_line` exceeds."""
+        """Upper bound of the length of a line of `to_line`, in characters."""
         return len(format_mission("")) + self.max_text_length
 
     @property
@@ -200,8 +202,8 @@ class Missions:
         return self.characters.union(format_mission(""))
 
     def list_words(self, name: str) -> list[str]:
-        """Return the texts that `{name}` in a template may become; for a name with phrases, all
-        their words, and texts of the greatest length.
+        """Return the texts that may replace `{name}` in a template; if `name` stands for phrases,
+        all their words and the longest phrases.
 
         Raises:
             ValueError: there are too many, as for a number of 32 bits.
@@ -219,8 +221,8 @@ class Missions:
         return [self._describe_value(self.names[index], value) for value in values]
 
     def _phrase_words(self) -> Iterator[str]:
-        """Yield for each name with phrases a text that is no shorter than any of it and has all of
-        its words."""
+        """Yield for each placeholder that stands for phrases one text with all of their words,
+        which is at least as long as any of them."""
         for own in self.phrases.values():
             yield " ".join(words for phrase in own for words in phrase.words.values())
 
@@ -239,7 +241,7 @@ class Missions:
 
     @property
     def max_text_length(self) -> int:
-        """Number of characters that no mission text of the scenario exceeds."""
+        """Upper bound of the length of the scenario's mission texts, in characters."""
         words = *self._types.values(), *COLORS, *self._phrase_words()
         word = max(map(len, (*words, str(np.iinfo(np.int32).min))))
         return max(len(text) + text.count("{") * word for text in self.texts)
@@ -270,7 +272,7 @@ MISSION_KEYS: KeyTable = {
         schema.REFERENCE,
     ),
 }
-"""Keys of a `mission` with texts of its own."""
+"""Keys of a `mission` that is not made of clauses."""
 ALL_MISSION_KEYS: KeyTable = {**MISSION_KEYS, **INSTRUCTION_KEYS}
 """Keys of `mission`, for editors."""
 MISSION_FORM: JsonSchema = {
@@ -305,7 +307,8 @@ class MissionSpec:
 
     @property
     def has_clauses(self) -> bool:
-        """True for a mission of clauses, which `verify_instruction` verifies."""
+        """True if the mission consists of clauses (BabyAI's instructions), which the rule
+        `verify_instruction` verifies."""
         return self.component is Instruction
 
     @property
@@ -404,8 +407,8 @@ class MissionReader(InstructionReader):
         return 0
 
     def _read_value(self, field: Field, node: YamlNode) -> int:
-        """Return the value of a mission field as a number; a negative number is the code of a
-        random value."""
+        """Return the value of the mission field `field` in `node`; a negative number is the code of
+        a random value."""
         if is_field_for(field.name, "kind"):
             return self._read_kind(node)
         if is_field_for(field.name, "color"):
@@ -459,8 +462,8 @@ _Write = Callable[[Any, int, Any], None]
 
 
 def make_field_writer(names: Sequence[str] | Mapping[str, Any]) -> _Write:
-    """Return a function `(w, agent, values)` that writes `values[k]` into the k-th of these fields
-    of the agent's mission, in the order of `names`."""
+    """Return a function `(w, agent, values)` that writes `values[k]` into the k-th mission field of
+    `names`, for every k."""
     write: _Write = _write_nothing
     for number, name in enumerate(names):
         write = _append_write(write, name, number)
@@ -483,9 +486,8 @@ def _append_write(before: _Write, name: str, index: int) -> _Write:
 
 
 def reads_mission(system: System, component: type = Mission) -> bool:
-    """Return True if `system`, or a function that it calls, reads `w.mission`, or the columns of
-    another `component`; always False for a system that wraps a function of `gv_engine.gridverse`
-    states."""
+    """Return True if `system`, or a function that it calls, reads the columns of `component`, by
+    default `w.mission`; always False for a system in the style of `gv_engine.gridverse`."""
     functions: set[FunctionType] = set()
     for function in system.functions:
         _collect_functions(function, functions)
@@ -494,7 +496,8 @@ def reads_mission(system: System, component: type = Mission) -> bool:
 
 
 def needs_clauses(system: System) -> bool:
-    """Return True if `system` is one of the rules about missions of clauses."""
+    """Return True if `system` is a rule that works only with missions of clauses (BabyAI's
+    instructions)."""
     return system.function.__module__ == Instruction.__module__
 
 

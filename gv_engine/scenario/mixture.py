@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 MIXTURE = "mixture"
 _MAX_MEMBERS = 1000
 _MAX_MEMBER_BYTES = 8 * MAX_SCENARIO_BYTES
-"""Bytes of the files of all members at most; a file that is read several times counts as often."""
+"""Maximum size of the files of all members in bytes; a file that is read several times counts each
+time."""
 
 
 def _read_weight(node: YamlNode) -> float:
@@ -92,8 +93,8 @@ class MixtureReader(TopLevel):
 
     Args:
         document: document of the mixture.
-        find: function that returns the document of a member, from a document or from an
-            argument of `gv_engine.scenario.library.find_ref`.
+        find: function that returns the document of a member, given its nested document, or its name
+            or path as `gv_engine.scenario.library.find_ref` takes it.
         read: function that reads a scenario from its document and the shared numbering.
     """
 

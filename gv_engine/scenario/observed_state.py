@@ -1,4 +1,4 @@
-"""State vector of an agent: numbers of components that it observes beside its view.
+"""State vector of an agent: component fields that the agent observes in addition to its view.
 
     observation: {state: [agent.health, agent.food, Pot.soups]}
 
@@ -29,12 +29,12 @@ from gv_engine.scenario.resolver import NameResolver
 
 _AGENT, _WORLD = "agent", "world"
 WORLD = -1
-"""In place of a type index: the world's own entity."""
+"""Value of `StateNumber.kind` for the world's own entity."""
 _SHOWN = "number", "bar"
-_MOST_DIGITS = 16
-"""Characters of a number in a line, with what parts it from the others."""
-_MOST = 256
-"""Numbers of a state vector at most."""
+_MAX_NUMBER_LENGTH = 16
+"""Maximum number of characters of a number in a line, separators included."""
+_MAX = 256
+"""Maximum length of a state vector."""
 
 NUMBER_KEYS: KeyTable = {
     "of": Key("Number, as `agent.health` or `Pot.soups`.", schema.TEXT, required=True),
@@ -45,7 +45,7 @@ OBSERVATION_KEYS: KeyTable = {
     "state": Key(
         "Numbers of components that the agent observes: `[agent.health, world.day, Pot.soups]`.",
         schema.list_of(
-            schema.any_of(schema.TEXT, schema.object_schema(NUMBER_KEYS)), maxItems=_MOST
+            schema.any_of(schema.TEXT, schema.object_schema(NUMBER_KEYS)), maxItems=_MAX
         ),
         nested=NUMBER_KEYS,
     )
@@ -57,7 +57,7 @@ class StateNumber(NamedTuple):
 
     Attributes:
         name: name in the scenario file, such as "agent.health".
-        label: word for people.
+        label: name that people see.
         kind: type index of the object that has the number; WORLD for the world's own entity, None
             for the agent.
         column, field: column of the component, and its field.
@@ -87,7 +87,7 @@ class ObservedState:
         layout: layout of the worlds.
 
     Attributes:
-        names, labels: their names in the scenario file, and their words for people.
+        names, labels: names of the numbers in the scenario file, and the names that people see.
         dtype: int32, or float32 if any number is a float.
         low, high: (k,) arrays of that dtype, the least and the greatest values.
     """
@@ -112,13 +112,13 @@ class ObservedState:
         return np.array(values, self.dtype)
 
     def to_line(self, vector: NDArray[Any]) -> str:
-        """Return the line about a state vector (k,) in a text."""
+        """Return the line of a text observation that lists the numbers of a state vector (k,)."""
         return format_numbers(self.describe(vector))
 
     @property
     def max_line_length(self) -> int:
-        """Number of characters that no line of `to_line` exceeds."""
-        return sum(map(len, self.labels)) + _MOST_DIGITS * len(self.labels)
+        """Upper bound of the length of a line of `to_line`, in characters."""
+        return sum(map(len, self.labels)) + _MAX_NUMBER_LENGTH * len(self.labels)
 
     @property
     def line_characters(self) -> frozenset[str]:
@@ -134,7 +134,8 @@ class ObservedState:
         return ""
 
     def describe(self, vector: NDArray[Any]) -> tuple[ShownNumber, ...]:
-        """Return the numbers of a state vector (k,) as people see them."""
+        """Return the labels, texts and bar lengths with which people see the numbers of a state
+        vector (k,)."""
         shown = []
         for number, value, low, high in zip(self.numbers, vector, self.low, self.high, strict=True):
             share = None
@@ -165,14 +166,14 @@ class StateReader:
             name = entries["state"].text
             raise entries["state"].error(f"found {name!r}, expected a list: [{name}]")
         numbers: list[StateNumber] = []
-        for item in fields.limited_items(entries["state"], _MOST, "numbers"):
+        for item in fields.limited_items(entries["state"], _MAX, "numbers"):
             with self._names.problems.collect():
                 for number in self._read_numbers(item):
                     if any(number[2:6] == other[2:6] for other in numbers):
                         raise item.error(f"{number.name} is listed twice")
                     numbers.append(number)
-        if len(numbers) > _MOST:
-            raise entries["state"].error(f"found {len(numbers)} numbers, expected at most {_MOST}")
+        if len(numbers) > _MAX:
+            raise entries["state"].error(f"found {len(numbers)} numbers, expected at most {_MAX}")
         return tuple(numbers)
 
     def _read_numbers(self, node: YamlNode) -> list[StateNumber]:
@@ -257,10 +258,10 @@ class StateReader:
     ) -> tuple[str, Field]:
         """Return the column and the field called `name` of a component.
 
-        Without `component`, it is the only component of the owner with such a field; the owner is
-        the agent if `kind` is None, the world if it is WORLD, else the objects of that type. With
-        `component`, it is the one in that column, whether the owner begins with it or rules may add
-        it later.
+        Without `component`, it is the only component of the owner that has such a field; the owner
+        is the agent if `kind` is None, the world if `kind` is WORLD, else the objects of that type.
+        With `component`, it is the component in that column, also if the owner begins without it,
+        as rules may add it later.
         """
         classes: Iterable[type] = self._layout.components
         if component:

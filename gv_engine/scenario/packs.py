@@ -136,7 +136,7 @@ _MAX_TILES = 2**20
 """Maximum number of cells of all layers of a map."""
 _MAX_TILESETS = 100
 _FLAGS = 2**28
-"""Lowest bit of a layer's numbers that marks a turned or mirrored tile."""
+"""Lowest of the flag bits in a layer's numbers, which mark turned and mirrored tiles."""
 _WINDOW = {"gzip": 31, "zlib": 15}
 """Window bits that `zlib` needs for each compression format."""
 
@@ -159,7 +159,8 @@ class TiledMap(NamedTuple):
 
 
 def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
-    """Read a map file of the map editor Tiled (suffix .tmx) and return its layers and tiles.
+    """Read a map file of the map editor Tiled (suffix .tmx) and return its layers and tiles; layers
+    are decoded only on iteration.
 
     Args:
         file: path of the map; tilesets must be in its folder or below.
@@ -370,7 +371,8 @@ def expand_pack(
 
 
 def no_file_message(name: str) -> str:
-    """Return the message for a file named by a scenario that may not read files."""
+    """Return the error message for a scenario that names a file but came as pasted text, without a
+    folder."""
     return f"found {shorten(name, 60)!r}, and no other file is read for a line that was pasted"
 
 
@@ -432,8 +434,8 @@ def _read_levels(
 
 
 def _are_too_large(texts: list[Path]) -> bool:
-    """Return True if text files are larger than files that are read level by level; errors are
-    left to those who read them."""
+    """Return True if text files are too large to read level by level; False if a file cannot be
+    accessed, as the reader then reports the error."""
     try:
         sizes = [0, *(file.stat().st_size for file in texts)]
     except OSError:

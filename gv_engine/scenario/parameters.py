@@ -75,13 +75,13 @@ PARAMETERS_KEY = Key(
     nested=_PARAMETER,
 )
 _MAX_EXPRESSION = 200
-"""Characters of an expression at most."""
+"""Maximum length of an expression, in characters."""
 _MAX_NUMBER = 2**53
 """Largest magnitude of a number in an expression."""
 _INVALID = object()
-"""Value of a parameter whose declaration has an error."""
+"""Placeholder for the value of a parameter whose declaration has an error."""
 _SAMPLED = object()
-"""Value of a name under `draw`, which is sampled for each level."""
+"""Placeholder for the value of a name under `draw`, which is sampled for each level."""
 
 
 @dataclass(frozen=True)
@@ -119,8 +119,8 @@ class ScenarioParameter:
 
     @property
     def other_values(self) -> tuple[Any, ...]:
-        """Allowed values besides the current one, to try out: the bounds of a number, or all
-        choices."""
+        """Allowed values other than the current one, for tests of the scenario: the bounds of a
+        number, or all choices."""
         bounds = (self.minimum, self.maximum) if self.kind in ("int", "float") else ()
         whole = int if self.kind == "int" else float
         values = self.choices or [whole(bound) for bound in bounds if math.isfinite(bound)]
@@ -201,7 +201,7 @@ def reject_settings(
 
 
 _STEP_LIMIT = "max_steps"
-"""Option of environments, for a suggestion."""
+"""Option of environments that error messages suggest."""
 
 
 def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> UnknownOptionError:

@@ -194,7 +194,7 @@ class CheckPlan(NamedTuple):
         episodes: number of episodes.
         seed: seed of the first episode.
         limit: seconds after which a compiled step, which cannot be interrupted, ends the process.
-        quick: True to skip what takes long: the compilation, and the search for winning actions.
+        quick: True to skip the slow checks: the compilation, and the search for winning actions.
         policy: name of the policy that plays, see `gv_engine.rollout.policy`; random actions if "".
     """
 
@@ -243,7 +243,7 @@ class KeyCommand(NamedTuple):
     description: str
     """A few words for the help."""
     keys: tuple[str, ...]
-    """The default keys, the one to show first."""
+    """The default keys; the help shows the first."""
     repeats: bool = False
     """True if the command repeats while the key is held."""
 
@@ -278,7 +278,7 @@ class Domain:
         terminal: the `gv_engine.ui.terminal.tty.TerminalPicture` of its games.
         views: the `RendererFactory` of each view by name, the default view first; see
             `gv_engine.ui.drawing.recording`.
-        keys: commands of the players.
+        keys: commands of the players with their keys.
         panels: further groups of keys of its games.
         rules: module with rules for this domain only; "" for grids, which have all others.
         extra: the optional dependency that the domain needs.

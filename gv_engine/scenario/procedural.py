@@ -7,7 +7,7 @@
       - {agent: any}
     reachable: [agent, Exit]
 
-The reader turns all of it into tables for the reset functions of `systems.procedural`.
+The reader encodes these keys as arrays for the reset functions of `systems.procedural`.
 """
 
 from __future__ import annotations
@@ -122,7 +122,8 @@ Box = tuple[int, int, int, int]
 
 
 class Region(NamedTuple):
-    """Cells of a map: the cells of boxes, and of rooms that the legend marks, by number."""
+    """Cells of a map: all cells in `boxes`, and the cells of rooms whose numbers are in `marks`,
+    which the legend assigns to characters."""
 
     boxes: tuple[Box, ...] = (_ANYWHERE,)
     marks: tuple[int, ...] = ()
@@ -167,8 +168,8 @@ class ProceduralReader:
         self.depth = 1
 
     def read_level(self, reset: Call | None) -> Call:
-        """Return the reset call that builds a whole level: it samples random values, places
-        objects, and starts again until the objects that must be reachable are.
+        """Return the reset call that builds a whole level: it samples random values and places
+        objects, and repeats this until all objects that must be reachable are reachable.
 
         Args:
             reset: reset call that builds the level, None for a room or maps.
@@ -261,8 +262,8 @@ class ProceduralReader:
         return places
 
     def _read_place(self, node: YamlNode) -> Placement:
-        """Read one entry of the key `place`: what to put into the level, how often, in which
-        region, and which types it must not be next to."""
+        """Read one entry of the key `place`: the object or agent to put into the level, the number
+        of them, the region, and the types that must not be next to it."""
         entries = node.value if isinstance(node.value, dict) else {}
         symbol = read_symbol(self._draws, node, tuple(_PLACES))
         if fault := self._source.find_fault(symbol):
@@ -357,8 +358,8 @@ class ProceduralReader:
     # ---- maps and rooms ------------------------------------------------------------
 
     def _read_maps(self) -> tuple[Call, ...]:
-        """Return the calls of reset systems that build the level from a map, several maps, or an
-        empty room."""
+        """Return the calls of reset systems that build the level from a map, several maps, or a
+        room with walls around it."""
         if "room" in self._entries:
             self._shape = fields.read_pair(self._entries["room"])
             return (Call(get_system(procedural.walled_room), {"shape": self._shape}),)
@@ -405,8 +406,8 @@ class ProceduralReader:
         return Call(get_system(procedural.from_level_files), arguments)
 
     def _read_symmetries(self) -> tuple[int, ...]:
-        """Return the symmetries by which maps may be changed, as numbers: 0 to 3 quarter turns,
-        plus 4 if also mirrored."""
+        """Return the symmetries that may be applied to maps, as numbers: 0 to 3 quarter turns, plus
+        4 if the map is also mirrored."""
         read = schema.enum_schema(_SYMMETRIES, "symmetry").read
         named: tuple[str, ...] = self._problems.read_key(
             self._entries,
@@ -471,5 +472,6 @@ def _read_range(node: YamlNode) -> tuple[int, int]:
 
 
 def is_procedural(reset: Sequence[Call]) -> bool:
-    """Return True if `ProceduralReader` has read the level, so that worlds store random values."""
+    """Return True if the reset calls come from `ProceduralReader`, so that worlds store random
+    values."""
     return any(call.system is get_system(procedural.draw_level) for call in reset)

@@ -5,8 +5,8 @@
       other: {one_of: [RED, GREEN, BLUE], not: $color}
       n: {from: 2, to: 4}
 
-`$color` stands for the value: `{object: Key, color: $color}`.
-Tables of `systems.procedural` hold the code -1 - k for value k, which a world has as `w.drawn[k]`.
+`$color` stands for the value: `{object: Key, color: $color}`. In the arrays for
+`systems.procedural`, the code -1 - k stands for random value k, which worlds store in `w.drawn[k]`.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from systems.procedural import draw_values
 COLOR, OBJECT, STATE, WAY, NUMBER = "colour", "object", "state", "orientation", "whole number"
 """Kinds of random values."""
 _MAX_RANDOM_VALUES = 60
-"""Random values of a scenario at most."""
+"""Maximum number of random values of a scenario."""
 _MAX_OPTIONS = 1000
-"""Options of a random value at most."""
+"""Maximum number of options of a random value."""
 MAX_WEIGHT = 10_000
-"""Weight of an option at most."""
+"""Maximum weight of an option."""
 _MAX_SAMPLED_NUMBER = 2**31 - 2
 """Largest number that can be sampled."""
 
@@ -43,12 +43,12 @@ class RandomValue:
     """A value that is sampled at each reset.
 
     Attributes:
-        kind: one of the kinds above.
+        kind: COLOR, OBJECT, STATE, WAY or NUMBER.
         options: all possible values; for a range of numbers, the smallest and the largest.
         option_names: names of the options.
         weights: relative probabilities of the options; () for a range.
         excluded: indices of other random values, from which this one must differ.
-        bounds: the ends of a range as table codes.
+        bounds: the ends of a range, as codes.
     """
 
     kind: str
@@ -196,7 +196,8 @@ class RandomValues:
         return RandomValue(kind, tuple(values), names, weights, tuple(excluded))
 
     def _expect_random(self, node: YamlNode) -> int:
-        """Raise `FieldError`, as the node is no name of a random value."""
+        """Always raise a `FieldError`: `node` should be `$name` of a random value. Used as the
+        reader of fixed values where only random ones are allowed."""
         raise node.error(f"found {node.summary}, expected the name of a value drawn above: $color")
 
     def _find_option_reader(self, options: list[YamlNode]) -> tuple[str, Callable[[YamlNode], int]]:
@@ -278,7 +279,8 @@ class RandomValues:
         return codes
 
     def list_possible_values(self, code: int) -> tuple[int, ...]:
-        """Return the possible values of a table code; for a range of numbers, its ends."""
+        """Return the values that `code` (see `read_value`) may stand for: a fixed value alone, all
+        options of a random value, or the smallest and the largest number of a range."""
         return (code,) if code >= 0 else self._values[-1 - code].options
 
     def make_call(self) -> Call:
@@ -298,7 +300,7 @@ class RandomValues:
 
     @property
     def capacity(self) -> int:
-        """Number of random values that the rows of worlds have room for."""
+        """Number of random values for which worlds have space: at least 8, and a power of two."""
         return len(make_table(0, max(8, len(self._values))))
 
 

@@ -1,5 +1,5 @@
-"""Documents made from the keys that readers declare: the JSON schema of scenario files, and the
-reference of all names that authors can use.
+"""Documents generated from the keys that readers declare: the JSON schema of scenario files, and
+the reference of all names that scenario files and rules can use.
 
 The schema is draft 7, which YAML editors support. `$name` or `$(…)` may replace every value. A
 variant, and a scenario that extends another one, may be incomplete, may change lists by the names
@@ -124,7 +124,8 @@ def _has_key(key: str) -> JsonSchema:
 
 
 def _changed_name(name: str) -> str:
-    """Return the name of the definition whose entries are all optional."""
+    """Return the name of the variant of the definition `name` for scenarios that extend another
+    one, in which all entries are optional."""
     return f"{name.removesuffix('_changed')}_changed"
 
 
@@ -184,8 +185,8 @@ def _parameters_schema(system: System, extra_keys: schema.KeyTable) -> JsonSchem
 
 @dataclass(frozen=True)
 class _Expander:
-    """Expander of schemas, which allows parameters, and parts of overriding scenarios, in all
-    places.
+    """Converter of schemas that allows a parameter in place of every value, and for scenarios that
+    extend another one, also partial values.
 
     Attributes:
         definitions: replacements of definitions, by name.
@@ -405,14 +406,14 @@ def _component_topic(cls: type) -> Topic:
 
 
 def describe_dtype(dtype: Any) -> str:
-    """Return words for the values that a component's field with this dtype can hold."""
+    """Return a text that describes the values of a component's field with this dtype."""
     names = {"entity": "an entity", "coordinate": "a row or column, or -1"}
     return names.get(str(dtype), str(dtype))
 
 
 def _iter_character_topics() -> Iterator[Topic]:
-    """Yield a topic (entry of the reference) for each character that maps can use without a legend
-    of their own."""
+    """Yield a topic (entry of the reference) for each character that maps can use without declaring
+    it in a legend."""
     for character, symbol in LEGEND.items():
         kind = OBJECT_TYPES[symbol.kind]
         words = [kind.name]
@@ -462,7 +463,8 @@ def _iter_function_topics(module: Any) -> Iterator[Topic]:
 
 
 def _format_call(name: str, function: Callable[..., Any], start: int) -> str:
-    """Return a call of a function with its parameter names, from parameter number `start` on."""
+    """Return the text of a call of `function` under the name `name`, with its parameter names from
+    index `start` on."""
     return f"{name}({', '.join(list(inspect.signature(function).parameters)[start:])})"
 
 

@@ -5,8 +5,8 @@ A bare name is built in, `./rules.py:name` is looked up in a file of the scenari
 objects that are marked as systems, registered, or defined by the scenario may be called.
 
 The engine's types come first, then the types of the scenario's rule files, folder by folder in the
-order in which the scenario names them, then the types that it declares in text. Members of a
-mixture are numbered together.
+order in which the scenario names them, then the types that it declares in YAML. The members of a
+mixture share one numbering.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from systems.absence import note_starts
 from systems.reset import from_map
 
 MAX_MODULES = 100
-"""Modules that a scenario may name at most."""
+"""Maximum number of modules that a scenario may name."""
 _NO_REFERENCES = ("name", "description", "map", "maps")
 """Keys whose values are not searched for references."""
 
@@ -55,7 +55,7 @@ class TypeIds:
 
     Attributes:
         packages: package of the rule modules, by folder of rule files.
-        text_types: index of each type that is declared in text, by (module, name).
+        text_types: index of each type that is declared in YAML, by (module, name).
     """
 
     packages: Mapping[Path, str] = field(default_factory=dict)
@@ -107,10 +107,9 @@ def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
 
 
 def name_text_module(node: YamlNode, folder: Path) -> str:
-    """Return the name that stands for a module in references to the object types that a scenario
-    file declares in YAML, in `node`; it has a hash of the declarations. No module is created.
-
-    Equal declarations of several scenarios so give the same types.
+    """Return the module name given to the object types that a scenario file declares in YAML, in
+    `node`; it contains a hash of the declarations. No module is created. Equal declarations of
+    several scenarios so give the same types.
 
     Args:
         node: the declarations.
@@ -133,7 +132,9 @@ def _iter_text_types(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def _may_be_named(kind: ObjectType, modules: Sequence[str], names: set[str]) -> bool:
-    """Return True if a type that no scenario declares may be one that these scenarios name."""
+    """Return True if these scenarios may name the object type `kind`: it is declared outside the
+    engine, and its module is one of `modules` or its name one of `names`, the texts of the scenario
+    files."""
     return not is_engine_module(kind.module) and (kind.module in modules or kind.name in names)
 
 
@@ -193,7 +194,7 @@ class NameResolver:
 
     Attributes:
         modules: the imported modules, by the text before the colon of references.
-        declared_types: object types that the scenario declares in text.
+        declared_types: object types that the scenario declares in YAML.
         own_actions: names of the scenario's actions that are not built in.
     """
 
@@ -326,19 +327,21 @@ class NameResolver:
         return thing  # type: ignore[no-any-return]  # known to be callable
 
     def resolve_distance(self, node: YamlNode) -> Callable[..., Any]:
-        """Return a function of (dy, dx), by name or reference."""
+        """Return the distance function of (dy, dx) that `node` gives by name or reference."""
         return self._resolve_built_in(node, DISTANCES, "distance function", 0, 0)
 
     def resolve_action(self, node: YamlNode) -> Action:
-        """Return an action, by name."""
+        """Return the action that `node` names."""
         return read_action(node, self.own_actions)
 
     def resolve_reduction(self, node: YamlNode) -> Callable[..., Any]:
-        """Return a function of several numbers, by name or reference."""
+        """Return the function of a sequence of numbers, such as `builtins:max`, that `node` gives
+        by name or reference."""
         return self._resolve_built_in(node, REDUCTIONS, "reduction", ())
 
     def resolve_parameter(self, node: YamlNode) -> Callable[..., Any]:
-        """Return a function that is an argument of an author's system, by name or reference."""
+        """Return the function that `node` gives by name or reference, as argument of an author's
+        system; its signature is not checked."""
         return self._resolve_built_in(node, {**DISTANCES, **REDUCTIONS}, "function")
 
     def _resolve_built_in(
@@ -461,7 +464,7 @@ class NameResolver:
         return self._types[1]
 
     def _build_types(self) -> ObjectTypes:
-        """Return a table of all object types that the scenario may name, without those of other
+        """Return a table of all object types that the scenario may name, without the types of other
         scenarios in this process."""
         modules = self._list_type_modules()
         # types of other scenarios are left out: they depend on what was loaded before
@@ -545,5 +548,6 @@ def _get_module_name(definition: Any) -> str:
 
 
 def _is_registered(function: Any, phase: Phase) -> bool:
-    """Return True if a system of the phase adapts this object."""
+    """Return True if `function` is registered as a system of `phase` in the style of
+    `gv_engine.gridverse`."""
     return any(REGISTRIES[phase][name].objects is function for name in REGISTRIES[phase])

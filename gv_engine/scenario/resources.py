@@ -1,4 +1,4 @@
-"""Folders of the engine's own files, in a checkout and in an installed wheel.
+"""Folders of the engine's data files, in a source checkout and in an installed wheel.
 
 The module imports only the standard library, so that `gv_engine/__init__.py` can call
 `check_sibling_packages` before it imports anything else.
@@ -17,7 +17,7 @@ HOME: Path = PACKAGE.parent
 """Folder that holds gv_engine and its sibling packages."""
 
 SIBLINGS = ("components", "systems")
-"""Packages of the engine beside gv_engine."""
+"""Packages of the engine in the same folder as gv_engine."""
 
 
 def _find_data_folder(name: str) -> Path:

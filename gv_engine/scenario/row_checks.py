@@ -1,7 +1,6 @@
-"""Checks of rows, which find contents that no world of a layout can have, and compute derived
-columns.
-
-Rows from outside pass `repair_rows`; `gv-engine check` runs `find_fault` after each step of a rule.
+"""Validation of rows (records of worlds): find values that no world of a layout can have, and
+recompute derived columns. Rows from outside pass `repair_rows`; `gv-engine check` runs `find_fault`
+after each step of a rule.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.layout import AGENT_COLUMNS, Layout
 
 _CHUNK_BYTES = 2**22
-"""Size of rows in bytes that are checked at once, to limit memory."""
+"""Maximum size in bytes of the rows that are checked at once, to limit memory."""
 _MAX_STEPS = int(np.iinfo(np.int32).max) - 1
-"""Maximum accepted number of steps: after one more, the column is full."""
+"""Maximum accepted number of steps, one below the largest number of the column."""
 
 _Bounds = Iterator[tuple[str, Any, Any, Any]]
 _Mask = NDArray[np.bool_]
@@ -74,7 +73,7 @@ def compute_derived_columns(layout: Layout, rows: NDArray[Any]) -> dict[str, NDA
     computed from other columns.
 
     Args:
-        rows: valid rows by `find_fault`.
+        rows: rows in which `find_fault` finds nothing.
     """
     i, e = np.nonzero(_object_mask(layout, rows) & (rows["position"]["y"] >= 0))
     placed = np.zeros((len(rows), layout.type_table_length), np.int64)

@@ -36,7 +36,7 @@ ENTRY_POINT_GROUP = "gv_engine.rules"
 
 
 class Consent(TypedDict, total=False):
-    """Options about a scenario's Python code; see `Trust`."""
+    """Options of `load_scenario` that say which Python code a scenario may run; see `Trust`."""
 
     trust: bool
     allow_modules: Iterable[str]
@@ -45,7 +45,7 @@ class Consent(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Trust:
-    """Consent to a scenario's Python code.
+    """User's consent to run a scenario's Python code.
 
     Attributes:
         trust: True if scenarios that a file only refers to may run the Python code of their folders
@@ -155,7 +155,8 @@ class Trust:
         return "the scenario only extends the one there; if you trust it, add --trust"
 
     def _explain_unknown_module(self, folder: Path, module: str) -> str:
-        """Return why a scenario may not import `module`, which nobody has allowed; "" if it may."""
+        """Return why a scenario may not import `module`: neither the user nor an installed package
+        allows it; "" if one does."""
         # read from the metadata of installed packages, which are not imported for it
         declared = (point.module for point in entry_points(group=ENTRY_POINT_GROUP))
         if _is_below(module, self.allow_modules) or _is_below(module, declared):
@@ -167,7 +168,7 @@ class Trust:
 
 
 DEFAULT_TRUST = Trust()
-"""The consent that naming a scenario gives."""
+"""Consent that a user gives by naming a scenario: its folder's Python code may run."""
 
 
 def pop_consent(options: dict[str, Any]) -> Consent:
@@ -229,9 +230,9 @@ def _is_below(module: str, packages: Iterable[str]) -> bool:
 __path__: list[str] = []
 
 _MAX_BYTES = 2**24
-"""Bytes of a rule file at most."""
+"""Maximum size of a rule file in bytes."""
 _HINT_LIMITS = 100, 2**20
-"""Number of files, and bytes of each, that are searched for a hint."""
+"""Maximum number of files, and maximum bytes of each, that are searched for a hint."""
 _FAILED_DIGEST = "broken"
 """Digest of a package with a file that failed to import."""
 
@@ -269,11 +270,12 @@ class SourceFile:
 _loaded: dict[str, SourceFile] = {}
 """Source files of the imported modules, by module name."""
 _replaced_modules: dict[str, dict[str, ModuleType]] = {}
-"""Modules of packages before their newest import."""
+"""Modules of packages before their last reload, by package and module name."""
 
 
 class _SourceLoader(machinery.SourceFileLoader):
-    """Module loader that ignores and writes no bytecode, and records the source file."""
+    """Module loader that neither reads nor writes bytecode, and records the source file in
+    `_loaded`."""
 
     def path_stats(self, path: Any) -> Any:
         raise OSError("no bytecode")
@@ -291,8 +293,8 @@ class _SourceLoader(machinery.SourceFileLoader):
 
 
 class _PackageLoader(Loader):
-    """Loader of a package, which imports the files in its name; a file that fails raises when it is
-    imported itself."""
+    """Loader of a package that imports all files listed in the package's name. The error of a file
+    is raised only when that file itself is imported."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Import the rule files that the name of this package lists; ignore the errors of files
@@ -526,7 +528,8 @@ def hash_text(data: bytes) -> str:
 
 
 def _escape(part: str) -> str:
-    """Return `part`, a part of a module name, with special characters percent-encoded."""
+    """Return `part`, a part of a module name, with the separators of module and package names
+    percent-encoded."""
     for character in ("%", ".", SEPARATOR, ","):
         part = part.replace(character, f"%{ord(character):02X}")
     return part

@@ -68,7 +68,7 @@ class Scenario(ImmutableScenario):
         layout: layout of every world that plays the scenario.
         source: path of the file; None for a scenario loaded from a mapping.
         reward_names: unique name of each reward function.
-        warnings: one line with location for everything ignored.
+        warnings: one line, with its location, for each ignored parameter.
         code: Python files of the scenario, with their contents at loading time.
         schedule: calls by phase, see `calls`.
         document: parsed document, to build the scenario again in another process.
@@ -78,7 +78,7 @@ class Scenario(ImmutableScenario):
         state_numbers: numbers that agents observe beside their view.
         mixture: scenarios of which each reset samples one; () for other scenarios.
         weights: sampling weight of each of them.
-        sharing: settings of the agents as a group.
+        sharing: settings of the agents as a group, such as their names, teams and turn order.
         numbering: numbering of its object types.
     """
 
@@ -125,10 +125,10 @@ class Scenario(ImmutableScenario):
             source: name or Gymnasium id of a built-in scenario; path of a YAML file or of a folder
                 with a `scenario.yaml`; or the contents of such a file as a mapping.
             folder: folder of a mapping's rule files; the working directory by default.
-            options: values of the scenario's parameters by name: `size=9`. Also which Python code
-                may run besides that in its folder, see docs/security.md: `trust=True` allows that
-                of scenarios elsewhere that it extends or mixes, `allow_modules=["name"]` these
-                modules, `code=False` none at all.
+            options: values of the scenario's parameters by name: `size=9`. Other options say which
+                Python code may run besides the code in its folder, see docs/security.md:
+                `trust=True` allows the code of scenarios in other folders that it extends or mixes,
+                `allow_modules=["name"]` allows these modules, and `code=False` allows no code.
 
         Raises:
             ScenarioError: the scenario has errors or does not exist. `TrustError`: it names Python
@@ -173,8 +173,8 @@ class Scenario(ImmutableScenario):
 
     @property
     def is_dim(self) -> bool:
-        """True if cells out of the agent's sight are darker for people: by default where the level
-        does not show them the whole state."""
+        """True if cells out of the agent's sight are drawn darker: by default unless the window
+        first shows the view "state"."""
         return self.view != "state" if self.dim is None else self.dim
 
     @property
@@ -213,7 +213,7 @@ class Scenario(ImmutableScenario):
     @property
     def largest_shape(self) -> tuple[int, int]:
         """(height, width) of the largest level that the reset calls declare; if a level may be
-        larger, the size for which the arrays have room."""
+        larger, the size of the arrays."""
         resets = tuple(call for member in self.members for call in member.calls(RESET))
         sizes = find_shapes(resets) or [(0, 0)]
         height, width = map(max, zip(*sizes, strict=True))
@@ -249,7 +249,7 @@ class Scenario(ImmutableScenario):
         return tuple(path for call in self.calls(TERMINATING) for path in call.walk_paths())
 
     def describe_ending(self, w: Any, agent: int) -> str:
-        """Return a sentence on how the episode in world `w` ended for an agent; "" while the
+        """Return a sentence about how the episode in world `w` ended for an agent; "" while the
         episode goes on.
 
         Args:

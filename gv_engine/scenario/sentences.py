@@ -1,5 +1,5 @@
-"""Text for language models, in the wording of BabyAI-Text (Carta et al., 2023): what an agent sees,
-a sentence for each thing, and its actions.
+"""Text for language models, in the wording of BabyAI-Text (Carta et al., 2023): one sentence for
+each object that an agent sees, and names of actions.
 
 >>> action_to_text("MOVE_FORWARD"), action_to_text("PICK_UP")
 ('go forward', 'pick up')
@@ -28,7 +28,7 @@ from gv_engine.scenario.map import (
 _WAYS = (1, 0, "forward"), (0, -1, "left"), (0, 1, "right"), (-1, 0, "backward")
 """(ahead, right) of one step in each direction, and its name."""
 _LONGEST_ACTION = 100
-"""Characters of an unknown action that a message repeats."""
+"""Maximum number of characters of an unknown action in an error message."""
 
 
 class ActionTextError(GVEngineError):
@@ -120,8 +120,8 @@ def action_to_text(name: str) -> str:
 
 
 def find_action(text: str, names: Iterable[str]) -> str:
-    """Return that one of the actions called `names` which `text` names: by its words or its name,
-    in upper or lower case.
+    """Return the name, out of `names`, of the action that `text` gives in words or by its name;
+    upper and lower case are the same.
 
     Raises:
         ActionTextError: no action has these words.

@@ -16,15 +16,15 @@ from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode, mapping
 
 _MAX_VALUES = 50_000
-"""Values of a scenario at most, those of YAML aliases included."""
+"""Maximum number of values of a scenario, including those of YAML aliases."""
 _MAX_CHARACTERS = 2**21
-"""Characters of all values at most, those of YAML aliases included."""
+"""Maximum number of characters of all values, including those of YAML aliases."""
 _MAX_NUMBER_LENGTH = 1000
-"""Characters of a number at most."""
+"""Maximum number of characters of a number."""
 _MAX_DEPTH = 50
-"""Levels of nested mappings and lists at most."""
+"""Maximum depth of nested mappings and lists."""
 _MAX_KEY, _MAX_PATH = 200, 1000
-"""Characters of a key, and of a whole key path, at most: each value stores its path."""
+"""Maximum number of characters of a key, and of a whole key path, which each value stores."""
 _MAX_CACHED_BYTES = 65_536
 """Size of the files up to which parsed YAML is cached."""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the fast one, if built
@@ -298,7 +298,7 @@ _NAMED_SCALARS = {
     "-.inf": -math.inf,
     ".nan": math.nan,
 }
-"""Values of unquoted words."""
+"""Values of unquoted words that are no texts, by word in lower case."""
 
 
 def _resolve_scalar(text: str) -> str | bool | int | float | None:

@@ -49,7 +49,7 @@ class ActionChoice(NamedTuple):
 
 
 class Autoplayer(Protocol):
-    """Acts in a session in place of the player.
+    """Interface of autoplayers, which choose actions in a session in place of the player.
 
     Attributes:
         name: name for people.
@@ -233,7 +233,8 @@ class HintProvider(Protocol):
         is dropped."""
 
     def answer(self) -> SolutionPath | None:
-        """Return the result of the last search, once only; None until the search has ended."""
+        """Return the result of the last search; None while it runs, and after the result has been
+        returned once."""
 
     def close(self) -> None:
         """End the search."""
@@ -330,7 +331,7 @@ class Opponent:
             player: session of the player.
 
         Raises:
-            GVEngineError: there is no such agent, or the replay is of another level.
+            GVEngineError: there is no such policy, or the replay is of another level.
             OSError: the file cannot be read.
         """
         file = Path(source)
@@ -424,7 +425,8 @@ def iter_mapped_frames(session: Session, policy: str) -> Iterator[Frame]:
 
 
 def run_map_steps(work: MapSteps) -> PolicyMap:
-    """Return the result of the generator `work`, after as much time as it asks for."""
+    """Run the generator `work` to its end, sleeping for the seconds that it yields, and return its
+    result."""
     while True:
         try:
             time.sleep(next(work))

@@ -37,7 +37,8 @@ _T = TypeVar("_T")
 
 
 class CurvePoint(NamedTuple):
-    """Means of the last episodes, NaN before the first end; and steps a second of all worlds."""
+    """Means over the last episodes, NaN before the first one has ended; and steps per second of all
+    worlds together."""
 
     success: float
     total: float
@@ -118,8 +119,8 @@ class CurveRecorder:
         self._last, self._steps = time.monotonic(), 0
 
     def add(self, totals: Any, lengths: Any, success: Any) -> None:
-        """Add returns (`totals`), lengths and successes of episodes that have ended to the
-        means."""
+        """Add the returns (`totals`), lengths and successes of episodes that have ended, to be
+        included in the means."""
         self._episodes.extend(zip(success, totals, lengths, strict=True))
 
     def add_point(self, steps: int) -> None:

@@ -92,7 +92,7 @@ _MAX_FILES = 200  # files of each kind in a folder that are looked into
 
 
 class Entry:
-    """Playable scenario of a list, read on first access.
+    """Entry of the level list: a playable scenario, which is loaded on first access.
 
     Args:
         source: argument for `load_playable`.

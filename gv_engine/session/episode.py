@@ -19,11 +19,13 @@ ACTION_SEPARATOR = " | "
 """Separator of the actions of several agents."""
 
 PolicyInput = tuple[dict[str, NDArray[Any]], dict[str, Any]]
-"""(1, …) arrays of an observation by name, and an info dict whose values have that axis too."""
+"""(1, …) arrays of an observation by name, and an info dict whose values also have this axis of one
+world."""
 
 
 class Episode(Protocol):
-    """One scenario, played one episode at a time, without a window; base class for one agent.
+    """Scenario that is played one episode at a time, without a window; also the base class of
+    episodes, with defaults for a single agent.
 
     Actions are texts. In a grid they are names, for several agents `ann MOVE_FORWARD | bob TOGGLE`,
     and agents without an action wait. In algebra they name a rule and a node. Snapshots are opaque
@@ -71,8 +73,8 @@ class Episode(Protocol):
         return [*self.actions].index(action)
 
     def merge_actions(self, action: str, others: str) -> str:
-        """Return the text with the actions of all agents: `action` for the agents that it names and
-        the player's, and those in `others` for the rest."""
+        """Return the text with the actions of all agents: from `action` for the player's agent and
+        for the agents that it names, and from `others` for all other agents."""
         return action
 
     @property
@@ -119,17 +121,16 @@ class Episode(Protocol):
         """Return by action name whether the action has an effect in the current state."""
 
     def observe(self) -> PolicyInput:
-        """Return observation and info of the current state as a vector environment of one world
-        gives them to a policy; with an axis of agents after that of worlds, if there may be
-        several."""
+        """Return observation and info of the current state as from a vector environment with one
+        world; in scenarios of several agents, an axis of agents follows the axis of worlds."""
 
     def frame(self, message: str) -> Any:
-        """Return what is drawn of the current state, with `message` for the player; in a grid a
-        `gv_engine.rules.frame.Frame`."""
+        """Return a frame with all data to draw the current state, and `message`, a text for the
+        player; in a grid a `gv_engine.rules.frame.Frame`."""
 
     def row(self) -> Any:
-        """Return a copy of the current state that can be saved; in a grid a () array of
-        `scenario.layout.dtype`."""
+        """Return a copy of the current state that can be saved; in a grid a record (row), an array
+        of shape () and dtype `scenario.layout.dtype`."""
 
     def load_row(self, row: Any) -> None:
         """Start the episode from the saved world `row`, one record of an array of worlds.
@@ -143,7 +144,7 @@ class Episode(Protocol):
 
     @property
     def view_hash(self) -> int:
-        """Hash of what agents see beyond the state."""
+        """Hash of the agents' observations, which may differ in equal states; 0 if they cannot."""
         return 0
 
     def differences(self, was: Any) -> list[str]:

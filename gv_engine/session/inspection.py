@@ -1,5 +1,5 @@
-"""Inspection of a world: its entities, the agent's observation, what visibility functions show, and
-what each action would change and pay.
+"""Inspection of a world: its entities, the agent's observation, the cells that visibility functions
+show, and the effects and the reward of each action.
 
 The inspected world is a copy made from a row, so inspection changes neither the world nor its RNG.
 
@@ -427,7 +427,7 @@ class Inspection:
 
     def cell(self, y: int, x: int) -> tuple[Entity, ...]:
         """Return the entities in the cell in row `y` and column `x`: agent, object, ground; () if
-        it is bare floor.
+        there is only floor.
 
         Raises:
             IndexError: the grid has no such cell.

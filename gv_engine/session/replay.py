@@ -146,7 +146,7 @@ def _variant_names(name: str) -> Iterator[tuple[str, str]]:
 
 SUFFIX = ".gvreplay"
 LINE_BEGINS = "gv:"
-"""Start of a replay as a line of text."""
+"""Prefix of a replay that is written as one line of text."""
 OUTCOMES = ("", "terminated", "truncated")
 
 _FORMAT = "GV Engine replay 2"
@@ -397,7 +397,7 @@ def _encode_reward(reward: float) -> float | str:
 
 
 def _describe_outcome(outcome: str) -> str:
-    """Return words for an outcome, such as "is terminated"."""
+    """Return a phrase for an outcome, such as "is terminated"; "goes on" for none."""
     return f"is {outcome}" if outcome else "goes on"
 
 
@@ -408,7 +408,7 @@ def _short_message(error: Exception) -> str:
 
 
 def _parse_replay(content: Any) -> Replay:
-    """Return the replay given by the parsed JSON `content`, of which nothing is trusted.
+    """Return the replay given by the parsed JSON `content`, an untrusted value.
 
     Raises:
         KeyError, TypeError, ValueError: the values are no replay.

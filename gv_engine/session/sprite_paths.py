@@ -22,7 +22,7 @@ _LARGEST = 2**16  # maximum bytes of a sprite; SDL takes seconds for larger ones
 _MAX_NUMBER, _MAX_STROKE = 2000, 200  # in pixels of a 48 x 48 sprite; SDL takes GBs for more
 _MAX_SIDE = 10_000  # of the viewBox
 _TEXTS = ("id", "display", "fill", "fill-rule", "stroke", "stop-color", "preserveAspectRatio")
-"""Attributes without numbers of their own."""
+"""SVG attributes whose values contain no lengths or coordinates."""
 _STYLES = re.compile(
     "display|fill|fill-opacity|fill-rule|font-size|opacity|stop-color|stop-opacity|stroke"
     "|stroke-(dasharray|linecap|linejoin|miterlimit|opacity|width)"

@@ -1,5 +1,5 @@
-"""Games that are played by texts, many at once and within limits: what a server for language models
-offers.
+"""Text interface to sessions, for servers that let language models play: several games at once,
+with limits of their number, steps and idle time.
 
 >>> games = TextGames()
 >>> game = games.start("keydoor-5x5", seed=3)
@@ -29,23 +29,23 @@ from gv_engine.session.session import Session
 
 _MAX_SEED = 2**32 - 1
 _MAX_LOADED = 64
-"""Built-in scenarios that stay loaded."""
+"""Maximum number of built-in scenarios that stay loaded."""
 _MAX_DIGITS = 6
-"""Digits of the number of a level in a pack."""
+"""Maximum number of digits of a level's number in a pack."""
 _SHOWN = 60
-"""Characters of an unknown name that a message repeats."""
+"""Maximum number of characters of an unknown name in an error message."""
 
 
 class GameError(GVEngineError):
-    """A request for a game cannot be done; the message says why."""
+    """A request for a game cannot be carried out; the message says why."""
 
 
 class Limits(NamedTuple):
     """Limits of games.
 
     Attributes:
-        games: number of games at once.
-        steps: steps of a game.
+        games: maximum number of open games.
+        steps: maximum number of steps of a game.
         idle_seconds: seconds without a request after which a game may be ended.
     """
 
@@ -62,9 +62,8 @@ class _Game:
 
 
 class TextGames:
-    """Games of built-in scenarios, and of some others, which are played by texts.
-
-    No name that is given to a method is a path: it cannot read files, nor run code of them.
+    """Games that are played through text, of built-in scenarios and of the given ones. Clients name
+    scenarios and games, never paths, so that they can neither read files nor run code.
 
     Args:
         scenarios: further scenarios that may be played, by name.
@@ -103,7 +102,7 @@ class TextGames:
 
         Args:
             scenario: a name from `list_scenarios`; `tutorial#3` is a level of a pack.
-            seed: level of a scenario with random levels; None for any.
+            seed: selects the level of a scenario with random levels; None for a random seed.
 
         Raises:
             GameError: there is no such scenario, too many games are open, or the seed is no whole
@@ -172,8 +171,8 @@ class TextGames:
         return _describe_state(self._find(session), style)
 
     def legal_actions(self, session: str) -> dict[str, Any]:
-        """Return the `actions` with an effect in the current state of a game, see `look`, and
-        `all`, those of its scenario that no state changes.
+        """Return the `actions` with an effect in the current state of a game, see `look`, and `all`
+        actions, also those without an effect.
 
         Raises:
             GameError: there is no such game.

@@ -262,8 +262,8 @@ class SessionHistory:
         self._dropped: list[tuple[str, EpisodeSummary]] = []
 
     def append(self, timeline: Timeline) -> None:
-        """Insert `timeline`, which the player has left, into the history right before the current
-        one; drop the oldest timelines if there are too many."""
+        """Append `timeline`, which the player has left for a new one, to the history, after all
+        other timelines; drop the oldest timelines if there are too many."""
         self.before += [*self.after, timeline]
         self.after = []
         while len(self.before) > _MAX_HISTORY:

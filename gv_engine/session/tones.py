@@ -1,4 +1,4 @@
-"""Sounds of steps: short tones, and which one belongs to a step."""
+"""Sounds of steps: short synthesized tones, and the choice of a tone for a step."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ class PictureWriter:
 
     Args:
         path: existing file to write to.
-        fps: pictures a second.
+        fps: pictures per second.
 
     Attributes:
         moves: whether the file shows more than one picture.
@@ -176,7 +176,8 @@ def _run_ffmpeg(*arguments: str) -> None:
 
 
 def imageio_ffmpeg() -> Any:
-    """Return the untyped module that finds the encoder."""
+    """Import and return the module `imageio_ffmpeg`, which finds the video encoder and has no type
+    annotations."""
     return importlib.import_module("imageio_ffmpeg")
 
 

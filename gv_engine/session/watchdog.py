@@ -1,9 +1,10 @@
-"""Detection of rules that do not end: they are found while they run, named, and stopped.
+"""Watchdog for rules that do not end: it detects them while they run, reports their names, and
+stops them.
 
-A thread looks several times a second at the main thread's stack, so rule calls cost nothing. If the
-same call has run for too long, a callback in the main thread decides, again and again, whether to
-raise `Stopped` in it. Code in C libraries cannot be stopped before it returns; the process can be
-ended.
+A thread looks several times a second at the main thread's stack, so that calls of rules have no
+overhead. If the same call has run for too long, a callback in the main thread decides, again and
+again, whether to raise `Stopped` in it. Code in C libraries cannot be stopped before it returns;
+the process can be ended.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ else:
 
 
 PATIENCE = 2.0
-"""Seconds after which a waiting player wants to know the reason."""
+"""Seconds after which a waiting player is told the reason."""
 _GRACE_SECONDS, _MAX_SECONDS = 3.0, 1e6  # time after the limit until the exit, and its maximum
 _LOOK_EVERY, _STOP_EVERY = 0.1, 0.005  # s between two checks: normally, and while stopping a rule
 _SAME_SIGINT = 1.0  # s in which two SIGINTs count as one, as a parent process may send its own
@@ -76,8 +77,8 @@ class Watchdog:
 
     Args:
         limit: seconds that one call may take.
-        overrun: asked ten times a second from then on, in the main thread, whether to stop the
-            rule.
+        overrun: function called ten times a second from then on, in the main thread; returns True
+            to stop the rule.
         ends: whether to end the process some seconds later if the rule cannot be stopped.
     """
 

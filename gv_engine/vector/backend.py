@@ -35,8 +35,8 @@ _OBSERVATION_ARRAYS = "grid", "item", "ground", "whole", "mission", "state"
 class StepArrays:
     """Arrays of N worlds after a step, overwritten by the next step.
 
-    With A agents, each agent has a line: N * A in place of N, agent by agent within a world. Values
-    of a world are repeated for each agent.
+    With A agents, the first axis has N * A entries instead of N: one for each agent, world by
+    world. Values that belong to a world are repeated for each of its agents.
 
     Attributes:
         grid: (N, h, w, 3) uint8 type, state and colour of each observed cell.
@@ -122,7 +122,8 @@ class StepArrays:
         return array.reshape(num_worlds, len(array) // num_worlds, *array.shape[1:])
 
     def make_similar(self) -> StepArrays:
-        """Return copies of these arrays, but for those at the end of episodes, which are shared."""
+        """Return a `StepArrays` with copies of these arrays, except the `final_` arrays, which are
+        shared."""
         similar = copy(self)
         for name, array in vars(self).items():
             if not name.startswith("final_"):
@@ -138,8 +139,8 @@ class StepArrays:
 class Backend:
     """N worlds of a scenario; a copy or unpickled backend continues in the same way.
 
-    Base class of all backends. A subclass makes, steps, sets and reads worlds; this class derives
-    `reset` and `restore` from that.
+    Base class of all backends. A subclass makes, steps, sets and reads worlds; `reset` and
+    `restore` here call its methods.
 
     Args:
         scenario: scenario of the worlds.
@@ -148,9 +149,9 @@ class Backend:
         masks: compute action masks.
         checked: check array bounds in the engine's own rules, too.
         more: names of optional arrays of `StepArrays` to fill: ground, whole.
-        levels: (K,) generator records of listed levels. An episode starts with the level of one of
-            them, sampled by the world's own generator, which then goes on. Without any, the world's
-            own generator makes the level.
+        levels: (K,) records of random generators, one for each level of a list. Each episode starts
+            with a level that the world's own generator picks from the list. If the list is empty,
+            the world's own generator makes the level.
         outputs: arrays to write into; new ones by default.
 
     Attributes:
@@ -259,7 +260,7 @@ class Backend:
         """
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
-        """Return copies of these worlds as rows, shape () or (K,) like `worlds`."""
+        """Return the states of `worlds` as new records (rows), shape () or (K,) like `worlds`."""
         raise NotImplementedError
 
     def restore(self, worlds: WorldIndex, rows: NDArray[Any], trusted: bool = False) -> None:
@@ -336,10 +337,11 @@ class Backend:
         return backend
 
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Replace worlds by rows, without showing them; used by `restore`."""
+        """Set `worlds` to the states in `rows`, without writing observations; used by `restore`."""
 
     def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
-        """Set the generators of worlds from generator records, () for all of them or (K,)."""
+        """Set the random generators of `worlds` to the states in `records`: a single record, (),
+        for all of them, or (K,) records."""
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         """Run the rendering systems on world i; `show` gets the finished frame."""
@@ -412,12 +414,12 @@ _HISTORY = {
     *("reward", "total", "steps", "error", "action"),
     *("done", "terminated", "truncated", "success", "ended_by"),
 }
-"""Fields of a row that only tell the past. With several agents, `done` and `terminated` also affect
-the future."""
+"""Fields of a record that do not affect later steps; with several agents, `done` and `terminated`
+do affect them."""
 
 
 class Expansion(NamedTuple):
-    """Results of a actions in each of n states.
+    """Results of `a` different actions in each of `n` states.
 
     Attributes:
         rows: (n, a) records, the next states.
@@ -487,7 +489,8 @@ def depends_on_steps(scenario: Scenario) -> bool:
     """Return True if worlds in equal states but after different numbers of steps can develop
     differently.
 
-    A transition or an end may read `w.steps`, or the agents' turns may rotate.
+    This is so if a transition or a terminating function reads `w.steps`, or if the turn order
+    rotates.
     """
     if any(member.sharing.turns == ROTATING for member in scenario.members):
         return True
@@ -505,9 +508,9 @@ def hash_states(
 
     Args:
         rows: (n,) states.
-        by_generator: states with different generators differ.
-        by_steps: states after different numbers of steps differ.
-        use_compiled_code: hash by a compiled loop.
+        by_generator: if True, the state of the random generator counts.
+        by_steps: if True, the number of steps since the reset counts.
+        use_compiled_code: if True, hash in a compiled loop.
     """
     salts, masks = _make_salts(rows.dtype, by_generator, by_steps)
     words, keys = view_as_words(rows), np.empty(len(rows), np.uint64)

@@ -66,7 +66,7 @@ class Compilation:
         return self.failures is not None
 
     def announce(self) -> None:
-        """Print the message, once, that the scenario runs compiled from now on."""
+        """Print, in the first call only, that the scenario runs compiled from now on."""
         if not self._is_announced:
             took = time.perf_counter() - self._start_time
             complain(f"{self._name} is compiled after {took:.1f} s, and goes on compiled")

@@ -54,11 +54,11 @@ class Lane(NamedTuple):
 
     Attributes:
         program: program of some members of the scenario.
-        systems: for each running number of a call, its field and its systems by their running
-            numbers.
+        systems: by the id of a call, which a checked program stores while the call runs: the call's
+            parameter field, and the systems of the call and its nested calls, by their ids.
         records: parameter records of this thread.
         address: address of the record with the addresses of all arrays.
-        inputs: that record, which is called "addresses", and the arrays by name.
+        inputs: all arrays by name, and the record of their addresses as "addresses".
     """
 
     program: Program
@@ -68,7 +68,7 @@ class Lane(NamedTuple):
     inputs: dict[str, NDArray[Any]]
 
     def write_into(self, outputs: StepArrays) -> Lane:
-        """Return this lane with the arrays of `outputs` in place of those of the same names."""
+        """Return a copy of this lane that writes into the arrays of `outputs`."""
         arrays = {name: array for name, array in self.inputs.items() if name != "addresses"}
         for name in arrays.keys() & vars(outputs).keys():
             arrays[name] = getattr(outputs, name).reshape(arrays[name].shape)
@@ -242,8 +242,8 @@ class CompiledBatch(Backend):
         Args:
             play: function that gets the addresses of the program's loop (`object_loader.Loaded`)
                 and of its arrays, and the (N,) actions, which are KEEP; the loop sets them to KEEP
-                again. It returns the result of the last call of the loop, which ends it if it is
-                not 0, with `start` and `stop` of that call.
+                again. It returns (result, start, stop) of the last call of the loop; a result other
+                than 0 has ended the loop.
 
         Raises:
             RuleError: as for `step`.
@@ -357,7 +357,8 @@ class CompiledBatch(Backend):
         self._stale[worlds] = 1
 
     def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
-        """Write generator records into these worlds, () for all of them or (K,)."""
+        """Set the random generators of `worlds` to the states in `records`: a single record, (),
+        for all of them, or (K,) records."""
         self.rows["rng"][worlds] = records
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class ObjectBatch(Backend):
-    """N object worlds: any Python rule, at the speed of Python.
+    """Backend of N object worlds, which runs any Python rule, at the speed of Python.
 
     The worlds are stepped in one thread, with bounds checks in all rules.
     """
@@ -308,11 +308,11 @@ class DeferredBackend(Backend):
         self.current.step(actions, mode)
 
     def snapshot(self, worlds: WorldIndex) -> NDArray[Any]:
-        """Return worlds of the current backend as rows."""
+        """Return the states of `worlds` in the current backend as records (rows)."""
         return self.current.snapshot(worlds)
 
     def set_rows(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Replace worlds of the current backend by rows."""
+        """Set `worlds` of the current backend to the states in `rows`."""
         self.current.set_rows(worlds, rows)
 
     def set_generators(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:

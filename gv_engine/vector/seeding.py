@@ -18,7 +18,7 @@ from gv_engine.scenario.layout import RNG
 from gv_engine.world.rng import generator_to_row
 
 _FEW = 12
-"""Seeds up to which NumPy is as fast, one by one."""
+"""Number of seeds up to which it is as fast to let NumPy seed one by one."""
 
 _POOL = 4
 """Words in the pool of a seed sequence."""

@@ -1,5 +1,5 @@
-// Worlds of an exported level: WebAssembly compiled from its rules, and what Python does around it.
-// Nothing here knows of a page; tests run it in node.
+// Worlds of an exported level: WebAssembly compiled from its rules, and the parts of the engine
+// that are Python elsewhere. This file does not use the DOM: tests run it in Node.
 "use strict";
 
 const STACK_TOP = 2 ** 20; // as gv_engine.compiler.wasm has it
@@ -133,7 +133,7 @@ const READ = {
 
 /** One world of a level. */
 class World {
-  /** Make the world of a level of a page; call `reset` first.
+  /** Create the world of a level of a page; call `reset` before any other method.
    * @param {any} level as gv_engine.web.page describes it
    * @param {any} module compiled WebAssembly @param {Uint8Array} image start of memory
    * @param {Record<string, string>} errors message by code of an error */
@@ -187,7 +187,7 @@ class World {
     return new READ[kind](this.bytes.buffer.slice(at, at + size));
   }
 
-  /** Step limit of the episode, 0 without: that of the level or, if it is lower, of the mission. */
+  /** Step limit of the episode: the lower of the limits of level and mission; 0 for no limit. */
   get stepLimit() {
     const { maxSteps, missionLimits } = this.level;
     const own = missionLimits ? this.column("mission.max_steps")[1] : 0;
@@ -210,7 +210,7 @@ class World {
     this._run(Array(this.agents).fill(RESTART));
   }
 
-  /** Take an action of each agent. The world is as before if a rule fails.
+  /** Take an action of each agent. If a rule fails, restore the world and throw the error.
    * @param {(number | null)[]} actions indices of actions; null for an agent that does nothing */
   step(actions) {
     const before = this.snapshot();
@@ -222,19 +222,19 @@ class World {
     }
   }
 
-  /** Return a copy of the world. */
+  /** Return a snapshot of the world: a copy of the bytes of its row. */
   snapshot() {
     const [at, size] = this.level.row;
     return this.bytes.slice(at, at + size);
   }
 
-  /** Go back to a copy; `output` is as before. */
+  /** Load a snapshot of the world, without new observations: `output` does not change. */
   load(row) {
     this.bytes.set(row, this.level.row[0]);
     this.view.setInt16(this.level.arrays.playing[0], this.value("member"), true);
   }
 
-  /** Go back to a copy, and show it. */
+  /** Load a snapshot of the world, and compute its observations for `output`. */
   restore(row) {
     this.load(row);
     this._run(Array(this.agents).fill(LOOK));
@@ -266,8 +266,9 @@ class World {
     return places ? names[this.view.getUint32(places[member], true)] : "";
   }
 
-  /** Return the (type, state, colour) of each cell, row by row, and the same of what lies below; and
-   * the shape. Other agents than the one counted from 0 are among the objects. */
+  /** Return height and width of the grid, and the (type, state, colour) of the topmost object and
+   * of the ground of each cell, row by row. The agent with index `agent` is left out, others count
+   * as objects. */
   cells(agent) {
     const { level } = this, height = this.value("height"), width = this.value("width"), stride = level.fields.at[2][1];
     const read = (name) => this._read(level.fields[name]), states = {};
@@ -291,7 +292,7 @@ class World {
     return { height, width, top, below: grounds ? below : null };
   }
 
-  /** Return words for an object of a type, state and colour. */
+  /** Return an object in words, such as `red locked door`, given its type, state and colour. */
   words([kind, state, color]) {
     const { words } = this.level.types[kind], name = this.level.colors[color];
     return (color && name ? `${name} ` : "") + (words[state] ?? words[0]);
@@ -365,7 +366,7 @@ function encodeReward(reward) {
 /** Error of a text that is no game of this page; the message is for the player. */
 class ReplayError extends Error {}
 
-/** One episode with all its steps, of which any can be gone back to. */
+/** One episode with all its steps, which can go back to any of them. */
 class Game {
   /** @param {string} engine version of GV Engine */
   constructor(world, seed, engine) {
@@ -382,9 +383,9 @@ class Game {
     this.position = 0;
   }
 
-  /** Return what `next` makes of this state and of what it made of the state before, and so on from
-   * the first on (undefined before). It is called once for each state.
-   * @param {string} name under which the values are kept @param {(before: any) => any} next */
+  /** Call `next` in each state up to the current one, with its result for the state before
+   * (undefined for the first state), and return the last result. Results are cached.
+   * @param {string} name key of the cache @param {(before: any) => any} next */
   follow(name, next) {
     const { world, position, rows } = this, values = (this.followed[name] ??= []);
     const isBehind = values.length < position;
@@ -421,7 +422,7 @@ class Game {
     return said;
   }
 
-  /** Take a step; what was undone is forgotten. Return its reward, summed over agents. */
+  /** Take a step, and delete all undone steps. Return its reward, summed over agents. */
   step(actions) {
     const { world } = this;
     world.step(actions);

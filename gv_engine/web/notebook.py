@@ -1,4 +1,4 @@
-"""Levels that are played in notebooks, by their web page in a frame."""
+"""Levels that can be played in notebooks: their web page in an iframe."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PlayableLevel:
         self._size = size
 
     def _repr_html_(self) -> str:
-        """Return the page in a frame."""
+        """Return the HTML of an iframe with the page, which notebooks display."""
         width, height = self._size
         frame = f'<iframe width="{width}" height="{height}" style="border: 0; max-width: 100%"'
         return f'{frame} srcdoc="{html.escape(self.page)}"></iframe>'

@@ -59,7 +59,7 @@ _WALL_COMMANDS = {
     *("batch_left", "batch_right", "batch_up", "batch_down"),
 }
 _SPRITES = "agent", "own_agent", "other_agent", "floor", "hidden", "mark", "unknown"
-"""Sprites that are not those of a type."""
+"""Names of sprites that belong to no object type."""
 
 
 class Link(NamedTuple):
@@ -102,7 +102,8 @@ def make_page(
     same bytes in every process with the same versions of the libraries.
 
     Raises:
-        DoesNotCompileError: a rule cannot be compiled, or is arbitrary Python; it is named.
+        DoesNotCompileError: a rule cannot be compiled, or is arbitrary Python; the message names
+            the rule.
         SpriteError: a sprite is no valid drawing.
         OSError: a sprite cannot be read.
         PolicyError, RunError: the policy does not exist, or cannot act in a level.
@@ -214,8 +215,8 @@ def _describe_page(
 # ---- memory --------------------------------------------------------------------------------------
 
 
-class Memory:
-    """Memory of a world as the page's program finds it, from `STACK_TOP` on.
+class MemoryImage:
+    """Initial content of the WebAssembly memory of a world, from the address `STACK_TOP` on.
 
     Attributes:
         addresses: address of each array, by its address and length in this process.
@@ -226,7 +227,7 @@ class Memory:
         self.addresses: dict[tuple[int, int], int] = {}
 
     def add(self, array: NDArray[Any]) -> int:
-        """Return the address of the array, which is copied unless it is there already."""
+        """Copy the array into the memory, unless it is there already, and return its address."""
         key = array.ctypes.data, array.nbytes  # lanes have views of the same arrays
         if key not in self.addresses:
             # field by field: what lies between the fields of a record is memory of this process
@@ -283,7 +284,7 @@ def _locate_fields(dtype: np.dtype[Any], address: int, prefix: str = "") -> dict
 
 def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[str, Any]:
     """Return the data of a level, for JSON. `entries` has the number of each program by its key."""
-    level, memory, lanes = batch.scenario, Memory(), batch.lanes
+    level, memory, lanes = batch.scenario, MemoryImage(), batch.lanes
     addresses = {id(lane): memory.add_lane(lane) for lane in lanes}
     arrays = lanes[0].inputs
     row, area, layout = memory.add(arrays["rows"]), level.area, level.layout
@@ -331,8 +332,8 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
 
 
 def _describe_pack_level(level: Scenario) -> dict[str, Any]:
-    """Return the title of a level, and as a level of a pack its number there, the text that players
-    see while they play it, and its smallest number of steps."""
+    """Return the title of a level, its number if it belongs to a pack, the text that players see
+    while they play it, and the smallest number of steps to win, for JSON."""
     own = level.document.pack_level
     if own is None:
         return {"title": level.name, "says": "", "par": 0}
@@ -340,15 +341,16 @@ def _describe_pack_level(level: Scenario) -> dict[str, Any]:
     return {"number": number, "title": own.title or level.name, "says": own.says, "par": own.par}
 
 
-def _find_field(memory: Memory, lane: Lane, name: str) -> list[int]:
-    """Return the address of a field in the parameter record of each member, by its number."""
+def _find_field(memory: MemoryImage, lane: Lane, name: str) -> list[int]:
+    """Return for each member of the mixture the address of the field `name` in the member's
+    parameter record."""
     records = lane.inputs["parameters"]
     assert records.dtype.fields
     start = memory.add(records) + records.dtype.fields[name][1]
     return [start + number * records.itemsize for number in range(len(records))]
 
 
-def _locate_current_rule(memory: Memory, lane: Lane) -> list[Any]:
+def _locate_current_rule(memory: MemoryImage, lane: Lane) -> list[Any]:
     """Return [call addresses, calls] of a program with bounds checks, from which `engine.js` names
     the rule that failed. Both kinds of addresses are listed by member of the mixture.
 
@@ -387,7 +389,8 @@ def _describe_endings(level: Scenario) -> Iterator[Any]:
         paths = sum(len([*call.walk_paths()]) for call in own.calls(TERMINATING))
 
         def describe(by: int, won: int, cut: int, member: int = member) -> str:
-            """Return the sentence for one end."""
+            """Return the sentence for an episode that was ended by the rule with number `by`, with
+            success if `won`, and truncated if `cut`."""
             world = SimpleNamespace(member=member, terminated=not cut, truncated=bool(cut))
             world.ended_by, world.success = [by], [won]
             return level.describe_ending(world, 0)
@@ -399,8 +402,8 @@ def _describe_endings(level: Scenario) -> Iterator[Any]:
 
 
 def _describe_missions(missions: Missions) -> dict[str, Any]:
-    """Return the texts of missions, the words for the values of each field, and the phrases of
-    further names, for JSON."""
+    """Return the texts of missions, the words for the values of each field, and the phrases of all
+    other placeholders, for JSON."""
     names = missions.names[1:]
     fields, words = [public_field_name(name) for name in names], {}
     for field, low, high in zip(fields, missions.low[1:], missions.high[1:], strict=True):

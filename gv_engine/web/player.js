@@ -46,8 +46,8 @@ function nameKey(event) {
     (event.shiftKey ? "Shift+" : "") + name;
 }
 
-/** Return what the browser keeps for this page under a name, after keeping `value` if there is one;
- * null without. */
+/** Return the value that the browser's local storage holds under a name, after storing `value` if
+ * it is given; null if there is none. */
 function keep(name, value = undefined) {
   try {
     if (value !== undefined) localStorage.setItem(`gv-engine ${name}`, JSON.stringify(value));
@@ -77,7 +77,7 @@ playTone.audio = undefined;
 
 /** Sprites as pictures in any size and colour; each is drawn once. */
 class Sprites {
-  /** @param {() => void} onLoad called when a sprite has come */
+  /** @param {() => void} onLoad called when a sprite has been loaded */
   constructor(data, onLoad) {
     this.data = data;
     this.onLoad = onLoad;
@@ -113,7 +113,7 @@ class Sprites {
     context.restore();
   }
 
-  /** Return the picture of a sprite; null until it has come. */
+  /** Return the picture of a sprite; null until it has been loaded. */
   _image(name, color, size) {
     const key = `${this.palette} ${color} ${size} ${name}`;
     if (!this.images.has(key)) {
@@ -426,7 +426,7 @@ class Player {
     speed.selectedIndex = Math.max(0, Math.min(speed.selectedIndex + by, speed.length - 1));
   }
 
-  /** Change the wall, and say how its worlds have fared. */
+  /** Call `change`, which changes the wall, and show how many of its worlds were won and lost. */
   showWall(change) {
     this.attempt(change);
     get("fared").textContent = this.wall.describe();
@@ -741,7 +741,7 @@ class Player {
     return { height, width, top, below, lit: null, agent, color: world.colorOf(this.agent) };
   }
 
-  /** Let what moved between two pictures glide. */
+  /** Prepare the animation of the objects that have moved between two pictures. */
   animate(before, after) {
     this.motion = null;
     const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,5 +1,5 @@
 // A policy of an exported level: a trained network, or random actions, equal to Python's.
-// Nothing here knows of a page; tests run it in node.
+// This file does not use the DOM: tests run it in Node.
 "use strict";
 
 /** Return one number for type, state and colour of a cell, which are bytes. */
@@ -81,7 +81,7 @@ class Network {
     this.table = new Map(); // product of a code with its part of the first layer, by row
   }
 
-  /** Return the contribution of a code of a slot to the first layer. */
+  /** Return the contribution of one input (`slot`) with the value `code` to the first layer. */
   _row(slot, code) {
     const row = this.firstRows[slot] + code;
     let sums = this.table.get(row);
@@ -190,8 +190,8 @@ class Policy {
     return new Policy(data, data.weights ? new Network(data, await unpack(data.image)) : null);
   }
 
-  /** Return what the policy decides in the current state of a world: an action and the probabilities
-   * of all actions, for each agent, and what it remembers.
+  /** Return the decision of the policy in the current state of a world: for each agent an action,
+   * the probabilities of all actions, and the new memory (generator and GRU state).
    * @param {any} before the decision in the state before, null at the beginning of an episode
    * @param {bigint} seed of the episode */
   decide(world, before, seed) {

@@ -5,7 +5,7 @@ const NUM_WORLDS = 256;
 const EDGE = 2; // pixels around each board
 const FRAME = 8; // milliseconds of each picture's time that steps may take
 
-/** Boards of worlds with consecutive seeds; each begins again with another one when it is over. */
+/** Boards of worlds with consecutive seeds. A world whose episode is over gets a new seed. */
 class Wall {
   won = 0;
   lost = 0;
@@ -61,7 +61,7 @@ class Wall {
     this.boards.forEach((_, k) => this.step(k));
   }
 
-  /** Take the steps that are due, as far as a picture of the screen has time for them.
+  /** Take the steps that are due, as many as fit into the time of one animation frame.
    * @param {number} count steps of each world, a fraction of one */
   advance(count) {
     const end = performance.now() + FRAME;
@@ -93,7 +93,7 @@ class Wall {
     this.redraw();
   }
 
-  /** Draw all boards from new. */
+  /** Draw all boards again, including cells that have not changed. */
   redraw() {
     const style = getComputedStyle(document.body), names = ["accent", "background", "gain", "loss"];
     this.colors = Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`)]));
@@ -151,7 +151,7 @@ class Wall {
     return Math.max(0, Math.min(y * this.across + Math.min(x, this.across - 1), NUM_WORLDS - 1));
   }
 
-  /** Return words on how the worlds have fared. */
+  /** Return a text with the number of steps, and of worlds won and lost. */
   describe() {
     const over = this.won + this.lost, share = over ? `, ${Math.round((100 * this.won) / over)} %` : "";
     return `${NUM_WORLDS} worlds, ${this.steps} steps: ${this.won} won, ${this.lost} lost${share}`;

@@ -21,10 +21,10 @@ function) that returns the function to call instead."""
 
 
 class BoundCall:
-    """A rule call ready to run in worlds; calls among its arguments run first and give their
-    results.
+    """Rule call that is prepared to run in worlds. Calls among its arguments run first, and the
+    system's function gets their results.
 
-    Measurements last from one `measure` to the next.
+    Measurements are kept until the next `measure`.
 
     Args:
         call: system and arguments.
@@ -50,8 +50,8 @@ class BoundCall:
         self._condition = call.make_condition(call.system.when)
         answers = call.system.answers
         self._answers = None if answers is None else call.make_condition(answers)
-        self._otherwise = call.masked_value
-        self._by_itself = call.system.is_spontaneous
+        self._masked_value = call.masked_value
+        self._is_spontaneous = call.system.is_spontaneous
         self._arguments = call.bind_arguments()
         # arguments of calls without measurements, nested calls or leading values
         self._arguments_by_agent = self._list_by_agent(self._function, self._arguments)
@@ -115,7 +115,7 @@ class BoundCall:
         """True if this call, or a nested one, may have an effect for some actions only, so that the
         action mask depends on it."""
         is_transition = self._system.phase is Phase.TRANSITION
-        own = not self._by_itself if is_transition else self._answers is not None
+        own = not self._is_spontaneous if is_transition else self._answers is not None
         return own or any(call.can_act for call in self._inner)
 
     def _make_action_test(self) -> Callable[[Any, int, int], bool]:
@@ -123,7 +123,7 @@ class BoundCall:
         the agent takes the action."""
         if self._system.phase is not Phase.TRANSITION:
             return self._reacts_to_action
-        if self._condition is None or self._by_itself:
+        if self._condition is None or self._is_spontaneous:
             return self._test_transition
         return self._condition
 
@@ -139,7 +139,7 @@ class BoundCall:
         """Return True if the condition of this transition holds for the action, and, if the
         transition only runs nested ones, one of the nested transitions has an effect."""
         holds = self._condition is None or self._condition(w, agent, action)
-        return holds and (not self._by_itself or answers_action(self._inner, w, agent, action))
+        return holds and (not self._is_spontaneous or answers_action(self._inner, w, agent, action))
 
     def run(self, w: Any, agent: int, *leading: Any) -> Any:
         """Call the system's function with the world, `leading` and the call's arguments, and return
@@ -151,7 +151,7 @@ class BoundCall:
         try:
             holds = self._condition
             if holds is not None and not holds(w, agent, w.action[agent]):
-                return self._otherwise
+                return self._masked_value
             values = self._arguments_by_agent[agent]
             if leading or self._has_extra_arguments:
                 arguments = self._run_nested(w, agent) if self._nested else self._arguments

@@ -1,4 +1,4 @@
-"""Columns of components over esper's entities, and rows that read like a world.
+"""Component columns over esper's entities, and a read-only world over one record of a batch.
 
 >>> from gv_engine import Scenario
 >>> from gv_engine.world.simulation import Simulation
@@ -74,7 +74,7 @@ class EsperContext:
 
     @property
     def size(self) -> int:
-        """Return the number of entities."""
+        """Number of entities."""
         return len(self._entities)
 
     def clear(self, size: int) -> None:
@@ -124,8 +124,8 @@ class EsperContext:
     def attach_each(
         self, entities: Sequence[int], components: Sequence[Any], rows: list[Any]
     ) -> None:
-        """Attach to each of `entities` its own of `components`, which are all of one class, and
-        store these in `rows`, too."""
+        """Attach `components[k]` to entity `entities[k]` for each k, and store it in `rows`, too;
+        all components are of the same class."""
         for e, component in zip(entities, components, strict=True):
             rows[e] = self._entities[e][type(component)] = component
         if components:
@@ -239,7 +239,7 @@ class ObjectArrayColumn:
 
 
 class ObjectPresence:
-    """Flag of each entity: has the component or not; read-only as `w.door.has`."""
+    """Column of flags, True for entities that have the component: `w.door.has`. Read-only."""
 
     __slots__ = ("_cls", "_default", "_rows")
 
@@ -290,7 +290,8 @@ class ComponentColumns:
             setattr(self, field.name, column)
 
     def get_value(self, field: Field, e: int) -> Any:
-        """Return the value of a field of entity `e`; of an array its numbers by name."""
+        """Return the value of a field of entity `e`; for an array field, a dict of its numbers by
+        item name."""
         value = getattr(self.rows[e], field.name)
         return dict(zip(field.items, value)) if field.items else value
 
@@ -345,16 +346,16 @@ def _make_absence_error(cls: type, field: str) -> ColumnError:
 
 
 class RowWorld:
-    """A row that rendering systems read like a `World`: values, columns, `cells`, `beneath` and
-    `appearance`.
+    """Read-only `World` over one record of a batch, for rendering systems: values, columns,
+    `cells`, `beneath` and `appearance`.
 
     Args:
-        layout: layout of the row.
-        row: () array of `layout.dtype`; values are read when they are used.
+        layout: layout of the record.
+        row: () array of `layout.dtype`; later changes to the array show up in the world.
     """
 
     def __init__(self, layout: Layout, row: NDArray[Any]) -> None:
-        """Read a row of this layout."""
+        """Make a world that reads the record `row`."""
         self._layout, self._row = layout, row
 
     def __getattr__(self, name: str) -> Any:
@@ -383,13 +384,12 @@ class RowWorld:
         return self._layout.everyone[: self.present if self._layout.has_smaller_members else None]
 
     def cells(self) -> NDArray[np.uint8]:
-        """Return an (H, W, 3) array of (type, state, colour) numbers: how each cell looks, by the
-        topmost object in it."""
+        """Return an (H, W, 3) array: type, state and colour of the topmost object in each cell."""
         return self._get_appearances(np.where(self.at != NOTHING, self.at, self.ground))
 
     def beneath(self) -> NDArray[np.uint8] | None:
-        """Return an (H, W, 3) array like `cells` does, but of the ground layer alone; None in
-        worlds without this layer."""
+        """Return an (H, W, 3) array of the type, state and colour of the ground object in each
+        cell; None in worlds without a ground layer."""
         return self._get_appearances(self.ground) if "ground" in self._layout.layers else None
 
     def _get_appearances(self, cells: NDArray[Any]) -> NDArray[np.uint8]:
@@ -408,8 +408,8 @@ class RowWorld:
         return grid
 
     def appearance(self, e: int) -> tuple[int, int, int]:
-        """Return (type, state, colour) numbers of entity `e` as an observer sees it; the numbers of
-        Floor for NOTHING."""
+        """Return the type, state and colour of entity `e` as observations show it; those of Floor
+        for NOTHING."""
         row = self._row
         kind = int(row["kind"]["value"][e])
         state = next((of.state for of in self._layout.types if of.index == kind), None)

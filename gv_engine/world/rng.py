@@ -1,6 +1,6 @@
-"""PCG64 generator of a world, copied between NumPy's `Generator` and a row.
+"""State of a world's PCG64 generator, copied between NumPy's `Generator` and a record of a batch.
 
-Sampling from a row is in `gv_engine.compiler.rng`, bit for bit like NumPy.
+Sampling from such a record is in `gv_engine.compiler.rng`, bit for bit like NumPy.
 """
 
 from __future__ import annotations

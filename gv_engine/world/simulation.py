@@ -47,7 +47,8 @@ def make_runner(
 
 
 class SystemProcessor(esper.Processor):
-    """Processor of one system; one subclass per system, as esper identifies processors by class."""
+    """Esper processor that runs one system; there is a subclass for each system, as esper
+    identifies processors by class."""
 
     def __init__(self, world: Any, call: Call) -> None:
         """Prepare `call`, a system with its arguments, to run in `world`."""
@@ -179,11 +180,11 @@ class BoundScenario:
         share: upper end of the member's part of [0, 1), for sampling a member.
         resets, observations, visibility: calls that run on demand.
         rewards: processors of the rewards.
-        endings: terminating calls, but for functions of states.
+        endings: terminating calls, except functions of states.
         measurements: functions to call before the transitions.
         slots: index of each reward among all rewards of the mixture.
         success: call that tests the success of an ended episode; None if there is none.
-        mask_calls: calls that the action mask asks.
+        mask_calls: calls that the action mask depends on.
     """
 
     def __init__(
@@ -248,7 +249,7 @@ class BoundScenario:
 
 
 class Simulation:
-    """A scenario in an object world.
+    """Scenario that runs in an object world.
 
     Attributes:
         scenario: scenario; see `member` for a mixture.
@@ -460,7 +461,7 @@ class Simulation:
 
     def would_end(self, agent: int = 1) -> bool:
         """Return True if the terminating rules would end the agent's episode in the present state
-        after a step without an action; functions of states are not asked."""
+        after a step without an action; functions of states are left out."""
         self.world.action[agent] = WAIT
         with self.world.context:
             for ending in self._bound.endings:
@@ -519,8 +520,8 @@ def resets_in_step(mode: int, is_over: bool) -> bool:
     """Return True if a step that has ended an episode (`is_over`) also starts the next one at once;
     `mode` is the autoreset mode.
 
-    The last observation then goes into the `final_` arrays. Reward, return, length, flags and
-    success stay those of the step.
+    The last observation of the ended episode then goes into the `final_` arrays. Reward, return,
+    length, flags and success remain those of the step that ended it.
     """
     return is_over and mode == SAME_STEP
 
@@ -537,8 +538,8 @@ def write_outputs(out: Any, line: int, w: Any, agent: int) -> None:
     """Write the results of an agent's step in world `w` into index `line` of the output arrays
     `out` (`StepArrays` or compiled ones).
 
-    An agent is also truncated if the episode ends by others, or if the scenario always reports
-    truncation.
+    An agent that is not done is also truncated if the episode ends because of other agents. At the
+    step limit, a done agent is truncated as well if the scenario always reports truncation.
     """
     out.rewards[line] = w.reward[agent]
     out.terminated[line] = w.done[agent] != 0

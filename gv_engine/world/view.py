@@ -41,15 +41,15 @@ def _make_read_only_property(name: str) -> Any:
 class ObjectView:
     """View in an object world; compiled worlds have a record with the same fields.
 
-    `look` and `show` have twins in compiled code. They are three times as fast as the compiled
-    code's text interpreted cell by cell.
+    Compiled code has its own versions of `look` and `show`; run interpreted, cell by cell, those
+    would take three times as long as the methods here.
 
     Attributes:
         height, width: size of the area in cells.
         y, x: the agent's cell in the area.
         turns: 1 if the agent's direction is up in the view, 0 if the top of the grid is.
-        entity: (h, w) entity that shows in each cell: the thing, or else the ground; NOTHING on
-            free floor, OUTSIDE off the grid.
+        entity: (h, w) visible entity of each cell: the object above, or else the ground object;
+            NOTHING on free floor, OUTSIDE off the grid.
         opaque: (h, w) True if the cell blocks vision.
         seen: (h, w) True if the agent sees the cell; visibility systems write it, at first all are
             False.
@@ -69,7 +69,7 @@ class ObjectView:
         self._set_cells([NOTHING] * size, [0] * size)
 
     def _set_cells(self, entities: list[int], opaque: list[Any]) -> None:
-        """Store the entity that shows in each cell (`entities`) and whether the cell blocks vision
+        """Store the visible entity of each cell (`entities`) and whether the cell blocks vision
         (`opaque`), both row by row; mark all cells as not seen."""
         width = self._width
         self._entities, self._opaque = entities, opaque
@@ -82,7 +82,7 @@ class ObjectView:
 
     @property
     def entity(self) -> NDArray[Any]:
-        """(h, w) array with the number of the entity that shows in each cell."""
+        """(h, w) array with the number of the visible entity of each cell."""
         if self._entity is None:
             self._entity = self._make_cell_array(self._entities)
         return self._entity
@@ -185,8 +185,8 @@ def write_object_cells(w: ObjectWorld, agent: int, out: NDArray[np.uint8]) -> No
 
 @lru_cache(maxsize=4096)
 def _compute_clear_bits(opaque: tuple[Any, ...]) -> tuple[int, int]:
-    """Return two integers whose bits mark the cells of a row that are not `opaque`, so that one can
-    look through: counted from the left, and from the right."""
+    """Return two bit masks of the transparent cells of a row, from its `opaque` flags: bit j is
+    cell j from the left in the first mask, and from the right in the second."""
     from_left, from_right = (
         sum(1 << j for j, blocked in enumerate(cells) if not blocked)
         for cells in (opaque, opaque[::-1])
@@ -230,8 +230,8 @@ def make_view_record(area: Area, by_rows: bool, with_entities: bool) -> np.ndarr
 
     Args:
         area: part of the grid that is seen.
-        by_rows: use rows of bits instead of cells.
-        with_entities: include the entity in each cell.
+        by_rows: if True, store a bit mask for each row instead of a number for each cell.
+        with_entities: if True, include the entity in each cell.
     """
     tile = get_view_tile_size(area.shape)
     whole = [-(-size // tile) * tile for size in area.shape]

@@ -50,7 +50,7 @@ class ObjectWorld(Verbs, World):
         live: (A + 1,) True if an agent takes part in the step.
         order: (A,) agents in turn order.
         playing, acting: agents that take part in the step, by number and in turn order.
-        error: 0; in rows, the code of the step's error.
+        error: always 0; in records of compiled worlds, the code of the step's error.
         objects: object store of `gv_engine.gridverse`; None until it is used.
     """
 
@@ -114,8 +114,8 @@ class ObjectWorld(Verbs, World):
         return np.array(self._alive, object)
 
     def clear(self) -> None:
-        """Remove the grid and all objects, as before a new level; the random number
-        generator stays."""
+        """Make the world empty, as before a new level: no grid, no objects, step count and flags at
+        their initial values. The random number generator keeps its state."""
         self.height = self.width = 0
         self.steps = self.error = 0
         self.terminated = self.truncated = False
@@ -163,7 +163,7 @@ class ObjectWorld(Verbs, World):
 
     def spawn(self, kind: int) -> int:
         """Create an object of the type number `kind`, not yet in any cell, and return its entity
-        number, the lowest free one; of terrain the one that all its cells share.
+        number, the lowest free one. For terrain, return the entity that all its cells share.
 
         Raises:
             CapacityError: all entities are in use.
@@ -287,11 +287,11 @@ class ObjectWorld(Verbs, World):
         return self.layout.num_states[kind]
 
     def left_by(self, kind: int) -> int:
-        """Return the type of what a used-up object of a type leaves, -1 for nothing."""
+        """Return the type that replaces a used-up object of a type, -1 for none."""
         return self.layout.leaves[kind]
 
     def on_ground(self, kind: int) -> bool:
-        """Return True if objects of a type live on the ground."""
+        """Return True for an object type whose layer is the ground, or terrain."""
         return kind in self._grounds
 
     def terrain_of(self, kind: int) -> int:
@@ -436,8 +436,7 @@ class ObjectWorld(Verbs, World):
                         rows[e] = columns.default
 
     def cells(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
-        """Return an (H, W, 3) array of (type, state, colour) numbers: how each cell looks, by the
-        topmost object in it.
+        """Return an (H, W, 3) array: type, state and colour of the topmost object in each cell.
 
         Args:
             marked: (H, W) bool; if given, return (n, 3) for these cells only.
@@ -446,8 +445,9 @@ class ObjectWorld(Verbs, World):
         return self._get_appearances(np.where(things != NOTHING, things, below))
 
     def beneath(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8] | None:
-        """Return an (H, W, 3) array like `cells` does, but of the ground layer alone (only of the
-        cells that the mask `marked` selects); None in worlds without this layer."""
+        """Return an (H, W, 3) array of the type, state and colour of the ground object in each
+        cell, or an (n, 3) array for the cells of the mask `marked`; None in worlds without a ground
+        layer."""
         if "ground" not in self.layout.layers:
             return None
         return self._get_appearances(self._select_cells(self.ground, marked))

@@ -58,7 +58,8 @@ _KINDS = PARCEL, BALL, KEY, DOOR
 
 
 def is_accepted(w: World, tried: int) -> bool:
-    """Return True if the level can be completed, or too many have been tried."""
+    """Return True if the level is not rejected, or if `tried`, the number of levels built so far,
+    has reached MOST_ATTEMPTS."""
     return tried >= MOST_ATTEMPTS or not is_rejected(w)
 
 
@@ -69,8 +70,8 @@ def sample_until_accepted(
     """Build levels until one is not rejected, and set the step limit.
 
     Args:
-        max_steps: step limit; 0 for one that grows with the number of walks in the instruction.
-        steps_per_walk: steps for each of these walks: one for a clause, two to put something.
+        max_steps: step limit; 0 for `steps_per_walk` times the walks that the instruction needs.
+        steps_per_walk: steps for each walk; a clause needs one walk, or two if its verb is "put".
     """
     if is_rejected(w):
         w.fail("BabyAI: no level can be completed; make rooms larger or objects fewer")
@@ -113,7 +114,7 @@ def red_or_blue_ball(w: World, shape: Sequence[int], room_size: int, num_things:
 
 @system(RESET)
 def go_to_local(w: World, shape: Sequence[int], room_size: int, num_things: int) -> None:
-    """Build a room with objects, one of which is to go to."""
+    """Build a room with objects; the agent must go to one of them."""
     doors = begin_level(w, shape, room_size)
     put_agent_in_room(w, doors)
     things = add_objects(w, doors, num_things)
@@ -123,7 +124,7 @@ def go_to_local(w: World, shape: Sequence[int], room_size: int, num_things: int)
 
 @system(RESET)
 def put_next_local(w: World, shape: Sequence[int], room_size: int, num_things: int) -> None:
-    """Build a room with different objects, one of which is to put next to another."""
+    """Build a room with different objects; the agent must put one of them next to another."""
     doors = begin_level(w, shape, room_size)
     put_agent_in_room(w, doors)
     things = add_objects(w, doors, num_things, unique=True)
@@ -138,8 +139,8 @@ def put_next_local(w: World, shape: Sequence[int], room_size: int, num_things: i
 def pick_up_by_feature(
     w: World, shape: Sequence[int], room_size: int, num_things: int, strict: bool = False
 ) -> None:
-    """Build a room with different objects, one of which is to pick up, named by its type, its
-    colour, or both; if `strict`, the episode ends with any object in hand."""
+    """Build a room with different objects; the agent must pick up one of them, described by its
+    type, its colour, or both. If `strict`, picking up any object ends the episode."""
     doors = begin_level(w, shape, room_size)
     things = add_objects(w, doors, num_things, unique=True)
     put_agent_in_room(w, doors)
@@ -288,7 +289,7 @@ def corridor(w: World, shape: Sequence[int], room_size: int) -> None:
 
 @system(RESET)
 def go_to_door(w: World, shape: Sequence[int], room_size: int, num_things: int) -> None:
-    """Build a room with objects and four doors, one of all these to go to."""
+    """Build a room with objects and four doors; the agent must go to one of them."""
     doors = begin_level(w, shape, room_size)
     things = np.zeros(num_things + 4, np.int64)
     if num_things > 0:
@@ -305,8 +306,8 @@ def go_to_door(w: World, shape: Sequence[int], room_size: int, num_things: int) 
 
 @system(RESET)
 def use_object_or_door(w: World, shape: Sequence[int], room_size: int, num_things: int) -> None:
-    """Build a room with different objects and four closed doors, one of all these to go to, to pick
-    up or to open."""
+    """Build a room with different objects and four closed doors; the agent must go to one of them,
+    pick up an object or open a door."""
     doors = begin_level(w, shape, room_size)
     things = np.zeros(num_things + 4, np.int64)
     things[:num_things] = add_objects(w, doors, num_things, 1, 1, unique=True)
@@ -327,8 +328,8 @@ ANY_FEATURE, BY_COLOR, BY_PLACE = range(3)
 def open_door(
     w: World, shape: Sequence[int], room_size: int, feature: int = ANY_FEATURE, strict: bool = False
 ) -> None:
-    """Build a room with four doors of different colours, one of which is to open, named by its
-    colour or place; if `strict`, the episode ends with the first door that is toggled.
+    """Build a room with four doors of different colours; the agent must open one of them, described
+    by its colour or place. If `strict`, the episode ends with the first door that is toggled.
 
     Args:
         feature: 1 for the colour, 2 for the place, 0 for a random one of both.
@@ -353,8 +354,8 @@ def open_door(
 def open_two_doors(
     w: World, shape: Sequence[int], room_size: int, red_and_blue: bool = False, strict: bool = False
 ) -> None:
-    """Build a room with a door on the left to open, and then one on the right; if `strict`, the
-    wrong first one ends the episode."""
+    """Build a room with two doors; the agent must open the left one, then the right one. If
+    `strict`, toggling the wrong door first ends the episode."""
     doors = begin_level(w, shape, room_size)
     colors = sample_subset(w, np.array(COLORS), 2)
     if red_and_blue:
@@ -372,8 +373,8 @@ def open_two_doors(
 def open_doors_in_order(
     w: World, shape: Sequence[int], room_size: int, num_doors: int, strict: bool = False
 ) -> None:
-    """Build a room with doors of different colours, one or two of which are to open; if `strict`,
-    a wrong one ends the episode."""
+    """Build a room with doors of different colours; the agent must open one or two of them. If
+    `strict`, toggling a wrong door ends the episode."""
     doors = begin_level(w, shape, room_size)
     colors = sample_subset(w, np.array(COLORS), num_doors)
     entities = np.zeros(num_doors, np.int64)
@@ -416,7 +417,7 @@ def unlock_local(
 
 @system(RESET)
 def open_red_door(w: World, shape: Sequence[int], room_size: int) -> None:
-    """Build two rooms with a red door between them, which is to open."""
+    """Build two rooms with a red door between them, which the agent must open."""
     doors = begin_level(w, shape, room_size)
     door = add_door(w, doors, (0, 0), 0, RED, CLOSED)
     put_agent_in_room(w, doors, 0, 0)
@@ -444,8 +445,9 @@ def unlock_and_pick_up(
 
 @system(RESET)
 def unlock_to_unlock(w: World, shape: Sequence[int], room_size: int) -> None:
-    """Build three rooms with locked doors between them: the key of the first room's door, where a
-    ball is to pick up, is behind the other door."""
+    """Build three rooms in a row with locked doors between them, and the agent in the middle one
+    with the key of the second door. The key of the first door is behind the second door, and a ball
+    to pick up is behind the first one."""
     doors = begin_level(w, shape, room_size)
     colors = sample_subset(w, np.array(COLORS), 2)
     add_door(w, doors, (0, 0), 0, colors[0])
@@ -461,8 +463,9 @@ def unlock_to_unlock(w: World, shape: Sequence[int], room_size: int) -> None:
 def put_next(
     w: World, shape: Sequence[int], room_size: int, num_things: int, both_ways: bool = False
 ) -> None:
-    """Build a room of two halves with different objects, one of which is to put next to one of the
-    other half; if `both_ways`, then another one of that half next to one of the first half."""
+    """Build a room of two halves with different objects; the agent must put an object of one half
+    next to an object of the other half. If `both_ways`, it must then put another object of the
+    second half next to another object of the first half."""
     doors = begin_level(w, shape, room_size)
     put_agent_in_room(w, doors, 0, 0)
     left = add_objects(w, doors, num_things, 0, 0, unique=True)
@@ -490,8 +493,8 @@ def put_next(
 def count_described(
     w: World, doors: Doors, kind: int, color: int, place: int, outside: tuple[int, int]
 ) -> int:
-    """Return the number of objects on the grid that a description matches, without those in the
-    room `outside`."""
+    """Return the number of objects on the grid that match the description (type, colour and place),
+    not counting the objects in the room `outside`, (row, column)."""
     size = size_of_rooms(w, doors)
     top, left, _, _ = room_area(outside[0], outside[1], size)
     count = 0
@@ -511,14 +514,15 @@ def sample_description(
     places: bool,
     outside: tuple[int, int],
 ) -> None:
-    """Write a random description that matches an object, or reject the level if none is found.
+    """Write a random description that matches an object into `clause`, or reject the level if none
+    is found.
 
     Args:
-        clause: row of the clause.
-        start: index of the description's first number.
-        kinds: range of the types in `_KINDS`.
-        places: the description may have a place.
-        outside: room whose objects do not count.
+        clause: the CLAUSE_LENGTH numbers of one clause.
+        start: index in `clause` of the description's type; colour and place follow.
+        kinds: (first, end) indices of the allowed types in `_KINDS`.
+        places: if True, the description may have a place.
+        outside: room (row, column) whose objects do not count.
     """
     for _ in range(_MOST_DESCRIPTIONS):
         color_number = sample(w, 1 + len(COLORS))
@@ -543,8 +547,9 @@ def sample_side(
     places: bool,
     outside: tuple[int, int],
 ) -> None:
-    """Write `count` random clauses from clause `first` on, with the given verb or, if it is 0, a
-    random one."""
+    """Write `count` random clauses into `clauses`, starting at index `first`, each with the verb
+    `verb` or, if that is 0, a random verb; `places` and `outside` are as in
+    `sample_description`."""
     for k in range(first, first + count):
         clauses[k, 0] = (
             verb if verb > 0 else (GO_TO, PICK_UP_OBJECT, OPEN_DOOR, PUT_NEXT)[sample(w, 4)]
@@ -560,7 +565,8 @@ def sample_side(
 
 
 def add_locked_room(w: World, doors: Doors) -> tuple[int, int]:
-    """Lock one side of a random room, place the key into another one, and return the room."""
+    """Add a locked door to a random side of a random room, place its key into another room, and
+    return the locked room as (row, column)."""
     rows, columns = len(doors), len(doors[0])
     column, row, side = sample(w, columns), sample(w, rows), sample(w, 4)
     while doors[row, column, side, 0] < 0:

@@ -1,6 +1,7 @@
 """Rooms, objects and instructions of BabyAI's levels, which `systems.minigrid.babyai` combines.
 
-A level that cannot be completed is rejected: it uses the RNG no more, and another one is sampled.
+A level that cannot be completed is rejected: the functions here then stop using the RNG, and
+another level is sampled.
 """
 
 from collections.abc import Sequence
@@ -72,7 +73,7 @@ def sample_type(w: World) -> int:
 
 
 def sample_subset(w: World, values: Entities, count: int) -> Entities:
-    """Return `count` of the values in random order, each sampled from the remaining ones."""
+    """Return `count` of the values in random order, sampled without replacement."""
     remaining = values.copy()
     for k in range(count):
         i = k + sample(w, len(remaining) - k)
@@ -88,19 +89,20 @@ def sample_subset(w: World, values: Entities, count: int) -> Entities:
 
 
 def begin_level(w: World, shape: Sequence[int], room_size: int) -> Doors:
-    """Build closed rooms, prepare the agent for an instruction, and return the cells for doors."""
+    """Build closed rooms, add the component `Progress` to the agent, and return the cells reserved
+    for doors."""
     doors = build_room_grid(w, shape, room_size)
     w.add(AGENT, "progress")
     return doors
 
 
 def size_of_rooms(w: World, doors: Doors) -> int:
-    """Return the rows of a room, walls included."""
+    """Return the side of the square rooms in cells, walls included."""
     return (w.height - 1) // len(doors) + 1
 
 
 def area_of_room(w: World, doors: Doors, row: int, column: int) -> Area:
-    """Return the area of a room, walls included."""
+    """Return the area (top, left, height, width) of a room, walls included."""
     return room_area(row, column, size_of_rooms(w, doors))
 
 
@@ -111,8 +113,8 @@ def room_of_agent(w: World, doors: Doors) -> tuple[int, int]:
 
 
 def add_object(w: World, doors: Doors, row: int, column: int, kind: int, color: int) -> int:
-    """Place a new object into a random free cell of a room, not beside the agent, and return its
-    entity; reject the level if no cell is found."""
+    """Place a new object into a random free cell of a room that is not next to the agent, and
+    return its entity; reject the level if no cell is found."""
     if is_rejected(w):
         return NOTHING
     y, x = random_free_cell(w, area_of_room(w, doors, row, column), 2, _MOST_TRIES)
@@ -133,11 +135,11 @@ def has_object(w: World, kind: int, color: int) -> bool:
 def add_objects(
     w: World, doors: Doors, count: int, row: int = -1, column: int = -1, unique: bool = False
 ) -> Entities:
-    """Place random objects into a room, or each into a random one for row and column -1; return
-    their entities.
+    """Place `count` random objects into the room (row, column) and return their entities; a row or
+    column of -1 is sampled for each object.
 
     Args:
-        unique: no object has the type and colour of another one on the grid.
+        unique: if True, no two objects on the grid have the same type and colour.
     """
     entities = np.zeros(count, np.int64)
     k = 0
@@ -155,9 +157,9 @@ def add_objects(
 def add_random_door(
     w: World, doors: Doors, row: int, column: int, status: int = -1, color: int = NONE
 ) -> int:
-    """Place a door on a random side of a room that has none; status -1 and NONE are sampled, too.
+    """Place a door on a random doorless side of the room (row, column), and return its entity.
 
-    Return its entity.
+    The status is sampled if it is -1, and the colour if it is NONE.
     """
     side = sample(w, 4)
     while not is_rejected(w) and (
@@ -212,8 +214,8 @@ def connect_rooms(
 
 
 def all_objects_reachable(w: World) -> bool:
-    """Return True if the agent can reach all objects through doors of any status without moving
-    one."""
+    """Return True if the agent can reach all objects without moving any of them; doors of any
+    status count as passable."""
     reached = np.zeros((w.height, w.width), np.bool_)
     cells = np.empty((w.height * w.width, 2), np.int64)
     cells[0] = w.position.y[AGENT], w.position.x[AGENT]
@@ -235,8 +237,8 @@ def all_objects_reachable(w: World) -> bool:
 
 
 def require_reachable(w: World, expected: bool = True) -> None:
-    """Reject the level unless the agent can reach all objects, or if `expected` is False, if it
-    can."""
+    """Reject the level if the agent cannot reach all objects; if `expected` is False, reject it if
+    the agent can reach them all."""
     if not is_rejected(w) and all_objects_reachable(w) != expected:
         reject(w)
 
@@ -252,7 +254,8 @@ def no_clauses() -> Clauses:
 def set_clause(
     w: World, clauses: Clauses, k: int, verb: int, thing: int, other: int = NOTHING
 ) -> None:
-    """Write a clause about the type and colour of an object, and of a second one."""
+    """Write into clause `k` the verb, and the types and colours of the object `thing` and, unless
+    it is NOTHING, of the second object `other`."""
     for e, start in ((thing, 1), (other, 5)):
         clauses[k, start] = w.kind.value[e] if e != NOTHING else NONE_GRID_OBJECT
         clauses[k, start + 1] = w.color.value[e]

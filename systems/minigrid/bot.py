@@ -1,8 +1,9 @@
 """Bot for BabyAI's instructions: chooses actions from what it has seen in an episode.
 
-In each step it notes what it sees (`systems.minigrid.bot_memory`), takes the clause that costs
-least, and searches for a way (`systems.minigrid.bot_search`). A way that is blocked, or locked,
-gives a task that comes first; without a way it explores. Functions run interpreted and compiled.
+In each step it adds the observation to its memory (`systems.minigrid.bot_memory`), chooses the
+clause with the least estimated cost, and searches for a path (`systems.minigrid.bot_search`). If an
+object or a locked door blocks the path, the bot first moves the object or fetches the key; if there
+is no path, it explores. Functions run interpreted and compiled.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -69,26 +70,27 @@ from systems.minigrid.grammar import (
 
 ACTIONS = "TURN_LEFT", "TURN_RIGHT", "MOVE_FORWARD", "PICK_UP", "DROP", "TOGGLE", "DONE"
 NO_WAY = -1
-"""In place of an action: there is no way."""
+"""Result in place of an action if there is no path."""
 VERB_ACTIONS = NO_WAY, DONE, PICK_UP, TOGGLE, PICK_UP
-"""For each verb of a clause, the action at its first object."""
+"""Action that the agent takes when it faces a clause's first object, by the verb of the clause."""
 _MOST_TASKS, _MOST_IDLE, _PATIENCE = 8, 120, 8
-"""Tasks that come before a task, idle steps before a walk without aim, and steps of such a walk
-where there was no way."""
+"""Maximum number of tasks that must come before a task (such as fetching a key), steps without
+progress before a random walk, and steps of a random walk between two searches if no path was
+found."""
 
 
 # ---- aims ----------------------------------------------------------------------------------------
 
 
 def aim_at(s: Scratch, cell: int) -> None:
-    """Aim at one cell."""
+    """Make `cell` the only target cell in `s.aims`."""
     s.aims[:] = 0
     s.aims[cell] = 1
 
 
 def aim_at_described(m: Memory, s: Scratch, k: int) -> int:
-    """Aim at all objects that match the first description of clause `k`, and return their number.
-    Only portable ones count where the clause is about picking up."""
+    """Mark the cells of all objects that match the first description of clause `k` as targets in
+    `s.aims`, and return their number. Doors do not count if the object must be picked up."""
     count, needs_portable = 0, m.clauses[k, VERB] in (PICK_UP_OBJECT, PUT_NEXT)
     s.aims[:] = 0
     for cell in list_objects(s):
@@ -99,9 +101,10 @@ def aim_at_described(m: Memory, s: Scratch, k: int) -> int:
 
 
 def aim_beside_described(m: Memory, s: Scratch, k: int, but: int) -> int:
-    """Aim at all floor cells beside objects of the second description of clause `k`, but for the
-    object in cell `but`, and return the number of these objects. Without such floor cells, aim at
-    objects there, which are to be moved."""
+    """Mark the floor cells next to objects that match the second description of clause `k` as
+    targets in `s.aims`, and return the number of these objects; the object in cell `but` does not
+    count. If there are no such floor cells, mark portable objects next to them, which the bot must
+    then move away."""
     count, is_free = 0, False
     s.aims[:] = 0
     for cell in list_objects(s):
@@ -120,8 +123,8 @@ def aim_beside_described(m: Memory, s: Scratch, k: int, but: int) -> int:
 
 
 def is_spare(m: Memory, s: Scratch, cell: int) -> bool:
-    """Return True for a floor cell where a dropped object leaves the cells around connected, and
-    blocks no door and no object."""
+    """Return True if a cell is free floor off the path, and an object dropped there would neither
+    separate the cells around it nor block a door or another object."""
     if m.kind[cell] != FLOOR or s.path[cell]:
         return False
     changes = 0
@@ -149,19 +152,21 @@ def is_spare(m: Memory, s: Scratch, cell: int) -> bool:
 
 
 def place_of(m: Memory) -> int:
-    """Return the place of the agent."""
+    """Return the agent's place, 4 * cell + direction."""
     return int(4 * m.cell + m.facing)
 
 
 def reach(m: Memory, s: Scratch, cell: int) -> int:
-    """Return the nearest place that faces a cell; NOWHERE if there is none."""
+    """Make `cell` the only target, and return the cheapest place to reach that faces it; NOWHERE if
+    there is none."""
     aim_at(s, cell)
     return search(m, s, place_of(m), False)
 
 
 def first_action(m: Memory, s: Scratch, action: int) -> int:
-    """Return the first action of the last path, `action` if it has no steps; NO_WAY if an object in
-    hand hinders."""
+    """Return the first action of the last path, or `action` if the path has no steps. If a door
+    blocks the first step, return TOGGLE; if an object does, PICK_UP, or NO_WAY if the hand is not
+    empty."""
     if s.found[FIRST_PLACE] == NOWHERE:
         return action
     if s.found[LENGTH] > 0:
@@ -172,15 +177,16 @@ def first_action(m: Memory, s: Scratch, action: int) -> int:
 
 
 def drop_ahead(m: Memory, s: Scratch, goal: int) -> int:
-    """Return the next action for dropping the object in hand ahead of the place `goal`, the result
-    of the last search; the next steps go on with it."""
+    """Return the next action for going to the place `goal`, the result of the last search, and
+    dropping the object in hand ahead of it. Write the cell of the drop into `s.found[DROP_CELL]`,
+    so that the bot continues with it in the next steps."""
     s.found[DROP_CELL] = cell_ahead(s, goal)
     trace(m, s, goal)
     return first_action(m, s, DROP)
 
 
 def drop_held(m: Memory, s: Scratch) -> int:
-    """Return the next action for dropping the object in hand near the agent and beside the last
+    """Return the next action for dropping the object in hand near the agent, but not on the last
     path."""
     for cell in list_objects(s):
         if m.kind[cell] != DOOR:
@@ -203,7 +209,8 @@ def drop_held(m: Memory, s: Scratch) -> int:
 
 def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
     """Return the next action for taking `action` at the place `goal`, the result of the last
-    search, with all that comes before it: objects in the way, keys, an object in hand."""
+    search, or for a task that must come first: move an obstacle, fetch a key, drop the object in
+    hand. Return NO_WAY if there is no path."""
     for _ in range(_MOST_TASKS):
         if goal == NOWHERE:
             return NO_WAY
@@ -228,8 +235,8 @@ def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
 
 
 def follow_path(m: Memory, s: Scratch, action: int, target: int) -> int:
-    """Return the next action on the last path, which leads to `action` at the cell `target`; no
-    locked door is in the way."""
+    """Return the next action on the last path, at whose end the agent takes `action` facing the
+    cell `target`. The path must not lead through a locked door."""
     is_there, has_item = s.found[FIRST_PLACE] == NOWHERE, m.held_kind > NONE_GRID_OBJECT
     is_blocked = s.found[OBSTACLE] != NOWHERE or m.kind[target] != FLOOR
     step = first_action(m, s, action)
@@ -249,16 +256,16 @@ def find_key(m: Memory, s: Scratch, door: int) -> int:
     s.aims[:] = 0
     for cell in list_objects(s):
         s.aims[cell] = m.kind[cell] == KEY and m.color[cell] == m.color[door]
-    s.entry[door], cost = 0, s.entry[door]  # a key behind the door itself is none
+    s.entry[door], cost = 0, s.entry[door]  # a key behind the door itself does not count
     place = search(m, s, place_of(m), False)
     s.entry[door] = cost
     return place
 
 
 def find_first_target(m: Memory, s: Scratch, start: int) -> int:
-    """Return the cell of what is to be moved or opened first, so that the object ahead of the place
-    `start` can be carried to one of the aims: an obstacle on the way there, or the object itself.
-    The path is marked."""
+    """Return the cell of the object or door that must be moved or opened first, so that the object
+    ahead of the place `start` can be carried to a target in `s.aims`: an obstacle on the path, or
+    else the object itself. Mark the path in `s.path`."""
     item = cell_ahead(s, start)
     kind, cost = m.kind[item], s.entry[item]
     m.kind[item], s.entry[item] = FLOOR, 1
@@ -299,8 +306,8 @@ def follow_clause(m: Memory, s: Scratch, k: int) -> int:
 
 
 def fetch_object(m: Memory, s: Scratch, k: int, goal: int) -> int:
-    """Return the next action to fetch the first object of the "put" clause `k`, which the agent
-    faces in the place `goal`; NO_WAY if it is better to look for the second one before."""
+    """Return the next action for fetching the first object of the "put" clause `k`, which the agent
+    faces at the place `goal`; NO_WAY if the bot should look for the second object first."""
     item = cell_ahead(s, goal)
     if aim_beside_described(m, s, k, item) > 0:
         target = find_first_target(m, s, goal)
@@ -313,13 +320,14 @@ def fetch_object(m: Memory, s: Scratch, k: int, goal: int) -> int:
     # two clauses with unknown second objects would put one object down for the other for ever
     if needs_clearing(m, s) or (m.held_kind > NONE_GRID_OBJECT and 3 * m.idle > _MOST_IDLE):
         return NO_WAY
-    s.found[CLAUSE_COST] += FETCHING_COST  # and the way to the unknown one
+    s.found[CLAUSE_COST] += FETCHING_COST  # for finding the second object, too
     return do_task(m, s, PICK_UP, reach(m, s, item))
 
 
 def find_new(m: Memory, s: Scratch, is_last: bool) -> int:
-    """Return the place that is worth most for seeing new cells; NOWHERE if there is none. As doors
-    are in walls, none is opened to find one before all walls are seen, unless it `is_last`."""
+    """Return the place with the best ratio of unseen cells to cost; NOWHERE if there is none. If
+    the instruction is about a door, no closed door is opened before all walls that can be reached
+    have been seen, as the door may be in one of these walls; `is_last` lifts this restriction."""
     seeks_door = s.found[SEEKS_DOOR] != 0
     s.found[WALLS] = seeks_door or is_last
     for cell in list_objects(s):
@@ -331,7 +339,7 @@ def find_new(m: Memory, s: Scratch, is_last: bool) -> int:
 
 
 def needs_clearing(m: Memory, s: Scratch) -> bool:
-    """Return True if the way to what is new leads through an obstacle."""
+    """Return True if the path to the best place for exploring leads through an obstacle."""
     goal = find_new(m, s, False)
     if goal == NOWHERE:
         goal = find_new(m, s, True)
@@ -342,7 +350,7 @@ def needs_clearing(m: Memory, s: Scratch) -> bool:
 
 
 def explore_more(m: Memory, s: Scratch, is_last: bool) -> int:
-    """Return the next action for seeing more, see `find_new`; NO_WAY if there is nothing to see."""
+    """Return the next action for exploring, see `find_new`; NO_WAY if nothing new can be seen."""
     goal = find_new(m, s, is_last)
     if goal == NOWHERE:
         return NO_WAY
@@ -367,21 +375,23 @@ def open_box(m: Memory, s: Scratch) -> int:
 
 
 def begin_plan(s: Scratch) -> None:
-    """Begin a plan without actions."""
+    """Clear the path and the results of an earlier plan in `s`."""
     s.path[:] = 0
     s.found[LENGTH] = s.found[CLAUSE_COST] = 0
     s.found[DROP_CELL] = s.found[BLOCKER] = NOWHERE
 
 
 def keep_plan(m: Memory, s: Scratch) -> None:
-    """Note the plan for the next steps: actions of the last path, where to drop."""
+    """Copy the plan from `s` into the memory for the next steps: the actions of the last path, the
+    cell to drop in, and the obstacle to move."""
     m.dropping, m.blocker = 1 + s.found[DROP_CELL], 1 + s.found[BLOCKER]
     m.plan_length, m.plan_index = s.found[LENGTH], 1
     m.plan[:] = s.plan
 
 
 def choose_action(m: Memory, s: Scratch) -> int:
-    """Return the next action."""
+    """Return the next action: the next one of the plan if no seen cell has changed, else the first
+    of a new plan."""
     if not m.changed:
         if m.plan_index < m.plan_length:
             m.plan_index += 1
@@ -427,7 +437,7 @@ def choose_action(m: Memory, s: Scratch) -> int:
 
 
 def stroll(m: Memory, s: Scratch) -> int:
-    """Return an action of a walk without aim, which ends a deadlock."""
+    """Return an action of a pseudo-random walk, which breaks a deadlock."""
     ahead = s.neighbours[m.facing, m.cell]
     number = (m.idle * 7919 + m.cell * 104729) // 16 % 8
     if m.kind[ahead] == FLOOR and number < 5:
@@ -447,7 +457,7 @@ def act(memory: Any, scratch: Any, grids: Any, items: Any, actions: Any) -> None
 
 
 class Bot:
-    """Bot in N worlds at once.
+    """Bot that plays BabyAI's levels in N worlds at once.
 
     Args:
         num_envs: N.
@@ -494,7 +504,7 @@ class Bot:
         self._begun += worlds
 
     def act(self, observation: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
-        """Return the next action of each world, from the observations of all."""
+        """Return the next action of each world, from the batched observation of all worlds."""
         if self._begun:
             missions = observation["mission"][self._begun]
             self._memory[self._begun] = self._empty

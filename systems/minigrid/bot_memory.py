@@ -45,20 +45,21 @@ TURN_LEFT, TURN_RIGHT, MOVE_FORWARD, PICK_UP, DROP, TOGGLE, DONE = range(7)
 PLAN_LENGTH = 64
 """Greatest number of actions that are planned ahead."""
 MOST_ROWS = 24, 48
-"""Numbers of rows and columns that arrays of maps have room for; functions are compiled for each. A
-number has a bit for each row."""
+"""Available sizes of the map, in rows and columns; the functions are compiled for each size. The
+int64 bit masks hold one bit for each row or column."""
 FIRST_SIDE_DONE = 1 << MAX_CLAUSES
 """Bit of `done`."""
 
 _SIDES = np.array([(is_reversed(k), *count_clauses(k)) for k in range(len(WORDINGS))])
-"""For each wording: whether the side behind the connector comes first, and clauses of each side."""
+"""For each wording: 1 if the clauses after its connector must be done first, else 0; then the
+numbers of clauses before and after the connector."""
 _STEPS = np.array([(-1, 0), (0, 1), (1, 0), (0, -1)])
 """For each direction: rows and columns to the cell ahead."""
 
 
 Memory = Any
-"""What the bot remembers of a world: a record of `memory_dtype` in compiled code, else an object
-with such attributes."""
+"""Memory of one world: a record of `memory_dtype` in compiled code, else an object with the same
+attributes."""
 
 
 def memory_dtype(most: int) -> np.dtype[Any]:
@@ -114,15 +115,15 @@ def as_object(record: Any) -> Any:
 
 
 def wrap(number: int, size: int) -> int:
-    """Return a row or column of the map, from `-size` to `2 * size - 1`, as one on it."""
+    """Wrap a row or column from `-size` to `2 * size - 1` into the map's range, 0 to `size - 1`."""
     if number < 0:
         return number + size
     return number - size if number >= size else number
 
 
 def pack(cell: int, y: int, x: int) -> int:
-    """Return a cell, and the places where it is relative to the agent at the start, as one number:
-    bit k for the place k of `systems.minigrid.grammar`, and the cell above them."""
+    """Return a cell and its places relative to the agent's start as one integer: bit k is 1 for the
+    place k of `systems.minigrid.grammar`, and the bits above BEHIND are the cell."""
     places = (y > 0) << BEHIND | (y < 0) << IN_FRONT | (x > 0) << ON_RIGHT | (x < 0) << ON_LEFT
     return cell << BEHIND + 1 | places
 
@@ -143,9 +144,9 @@ def is_object(kind: int) -> bool:
 
 
 def matches(m: Memory, k: int, second: int, kind: int, color: int, origin: int) -> bool:
-    """Return True if an object of this type and colour matched a description of clause `k` at the
-    reset, the `second` one of it if that is 1. A place means the room where the agent started, and
-    its walls."""
+    """Return True if an object of this type, colour and origin (see `pack`) matched the description
+    `second` of clause `k` at the reset: 0 for the first, 1 for the second. A description with a
+    place matches only objects in the room where the agent started, or in its walls."""
     clause, start = m.clauses[k], 4 * second
     place = clause[start + PLACE]
     is_there = place == ANYWHERE or origin >> place & m.room[origin >> BEHIND + 1] != 0
@@ -158,12 +159,14 @@ def matches(m: Memory, k: int, second: int, kind: int, color: int, origin: int) 
 
 
 def is_described(m: Memory, cell: int, k: int, second: int) -> bool:
-    """Return True if the object in a cell matched a description of clause `k` at the reset."""
+    """Return True if the object in a cell matched the description `second`, 0 or 1, of clause `k`
+    at the reset."""
     return matches(m, k, second, m.kind[cell], m.color[cell], m.origin[cell])
 
 
 def holds_described(m: Memory, k: int, second: int) -> bool:
-    """Return True if the object in hand matched a description of clause `k` at the reset."""
+    """Return True if the object in hand matched the description `second`, 0 or 1, of clause `k` at
+    the reset."""
     return matches(m, k, second, m.held_kind, m.held_color, m.held_origin)
 
 
@@ -195,13 +198,14 @@ def is_free(m: Memory, cell: int) -> bool:
 
 
 def write_bit(lines: Any, y: int, x: int, bit: bool) -> None:
-    """Write the bit of a cell into `lines`, the numbers of all rows and columns."""
+    """Write the bit of the cell (y, x) into `lines`: bit masks of all rows, then of all columns."""
     lines[0, y] = lines[0, y] & ~(1 << x) | bit << x
     lines[1, x] = lines[1, x] & ~(1 << y) | bit << y
 
 
 def write_cell(m: Memory, y: int, x: int, kind: int, state: int, color: int) -> None:
-    """Write the content of a cell into the map, if it differs."""
+    """Write the content of a cell into the map; if it differs, set `m.changed` and update the
+    cell's origin and bit masks, too."""
     row, column = wrap(y, m.size), wrap(x, m.size)
     cell = row * m.size + column
     before = m.kind[cell]
@@ -262,8 +266,8 @@ def merge_view(m: Memory, grid: Any) -> None:
 
 
 def verify_clause(m: Memory, k: int, was_held: bool, neighbours: Any) -> bool:
-    """Return True if the last action fulfils clause `k`; `was_held` says that an object of its
-    first description was in hand before."""
+    """Return True if the last action fulfils clause `k`; `was_held` is True if an object that
+    matches its first description was in hand before the action."""
     verb, action = m.clauses[k, VERB], m.action
     ahead = neighbours[m.facing, m.cell]
     if verb == GO_TO:
@@ -281,8 +285,10 @@ def verify_clause(m: Memory, k: int, was_held: bool, neighbours: Any) -> bool:
 
 
 def verify_side(m: Memory, held: int, neighbours: Any) -> bool:
-    """Note which clauses of the side in turn are done; return True if all are. Bit k of `held` says
-    that an object of the first description of clause k was in hand before."""
+    """Set the bits of `m.done` for the clauses of the current side that the last action has
+    fulfilled; return True if the whole side is done. A side is the clauses before or after the
+    connector. Bit k of `held` is 1 if an object that matches the first description of clause k was
+    in hand before the action."""
     first, count = find_side(m)
     is_done = True
     for k in range(first, first + count):
@@ -299,7 +305,8 @@ def verify_side(m: Memory, held: int, neighbours: Any) -> bool:
 
 
 def find_side(m: Memory) -> tuple[int, int]:
-    """Return the first clause of the side that is to be done now, and the number of its clauses."""
+    """Return the index of the first clause of the current side (the clauses before or after the
+    connector), and the number of its clauses."""
     is_last_first, count, other_count = _SIDES[m.wording]
     is_second = m.done & FIRST_SIDE_DONE != 0
     if (is_last_first != 0) != is_second and other_count > 0:

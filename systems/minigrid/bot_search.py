@@ -29,11 +29,11 @@ from systems.minigrid.bot_memory import (
 from systems.minigrid.sight import flood_row
 
 _NUM_LISTS = 64
-"""Lists of places to visit in `search`; a move costs less."""
+"""Buckets of the priority queue in `search`; every move must cost less than this."""
 NEVER = 1 << 30
 CLEARING_COST, CARRYING_COST, FETCHING_COST = 8, 6, 20
-"""Estimated steps to move an object out of the way, more of them if another object is in hand, and
-to fetch a key."""
+"""Estimated steps to move an object out of the way, extra steps if another object is in hand, and
+steps to fetch a key."""
 
 
 BASE_COST, MOST_NEW = 1, 15
@@ -42,7 +42,7 @@ BASE_COST, MOST_NEW = 1, 15
 
 Scratch = Any
 """Arrays of a search, which all worlds share: a record of `scratch_dtype` in compiled code, else an
-object with such attributes."""
+object with the same attributes."""
 
 
 def scratch_dtype(most: int) -> np.dtype[Any]:
@@ -50,17 +50,18 @@ def scratch_dtype(most: int) -> np.dtype[Any]:
 
     Fields:
         neighbours: neighbour of each cell in each direction.
-        entry: estimated steps to enter each cell from beside it; 0 if that is impossible.
+        entry: estimated steps to enter each cell from the next cell; 0 if that is impossible.
         cost, parent: least cost to each place, and the place before it.
         new: unseen cells that the agent would see at each place.
         first: first entry of the list of places with each cost.
         place, next: place of each entry, and the next entry.
-        aims: 1 for cells that the agent shall face.
+        aims: 1 for target cells, one of which the agent should face.
         path: 1 for cells of the last paths.
-        things, queue: cells with objects, after their number; and room for other lists.
-        found: results, see `FIRST_PLACE` and those that follow.
+        things: number of cells with objects, followed by these cells.
+        queue: space for other lists of cells.
+        found: results and options, indexed by `FIRST_PLACE` to `BLOCKER`.
         view_shape: rows and columns of an observation.
-        plan: actions of the last path, up to what is not free.
+        plan: actions of the last path, up to the first cell that is not free.
     """
     cells = most * most
     return np.dtype(
@@ -81,9 +82,9 @@ def scratch_dtype(most: int) -> np.dtype[Any]:
 
 FIRST_PLACE, OBSTACLE, COST, LENGTH, WALLS, SEEKS_DOOR, CLAUSE_COST, DROP_CELL, BLOCKER = range(9)
 """Indices of `Scratch.found`: the place after the start of a path, the first obstacle on it, its
-cost, the number of actions in `Scratch.plan`; 1 if unseen walls, and if doors are looked for; the
-cost of a clause; the cells where the object in hand is to be dropped, and of an obstacle to be
-moved."""
+cost, the number of actions in `Scratch.plan`; 1 if exploring should count unseen walls, 1 if the
+instruction is about a door; the cost of a clause; the cell where the object in hand is to be
+dropped, and the cell of an obstacle to be moved."""
 
 
 def list_objects(s: Scratch) -> Any:
@@ -105,8 +106,8 @@ def holds_key(m: Memory, door: int) -> bool:
 
 
 def entry_cost(m: Memory, cell: int, keys: int) -> int:
-    """Return the estimated steps to enter a cell from beside it; 0 if that is impossible. Bit k of
-    `keys` says that a key of colour k is known."""
+    """Return the estimated steps to enter a cell from the next cell; 0 if that is impossible. Bit k
+    of `keys` is 1 if a key of colour k has been seen."""
     kind, state = m.kind[cell], m.state[cell]
     if kind == FLOOR:
         return 1
@@ -120,8 +121,8 @@ def entry_cost(m: Memory, cell: int, keys: int) -> int:
 
 
 def estimate_entries(m: Memory, s: Scratch) -> None:
-    """Write the cost of each cell into `s.entry`, and list the cells with doors and portable
-    objects in `s.things`."""
+    """Write the cost of entering each cell into `s.entry`, and list the cells with doors and
+    portable objects in `s.things`."""
     count, keys = 0, 0
     for cell in range(m.size * m.size):
         kind = m.kind[cell]
@@ -136,11 +137,11 @@ def estimate_entries(m: Memory, s: Scratch) -> None:
         s.entry[cell] = entry_cost(m, cell, keys)
     blocker = m.blocker - 1
     if blocker >= 0 and s.entry[blocker] > CLEARING_COST:
-        s.entry[blocker] -= CLEARING_COST // 2  # rather than another one
+        s.entry[blocker] -= CLEARING_COST // 2  # prefer it to other obstacles
 
 
 def is_obstacle(m: Memory, cell: int) -> bool:
-    """Return True for an object in the way, and for a locked door."""
+    """Return True if a cell has an object that must be moved, or a locked door."""
     kind = m.kind[cell]
     return is_object(kind) and (kind != DOOR or bool(m.state[cell] == LOCKED))
 
@@ -153,8 +154,8 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
     write its cost into `s.found[COST]`; NOWHERE if there is none. If `explores`, return instead
     the place with the least cost per unseen cell that the agent would see there.
 
-    A place is 4 * cell + direction. This is Dijkstra's algorithm with one linked list of places for
-    each cost modulo `_NUM_LISTS`, which no single move may cost.
+    A place is 4 * cell + direction. This is Dijkstra's algorithm with a bucket queue: a linked list
+    of places for each cost modulo `_NUM_LISTS`; every single move costs less than `_NUM_LISTS`.
     """
     neighbours, entry, costs, parents = s.neighbours, s.entry, s.cost, s.parent
     firsts, places, nexts, aims, news = s.first, s.place, s.next, s.aims, s.new
@@ -206,8 +207,8 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
 
 
 def trace(m: Memory, s: Scratch, goal: int) -> None:
-    """Mark the cells of the path to `goal` in `s.path`; find its first place, its first obstacle
-    and the actions up to the first cell that is not free."""
+    """Mark the cells of the path to `goal` in `s.path`; write its first place and first obstacle
+    into `s.found`, and its actions up to the first cell that is not free into `s.plan`."""
     length, place = 0, goal
     while s.parent[place] != NOWHERE:
         length += 1
@@ -237,7 +238,8 @@ def trace(m: Memory, s: Scratch, goal: int) -> None:
 
 
 def window(bits: int, first: int, width: int, size: int) -> int:
-    """Return `width` of the `size` bits from bit number `first` on, which wrap around."""
+    """Return the `width` bits that start at bit `first` of the mask `bits`, which has `size` bits
+    and wraps around."""
     part = bits >> first
     if first + width > size:
         part |= bits << (size - first)
@@ -245,9 +247,9 @@ def window(bits: int, first: int, width: int, size: int) -> int:
 
 
 def count_new(m: Memory, s: Scratch, place: int, opens: bool) -> int:
-    """Return the number of unseen cells that the agent would see at a place, if walls went on
-    straight and other unseen cells were transparent. The door ahead counts as open if it `opens`;
-    cells where walls are expected count where unseen walls are looked for."""
+    """Return the number of unseen cells that the agent would see at a place, if walls continued in
+    a straight line and other unseen cells were transparent. If `opens`, the door ahead counts as
+    open. Cells where walls are expected count only if `s.found[WALLS]` is set."""
     cell, facing, size, width = place // 4, place % 4, m.size, s.view_shape[1]
     # lines of the map across the agent's direction; sight is the same to both sides
     axis, step = facing % 2, 1 if facing in (RIGHT, DOWN) else -1

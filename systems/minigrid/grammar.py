@@ -67,7 +67,8 @@ _NEXT_TO = "next to"
 
 
 def list_kinds(verb: int) -> Mapping[str, int]:
-    """Return the types that the object of a verb may have, by their names in texts."""
+    """Return the types that the first object of a clause with this verb may have, by their names in
+    texts."""
     return {GO_TO: _KINDS, OPEN_DOOR: {"door": DOOR}}.get(verb, _PORTABLE)
 
 
@@ -91,7 +92,7 @@ def count_clauses(wording: int) -> tuple[int, int]:
 
 
 def is_reversed(wording: int) -> bool:
-    """Return True if the clauses behind "after you" come first."""
+    """Return True if the wording has "after you", so that its last clauses must be done first."""
     return wording >= 6
 
 
@@ -194,7 +195,7 @@ class _Parser:
         return [kind, color, self._read_optional(_PLACES), plural]
 
     def _read(self, phrases: Mapping[str, int]) -> int:
-        """Read one of the phrases and return its number."""
+        """Read one of the phrases and return its number; raise ValueError if none follows."""
         for phrase, number in phrases.items():
             if self._accepts(phrase):
                 return number
@@ -205,7 +206,8 @@ class _Parser:
         return next((phrases[phrase] for phrase in phrases if self._accepts(phrase)), 0)
 
     def _accepts(self, phrase: str) -> bool:
-        """Read a phrase if it follows, and return True; else note that it might have followed."""
+        """Read a phrase if it follows, and return True; else add it to the phrases that the error
+        message lists as expected, and return False."""
         words = phrase.split()
         if self._words[self._position : self._position + len(words)] == words:
             self._position += len(words)

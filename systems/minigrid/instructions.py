@@ -126,7 +126,7 @@ class Progress:
     strict: Int8 = 0
     """Bit k: clause k fails if another object is picked up or another door is toggled."""
     removed: EntityId = NOTHING
-    """Object that left the grid last since positions were noted."""
+    """Object that left the grid last since `note_places`; `Target.next` links the earlier ones."""
     held: EntityId = NOTHING
     """Object in hand when the first clause was last verified."""
     second_held: EntityId = NOTHING
@@ -197,24 +197,25 @@ def mark_described(w: World, bit: int, kind: int, color: int, place: int, room_s
 
 
 def can_put_next(w: World, first: int, second: int) -> bool:
-    """Return True if no object has both of these bits and no two objects that have one each are
-    adjacent."""
+    """Return True if no object matches both descriptions, and no object that matches the first is
+    next to one that matches the second. `first` and `second` are their bits in
+    `target.descriptions`."""
     things = w.having(w.target)
     for e in things:
         for other in things:
             is_pair = is_target(w, e, first) and is_target(w, other, second)
-            if is_pair and cells_between(w, e, other) <= 1:
+            if is_pair and manhattan_distance(w, e, other) <= 1:
                 return False
     return True
 
 
-def cells_between(w: World, e: int, other: int) -> int:
+def manhattan_distance(w: World, e: int, other: int) -> int:
     """Return the Manhattan distance between two objects."""
     return abs(w.position.y[e] - w.position.y[other]) + abs(w.position.x[e] - w.position.x[other])
 
 
 def opens_a_door(w: World, kind: int, color: int) -> bool:
-    """Return True for the type Key and the colour of a locked door."""
+    """Return True if the type is Key and the level has a locked door of this colour."""
     if kind == KEY:
         for door in w.of_type(DOOR):
             if w.door.status[door] == LOCKED and w.color.value[door] == color:
@@ -231,15 +232,16 @@ def instruct(
     keeps_keys: bool = False,
     has_articles: bool = False,
 ) -> None:
-    """Give the agent an instruction, or reject the level if the instruction makes no sense there; a
-    rejected level stays as it is.
+    """Give the agent an instruction, and reject the level if the instruction makes no sense there;
+    do nothing in a level that is rejected already.
 
     Args:
-        clauses: (4, 9) numbers of the clauses; the plurals are written.
+        clauses: (4, 9) numbers of the clauses; the plurals are overwritten, 1 where several objects
+            match.
         wording: index of the text.
         strict: bits of the clauses that fail if another object is used.
-        keeps_keys: reject instructions about keys of locked doors.
-        has_articles: keep the plurals in `clauses`.
+        keeps_keys: if True, reject instructions about keys of locked doors.
+        has_articles: if True, do not overwrite the plurals in `clauses`.
     """
     if w.progress.status[AGENT] == REJECTED:
         return
@@ -328,13 +330,14 @@ def list_unmatched(w: World) -> dict[int, str]:
 
 
 def is_target(w: World, e: int, bit: int) -> bool:
-    """Return True if an object matched the description of this bit at the reset."""
+    """Return True if an object matched a description at the reset; `bit` is the description's bit
+    in `target.descriptions`."""
     return w.target.descriptions[e] & bit != 0
 
 
 def faces_target(w: World, agent: int, bit: int) -> bool:
-    """Return True if a described object is in front of the agent, or was there when positions were
-    last noted."""
+    """Return True if an object that the description with this `bit` matched is in front of the
+    agent, or left the grid from there since the last `note_places`."""
     y, x = towards(w, agent, FORWARD)
     if is_target(w, w.at[y, x], bit):
         return True
@@ -347,11 +350,12 @@ def faces_target(w: World, agent: int, bit: int) -> bool:
 
 
 def is_beside_target(w: World, e: int, bit: int) -> bool:
-    """Return True if an object on the grid is next to a described one."""
+    """Return True if the object `e` is on the grid and next to an object that the description with
+    this `bit` matched."""
     if w.position.y[e] < 0:
         return False
     for other in w.having(w.target):
-        if is_target(w, other, bit) and cells_between(w, e, other) == 1:
+        if is_target(w, other, bit) and manhattan_distance(w, e, other) == 1:
             return True
     return False
 
@@ -363,7 +367,8 @@ def verb_of(w: World, agent: int, k: int) -> int:
 
 
 def verify_clause(w: World, agent: int, k: int) -> int:
-    """Return the status of clause `k` after the agent's action, and note what the agent holds."""
+    """Return the status of clause `k` after the agent's action, and store the object in hand for
+    the next step."""
     p, verb = w.progress, verb_of(w, agent, k)
     noted = (p.held, p.second_held, p.third_held, p.fourth_held)[k]
     action, strict = w.action[agent], p.strict[agent] >> k & 1
@@ -430,7 +435,7 @@ def verify_instruction(w: World, agent: int) -> None:
 
 
 def can_note_places(w: World, agent: int, action: int) -> bool:
-    """Return True if the action is DROP and an object has left the grid since the last one."""
+    """Return True if the action is DROP and an object has left the grid since the last DROP."""
     return action == DROP and w.progress.removed[agent] != NOTHING
 
 

@@ -8,8 +8,8 @@ from gv_engine.rules.world import World
 
 @component
 class Mission(PlainMission):
-    """Mission with a second object, and with the cell that counts: the first cell of one of the
-    objects."""
+    """Mission with a second object, and with the cell (y, x) where one of the two objects was at
+    the reset."""
 
     other_kind: Int8 = NONE_GRID_OBJECT
     other_color: Int8 = NONE

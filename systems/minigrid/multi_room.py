@@ -16,18 +16,18 @@ from gv_engine.rules.world import World
 from systems.minigrid.placing import COLORS, Area, place, place_agent, put_door, wall_in
 
 _LEAST_SIDE = 4
-"""Rows and columns of a room at least, walls included."""
+"""Minimum number of rows and of columns of a room, walls included."""
 _MOST_EXITS = 8
-"""Exits of a room that are tried."""
+"""Maximum number of exits that are tried for a room."""
 _LEFT_SIDE = 2
 _MOST_CHAINS = 10_000
-"""Chains that are tried; the reference would go on forever."""
+"""Maximum number of chains that are tried; the reference would go on forever."""
 
 Rooms = NDArray[np.int64]
 
 
 def room_area(rooms: Rooms, k: int) -> Area:
-    """Return the area of a room, walls included."""
+    """Return the area (top, left, height, width) of room `k`, walls included."""
     return rooms[k, 0], rooms[k, 1], rooms[k, 2], rooms[k, 3]
 
 

@@ -147,7 +147,7 @@ def distance_to_agents(w: World, y: int, x: int) -> int:
 
 def place(w: World, kind: int, color: int, area: Area, min_distance: int = 1) -> int:
     """Place a new object into a random free cell of an area, at least `min_distance` steps from all
-    agents, and return its entity."""
+    agents, and return its entity; the level fails if no cell is found."""
     y, x = random_free_cell(w, area, min_distance)
     if y < 0:
         w.fail("MiniGrid: the level has no room for all its objects; make it larger")
@@ -156,7 +156,8 @@ def place(w: World, kind: int, color: int, area: Area, min_distance: int = 1) ->
 
 
 def place_agent(w: World, area: Area) -> None:
-    """Place the agent into a random free cell of an area, with a random orientation."""
+    """Place the agent into a random free cell of an area, with a random orientation; the level
+    fails if no cell is found."""
     put_agent(w, AGENT, -1, -1, RIGHT)
     y, x = random_free_cell(w, area)
     if y < 0:

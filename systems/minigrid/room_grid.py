@@ -38,12 +38,12 @@ Doors = NDArray[np.int64]
 """(rows, columns, 4, 2) cell (y, x) for a door on each side of each room, -1 for none."""
 
 _MOST_DOORS = 5001
-"""Attempts to connect all rooms."""
+"""Maximum number of attempts to connect all rooms."""
 
 
 def build_room_grid(w: World, shape: Sequence[int], room_size: int) -> Doors:
-    """Build a grid of closed square rooms, put the agent into the middle room for now, and return a
-    random cell for a door on each side of each room."""
+    """Build a grid of closed square rooms, put the agent into the middle room until the level
+    places it elsewhere, and return a random cell for a door on each side of each room."""
     w.set_shape(shape[0], shape[1])
     step = room_size - 1
     rows, columns = w.height // step, w.width // step
@@ -66,7 +66,7 @@ def build_room_grid(w: World, shape: Sequence[int], room_size: int) -> Doors:
 
 
 def room_area(row: int, column: int, room_size: int) -> Area:
-    """Return the area of a room, walls included."""
+    """Return the area (top, left, height, width) of a room, walls included."""
     return row * (room_size - 1), column * (room_size - 1), room_size, room_size
 
 
@@ -79,14 +79,15 @@ def add_object(w: World, kind: int, color: int, room: Area) -> int:
 def add_door(
     w: World, doors: Doors, room: tuple[int, int], side: int, color: int, status: int = LOCKED
 ) -> int:
-    """Place a door on the side `side` of the room (row, column), into the cell that `doors`
-    gives, and return its entity."""
+    """Place a door on the side `side` of the room (row, column), in the cell `doors[row, column,
+    side]`, and return its entity."""
     y, x = doors[room[0], room[1], side]
     return put_door(w, y, x, color, status)
 
 
 def remove_wall(w: World, room: Area, side: int) -> None:
-    """Remove the wall on the right side of a room, 0, or on its upper side, 3."""
+    """Remove the wall, except its corners, on the right side of a room if `side` is 0, or on its
+    upper side if `side` is 3."""
     top, left, height, width = room
     if side == 0:
         set_column(w, FLOOR, left + width - 1, top + 1, top + height - 1)
@@ -184,8 +185,9 @@ def all_connected(w: World, doors: Doors, row: int, column: int) -> bool:
 def connect_all_rooms(
     w: World, doors: Doors, room_size: int, locked: tuple[int, int], without: int = NONE
 ) -> bool:
-    """Add doors of random colours but `without` between random rooms, except to the room `locked`,
-    until paths lead to all rooms; return False if that takes too many attempts."""
+    """Add closed doors between random neighbouring rooms until paths lead to all rooms; return
+    False if that takes too many attempts. No door leads into the room `locked` or has the colour
+    `without`."""
     step = room_size - 1
     row, column = w.position.y[AGENT] // step, w.position.x[AGENT] // step
     connected = all_connected(w, doors, row, column)
@@ -251,8 +253,8 @@ def maze(
     blocked: bool = False,
     keys_last: bool = False,
 ) -> None:
-    """Build nine rooms with a blue ball in one of the first `quarters` corners, behind locked doors
-    beside the middle."""
+    """Build nine rooms: closed doors lead from the middle room to side rooms, and locked doors from
+    there to the corner rooms; a blue ball is in one of the first `quarters` corner rooms."""
     doors = build_room_grid(w, shape, room_size)
     colors = shuffled_colors(w)
     for quarter in range(quarters):

@@ -29,7 +29,7 @@ def go_ahead(w: World, agent: int) -> None:
 
 
 def position(w: World, agent: int) -> tuple[int, int]:
-    """Return the agent's cell."""
+    """Return the agent's cell (y, x)."""
     return int(w.position.y[agent]), int(w.position.x[agent])
 
 
@@ -44,8 +44,8 @@ def reach_goal(w: World, agent: int, was: tuple[int, int], max_steps: int) -> fl
 def entered(w: World, agent: int, was: tuple[int, int], object_type: int) -> bool:
     """The agent has gone onto an object of a type in this step.
 
-    One that still stands there does not count: a step after the end of an episode must not end it
-    again.
+    An agent that did not move in this step does not count: a step after the end of an episode must
+    not end it again.
     """
     return stands_on(w, agent, object_type) and position(w, agent) != was
 

@@ -129,7 +129,7 @@ def arrive(w: World, agent: int, max_steps: int) -> float:
 
 
 def is_last(w: World, agent: int, action: int) -> bool:
-    """Return True if the action is DONE or TOGGLE."""
+    """Return True if the action ends the episode: DONE or TOGGLE."""
     return action in (DONE, TOGGLE)
 
 
@@ -154,7 +154,8 @@ def is_adjacent(y: int, x: int, other_y: int, other_x: int) -> bool:
 
 
 def random_separate_cell(w: World, entities: Entities) -> tuple[int, int]:
-    """Return a random free cell that is not adjacent to any of the entities."""
+    """Return a random free cell (y, x) that is not adjacent to any of the entities; the level fails
+    if no cell is found."""
     for _ in range(MOST_ATTEMPTS):
         y, x = random_cell(w, whole_grid(w))
         if w.at[y, x] == NOTHING and not is_adjacent_to_any(w, y, x, entities):

@@ -16,7 +16,7 @@ from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.layout import RNG
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
-from gv_engine.web.page import Memory, PageStyle, make_page
+from gv_engine.web.page import MemoryImage, PageStyle, make_page
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import Simulation
 from tests import ROOT
@@ -122,7 +122,7 @@ def test_a_line_that_is_no_game_is_refused_with_a_sentence(line: str, says: str)
 def test_memory_has_nothing_of_this_process_between_the_fields():
     record = np.dtype({"names": ["a", "b"], "formats": ["u1", "f8"], "offsets": [0, 16]})
     array = np.frombuffer(b"\xaa" * record.itemsize, record)
-    memory = Memory()
+    memory = MemoryImage()
     assert memory.add(array) == memory.add(array[:]) == STACK_TOP
     content = memory.to_bytes()
     assert content[:1] == b"\xaa"

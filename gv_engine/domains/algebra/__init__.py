@@ -1,6 +1,7 @@
 """Algebra as a game: expressions as worlds, rewrite rules as moves.
 
-Needs mathy_core, which the extra `math` brings; where it is missing, the error says how to get it.
+Needs the library mathy_core, which the extra `math` installs; without it, the error message says
+how to install it.
 
 >>> env = PolySimplify(seed=1)
 >>> state = MathyEnvState(problem="4x + 2x", max_moves=10)

@@ -182,12 +182,12 @@ class MathyEnv:
     problems or random actions are sampled.
 
     Args:
-        rules: rules, whose order numbers the actions; None for the seven of `core_rules`.
+        rules: rewrite rules in the order of the action numbers; None for the seven of `core_rules`.
         max_moves: moves allowed in episodes without a sampled problem.
         verbose: print every state.
         error_invalid: raise on an invalid action, as with `invalid_action_response="raise"`.
         reward_discount: discount that is reported while the episode goes on.
-        max_seq_len: L, the most nodes of an expression.
+        max_seq_len: L, the maximum number of nodes of an expression.
         previous_state_penalty: penalise returning to an earlier expression.
         preferred_term_commute: 4x may become x * 4; for the rules of `core_rules`.
         invalid_action_response: "penalize" (negative reward, no change), "raise" (ValueError) or
@@ -418,11 +418,12 @@ class MathyEnv:
         return cached[1]
 
     def get_valid_moves(self, env_state: MathyEnvState) -> list[int]:
-        """Return (nodes × rules,) 0 or 1 for every action, those of the first node first."""
+        """Return the action mask as a flat list of 0 and 1: the rules at the first node, then those
+        at the second node, and so on."""
         return list(self.mask(env_state).ravel().tolist())
 
     def get_valid_rules(self, env_state: MathyEnvState) -> list[int]:
-        """Return (rules,) 1 for every rule that applies to any node."""
+        """Return a list with 1 for each rule that applies to at least one node, else 0."""
         return list(self.mask(env_state).any(axis=0).astype(int).tolist())
 
     def get_actions_for_node(
@@ -642,7 +643,7 @@ class MathyEnv:
     # ---- output -------------------------------------------------------------------------------
 
     def to_hash_key(self, env_state: MathyEnvState) -> str:
-        """Return a text that is equal only for states of the same expression."""
+        """Return a hash key of the state: the text of its expression."""
         return env_state.agent.problem
 
     def render_state(

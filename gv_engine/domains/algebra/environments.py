@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 
 class Sampler:
-    """Samples letters, numbers and terms for problems.
+    """Sampler of letters, numbers and terms for problems.
 
     Args:
         rng: source of all randomness.
@@ -43,7 +43,7 @@ class Sampler:
         self.rng = rng
 
     def chance(self, probability: float) -> bool:
-        """Return True with a probability."""
+        """Return True with the given probability."""
         return bool(self.rng.random() < probability)
 
     def integer(self, least: int, most: int) -> int:
@@ -61,9 +61,9 @@ class Sampler:
             return value
         return self.integer(*value) if isinstance(value[0], int) else self.uniform(*value)
 
-    def letters(self, count: int, but: str = "") -> list[str]:
-        """Sample `count` different letters that are not in `but`."""
-        free = [letter for letter in _LETTERS if letter not in but]
+    def letters(self, count: int, exclude: str = "") -> list[str]:
+        """Sample `count` different letters that are not in `exclude`."""
+        free = [letter for letter in _LETTERS if letter not in exclude]
         return [free[place] for place in self.rng.permutation(len(free))[:count]]
 
     def shuffle(self, items: Sequence[_T]) -> list[_T]:
@@ -78,12 +78,12 @@ class Sampler:
         """Sample a coefficient as text: a number with probability 0.8, else an empty string."""
         return self.number() if self.chance(_HAS_NUMBER) else ""
 
-    def power(self, probability: float = 1.0, but: str = "") -> str:
-        """Return, with this probability, a random one of "^2", "^3" and "^4" other than `but`; else
-        an empty text."""
+    def power(self, probability: float = 1.0, exclude: str = "") -> str:
+        """Return, with this probability, a random one of "^2", "^3" and "^4" other than `exclude`;
+        else an empty text."""
         if not self.chance(probability):
             return ""
-        powers = [f"^{k}" for k in range(2, _LARGEST_POWER + 1) if f"^{k}" != but]
+        powers = [f"^{k}" for k in range(2, _LARGEST_POWER + 1) if f"^{k}" != exclude]
         return powers[self.integer(0, len(powers) - 1)]
 
     def smaller_part(self, whole: int) -> int:
@@ -136,11 +136,11 @@ def sample_like_terms(
     else:
         groups = [letter + sampler.power(powers) for letter in letters]
         own = groups[0].removeprefix(letters[0])
-        extra = [letters[0] + sampler.power(but=own)] if shared else []
+        extra = [letters[0] + sampler.power(exclude=own)] if shared else []
     chosen = [groups[place % count] for place in range(terms)] + extra
     if noisy:
         many = min(5, max(1, terms // 3)) if noise_terms is None else noise_terms
-        free = sampler.letters(many, but="".join(letters))
+        free = sampler.letters(many, exclude="".join(letters))
         others = [letter + sampler.power(powers) for letter in free]
         front = sampler.smaller_part(many)
         chosen = others[:front] + chosen + others[front:]
@@ -165,10 +165,10 @@ def sample_binomials(
 
     Args:
         sampler: source of all randomness.
-        variables: number of terms with a variable, of four.
+        variables: number of terms, out of four, that have a variable; the others are numbers.
         powers: probability that variables have powers.
         like: probability that all variables are the same.
-        coefficients: variables have coefficients.
+        coefficients: True if variables have coefficients.
     """
     one, two, three, four = _sample_factors(sampler, 4, variables, powers, like, coefficients)
     first, second = sampler.shuffle([one, three]), sampler.shuffle([two, four])
@@ -296,7 +296,7 @@ class SampledMathyEnv(MathyEnv):
     argument_ranges: ClassVar[ArgumentRanges] = {}
 
     def get_env_namespace(self) -> str:
-        """Return the name of the environment, with dots."""
+        """Return the unique dotted name of the environment, `namespace`."""
         return self.namespace
 
     def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
@@ -328,7 +328,8 @@ class SampledMathyEnv(MathyEnv):
         return termination(features, self.get_win_signal(env_state))
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
-        """Return True if a state, given with its mathy_core tree, is the goal."""
+        """Return True if `env_state` reaches the goal; `expression` is its tree in mathy_core's
+        nodes. Subclasses override this method."""
         raise NotImplementedError
 
 
@@ -416,7 +417,7 @@ class PolyCombineInPlace(PolySimplify):
     namespace = "mathy.polynomials.combine.in.place"
 
     def max_moves_fn(self, problem: MathyEnvProblem, config: MathyEnvProblemArgs) -> int:
-        """Return 2: factor out, and add."""
+        """Return 2: one move to factor out, and one to add."""
         return 2
 
     def sample_text(self, sampler: Sampler, difficulty: MathyEnvDifficulty) -> tuple[str, int]:

@@ -156,8 +156,8 @@ class AlgebraEpisode(Episode):
         self.world.reset(self._scenario.first_state(env))
 
     def action_name(self, index: int) -> str:
-        """Return the name of the action with this index in the environment's action space, whose
-        nodes may lie beyond the expression."""
+        """Return the name of the action with this index in the environment's action space, even if
+        its node is beyond the end of the expression."""
         node, rule = divmod(index, len(self._names))
         return f"{self._names[rule]} {node}"
 
@@ -171,9 +171,9 @@ class AlgebraEpisode(Episode):
         return node * len(self._names) + rule
 
     def refusal_reason(self, action: str) -> str:
-        """Return a sentence on why a step of the environment cannot take `action`, an action's
-        name; an empty text if it can. A step takes actions that do not apply, as long as
-        `invalid_action_response` allows them."""
+        """Return the reason, as a sentence, why `step` cannot take `action`, an action's name; an
+        empty text if it can. An action whose rule does not apply is accepted unless
+        `invalid_action_response` is "raise"."""
         pair, env = self._parse_action(action), self.world.env
         if pair is None:
             return f"{action}: no rule of this level"
@@ -209,11 +209,12 @@ class AlgebraEpisode(Episode):
         return ExpressionEnv(self._scenario)
 
     def observe(self) -> PolicyInput:
-        """Return observation and info of `ExpressionVectorEnv`."""
+        """Return observation and info of the current state in the form of an `ExpressionVectorEnv`
+        with a single environment."""
         return add_world_axis(*self._observer_env.restore(self.snapshot()))
 
     def frame(self, message: str) -> ExpressionFrame:
-        """Return a frame: all that is drawn of the current state, with `message` as a text for the
+        """Return a frame with all data to draw the current state, and `message`, a text for the
         player."""
         frames: list[ExpressionFrame] = []
         self.world.render(frames.append, self._scenario.name, message)
@@ -440,7 +441,8 @@ class HintFinder:
         self._thread = HintSearch(game)
 
     def answer(self) -> SolutionPath | None:
-        """Return the next move of a winning sequence; None while the search runs."""
+        """Return the next move of a winning sequence, or no move if the search found none, with a
+        sentence for the player; None while the search runs."""
         if self._thread is None or self._thread.is_alive():
             return None
         hint = self._thread.hint
@@ -448,5 +450,5 @@ class HintFinder:
         return SolutionPath(actions, self._thread.answer)
 
     def close(self) -> None:
-        """Drop the search."""
+        """Ignore the result of the search; its thread runs on until it ends."""
         self._thread = None

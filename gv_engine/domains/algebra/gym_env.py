@@ -118,7 +118,7 @@ class ExpressionEnv(ScenarioEnv[Arrays]):
 
     @property
     def _action_legend(self) -> str:
-        """Return the formula of an action's number, for messages."""
+        """Return the formula of action numbers for messages, such as "node * 7 + rule"."""
         return f"node * {len(self.env.rules)} + rule"
 
     def reset(

@@ -1,4 +1,5 @@
-"""Hooks of the algebra domain; see `gv_engine.scenario.plugin.DomainPlugin`."""
+"""Plugin functions of the algebra domain, which the engine calls; see
+`gv_engine.scenario.plugin.DomainPlugin`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ from gv_engine.domains.algebra.library import rules as mathy_rules
 from gv_engine.rules.errors import GVEngineError
 
 _MAX_CHARACTERS = 4096
-"""Most characters of an expression: four for each node of the longest one that can be observed."""
+"""Maximum length of an expression in characters: four for each node of the longest expression that
+observations can hold."""
 
 
 class ExpressionError(GVEngineError, ValueError):
@@ -174,12 +175,12 @@ LibraryNode = lib.MathExpression
 
 
 class LibraryTree(NamedTuple):
-    """Tree of mathy_core nodes made from a tree of our own nodes.
+    """Tree of mathy_core nodes, converted from a tree of the engine's `Node` objects.
 
     Attributes:
         root: root of the tree.
         nodes: all nodes in order; `nodes[i].id` is `str(i)`.
-        sources: our own nodes, by the id of the node made from each.
+        sources: the `Node` objects, by the id of the mathy_core node made from each.
     """
 
     root: lib.MathExpression
@@ -188,7 +189,7 @@ class LibraryTree(NamedTuple):
 
 
 class Stub(lib.MathExpression):
-    """Stands for a subtree below the depth that a rule reads."""
+    """Placeholder for a subtree below the levels that a rule reads."""
 
 
 def to_library(node: Node, depth: int | None = None) -> LibraryTree:

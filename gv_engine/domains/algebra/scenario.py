@@ -92,7 +92,7 @@ class _AlgebraNames(NameResolver):
         return system
 
     def _adapt_state_function(self, node: YamlNode, value: Any, phase: Phase) -> System:
-        """Raise an error: algebra has no functions of states."""
+        """Raise a FieldError: algebra has no systems in the style of `gv_engine.gridverse`."""
         raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
 
@@ -416,9 +416,9 @@ class AlgebraScenario(ImmutableScenario):
         difficulty: difficulty of the sampled problems.
         problem: expression that every episode begins with; None to sample problems.
         problem_function: function that samples problems instead of the environment.
-        max_moves: moves allowed in an episode; None for those of the problem.
+        max_moves: number of moves allowed in an episode; None to derive it from the problem.
         max_steps: step limit of an episode; None for three times its moves.
-        rules: rules, whose order numbers the actions; None for those of the environment.
+        rules: rewrite rules in the order of the action numbers; None for the environment's rules.
         options: other keyword arguments of the environment.
         order: calls of the systems of each phase, in order.
         success: condition of a successful episode; None if the scenario defines none.
@@ -569,7 +569,7 @@ class AlgebraScenario(ImmutableScenario):
 def _to_problem(value: Any, env: MathyEnv, fn: ProblemFunction | None = None) -> MathyEnvProblem:
     """Convert `value` to a problem for `env`; it is a text, or the result of the user-defined
     function `fn`."""
-    text, complexity, *kind = (value, None) if isinstance(value, str) else _parts(value, fn)
+    text, complexity, *kind = (value, None) if isinstance(value, str) else _check_problem(value, fn)
     if complexity is None:
         complexity = max(1, len(parse(text).term_keys))
     return MathyEnvProblem(text, complexity, kind[0] if kind else env.get_env_namespace())
@@ -586,7 +586,7 @@ def _sample(fn: ProblemFunction, params: MathyEnvProblemArgs, env: MathyEnv) -> 
     return _to_problem(value, env, fn)
 
 
-def _parts(value: Any, fn: ProblemFunction | None) -> tuple[Any, ...]:
+def _check_problem(value: Any, fn: ProblemFunction | None) -> tuple[Any, ...]:
     """Return `value`, the result of the user-defined function `fn`, as a tuple (text, complexity,
     ...); raise ProblemError if it has another form."""
     parts = tuple(value) if isinstance(value, tuple | list) else ()

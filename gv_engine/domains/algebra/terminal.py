@@ -43,7 +43,8 @@ class TreeTerminalView(TerminalPicture):
         return lines
 
     def _update_cursor(self, frame: ExpressionFrame) -> None:
-        """Let the cursor follow to a new frame; if its state is another one, drop the hint."""
+        """Move the cursor to the frame `frame`; remove the hint if the expression or the number of
+        steps has changed."""
         if frame.text != self._cursor.frame.text or frame.steps != self._cursor.frame.steps:
             self._answer = ""
         self._cursor.follow(frame)
@@ -133,7 +134,8 @@ class TreeTerminalView(TerminalPicture):
         return number == name or int(number) <= len(self._cursor.frame.rules)
 
     def _find_hint(self) -> None:
-        """Search for a hint, store its text, and select the node and rule of the hint."""
+        """Search for a hint and wait for the result; store its text, and select the node and rule
+        of the hint."""
         if self._cursor.frame.outcome:
             return
         advice = HintSearch(self._game)
@@ -144,5 +146,6 @@ class TreeTerminalView(TerminalPicture):
 
 
 def _window_start(middle: int, size: int, room: int) -> int:
-    """Return the first of `room` consecutive indices below `size` around the middle."""
+    """Return the first index of a window of `room` indices, out of `size`, that is centred on
+    `middle` as far as possible."""
     return min(max(0, middle - room // 2), max(0, size - room))

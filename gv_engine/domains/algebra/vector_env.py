@@ -53,7 +53,7 @@ _INFO: dict[str, DTypeLike] = {
 
 
 InfoTexts = tuple[str, str, str]
-"""Text, outcome and deciding system of an environment, which rows cannot hold."""
+"""(expression, outcome, deciding system) of an environment: texts, which rows cannot store."""
 
 
 def row_dtype(observations: spaces.Dict, terms: int) -> np.dtype[np.void]:

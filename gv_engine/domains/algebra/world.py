@@ -308,7 +308,7 @@ class ExpressionWorld(Move):
 
 
 class WorldCanvas(system.ExpressionCanvas):
-    """Canvas that completes the drawn nodes of a world to an `ExpressionFrame`."""
+    """Canvas that builds an `ExpressionFrame` from the drawn nodes of a world."""
 
     def __init__(
         self, show: Callable[[ExpressionFrame], None], world: ExpressionWorld, title: str, note: str

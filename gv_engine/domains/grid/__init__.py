@@ -1,1 +1,1 @@
-"""Grids: what this domain hands out to the rest of the house."""
+"""Domain of gridworlds: plugin functions, episodes, input, drawing and policy maps."""

@@ -109,11 +109,11 @@ MIN_AGENT_SIZE = 8  # pixels, so that the agent is visible in tiny cells
 
 MIN_COVERED_SIZE = 9  # pixels; smaller pictures of covered objects are not drawn
 COVERED_GROUND = "#211d25"
-"""Colour behind the picture of a covered object."""
+"""Background colour of the small sprite of a covered object."""
 
 
 class Board:
-    """Draws a grid repeatedly, and redraws only the cells that change.
+    """Drawing of a grid that redraws only the cells that have changed.
 
     Args:
         sheet: sprites.
@@ -149,7 +149,7 @@ class Board:
         Args:
             surface: surface to draw on.
             rect: rectangle to draw into.
-            corner: y, x in pixels of the grid at the rectangle's corner.
+            corner: (y, x) in pixels of the point of the grid at the rectangle's top left corner.
             cell: side of a cell in pixels.
             grid: (H, W, 3) type, state and colour of every cell.
             lit: (H, W) cells that are drawn bright; None for all.
@@ -226,9 +226,9 @@ class Board:
         beneath: NDArray[np.uint8] | None,
         agent: Cell,
     ) -> None:
-        """Draw what is covered small into the corner of its cell: the object that the agent stands
-        on, such as a key, and ground objects under others, such as a plate under a crate. Nothing
-        in cells of less than 24 pixels."""
+        """Draw covered objects as small sprites in the corner of their cells: the object that the
+        agent stands on, such as a key, and ground objects under others, such as a plate under a
+        crate. Draw nothing if cells are too small."""
         side = self._mosaic.tiles.cell * 2 // 5
         if side < MIN_COVERED_SIZE:
             return

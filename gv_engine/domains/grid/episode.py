@@ -33,7 +33,7 @@ from gv_engine.world.simulation import Simulation
 
 _COMPILE_NOTE_DELAY = 2.0  # seconds
 HINT_STRENGTHS = 3
-"""Number of requests in one state that give a stronger hint each."""
+"""Number of strengths of a hint: each request in the same state gives a stronger one."""
 
 
 class GridHint:
@@ -90,7 +90,7 @@ class GridHint:
 
     def _hint_text(self, actions: Sequence[str]) -> str:
         """Return the hint of the requested strength, given the `actions` that win; from the second
-        on, set `cell`."""
+        strength on, set `cell`."""
         steps = "1 step" if len(actions) == 1 else f"{len(actions)} steps"
         if self._strength == 1:
             return f"It can be won from here in {steps}. The same key tells where to go"
@@ -159,8 +159,8 @@ class GridEpisode(Episode):
         controlled: index of the agent that the player controls, whose view is shown.
         partners: policies of other agents, by name.
         actions: names of the scenario's actions.
-        wait: `WAIT`, which rules see as no action; empty if the scenario has functions of states
-            or processors, which do not support waiting.
+        wait: `WAIT`, which rules see as no action; empty if the scenario has rules in the style of
+            GridVerse or esper processors, which do not support waiting.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -243,8 +243,8 @@ class GridEpisode(Episode):
         return ""
 
     def _parse(self, action: str) -> dict[str, str]:
-        """Return the action of each agent, by agent name, in a text such as "ann MOVE_FORWARD & ben
-        NOOP"."""
+        """Return the action of each agent, by agent name, in a text such as "ann MOVE_FORWARD | bob
+        TOGGLE"."""
         if len(self._names) == 1:
             return {self._names[0]: action}
         if action == self.wait:
@@ -277,8 +277,8 @@ class GridEpisode(Episode):
         return tuple(map(self.actions.index, by_agent.values()))
 
     def merge_actions(self, action: str, others: str) -> str:
-        """Return a text with the actions of all agents, such as "ann MOVE_FORWARD & ben NOOP": the
-        player's from `action`, those of other agents from `others`."""
+        """Return a text with the actions of all agents, such as "ann MOVE_FORWARD | bob TOGGLE":
+        the player's from `action`, those of other agents from `others`."""
         if len(self._names) == 1 or self.refusal_reason(action):
             return action
         own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._parse(action)}
@@ -291,7 +291,7 @@ class GridEpisode(Episode):
         """Take an action, given by name, for which `refusal_reason` is empty.
 
         Raises:
-            RuleError: a rule is not defined on this world.
+            RuleError: a rule fails.
         """
         by_agent = self._parse(action)
         acts = (by_agent.get(name, self.wait or self.actions[0]) for name in self._names)
@@ -341,7 +341,7 @@ class GridEpisode(Episode):
         return episode.add_world_axis(observation, info)
 
     def frame(self, message: str) -> Frame:
-        """Return a frame: all that is drawn of the current state, with `message` as a text for the
+        """Return a frame with all data to draw the current state, and `message`, a text for the
         player."""
         frames: list[Frame] = []
         shown = self._shown_agent
@@ -368,14 +368,15 @@ class GridEpisode(Episode):
         )
 
     def row(self) -> NDArray[Any]:
-        """Return the whole world as a () array of `scenario.layout.dtype`."""
+        """Return the record (row) of the whole world, an array of shape () and dtype
+        `scenario.layout.dtype`."""
         return self._simulation.world.snapshot()
 
     def load_row(self, row: NDArray[Any]) -> None:
         """Start the episode in the state `row`, one record of `env.snapshot()`.
 
         Raises:
-            ValueError: the row is not one of this scenario's.
+            ValueError: the row does not belong to this scenario, or is invalid.
         """
         row = self.scenario.check_rows(row)
         self._simulation.world.restore(row)

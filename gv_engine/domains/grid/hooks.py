@@ -1,4 +1,5 @@
-"""Hooks of the grid domain; see `gv_engine.scenario.plugin.DomainPlugin`."""
+"""Plugin functions of the grid domain, which the engine calls; see
+`gv_engine.scenario.plugin.DomainPlugin`."""
 
 from __future__ import annotations
 
@@ -89,8 +90,8 @@ make_env = GridEnv
 def make_policy_mapper(
     scenario: Scenario, policy: str | PolicyMaker, agent: int = 1
 ) -> PolicyMapper | SolverMapper | None:
-    """Return an object that computes the policy maps of an agent; None if it is not on the board,
-    and for the solver with several agents."""
+    """Return an object that computes the policy maps of an agent; None if the scenario's agent has
+    no cell, or for the solver with several agents."""
     if scenario.layout.is_bodiless or (policy == SOLVER and scenario.layout.agents > 1):
         return None
     return SolverMapper(scenario) if policy == SOLVER else PolicyMapper(scenario, policy, agent)
@@ -134,7 +135,8 @@ def list_schedules(scenario: Scenario) -> Schedules:
 
 def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
     """Check a scenario for errors: compare episodes in object worlds with those in compiled worlds,
-    test rules and sprites, and search for solutions. `plan` says how many and how long."""
+    test rules and sprites, and search for solutions. `plan` gives the number of episodes and the
+    limits."""
     episodes, seed, limit, quick, policy = plan
     broken_contracts = find_broken_contracts(scenario, seed=seed)  # first, as it can be interrupted
     compiles = "not tried" if quick else _compile_result(scenario)

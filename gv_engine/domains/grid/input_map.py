@@ -31,7 +31,8 @@ _DIRECTIONS = {
     "STEER_RIGHT": (RIGHT, "go right", "TURN_RIGHT"),
     "STEER_DOWN": (BACKWARD, "go down", "MOVE_BACKWARD"),
 }
-"""Steering commands: direction on the screen, text, and the action whose keys they take."""
+"""Steering commands by name: direction on the screen, description, and the action whose keys the
+command uses."""
 _TURN_COMMANDS = {
     "STEER_TURN_LEFT": ("TURN_LEFT", "turn left on the spot", "MOVE_LEFT"),
     "STEER_TURN_RIGHT": ("TURN_RIGHT", "turn right on the spot", "MOVE_RIGHT"),
@@ -109,7 +110,8 @@ class Steering:
             name: name of the command.
             frame: function that returns the current frame, called after each action.
             game: session with `mask()`.
-            look_first: turn towards the direction before moving.
+            look_first: True if the agent sees only what is ahead: it always turns towards the
+                direction, and then moves only if the cell ahead is safe.
         """
         if name in _TURN_COMMANDS:
             yield _TURN_COMMANDS[name][0]

@@ -42,7 +42,7 @@ class GridInspector:
         theme: colours of the panel.
 
     Attributes:
-        chosen: y, x of the inspected cell; None for that of the agent.
+        chosen: (y, x) of the inspected cell; None for the agent's cell.
     """
 
     title = "Inspector"

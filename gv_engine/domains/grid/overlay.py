@@ -13,7 +13,7 @@ from gv_engine.ui.drawing.sprites import draw_text_line, font, pygame
 LOW_COLOR, HIGH_COLOR = (38, 60, 160), (255, 222, 60)
 """Colours of the lowest and the highest value: blue and yellow differ for everybody."""
 VALUE_ALPHA = 130
-"""Opacity of the colours, of 255."""
+"""Opacity of the colours, from 0 to 255."""
 _ARROW, _ARROW_EDGE = "#fffdf8", "#231f27"
 _MIN_TEXT_CELL = 36  # pixels; smaller cells have no numbers
 _MOVES = {"MOVE_FORWARD": FORWARD, "MOVE_BACKWARD": BACKWARD, "MOVE_LEFT": LEFT}
@@ -21,7 +21,7 @@ _MOVES |= {"MOVE_RIGHT": RIGHT}
 _TURNS = {"TURN_LEFT": LEFT, "TURN_RIGHT": RIGHT}
 _FACING_NAMES = ("up", "down", "left", "right")
 _DOT = 1 / 9
-"""Radius of the sign of an action that neither moves nor turns, in cells."""
+"""Radius, in cells, of the dot that stands for an action that neither moves nor turns."""
 
 CellRect = Callable[[float, float], pygame.Rect]
 """Function from (y, x) to the rectangle of a cell on the surface."""
@@ -121,7 +121,7 @@ def _draw_arrow(
 
 
 def describe_values(policy_map: PolicyMap) -> str:
-    """Return the title of a view with the map."""
+    """Return the title of a view with the policy map, which has the range of the values."""
     low, high = policy_map.value_range()
     values = "" if np.isnan(low) else f"values {low:.3g} (blue) to {high:.3g} (yellow), "
     return f"{values}likely actions, visits"

@@ -1,4 +1,5 @@
-"""Policy maps: what a policy would do and expect if its agent stood elsewhere in the same state."""
+"""Policy maps: action probabilities and values of a policy for every cell and facing of its agent,
+with the rest of the state unchanged."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ BATCH_SIZE = 64
 """Number of worlds in which the policy acts at once."""
 NUM_FACINGS = 4
 _WAIT_SECONDS = 0.05
-"""Seconds between two looks whether the solver has answered."""
+"""Seconds between two checks whether the solver has replied."""
 
 
 PolicyMaker = Callable[[int], Policy]
@@ -31,7 +32,7 @@ PolicyMaker = Callable[[int], Policy]
 
 
 class _Probe(GridEpisode):
-    """Episode whose agent is put into other cells to observe from there."""
+    """Episode that puts an agent into other cells and returns its observations from there."""
 
     def iter_places(self, row: NDArray[Any], agent: int) -> Iterator[tuple[int, int, int]]:
         """Put `agent` of the state `row` into each cell that it can enter and where its episode
@@ -54,15 +55,14 @@ class _Probe(GridEpisode):
                 yield y, x, direction
 
     def observe_as(self, agent: int) -> PolicyInput:
-        """Return what `agent` observes now."""
+        """Return observation and info of `agent` in its current cell."""
         self._simulation.observe(self._grid[agent - 1], self._item[agent - 1], agent)
         return self._observe_agent(agent)
 
 
 class PolicyMapper:
-    """Asks a policy for its actions and values in all cells and directions.
-
-    The policy is asked as at the beginning of an episode: one with a memory remembers nothing.
+    """Asks a policy for its actions and values in all cells and directions. The policy takes each
+    observation as the first of an episode: a recurrent policy starts with an empty memory.
 
     Args:
         scenario: scenario of the states.
@@ -128,7 +128,7 @@ class PolicyMapper:
 
 class SolverMapper:
     """Counts the steps to a win from all cells and directions in a background process. The value is
-    the number of steps, negative; all actions on a shortest way are equally likely.
+    the number of steps, negative; all actions on a shortest path are equally likely.
 
     Args:
         scenario: scenario of the states, with one agent.

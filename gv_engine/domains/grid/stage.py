@@ -121,8 +121,8 @@ def _centered(room: pygame.Rect, width: int, height: int) -> pygame.Rect:
 
 
 def _place(at: pygame.Rect, size: tuple[int, int], label: int) -> ViewPlace:
-    """Return the rectangle for a view of `size` pixels, centred horizontally in `at`, and the one
-    for its name above, `label` pixels high."""
+    """Return the rectangle for a view of `size` pixels, centred horizontally in `at`, and the
+    rectangle above it for the view's name, `label` pixels high."""
     rect = pygame.Rect(0, at.y + label, *size)
     rect.centerx = at.centerx
     return ViewPlace(pygame.Rect(rect.x, at.y, rect.w, label), rect)
@@ -211,7 +211,8 @@ class GridStage(Stage):
         return (*(command.name for command in self.steering[:4]), *others)
 
     def keyed_command(self, name: str) -> str:
-        """Return the command of the turn keys for a step to the side that they mean here."""
+        """Return the command whose keys mean `name` in this level: a turn command if its keys make
+        the step to the side `name`, else `name` itself."""
         same = (turn for turn in _TURNS if resolve_action(turn, self._actions) == name)
         return next(same, name)
 
@@ -542,8 +543,8 @@ class GridStage(Stage):
         return f"You can do nothing with the {words}" if is_beside else f"No way to the {words}"
 
     def select_held_item(self) -> None:
-        """Let the next click choose the cell for putting down the held object; if already so,
-        cancel that."""
+        """Let the next click choose the cell in which to put down the held object; a second call
+        cancels this."""
         puts = self.walks and bool(self._frame.item[0]) and not {*DROPS}.isdisjoint(self._actions)
         self._is_putting = puts and not self._is_putting
 

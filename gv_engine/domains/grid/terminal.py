@@ -32,7 +32,7 @@ CELL_WIDTH = 2
 GAP = 3
 """Characters between state and observation."""
 MIN_COLUMNS = 7
-"""Columns of a state that must fit beside the observation."""
+"""Minimum number of columns of the state that must fit beside the observation."""
 
 
 def _format_bar(share: float) -> str:
@@ -135,7 +135,7 @@ class GridTerminalView(TerminalPicture):
         return direction or describe_action(action, self._game.commands)
 
     def command(self, name: str) -> str:
-        """Return the action of a command."""
+        """Return the action for the key command `name`, see `resolve_action`."""
         return resolve_action(name, self._game.actions)
 
     @property

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 class GridWorld(InnerEnv):
-    """Environment composed of functions, which share one generator.
+    """Environment composed of reset, transition, observation, reward and terminating functions,
+    which share one random generator.
 
     Args:
         state_space, action_space, observation_space: spaces of the environment.
@@ -122,7 +123,7 @@ class GridWorld(InnerEnv):
         )
 
     def set_seed(self, seed: int | None = None) -> None:
-        """Seed the generator; the state stays."""
+        """Seed the random generator; the current state does not change."""
         self._rng = make_rng(seed)
 
     def functional_reset(self) -> State:

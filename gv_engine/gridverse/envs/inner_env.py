@@ -1,4 +1,4 @@
-"""Interface of environments of objects."""
+"""Interface of environments whose states and observations are objects."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from gv_engine.gridverse.state import State
 
 @dataclass(eq=False, repr=False)
 class InnerEnv(ABC):
-    """Environment with a current state. Implementations provide three functional methods and a
-    seed.
+    """Base class of environments with a current state. Subclasses implement three functional
+    methods and `set_seed`.
 
     The functional methods do not change their arguments. While `gv_engine.debugging()` is on,
     states, actions and observations are checked against their spaces.
@@ -31,7 +31,7 @@ class InnerEnv(ABC):
 
     @abstractmethod
     def set_seed(self, seed: int | None = None) -> None:
-        """Seed the generator; the state stays."""
+        """Seed the random generator; the current state does not change."""
 
     @abstractmethod
     def functional_reset(self) -> State:
