@@ -154,6 +154,9 @@ class Frame(Scene):
     is_dim: bool = True
     """True if cells out of the agent's sight are drawn darker."""
 
+    watched: Mapping[tuple[int, int], Sequence[tuple[int, int]]] = field(default_factory=dict)
+    """Cells (y, x) in which guards see an agent, by cell of the guard."""
+
     policy_map: PolicyMap | None = None
     """Values, likely actions and visits to draw over the grid; None for none."""
 
@@ -164,12 +167,18 @@ class Frame(Scene):
 
     def limit_to_explored(self) -> Frame:
         """Return a copy of the frame in which cells out of the agent's sight show what the agent
-        last saw there."""
+        last saw there, and only guards in its sight show what they see."""
         if self.explored is None:
             return self
         grid = np.where(self.seen[..., None], self.grid, self.explored[..., :3])
         beneath = None if self.beneath is None else self.explored[..., 3:]
-        return replace(self, grid=grid, beneath=beneath)
+        hidden = self.types["Hidden"].index
+        watched = {
+            guard: [cell for cell in cells if grid[cell][0] != hidden]
+            for guard, cells in self.watched.items()
+            if self.seen[guard]
+        }
+        return replace(self, grid=grid, beneath=beneath, watched=watched)
 
     def find_differences(self, other: Frame) -> list[tuple[int, int]]:
         """Return (y, x) of the cells in which this frame and `other` differ in content or agent; []

@@ -107,6 +107,7 @@ class Solver:
     ) -> None:
         """Make the worlds in which levels are searched; the class says what each argument means."""
         self._agent = agent
+        self._met = self._depth = 0  # states and steps of the running search
         self._states, self._seconds = states, seconds
         self._limit = scenario.max_steps or states
         self._tells_success = scenario.tells_success
@@ -160,49 +161,72 @@ class Solver:
         return self.searched[level]
 
     def _search(self, worlds: Backend, start: NDArray[Any], draws: bool, ends: float) -> Solution:
-        """Search breadth-first for a win from the state `start`; return the shortest way to it.
-        `draws` says whether steps may use random numbers.
+        """Search breadth-first for a win from the state `start`; return the shortest way to it. The
+        arguments are as for `_explore`.
+
+        Raises:
+            _RandomStep: as for `_explore`.
+        """
+        layers: list[list[tuple[Any, Any]]] = []  # for each step (n,) parents and actions
+        try:
+            for begin, keys, won, new in self._explore(worlds, start, draws, ends, self._limit):
+                if len(layers) == self._depth:
+                    layers.append([])
+                if won.any():
+                    state, action = divmod(int(won.argmax()), keys.shape[1])
+                    indices = [action, *_trace_back(layers[:-1], begin + state)][::-1]
+                    path = self._actions[indices].tolist()
+                    path = [tuple(each) if isinstance(each, list) else each for each in path]
+                    return Solution(Verdict.WON, tuple(path), self._met, len(path), draws)
+                layers[-1].append((begin + new // keys.shape[1], new % keys.shape[1]))
+        except SearchLimitError:
+            return Solution(Verdict.UNKNOWN, (), self._met, self._depth, draws)
+        return Solution(Verdict.LOST, (), self._met, self._depth, draws)
+
+    def _explore(
+        self, worlds: Backend, starts: NDArray[Any], draws: bool, ends: float, limit: float
+    ) -> Iterator[tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]]:
+        """Expand all states that can be reached, breadth-first, several at once. For these, yield
+        the number of the first one among all after as many steps, (n, a) hashes of the states after
+        each action, (n, a) which of them win, and (m,) flat indices of those that were not met
+        before. Update the numbers of states met and of steps.
 
         Args:
             worlds: worlds that take the steps.
-            start: (1,) row.
+            starts: (k,) rows of the first states; equal ones are expanded once.
             draws: whether steps may use the RNG.
             ends: `time.process_time` at which the search gives up.
+            limit: maximum number of steps.
 
         Raises:
             _RandomStep: a step used the RNG although `draws` is False.
+            SearchLimitError: there are more states than the solver's limit, or no more time.
         """
         key_options = draws, self._by_steps, worlds.uses_compiled_code
-        states, seen_keys = start, backend.hash_states(start, *key_options)
-        steps: list[Any] = []  # for each step (n,) parents and actions
-        while len(states) and len(steps) < self._limit:
-            layer: list[Any] = []
+        seen_keys, first = np.unique(backend.hash_states(starts, *key_options), return_index=True)
+        states, self._met, self._depth = starts[first], len(seen_keys), 0
+        while len(states) and self._depth < limit:
+            new_words: list[Any] = []
             for begin in range(0, len(states), self._together):
-                if len(seen_keys) > self._states or time.process_time() > ends:
-                    return Solution(Verdict.UNKNOWN, (), len(seen_keys), len(steps), draws)
+                if self._met > self._states or time.process_time() > ends:
+                    raise SearchLimitError(f"{self._met:,} states are too many to search")
                 chunk = states[begin : begin + self._together]
-                successors = backend.expand_states(worlds, chunk, self._actions)
-                rows, num_actions = successors.rows.reshape(-1), successors.rows.shape[1]
-                if not draws and (successors.rows["rng"] != chunk["rng"][:, None]).any():
+                successors = backend.expand_states(worlds, chunk, self._actions).rows
+                rows = successors.reshape(-1)
+                if not draws and (successors["rng"] != chunk["rng"][:, None]).any():
                     raise _RandomStep
-                won = self._wins(rows)
-                if won.any():
-                    state, action = divmod(int(won.argmax()), num_actions)
-                    indices = [action, *_trace_back(steps, begin + state)][::-1]
-                    path = self._actions[indices].tolist()
-                    path = [tuple(each) if isinstance(each, list) else each for each in path]
-                    return Solution(Verdict.WON, tuple(path), len(seen_keys), len(path), draws)
-                keys, first = np.unique(backend.hash_states(rows, *key_options), return_index=True)
+                next_keys = backend.hash_states(rows, *key_options)
+                keys, first = np.unique(next_keys, return_index=True)
                 place = np.searchsorted(seen_keys, keys)
                 unknown = seen_keys.take(place, mode="clip") != keys
+                new = first[unknown & (rows["terminated"][first] == 0)]
+                won = self._wins(rows).reshape(successors.shape)
+                yield begin, next_keys.reshape(successors.shape), won, new
                 seen_keys = np.insert(seen_keys, place[unknown], keys[unknown])
-                new_rows = first[unknown & (rows["terminated"][first] == 0)]
-                words = view_as_words(rows.take(new_rows))
-                layer.append((begin + new_rows // num_actions, new_rows % num_actions, words))
-            parents, actions, words = (np.concatenate(parts) for parts in zip(*layer, strict=True))
-            steps.append((parents, actions))
-            states = words.view(start.dtype)[:, 0]
-        return Solution(Verdict.LOST, (), len(seen_keys), len(steps), draws)
+                self._met = len(seen_keys)
+                new_words.append(view_as_words(rows.take(new)))
+            states = np.concatenate(new_words).view(starts.dtype)[:, 0]
+            self._depth += 1
 
     def count_steps(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Return the number of steps to a win from each of n states, by the first action; infinity
@@ -232,32 +256,11 @@ class Solver:
             _RandomStep: a step used the RNG although `draws` is False.
         """
         ends = time.process_time() + self._seconds
-        key_options = draws, self._by_steps, worlds.uses_compiled_code
-        start_keys = backend.hash_states(starts, *key_options)
-        seen_keys, first = np.unique(start_keys, return_index=True)
-        states, keys, found = starts[first], [seen_keys], list[tuple[Any, Any]]()
-        while len(states):
-            new_states, new_keys = [], []
-            for begin in range(0, len(states), self._together):
-                if len(seen_keys) > self._states or time.process_time() > ends:
-                    raise SearchLimitError(f"{len(seen_keys):,} states are too many to search")
-                chunk = states[begin : begin + self._together]
-                successors = backend.expand_states(worlds, chunk, self._actions).rows
-                rows = successors.reshape(-1)
-                if not draws and (successors["rng"] != chunk["rng"][:, None]).any():
-                    raise _RandomStep
-                next_keys = backend.hash_states(rows, *key_options)
-                won = self._wins(rows)
-                found.append((next_keys.reshape(successors.shape), won.reshape(successors.shape)))
-                unique, first = np.unique(next_keys, return_index=True)
-                place = np.searchsorted(seen_keys, unique)
-                unknown = seen_keys.take(place, mode="clip") != unique
-                unknown &= rows["terminated"][first] == 0
-                seen_keys = np.insert(seen_keys, place[unknown], unique[unknown])
-                new_keys.append(unique[unknown])
-                new_states.append(rows[first[unknown]])
-            states = np.concatenate(new_states)
-            keys.append(np.concatenate(new_keys))
+        start_keys = backend.hash_states(starts, draws, self._by_steps, worlds.uses_compiled_code)
+        keys, found = [np.unique(start_keys)], list[tuple[Any, Any]]()
+        for _, next_keys, won, new in self._explore(worlds, starts, draws, ends, np.inf):
+            keys.append(next_keys.ravel()[new])
+            found.append((next_keys, won))
         all_keys = np.concatenate(keys)
         order = np.argsort(all_keys)
         next_keys, won = (np.concatenate(parts) for parts in zip(*found, strict=True))
@@ -410,10 +413,11 @@ def _format_seeds(seeds: list[int]) -> str:
     return ", ".join(map(str, seeds[:5])) + ", …" * (len(seeds) > 5)
 
 
-def _trace_back(steps: list[Any], state: int) -> Iterator[int]:
-    """Yield the actions that led to the state with index `state` in the last of `steps`, the last
-    action first."""
-    for parents, actions in reversed(steps):
+def _trace_back(layers: list[list[Any]], state: int) -> Iterator[int]:
+    """Yield the actions that led to the state with index `state` in the last of `layers`, which
+    have (parents, actions) of states, the last action first."""
+    for layer in reversed(layers):
+        parents, actions = (np.concatenate(parts) for parts in zip(*layer, strict=True))
         yield int(actions[state])
         state = parents[state]
 

@@ -3,6 +3,7 @@ lies on the ground is drawn beneath things, in a terminal too."""
 
 from dataclasses import replace
 from itertools import product
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,16 +13,19 @@ from components.core import FLOOR, HIDDEN
 from components.objects import EXIT, KEY, MOVING_OBSTACLE
 from gv_engine import Scenario
 from gv_engine.domains.grid.board import MIN_AGENT_SIZE, GridRenderer, Minimap
+from gv_engine.domains.grid.episode import GridEpisode
 from gv_engine.domains.grid.motion import Movement, find_motion, step_sound
 from gv_engine.domains.grid.stage import GridStage, place_views
 from gv_engine.domains.grid.terminal import GridTerminalView
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import ACTIONS
+from gv_engine.rules.system import TERMINATING
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.session.session import Session
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import SpriteSheet, TileCache, encode_looks, pygame
 from gv_engine.ui.drawing.stage import Camera, default_cell_size, make_stage, scroll_offset
+from systems.queries import can_enter
 
 SIZES = [(900, 500), (320, 240), (400, 900), (61, 47), (7, 3), (1, 1)]
 
@@ -563,3 +567,94 @@ def test_cells_out_of_sight_are_dim_where_the_level_says_so(keys: dict[str, obje
     )
     assert np.array_equal(shown[32:64, 32:64], bright[32:64, 32:64])  # where the agent is
     assert np.array_equal(shown[32:64, 128:160], bright[32:64, 128:160]) == (not is_dim)
+
+
+WATCHED = """\
+##########
+#>..r..#.#
+#...#..#.#
+#r..g....#
+#l..####u#
+#r..w....#
+#dE.....l#
+##########
+"""
+GUARDED = {
+    "map": WATCHED,
+    "objects": {
+        "Guard": {"states": ["FORWARD", "BACKWARD", "LEFT", "RIGHT"]},
+        "Grass": {"components": ["Opaque"]},
+        "Glass": {"components": ["Solid"]},
+    },
+    "legend": {
+        "g": "Grass",
+        "w": "Glass",
+        **{
+            letter: {"object": "Guard", "state": state}
+            for letter, state in zip("udlr", ("FORWARD", "BACKWARD", "LEFT", "RIGHT"), strict=True)
+        },
+    },
+    "transition_functions": ["move_agent", "turn_agent"],
+    "reward_functions": ["reach_exit"],
+    "observation_function": {"name": "partially_occluded", "area": [[-6, 0], [-3, 3]]},
+    "terminating_function": {
+        "name": "reduce_any",
+        "terminating_functions": [
+            *("reach_exit", {"name": "seen", "object_type": "Guard", "reach": 6}),
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("level", ["patrol", GUARDED])
+def test_guards_show_all_cells_in_which_they_would_see_the_agent(level: str | dict[str, Any]):
+    scenario = Scenario.load(level)
+    game = Session(scenario, 0)
+    world = cast(GridEpisode, game._episode).world
+    calls = (each for end in scenario.calls(TERMINATING) for each in end.walk())
+    (call,) = (each for each in calls if each.name == "seen")
+    for _ in range(4):
+        shown = {cell for cells in game.frame().watched.values() for cell in cells}
+        row, free = world.snapshot(), set[tuple[int, int]]()
+        for y, x in np.ndindex(world.height, world.width):
+            if can_enter(world, y, x):
+                free.add((y, x))
+                world.stand(1, y, x)
+                assert ((y, x) in shown) == call.system.function(world, 1, **call.arguments)
+        world.restore(row)
+        assert shown & free
+        game.step("TURN_LEFT")
+
+
+def test_what_guards_see_is_drawn_where_the_player_knows_of_it():
+    game = Session(Scenario.load(GUARDED), 0)
+    frame = game.frame()
+    bare = replace(frame, watched={})
+    for view, cell in (("state", 32), ("explored", 32)):
+        shown, plain = (
+            GridRenderer(SpriteSheet(types=frame.types), view, cell).draw(each)
+            for each in (frame, bare)
+        )
+        tinted = (shown != plain).reshape(8, cell, 10, cell, 3).any((1, 3, 4))
+        watched = {each for cells in frame.watched.values() for each in cells}
+        known = frame.limit_to_explored().watched
+        if view == "explored":
+            watched = {each for cells in known.values() for each in cells}
+        assert {(y, x) for y, x in np.argwhere(tinted).tolist()} == watched
+    assert {*known} == {guard for guard in frame.watched if frame.seen[guard]}
+    assert known
+    assert len(known) < len(frame.watched)
+
+
+@pytest.mark.parametrize("turns", [True, False])
+def test_an_agent_shows_its_full_sight_whichever_way_it_looks(turns: bool):
+    area = {"area": [[-6, 0], [-3, 3]]} if turns else {"area": 4, "turns": False}
+    name = "partially_occluded" if turns else "raytracing"
+    game = Session(Scenario.load({**GUARDED, "observation_function": {"name": name, **area}}), 0)
+    for _ in range(4):
+        frame = game.frame()
+        for cell in np.ndindex(frame.grid.shape[:2]):
+            at = frame.to_view_cell(*cell)
+            assert frame.seen[cell] == (at is not None and frame.observation[at][0] != HIDDEN)
+        assert frame.seen.sum() > 3
+        game.step("TURN_LEFT")

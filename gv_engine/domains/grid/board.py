@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from math import ceil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from components.core import FLOOR
 from gv_engine.domains.grid.motion import Cell, CellObject, Motion, lerp
-from gv_engine.domains.grid.overlay import draw_policy_map
+from gv_engine.domains.grid.overlay import draw_policy_map, draw_watched_cells
 from gv_engine.editor.map_model import MapCell, MapModel
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.objects import ObjectTypes
@@ -423,15 +424,19 @@ class GridRenderer:
                 mosaic.invalidate(y, x, around=-(-over // cell))
             left += width * cell + cell // 2
         picture = self._picture.copy()
-        if frame.policy_map and self._view != "observation":
+        if self._view != "observation":
             rows, columns = picture.shape[:2]
             surface = pygame.image.frombuffer(picture.data, (columns, rows), "RGB")
-            draw_policy_map(
-                surface,
-                frame.policy_map,
-                lambda y, x: pygame.Rect(round(x * cell), round(y * cell), cell, cell),
-            )
+            watched = chain.from_iterable(frame.watched.values())
+            draw_watched_cells(surface, watched, self._cell_rect, DARK.loss)
+            if frame.policy_map:
+                draw_policy_map(surface, frame.policy_map, self._cell_rect)
         return picture
+
+    def _cell_rect(self, y: float, x: float) -> pygame.Rect:
+        """Return the rectangle of a cell of the grid in the picture."""
+        cell = self._cell
+        return pygame.Rect(round(x * cell), round(y * cell), cell, cell)
 
     def _allocate(self, shapes: list[tuple[int, int]]) -> None:
         """Allocate the image for grids with these (height, width) shapes in cells, placed side by

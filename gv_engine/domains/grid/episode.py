@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR, HIDDEN
+from gv_engine.domains.grid.motion import Cell
 from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import Policy
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.frame import AgentMark, Frame
 from gv_engine.rules.geometry import WAIT, action_name, named_action
-from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION
+from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION, get_system
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand, get_plugin
 from gv_engine.scenario.scenario import Scenario
@@ -30,7 +31,10 @@ from gv_engine.session.replay import row_digest
 from gv_engine.session.session import Session
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import Simulation
+from systems.queries import all_of, beside, blocks_vision, can_enter
+from systems.terminating import seen
 
+_SEEN = get_system(seen)
 _COMPILE_NOTE_DELAY = 2.0  # seconds
 HINT_STRENGTHS = 3
 """Number of strengths of a hint: each request in the same state gives a stronger one."""
@@ -347,8 +351,31 @@ class GridEpisode(Episode):
         shown = self._shown_agent
         self._simulation.render(frames.append, self._grid[shown - 1].copy(), message, shown)
         explored = self._explored[shown - 1].copy()
-        marks, is_dim = self._agent_marks(), self.scenario.is_dim
-        return replace(frames[-1], explored=explored, marks=marks, is_dim=is_dim)
+        marks, watched = self._agent_marks(), self._find_watched_cells()
+        known = replace(frames[-1], explored=explored, is_dim=self.scenario.is_dim)
+        return replace(known, marks=marks, watched=watched)
+
+    def _find_watched_cells(self) -> dict[Cell, list[Cell]]:
+        """Return the cells in which objects see an agent by the rule `seen`, by cell of the
+        object."""
+        world, watched = self.world, dict[Cell, list[Cell]]()
+        member = self.scenario.members[world.member]
+        calls = (part for call in member.calls(TERMINATING) for part in call.walk())
+        for call in calls:
+            if call.system is not _SEEN:
+                continue
+            for guard in all_of(world, call.arguments["object_type"]).tolist():
+                y, x = place = int(world.position.y[guard]), int(world.position.x[guard])
+                cells = watched.setdefault(place, [])
+                for _ in range(call.arguments["reach"]):
+                    y, x = beside(y, x, world.state_of(guard))
+                    if not world.inside(y, x):
+                        break
+                    is_last = blocks_vision(world, world.at[y, x])
+                    cells += [(y, x)] if not is_last or can_enter(world, y, x) else []
+                    if is_last:
+                        break
+        return watched
 
     def _agent_marks(self) -> tuple[AgentMark, ...]:
         """Return a mark for each agent on the board, the shown one first; () for a single agent."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -14,6 +14,7 @@ LOW_COLOR, HIGH_COLOR = (38, 60, 160), (255, 222, 60)
 """Colours of the lowest and the highest value: blue and yellow differ for everybody."""
 VALUE_ALPHA = 130
 """Opacity of the colours, from 0 to 255."""
+_SIGHT_ALPHA = 90
 _ARROW, _ARROW_EDGE = "#fffdf8", "#231f27"
 _MIN_TEXT_CELL = 36  # pixels; smaller cells have no numbers
 _MOVES = {"MOVE_FORWARD": FORWARD, "MOVE_BACKWARD": BACKWARD, "MOVE_LEFT": LEFT}
@@ -65,10 +66,7 @@ def draw_policy_map(surface: pygame.Surface, policy_map: PolicyMap, cell_rect: C
         chances = policy_map.probabilities[y, x, facing]
         value, action = float(policy_map.values[y, x, facing]), int(chances.argmax())
         if not np.isnan(value):
-            tile = pygame.Surface(rect.size, 0, 32)
-            tile.fill(value_color(value, low, high))
-            tile.set_alpha(VALUE_ALPHA)
-            surface.blit(tile, rect)
+            _tint(surface, rect, value_color(value, low, high), VALUE_ALPHA)
         _draw_arrow(surface, rect, policy_map.actions[action], facing, float(chances[action]))
         if rect.w >= _MIN_TEXT_CELL:
             line = max(9, rect.w // 5)
@@ -78,6 +76,24 @@ def draw_policy_map(surface: pygame.Surface, policy_map: PolicyMap, cell_rect: C
             if visits := policy_map.visits[y, x]:
                 corner = pygame.Rect(rect.x, rect.bottom - line, rect.w - 2, line)
                 _draw_number(surface, f"×{visits}", corner, line, "right")
+
+
+def draw_watched_cells(
+    surface: pygame.Surface, cells: Iterable[tuple[int, int]], cell_rect: CellRect, color: str
+) -> None:
+    """Tint `cells`, in which guards see an agent, in `color`, each once."""
+    for cell in {*cells}:
+        _tint(surface, cell_rect(*cell), color, _SIGHT_ALPHA)
+
+
+def _tint(
+    surface: pygame.Surface, rect: pygame.Rect, color: str | tuple[int, int, int], alpha: int
+) -> None:
+    """Draw `color` over `rect` with the opacity `alpha`, of 255."""
+    tile = pygame.Surface(rect.size, 0, 32)
+    tile.fill(color)
+    tile.set_alpha(alpha)
+    surface.blit(tile, rect)
 
 
 def _draw_number(

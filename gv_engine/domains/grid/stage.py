@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,12 @@ from gv_engine.domains.grid.input_map import (
 )
 from gv_engine.domains.grid.inspector import GridInspector
 from gv_engine.domains.grid.motion import Cell, Motion, find_motion, lerp, step_sound
-from gv_engine.domains.grid.overlay import describe_cell_policy, describe_values, draw_policy_map
+from gv_engine.domains.grid.overlay import (
+    describe_cell_policy,
+    describe_values,
+    draw_policy_map,
+    draw_watched_cells,
+)
 from gv_engine.rules.frame import Frame, PolicyMap
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import describe_object
@@ -302,8 +308,10 @@ class GridStage(Stage):
         lit = frame.lit if lit is None else lit
         content = frame.grid, lit, frame.agent, moving, progress, frame.beneath, frame.color
         self._state.draw(surface, rect, start, cell, *content)
-        if shown_map and shown_map.visits.shape == (height, width):
-            with clipped(surface, rect):
+        watched = chain.from_iterable(frame.watched.values())
+        with clipped(surface, rect):
+            draw_watched_cells(surface, watched, self._state.cell_rect, self._theme.loss)
+            if shown_map and shown_map.visits.shape == (height, width):
                 draw_policy_map(surface, shown_map, self._state.cell_rect)
         self._draw_agent_marks(surface, progress)
         if self._has_minimap and (height * cell > rect.h or width * cell > rect.w):
@@ -360,6 +368,11 @@ class GridStage(Stage):
         start = scroll_offset((height, width), room, frame.observer[:2], cell)
         seen = frame.observation, None, frame.observer, None, 1.0, frame.visible_ground, frame.color
         self._observation.draw(surface, rect, start, cell, *seen)
+        watched = (cells for guard, cells in frame.watched.items() if frame.seen[guard])
+        cells = (c for c in chain.from_iterable(watched) if frame.seen[c])
+        shown = filter(None, (frame.to_view_cell(*cell) for cell in cells))
+        with clipped(surface, rect):
+            draw_watched_cells(surface, shown, self._observation.cell_rect, self._theme.loss)
 
     def _draw_marks(self, surface: pygame.Surface) -> None:
         """Outline, in both views, the cells that differ from another frame, the cell under the
