@@ -59,12 +59,14 @@ class PolicyMap(NamedTuple):
             NaN where it cannot stand or the episode would be over, and if values are unknown.
         probabilities: (H, W, 4, A) float64 probability of each action there; NaN in those cells.
         visits: (H, W) int64 number of states of the episode with the agent in a cell.
+        note: condition of the values, such as "without memory of the episode"; "" for none.
     """
 
     actions: Sequence[str]
     values: NDArray[np.float64]
     probabilities: NDArray[np.float64]
     visits: NDArray[np.int64]
+    note: str = ""
 
     def find_best(self) -> NDArray[np.int64]:
         """Return an (H, W) array of the facing with the highest value in each cell, or with the

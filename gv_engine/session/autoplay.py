@@ -419,7 +419,7 @@ def iter_mapped_frames(session: Session, policy: str) -> Iterator[Frame]:
             if (work := maps.start(session)) is None:
                 raise AutoplayError(
                     f"{session.title} has no overlay of {policy}: it is drawn in the cells of "
-                    f"grids, with an agent on the board, and for the solver with one agent"
+                    f"grids, with an agent on the board"
                 )
             yield replace(frame, policy_map=run_map_steps(work))
 

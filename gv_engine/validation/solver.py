@@ -537,7 +537,7 @@ def _serve(connection: Connection, scenario: Scenario, agent: int) -> None:
             result: Any = ()
             message = ""
             try:
-                limits = _LONE_LIMITS if agent else _LIMITS
+                limits = _LONE_LIMITS if agent and not rows.ndim else _LIMITS
                 solver = solver or Solver(scenario, *limits, agent=agent)
                 if rows.ndim:
                     result = solver.count_steps(rows)

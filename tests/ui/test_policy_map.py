@@ -10,7 +10,7 @@ import pytest
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
 from gv_engine.domains.grid import overlay
-from gv_engine.domains.grid.policy_map import PolicyMapper, SolverMapper
+from gv_engine.domains.grid.policy_map import PolicyMapper
 from gv_engine.learning import load_policy
 from gv_engine.rules.frame import PolicyMap
 from gv_engine.session.autoplay import PolicyAutoplayer, PolicyMaps, iter_mapped_frames, play_steps
@@ -143,7 +143,7 @@ def test_actions_that_go_nowhere_are_dots():
 @pytest.mark.compiled
 def test_the_map_of_the_solver_counts_the_steps_of_shortest_solutions():
     session, solver = walked("TURN_LEFT"), Solver(Scenario.load(LEVEL))
-    mapper = SolverMapper(Scenario.load(LEVEL))
+    mapper = PolicyMapper(Scenario.load(LEVEL), "solver")
     policy_map = finished(mapper.map_row(session.row(), {}))
     mapper.close()
     for y, x, facing in np.argwhere(~np.isnan(policy_map.values)).tolist():
@@ -153,6 +153,30 @@ def test_the_map_of_the_solver_counts_the_steps_of_shortest_solutions():
         assert policy_map.probabilities[y, x, facing, solution.actions[0]] > 0
         assert policy_map.probabilities[y, x, facing].sum() == pytest.approx(1)
     assert (~np.isnan(policy_map.values)).sum() >= 16
+
+
+@pytest.mark.compiled
+def test_the_solver_maps_one_of_several_agents_as_if_the_others_did_nothing():
+    agents = {"number": 3, "turns": "fixed", "ends": "any"}
+    race = Scenario.load({"extends": "race", "agents": agents})
+    session, solver = Session(race, 0), Solver(race, agent=2)
+    maps = PolicyMapper(race, "solver", 2)
+    policy_map = finished(maps.map_row(session.row(), {}))
+    maps.close()
+    assert "if other agents do nothing, visits" in overlay.describe_values(policy_map)
+    (y, x), facing = session.frame().marks[1].cell, 3
+    assert policy_map.values[y, x, facing] == -len(solver.solve(0).actions)
+
+
+def test_a_policy_with_a_memory_says_that_it_is_asked_without_it():
+    session = Session(load_playable("memory-9x9"), 0)
+    policy_map = finished(PolicyMaps("trained").start(session))
+    text = overlay.describe_values(policy_map)
+    assert text.endswith("likely actions without memory of the episode, visits")
+    plain = finished(PolicyMaps("valid").start(session))
+    assert overlay.describe_values(plain) == "likely actions, visits"
+    empty = plain._replace(probabilities=np.full_like(plain.probabilities, np.nan))
+    assert overlay.describe_values(empty) == "no values or actions, visits"
 
 
 @pytest.mark.compiled

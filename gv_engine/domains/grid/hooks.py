@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gv_engine.domains.grid.policy_map import PolicyMaker, PolicyMapper, SolverMapper
+from gv_engine.domains.grid.policy_map import PolicyMaker, PolicyMapper
 from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
-from gv_engine.rollout.policy import SOLVER
 from gv_engine.rules import errors
 from gv_engine.rules.system import Phase
 from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, list_built_in
@@ -89,12 +88,10 @@ make_env = GridEnv
 
 def make_policy_mapper(
     scenario: Scenario, policy: str | PolicyMaker, agent: int = 1
-) -> PolicyMapper | SolverMapper | None:
-    """Return an object that computes the policy maps of an agent; None if the scenario's agent has
-    no cell, or for the solver with several agents."""
-    if scenario.layout.is_bodiless or (policy == SOLVER and scenario.layout.agents > 1):
-        return None
-    return SolverMapper(scenario) if policy == SOLVER else PolicyMapper(scenario, policy, agent)
+) -> PolicyMapper | None:
+    """Return an object that computes the policy maps of an agent; None if it is not on the
+    board."""
+    return None if scenario.layout.is_bodiless else PolicyMapper(scenario, policy, agent)
 
 
 def compile_scenario(scenario: Scenario) -> str:

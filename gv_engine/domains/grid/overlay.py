@@ -121,26 +121,22 @@ def _draw_arrow(
         pygame.draw.circle(surface, _ARROW_EDGE, dot, size * _DOT + 1)
         pygame.draw.circle(surface, _ARROW, dot, size * _DOT)
         return
-    (x0, y0), (x1, y1) = points[-2:]
-    length = max(abs(x1 - x0), abs(y1 - y0))
-    dx, dy = (x1 - x0) / length, (y1 - y0) / length
-    wing = size * 0.14
-    head = [
-        (x1 + dx * wing, y1 + dy * wing),
-        (x1 - dy * wing, y1 + dx * wing),
-        (x1 + dy * wing, y1 - dx * wing),
-    ]
-    pygame.draw.lines(surface, _ARROW_EDGE, False, points, width + 2)
-    pygame.draw.polygon(surface, _ARROW_EDGE, head, 3)
-    pygame.draw.lines(surface, _ARROW, False, points, width)
-    pygame.draw.polygon(surface, _ARROW, head)
+    before, tip = map(pygame.Vector2, points[-2:])
+    way = (tip - before).normalize() * size * 0.14
+    head = [tip + way, tip + way.rotate(90), tip + way.rotate(-90)]
+    for color, extra, edge in ((_ARROW_EDGE, 2, 3), (_ARROW, 0, 0)):
+        pygame.draw.lines(surface, color, False, points, width + extra)
+        pygame.draw.polygon(surface, color, head, edge)
 
 
 def describe_values(policy_map: PolicyMap) -> str:
     """Return the title of a view with the policy map, which has the range of the values."""
     low, high = policy_map.value_range()
     values = "" if np.isnan(low) else f"values {low:.3g} (blue) to {high:.3g} (yellow), "
-    return f"{values}likely actions, visits"
+    note = f" {policy_map.note}" if policy_map.note else ""
+    if (policy_map.find_best() < 0).all():
+        return f"no values or actions{note}, visits"
+    return f"{values}likely actions{note}, visits"
 
 
 def describe_cell_policy(policy_map: PolicyMap, cell: tuple[int, int]) -> str:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from gv_engine.domains.grid.episode import GridEpisode
 from gv_engine.domains.grid.motion import Cell
-from gv_engine.rollout.policy import Policy, load_policy, policies_by_agent
-from gv_engine.rules.component import AGENT
+from gv_engine.rollout.policy import SOLVER, Policy, load_policy, policies_by_agent
 from gv_engine.rules.frame import PolicyMap
 from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
 from gv_engine.scenario.scenario import Scenario
@@ -61,13 +60,17 @@ class _Probe(GridEpisode):
 
 
 class PolicyMapper:
-    """Asks a policy for its actions and values in all cells and directions. The policy takes each
-    observation as the first of an episode: a recurrent policy starts with an empty memory.
+    """Computes what a policy does and expects in all cells and directions.
+
+    The solver counts the steps to a win in a background process, as if other agents did nothing:
+    the value is the number of steps, negative, and all actions on a shortest way are equally
+    likely. Other policies are asked as at the beginning of an episode: one with a memory remembers
+    nothing.
 
     Args:
         scenario: scenario of the states.
-        policy: name of the policy, see `gv_engine.rollout.policy.load_policy`; or a function from
-            a number of worlds to a policy for them.
+        policy: `solver`, or the name of a policy, see `gv_engine.rollout.policy.load_policy`; or a
+            function from a number of worlds to a policy for them.
         agent: number of the agent, from 1.
 
     Raises:
@@ -76,12 +79,19 @@ class PolicyMapper:
 
     def __init__(self, scenario: Scenario, policy: str | PolicyMaker, agent: int = 1) -> None:
         self._scenario, self._agent = scenario, agent
-        self._probe = _Probe(scenario)
-        if not isinstance(policy, str):
-            self._policy = policy(BATCH_SIZE)
+        self._probe, self._solver = _Probe(scenario), None
+        is_alone = scenario.layout.agents == 1
+        if policy == SOLVER:
+            self._solver = SolverWorker(scenario, 0 if is_alone else agent)
+            self._note = "" if is_alone else "if other agents do nothing"
             return
-        name = policies_by_agent(policy, scenario.sharing)[scenario.sharing.names[agent - 1]]
-        self._policy = load_policy(name, BATCH_SIZE, len(scenario.actions), scenario=scenario)
+        if isinstance(policy, str):
+            name = policies_by_agent(policy, scenario.sharing)[scenario.sharing.names[agent - 1]]
+            self._policy = load_policy(name, BATCH_SIZE, len(scenario.actions), scenario=scenario)
+        else:
+            self._policy = policy(BATCH_SIZE)
+        has_memory = np.size(getattr(self._policy, "memory", ())) > 0
+        self._note = "without memory of the episode" if has_memory else ""
 
     def map_row(
         self, row: NDArray[Any], visits: Mapping[Cell, int]
@@ -94,92 +104,66 @@ class PolicyMapper:
             visits: number of visits by cell (y, x).
 
         Raises:
-            GVEngineError: the policy cannot act in a cell.
+            GVEngineError: the policy cannot act in a cell, or there are too many states to search.
         """
-        probe, policy = self._probe, self._policy
-        places, inputs = [], []
+        probe, places, inputs = self._probe, [], list[Any]()
         for place in probe.iter_places(row, self._agent):
             places.append(place)
-            inputs.append(probe.observe_as(self._agent))
+            inputs.append(probe.row() if self._solver else probe.observe_as(self._agent))
             yield 0.0
-        policy_map = _make_map(self._scenario, probe, visits)
-        for start in range(0, len(places), BATCH_SIZE):
-            part = tuple(np.array(places[start : start + BATCH_SIZE]).T)
-            chosen, count = self._act(inputs[start : start + BATCH_SIZE]), len(part[0])
-            likely = policy.probabilities
-            one_hot = np.eye(len(policy_map.actions))[chosen]
-            policy_map.probabilities[part] = one_hot if likely is None else likely[:count]
-            if policy.values is not None:
-                policy_map.values[part] = policy.values[:count]
+        names, shape = self._scenario.action_names, (probe.world.height, probe.world.width)
+        values = np.full((*shape, NUM_FACINGS), np.nan)
+        probabilities = np.full((*values.shape, len(names)), np.nan)
+        counts = np.zeros(shape, np.int64)
+        for cell, count in visits.items():
+            counts[cell] = count
+        size = len(places) if self._solver else BATCH_SIZE
+        for start in range(0, len(places), max(1, size)):
+            part = tuple(np.array(places[start : start + size]).T)
+            if self._solver:
+                self._solver.send(np.stack(inputs))
+                while (reply := self._solver.receive()) is None:
+                    yield _WAIT_SECONDS
+                values[part], probabilities[part] = _values_of_steps(*reply)
+            else:
+                values[part], probabilities[part] = self._ask(inputs[start : start + size])
             yield 0.0
-        return policy_map
+        return PolicyMap(names, values, probabilities, counts, self._note)
 
-    def _act(self, inputs: Sequence[PolicyInput]) -> NDArray[np.int64]:
-        """Return the index of the action that the policy chooses for each of at most `BATCH_SIZE`
-        observations."""
-        padded = [inputs[min(i, len(inputs) - 1)] for i in range(BATCH_SIZE)]
+    def _ask(self, inputs: Sequence[PolicyInput]) -> tuple[Any, NDArray[np.float64]]:
+        """Return the values, or NaN, and the probabilities of the actions for each of at most
+        `BATCH_SIZE` observations."""
+        count, policy = len(inputs), self._policy
+        padded = [inputs[min(i, count - 1)] for i in range(BATCH_SIZE)]
         observation, info = (_join_worlds(parts) for parts in zip(*padded, strict=True))
-        self._policy.begin(range(BATCH_SIZE), 0, [self._agent - 1] * BATCH_SIZE)
-        return self._policy.act(observation, info)[: len(inputs)]
+        policy.begin(range(BATCH_SIZE), 0, [self._agent - 1] * BATCH_SIZE)
+        chosen, likely = policy.act(observation, info), policy.probabilities
+        one_hot = np.eye(len(self._scenario.actions))[chosen]
+        values = np.nan if policy.values is None else policy.values[:count]
+        return values, (one_hot if likely is None else likely)[:count]
 
     def close(self) -> None:
-        """Do nothing: a policy holds no resources."""
+        """End the background process of the solver, if there is one."""
+        if self._solver:
+            self._solver.close()
 
 
-class SolverMapper:
-    """Counts the steps to a win from all cells and directions in a background process. The value is
-    the number of steps, negative; all actions on a shortest path are equally likely.
+def _values_of_steps(
+    steps: NDArray[np.float64], message: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the values and the probabilities of the actions in n states, given the (n, a) steps to
+    a win by first action; NaN where none wins.
 
-    Args:
-        scenario: scenario of the states, with one agent.
+    Raises:
+        SearchLimitError: `message` says why there are no steps.
     """
-
-    def __init__(self, scenario: Scenario) -> None:
-        self._scenario, self._probe = scenario, _Probe(scenario)
-        self._worker = SolverWorker(scenario)
-
-    def map_row(
-        self, row: NDArray[Any], visits: Mapping[Cell, int]
-    ) -> Generator[float, None, PolicyMap]:
-        """Return a generator as `PolicyMapper.map_row` does.
-
-        Raises:
-            SearchLimitError: there are too many states.
-        """
-        places, rows = [], []
-        for place in self._probe.iter_places(row, AGENT):
-            places.append(place)
-            rows.append(self._probe.row())
-            yield 0.0
-        policy_map = _make_map(self._scenario, self._probe, visits)
-        if rows:
-            self._worker.send(np.stack(rows))
-            while (reply := self._worker.receive()) is None:
-                yield _WAIT_SECONDS
-            steps, message = reply
-            if message:
-                raise SearchLimitError(f"The solver has no values here: {message}")
-            best, part = steps.min(1), tuple(np.array(places).T)
-            is_shortest = (steps == best[:, None]) & np.isfinite(steps)
-            shares = is_shortest / np.maximum(is_shortest.sum(1, keepdims=True), 1)
-            can_win = np.isfinite(best)
-            policy_map.values[part] = np.where(can_win, -best, np.nan)
-            policy_map.probabilities[part] = np.where(can_win[:, None], shares, np.nan)
-        return policy_map
-
-    def close(self) -> None:
-        """End the background process."""
-        self._worker.close()
-
-
-def _make_map(scenario: Scenario, probe: GridEpisode, visits: Mapping[Cell, int]) -> PolicyMap:
-    """Return a policy map with `visits` in which no value is known yet."""
-    names, height, width = scenario.action_names, probe.world.height, probe.world.width
-    counts = np.zeros((height, width), np.int64)
-    for cell, count in visits.items():
-        counts[cell] = count
-    values = np.full((height, width, NUM_FACINGS), np.nan)
-    return PolicyMap(names, values, np.full((*values.shape, len(names)), np.nan), counts)
+    if message:
+        raise SearchLimitError(f"The solver has no values here: {message}")
+    best = steps.min(1)
+    is_shortest = (steps == best[:, None]) & np.isfinite(steps)
+    can_win = np.isfinite(best)
+    shares = is_shortest / np.maximum(is_shortest.sum(1, keepdims=True), 1)
+    return np.where(can_win, -best, np.nan), np.where(can_win[:, None], shares, np.nan)
 
 
 def _join_worlds(parts: Sequence[Any]) -> Any:
