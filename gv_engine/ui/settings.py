@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
@@ -329,6 +329,12 @@ MEDALS = {"solved": "Solved", "par": "Par", "first": "First try"}
 """Medals of a level, with their names."""
 
 
+OPEN_LEVELS = 3
+"""Number of levels of a pack that are open and not solved."""
+LOCKED_NOTE = "Solve one more of the open levels first; {} again plays it now"
+"""Note on a locked level, with the key that plays it."""
+
+
 class Progress:
     """Solved levels of packs by digest of the map, stored in `progress.toml`; invalid lines are
     ignored.
@@ -374,6 +380,12 @@ class Progress:
         count = "1 line" if invalid_lines == 1 else f"{invalid_lines} lines"
         kept = backup_broken_file(self._file)
         return fewest, marks, f"{self._file}: {count} cannot be used and left out{kept}"
+
+    def find_locked(self, levels: Iterable[PackLevel]) -> set[str]:
+        """Return the digests of those of `levels`, of one pack, that are locked: all that are not
+        solved, except the first `OPEN_LEVELS`."""
+        unsolved = [level.digest for level in levels if not self.fewest.get(level.digest)]
+        return {*unsolved[OPEN_LEVELS:]}
 
     def format_goal(self, level: PackLevel) -> str:
         """Return a text such as `par 20 · your best 25`: the par (number of steps to aim for) of

@@ -21,6 +21,7 @@ from gv_engine.cli import main
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
+from gv_engine.ui.colors import DARK
 from gv_engine.ui.input.bindings import GROUPS, Bindings
 from gv_engine.ui.settings import Settings
 from gv_engine.ui.terminal.play import _COMMANDS, LevelPicker, TerminalGame
@@ -207,9 +208,38 @@ def test_hints_come_in_three_strengths():
 
     assert "It can be won from here in 4 steps." in hint()
     assert "Next: the " in hint()
+    assert marked(terminal, DARK.gain) == ["E "]
     assert "Hint: move forward; 4 steps to go" in hint()
     assert "Hint: " not in said(terminal, "Up", width=120)
     assert re.search(r"F4 +hint", said(terminal, "H", width=120, height=40))
+
+
+def marked(terminal: TerminalGame, ground: str) -> list[str]:
+    """What stands on a ground of this colour, by span."""
+    spans = [(line, span) for line in terminal.lines(120, 40) for span in line.spans]
+    marked = [pair for pair in spans if str(pair[1].style).endswith(f" on {ground}")]
+    return [line.plain[span.start : span.end] for line, span in marked]
+
+
+def test_what_guards_watch_is_marked():
+    terminal = screen("patrol", 0)
+    watched = {cell for cells in terminal.game.frame().watched.values() for cell in cells}
+    assert len("".join(marked(terminal, DARK.loss))) >= 2 * len(watched)
+
+
+def test_levels_of_a_pack_are_locked_until_those_before_are_solved():
+    levels = picker()
+    text = said(levels, *"TUTORIAL", width=100, height=40)
+    rows = [row for row in text.splitlines() if row.lstrip().startswith("tutorial-")]
+    assert ["Locked" in row for row in rows[:5]] == [False] * 3 + [True] * 2
+    press(levels, *["Down"] * 4, "Return")
+    assert not levels.left
+    assert "Solve one more of the open levels first; Enter again plays it now" in said(levels)
+    press(levels, "Return")
+    assert levels.game is not None
+    levels.reset()
+    press(levels, "Up", "Up", "Return")
+    assert levels.game is not None
 
 
 def test_numbers_with_limits_have_bars():
@@ -297,7 +327,7 @@ def test_a_level_is_chosen_by_typing():
     assert "empty" not in text
     press(levels, "Down", "Return")
     assert levels.left
-    assert levels.game
+    assert levels.game is not None
     assert (levels.game.title, levels.game.seed) == ("keydoor-7x7", 7)
     levels.reset()
     assert "key_" in said(levels, *["Backspace"] * 3)

@@ -5,8 +5,8 @@ Terminal colours repeat what the characters say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby, zip_longest
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, groupby, zip_longest
 from operator import itemgetter
 from typing import Any
 
@@ -66,15 +66,21 @@ class GridTerminalView(TerminalPicture):
         if view == "explored":
             frame, view = frame.limit_to_explored(), "state"
         seen = np.ones(frame.observation.shape[:2], np.bool_)
+        watched = chain.from_iterable(frame.watched.values())
+        marks = dict.fromkeys(watched, f"{theme.background} on {theme.loss}")
+        if self._hint.cell:
+            marks[self._hint.cell] = f"bold {theme.background} on {theme.gain}"
+        seen_marks = ((cell, style) for cell, style in marks.items() if frame.seen[cell])
+        viewed = {frame.to_view_cell(*cell): style for cell, style in seen_marks}
         cells = frame.observation, frame.observer, seen, frame.visible_ground
-        observation = _grid_lines(frame.types, *cells, height, width, theme)
+        observation = _grid_lines(frame.types, *cells, height, width, theme, viewed)
         if view == "observation":
             return observation
         room = width - len(observation[0]) - GAP if view == "both" else width
         if view == "both" and room < CELL_WIDTH * min(frame.grid.shape[1], MIN_COLUMNS):
             return self.draw(frame, "state", width, height)
         cells = frame.grid, frame.agent, frame.seen, frame.beneath
-        state = _grid_lines(frame.types, *cells, height, room, theme)
+        state = _grid_lines(frame.types, *cells, height, room, theme, marks)
         if view == "state":
             return state
         across = len(state[0]) + GAP
@@ -168,9 +174,11 @@ def _grid_lines(
     height: int,
     width: int,
     theme: Theme,
+    marks: Mapping[Any, str],
 ) -> list[Text]:
     """Return a grid as lines of text; if it does not fit into `height` lines of `width` characters,
-    the part around the agent. `seen` are the bright cells, and `beneath` the ground objects."""
+    the part around the agent. `seen` are the bright cells, `beneath` the ground objects, and
+    `marks` the Rich styles of marked cells (y, x)."""
     y, x, _ = agent
     rows = _visible_range(y, grid.shape[0], height)
     columns = _visible_range(x, grid.shape[1], max(1, width // CELL_WIDTH))
@@ -184,6 +192,9 @@ def _grid_lines(
             else (letters[i][j] + " ", f"bold {theme.on_accent} on {theme.accent}")
             for j in columns
         ]
+        for number, j in enumerate(columns):
+            if (i, j) in marks and (i, j) != (y, x):
+                cells[number] = cells[number][0], marks[i, j]
         if below is not None and beneath is not None:  # underline objects on the ground
             covered = (beneath[i] != grid[i]).any(-1) & (beneath[i, :, 0] > FLOOR)
             for number, j in enumerate(columns):

@@ -28,7 +28,7 @@ from gv_engine.ui.screens.cards import (
 from gv_engine.ui.screens.medals import draw_medals
 from gv_engine.ui.screens.menu import SearchField
 from gv_engine.ui.screens.screen import AppContext
-from gv_engine.ui.settings import MEDALS, Progress, replay_folder, unfinished_files
+from gv_engine.ui.settings import LOCKED_NOTE, MEDALS, Progress, replay_folder, unfinished_files
 
 # ---- cards screen --------------------------------------------------------------------------------
 
@@ -305,10 +305,6 @@ def make_card(entry: Entry) -> ScenarioCard:
     return PackCard(entry) if entry.levels else ScenarioCard(entry)
 
 
-OPEN_LEVELS = 3
-"""Number of levels of a pack that are open and not solved."""
-
-
 class LevelCard(ScenarioCard):
     """Card that plays a level of a pack and shows whether it is solved.
 
@@ -403,10 +399,10 @@ class PackCard(ScenarioCard):
     def update_progress(self, progress: Progress) -> str:
         """Update the cards of all levels from `progress`, the record of solved levels; return a
         text such as `3 of 10 solved`. Of the levels that are not solved, the first few are open."""
-        unsolved = [card for card in self.levels if not progress.fewest.get(card.digest)]
-        locked = {*unsolved[OPEN_LEVELS:]}
+        levels = (card.entry.level for card in self.levels)
+        locked = progress.find_locked(filter(None, levels))
         for card in self.levels:
-            card.is_locked = card in locked
+            card.is_locked = card.digest in locked
         solved = sum(card.update_progress(progress) for card in self.levels)
         par, first = (sum(m in card.medals for card in self.levels) for m in ("par", "first"))
         self._progress_text = f"{solved} of {len(self.levels)} solved"
@@ -448,7 +444,7 @@ class PackScreen(CardsScreen):
         if isinstance(card, LevelCard) and card.is_locked and card is not self._asked_for:
             self._asked_for = card
             key = self.app.bindings.label("menu", "choose")
-            self.app.show_note(f"Solve one more of the open levels first; {key} again plays it now")
+            self.app.show_note(LOCKED_NOTE.format(key))
             return
         self._plays = True
         super()._open(card)

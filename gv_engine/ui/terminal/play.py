@@ -28,7 +28,14 @@ from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
 from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import PADS, Bindings, key_label, next_row
-from gv_engine.ui.settings import GIVING_UP_COMMANDS, Progress, Settings, new_file, replay_folder
+from gv_engine.ui.settings import (
+    GIVING_UP_COMMANDS,
+    LOCKED_NOTE,
+    Progress,
+    Settings,
+    new_file,
+    replay_folder,
+)
 from gv_engine.ui.terminal.tty import Keys, Tty, make_terminal_picture
 
 _CHARACTERS_OF_KEYS = {"Space": " ", "Minus": "-", "Period": ".", "Slash": "/"}
@@ -104,6 +111,8 @@ class LevelPicker(TerminalScreen):
         entries = with_pack_levels([*folder_entries(Path.cwd()), *built_in_entries()])
         self._entries = [entry for entry in entries if not entry.missing]
         self._matches = self._entries
+        self._locked = self._find_locked()
+        self._asked_for: Entry | None = None
         self._query = ""
         self._chosen = self._first = 0
         self._page = 1
@@ -133,10 +142,22 @@ class LevelPicker(TerminalScreen):
         be shown again."""
         self.game, self.left, self.needs_redraw = None, False, True
         self._progress = Progress()
+        self._locked = self._find_locked()
+
+    def _find_locked(self) -> set[str]:
+        """Return the digests of all levels that are locked, as in the window."""
+        packs = ((entry.level for entry in pack.levels) for pack in self._entries if not pack.level)
+        locked = (self._progress.find_locked(filter(None, levels)) for levels in packs)
+        return set().union(*locked)
 
     def _choose(self, entry: Entry) -> None:
         """Create the session of the level `entry` and leave the list; if that fails, stay and show
-        the error."""
+        the error. A locked level is played at the second time."""
+        is_locked = entry.level and entry.level.digest in self._locked
+        if is_locked and self._asked_for is not entry:
+            self._asked_for = entry
+            self._note = LOCKED_NOTE.format(self._base_bindings.label("menu", "choose"))
+            return
         try:
             self.game = self._begin(entry.source)
             self.left = True
@@ -191,8 +212,9 @@ class LevelPicker(TerminalScreen):
         best 25 · Solved`; else ""."""
         if entry.level is None:
             return ""
+        locked = "Locked" * (entry.level.digest in self._locked)
         texts = self._progress.format_goal(entry.level), self._progress.format_medals(entry.level)
-        return " · ".join(filter(None, texts))
+        return " · ".join(filter(None, (*texts, locked)))
 
     def _description_lines(self, width: int) -> list[Text]:
         """Return three lines of `width` characters with the description of the chosen level, or an
