@@ -174,12 +174,15 @@ class EditorDocument:
         """Return the problems listed in `error` as faults, each with its position in the file."""
         places = error.places or (ProblemPlace(),) * len(error.problems)
         return tuple(
-            Fault(self.shorten_message(text), place)
+            Fault(self.shorten_message(text, place), place)
             for text, place in zip(error.problems, places, strict=True)
         )
 
-    def shorten_message(self, message: str) -> str:
-        """Return a message without the name of the edited file."""
+    def shorten_message(self, message: str, place: ProblemPlace) -> str:
+        """Return a message without the name of the edited file; if it is about cells of the map,
+        also without the `place` in another file, of whose rules it speaks."""
+        if place.file and place.cells:
+            return message.removeprefix(f"{place.file}:{place.line}: {place.path}: ")
         label = str(self.level.file)
         return f"line {rest}" if (rest := message.removeprefix(f"{label}:")) != message else message
 

@@ -13,6 +13,7 @@ from gv_engine.editor.map_model import MapCell
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens.edit import EditScreen
+from tests.newcomer import Newcomer
 from tests.player import NO_REPEATS, Player, started
 from tests.screen import PATIENCE, Screen, until
 
@@ -144,6 +145,27 @@ def test_a_gallery_level_gives_its_gate_by_real_keys(screen: Screen, folder: Pat
         until(lambda: "Lever" in file.read_text("utf-8"), "the lever again")
         assert player.leaves() == ""
     assert main(["check", "--quick", str(file)]) == 0
+
+
+def test_a_newcomer_makes_wins_and_shares_a_puzzle_with_sixty_keys_and_clicks(
+    screen: Screen, folder: Path
+):
+    with started(screen, folder, "play") as player:
+        player.desk.start()
+        player.desk.surface = pygame.Surface(player.area()[2:], 0, 32)
+        until(lambda: len(np.unique(player.picture())) > 50, "the start screen")
+        newcomer = Newcomer(player.desk, player)
+        newcomer.make_puzzle()
+        player.desk = Mock()  # the twin would write the same file
+        newcomer.press("Ctrl+P")
+        time.sleep(0.5)  # letters that come with the question are not meant
+        newcomer.type("mine")
+        newcomer.press("Return")
+        until(Path("mine.html").exists, "the page")
+        assert player.leaves() == ""
+    assert newcomer.count <= 60
+    assert Path("mine.html").read_text("utf-8").startswith("<!doctype html>")
+    assert main(["solve", "mine.yaml"]) == 0
 
 
 def test_a_view_is_picked_from_a_list_by_real_keys(screen: Screen, folder: Path):

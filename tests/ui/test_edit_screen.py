@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,16 +12,19 @@ from gv_engine.editor.document import STARTERS, CheckState, Fault
 from gv_engine.editor.map_model import MapCell
 from gv_engine.editor.rules import format_key_path
 from gv_engine.rules.errors import ProblemPlace
+from gv_engine.ui.drawing import sprites, widgets
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens import edit
 from gv_engine.ui.screens.edit import EditScreen
 from gv_engine.ui.screens.edit_forms import FormScreen, PickScreen
 from gv_engine.ui.screens.edit_lists import RuleListScreen, SearchList
 from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, PackMenu, StarterMenu
-from gv_engine.ui.screens.edit_panels import describe_brush
+from gv_engine.ui.screens.edit_panels import describe_brush, describe_cursor_cell
 from gv_engine.ui.screens.play import PlaytestScreen
 from gv_engine.ui.screens.start import StartScreen
+from gv_engine.validation.lint import find_placed_mistakes
 from tests.desk import Desk, labels, playing
+from tests.newcomer import Newcomer
 
 pytestmark = pytest.mark.window
 
@@ -266,26 +270,50 @@ def test_a_level_becomes_a_web_page(desk: Desk, screen: EditScreen):
     assert Path("vault.html").read_text("utf-8").startswith("<!doctype html>")
 
 
-def test_a_newcomer_makes_and_shares_a_puzzle_in_a_few_keys(
+def test_a_newcomer_makes_wins_and_shares_a_puzzle_in_a_few_keys(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ):
     shared: list[list[str]] = []
     monkeypatch.setattr(edit, "Popen", lambda command, **_: shared.append(command))
     desk.start()
-    keys = ["Ctrl+N", *["Down"] * (len(STARTERS) - 1), "Return"]
-    keys += [*["Down"] * 2, *["Right"] * 3, "E", "Delete", "Down", "Space"]  # the crate moves
-    keys += ["Tab", "Up", "Tab", "Ctrl+P"]
-    desk.press(*keys)
-    desk.type("mine", "Return")
+    newcomer = Newcomer(desk)
+    newcomer.make_puzzle()
+    newcomer.press("Ctrl+P")
+    newcomer.type("mine")
+    newcomer.press("Return")
     screen = desk.top(EditScreen)
     work, screen._export = screen.work, None
     objects = {str(work.map.thing(cell).get("object")) for cell in work.map.cells()}
     assert {"Key", "Door", "Crate", "Lever", "Gate"} <= objects
-    assert work.map.thing((3, 3)) == {"object": "Crate"}
-    assert work.scenario is not None
     assert Path("mine.yaml").exists()
     assert any(word.endswith("mine.html") for word in shared[0])
-    assert len(keys) + len("mine") + 1 <= 60
+    assert newcomer.count <= 60
+
+
+def test_what_is_wrong_with_a_cell_is_said_without_files_and_counted_as_in_the_panel(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    screen = editing(desk, "puzzle")
+    lever = {**screen.work.map.thing((4, 2)), "color": "BLUE"}
+    screen.paint([(4, 2)], lever)
+    assert screen.work.scenario
+    (place, message), *_ = [
+        (place, finding.message) for finding, place in find_placed_mistakes(screen.work.scenario)
+    ]
+    assert "rules.yaml" in message
+    text = screen.work.shorten_message(message, place)
+    assert text.startswith("the Gate at row 3, column 6 is RED, and no Lever or Plate is")
+    (screen.cursor,) = place.cells
+    assert describe_cursor_cell(screen) == "Row 3, column 6: red gate"
+    desk.press("P")
+    assert desk.top(FormScreen).title == "Row 3, column 6"
+
+
+def test_a_key_that_a_menu_shows_works_in_it(desk: Desk, screen: EditScreen):
+    desk.press("Escape", "Ctrl+N")
+    desk.top(StarterMenu)
+    desk.press("Escape", "Escape", "Tab")
+    desk.top(PlaytestScreen)
 
 
 def test_a_file_keeps_its_comments(desk: Desk, tmp_path: Path):
@@ -556,7 +584,7 @@ def test_a_mark_follows_its_rule_before_the_level_is_checked_again(desk: Desk, s
     assert rules.chosen == index + 1
 
 
-def test_the_palette_says_what_an_object_does(desk: Desk, tmp_path: Path):
+def test_the_palette_says_what_an_object_does(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     desk.app.push(StartScreen(desk.app))
     desk.app.edit("crates")
     screen = desk.top(EditScreen)
@@ -567,8 +595,18 @@ def test_the_palette_says_what_an_object_does(desk: Desk, tmp_path: Path):
     assert screen._layout
     palette = screen._layout.palette
     line = desk.app._painter.line_height  # type: ignore[union-attr]
+    assert line % 2, "lines of an odd height have room for the last one, too"
     desk.point((palette.x + line * 3 // 2, palette.y + 8 * line))
+    drawn: list[str] = []
+    shorten = sprites.shorten_text
+
+    def note(*words: Any) -> str:
+        drawn.append(shorten(*words))
+        return drawn[-1]
+
+    monkeypatch.setattr(widgets, "shorten_text", note)
     assert (desk.look() != before).any(-1).sum() > 5 * line**2 / 2
+    assert not [text for text in drawn if text.endswith("...")]
 
 
 def test_a_pack_is_made_ordered_named_and_played_in_the_editor(desk: Desk, screen: EditScreen):

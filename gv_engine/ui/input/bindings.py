@@ -223,6 +223,7 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("edit_level", "edit the chosen level", ("Ctrl+E",)),
         KeyCommand("next_category", "next category of levels", ("Ctrl+Right", "Pad Y")),
         KeyCommand("previous_category", "previous category", ("Ctrl+Left", "Pad X")),
+        KeyCommand("complete", "complete a path", ("Tab",)),
     ),
     "text": (
         KeyCommand("word_left", "a word left", ("Ctrl+Left",), True),
@@ -251,7 +252,6 @@ GROUPS: dict[str, tuple[KeyCommand, ...]] = {
         KeyCommand("last", "to the end", ("End",)),
         KeyCommand("choose", "choose", ("Return", "Keypad Enter", "Pad A")),
         KeyCommand("erase", "erase a letter", ("Backspace",), True),
-        KeyCommand("complete", "complete a path", ("Tab",)),
         KeyCommand("paste", "paste", ("Ctrl+V", "Shift+Insert")),
         KeyCommand("leave", "back", ("Escape", "Pad B")),
     ),

@@ -537,7 +537,7 @@ class EditScreen(Screen):
     def faults(self) -> Sequence[Fault]:
         """Errors of the document, followed by findings of the background checker."""
         findings = (
-            fault._replace(message=self.work.shorten_message(fault.message))
+            fault._replace(message=self.work.shorten_message(fault.message, fault.place))
             for fault in self._check_state.faults
         )
         return (*self.work.faults, *findings)

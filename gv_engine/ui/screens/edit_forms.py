@@ -408,7 +408,7 @@ def cell_form(screen: EditScreen) -> FormScreen:
         entry = work.vocabulary.normalize_entry(thing)
         work.edit(lambda _: work.map.paint([(cell, entry)], over=False))
 
-    (y, x), title = cell, f"Row {cell[0]}, column {cell[1]}"
+    (y, x), title = cell, f"Row {cell[0] + 1}, column {cell[1] + 1}"
     return FormScreen(screen, title, make_fields, put_value, f"legend.{work.map.rows[y][x]}")
 
 

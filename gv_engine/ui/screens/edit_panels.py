@@ -115,7 +115,7 @@ def _draw_tooltip(painter: Painter, slot: Rect, text: str) -> None:
     card = Rect(slot.right + line // 2, slot.y, width, height).clamp(painter.area)
     painter.draw_card(card, "background")
     painter.draw_outline(card, "outline")
-    painter.draw_lines(card.inflate(-line, -line // 2), text)
+    painter.draw_lines(card.inflate(-line, -(line // 2)), text)
 
 
 def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
@@ -147,7 +147,7 @@ def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
     line = painter.line_height
     painter.draw_card(rect)
     rest = rect.inflate(-line, -line)
-    texts = (_describe_cursor_cell(screen), "text"), screen.verdict, (screen.export_text, "accent")
+    texts = (describe_cursor_cell(screen), "text"), screen.verdict, (screen.export_text, "accent")
     for text, color in texts:
         if text and rest.h >= line:
             room = Rect(rest.x, rest.y, rest.w, max(line, min(3 * line, rest.h)))
@@ -174,15 +174,16 @@ def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
         cut(rest, "top", slot.h, line // 2)
 
 
-def _describe_cursor_cell(screen: EditScreen) -> str:
-    """Return a text on the position and content of the map cell under the editor's cursor."""
+def describe_cursor_cell(screen: EditScreen) -> str:
+    """Return a text on the position, counted from 1 as in messages, and the content of the map
+    cell under the editor's cursor."""
     if not screen.has_map:
         return ""
     (y, x), work = screen.cursor, screen.work
     character = work.map.rows[y][x]
     if work.vocabulary.legend.get(character) is None:
-        return f"{y}, {x}: {character!r} stands for nothing"
-    return f"{y}, {x}: {describe_cell(work.map.thing((y, x)))}"
+        return f"Row {y + 1}, column {x + 1}: {character!r} stands for nothing"
+    return f"Row {y + 1}, column {x + 1}: {describe_cell(work.map.thing((y, x)))}"
 
 
 def describe_cell(thing: map_model.CellThing) -> str:

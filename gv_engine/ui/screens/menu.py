@@ -11,7 +11,7 @@ from gv_engine.scenario.reference_docs import Section
 from gv_engine.ui.autosave import Autosave, UnsavedEdits
 from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, Pixel, cut, first_row, wrap_text
-from gv_engine.ui.input.bindings import format_keys_file, keys_file, next_row
+from gv_engine.ui.input.bindings import format_keys_file, key_label, keys_file, next_row
 from gv_engine.ui.screens.keyboard import paste_from_clipboard
 from gv_engine.ui.screens.screen import AppContext, Screen
 
@@ -194,6 +194,15 @@ class Menu(ListScreen):
             setattr(target, name, keys[(number + step) % len(keys)])
 
         return MenuRow(label, change, values[keys[number]])
+
+    def capture_key(self, key: str) -> bool:
+        """Choose the row that shows `key` beside its label, unless menus have a command for it."""
+        if self.app.bindings.find(key, self.groups):
+            return False
+        row = next((row for row in self.rows() if row.key == key_label(key)), None)
+        if row:
+            row.act(1)
+        return row is not None
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: activate the selected row, change its value, or select another

@@ -512,7 +512,7 @@ class PlaytestScreen(PlayScreen):
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: return to the editor, or a command of the play screen."""
-        if name in ("back", "edit_level"):
+        if name in ("back", "edit_level") or (name == "go_on" and self.frame.success):
             self.app.pop()
         else:
             super().run_command(name)
@@ -530,6 +530,10 @@ class PlaytestScreen(PlayScreen):
     def _on_files_changed(self) -> None:
         """Return to the editor, which reads the changed files."""
         self.app.pop()
+
+    def _end_choices(self) -> Sequence[tuple[str, str]]:
+        choices = super()._end_choices()
+        return (("Back to the editor", "go_on"), *choices[1:]) if self.frame.success else choices
 
     def buttons(self) -> tuple[tuple[str, str, str], ...]:
         return (("Edit", "trial", "back"), *super().buttons())
