@@ -4,6 +4,7 @@ that open one."""
 from __future__ import annotations
 
 import json
+import pickle
 import signal
 import sys
 import time
@@ -13,6 +14,8 @@ from contextlib import redirect_stderr, suppress
 from io import StringIO
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import Any, NamedTuple
 
 from gv_engine.editor import pack, text_buffer
@@ -450,6 +453,7 @@ class BackgroundChecker:
         self._request_time = 0.0
         self._process: Any = None
         self._connection: Connection | None = None
+        self._requests: SimpleQueue[bytes] = SimpleQueue()
 
     def ask(self, scenario: Scenario | None) -> None:
         """Request a check of `scenario` from the background process, and drop the previous request;
@@ -463,8 +467,7 @@ class BackgroundChecker:
         if self._connection is None:
             self._connection = self._start()
         self._request_time = time.monotonic()
-        with suppress(OSError):  # `answer` reports a dead process
-            self._connection.send((self._request_number, scenario))
+        self._requests.put(pickle.dumps((self._request_number, scenario)))
 
     def answer(self) -> CheckState | None:
         """Return the newest results for the last request; None if none have arrived since the last
@@ -489,15 +492,27 @@ class BackgroundChecker:
         """Kill the background process, if it runs, and drop the last request."""
         self.is_waiting = False
         if self._connection is not None:
+            self._requests.put(b"")
             self._process.kill()
             self._process.join()
-            self._connection.close()
         self._connection = None
 
     def _start(self) -> Connection:
         """Start the background process, and return the connection to it."""
         self._process, connection = start_worker(_serve_requests)
+        self._requests = SimpleQueue()
+        Thread(target=_send_requests, args=(self._requests, connection), daemon=True).start()
         return connection
+
+
+def _send_requests(requests: SimpleQueue[bytes], connection: Connection) -> None:
+    """Send the newest of `requests` on `connection` until one is empty, and close the connection.
+    The editor does not wait for this: while the other process is busy, a few requests fill the
+    connection."""
+    with connection, suppress(OSError):  # `answer` reports a dead process
+        while request := requests.get():
+            if requests.empty():
+                connection.send_bytes(request)
 
 
 def _serve_requests(connection: Connection) -> None:

@@ -1,6 +1,9 @@
 """What is said of a level while it is edited."""
 
+from multiprocessing import Pipe
 from pathlib import Path
+from threading import Thread
+from unittest.mock import Mock
 
 import pytest
 
@@ -93,3 +96,26 @@ def test_another_process_says_so_and_what_is_no_longer_asked_is_not_said(
         assert judge.answer() is None
     finally:
         judge.close()
+
+
+def test_the_editor_does_not_wait_while_another_process_is_busy(
+    made: EditorDocument, monkeypatch: pytest.MonkeyPatch
+):
+    ours, others = Pipe()
+    monkeypatch.setattr(document, "start_worker", lambda _: (Mock(), ours))
+    judge = BackgroundChecker()
+
+    def ask_often() -> None:
+        for _ in range(200):  # far more than the connection holds
+            judge.ask(made.scenario)
+
+    thread = Thread(target=ask_often, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    newest = 0
+    while newest < 200:
+        assert others.poll(PATIENCE)
+        newest, scenario = others.recv()
+        assert scenario.name == made.scenario.name  # type: ignore[union-attr]
+    judge.close()
