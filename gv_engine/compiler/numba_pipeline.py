@@ -29,12 +29,13 @@ import numba.extending
 from llvmlite import binding
 from numba.core import base, cpu, environment, registry
 from numba.core import cgutils as numba_cgutils
+from numba.core import event as numba_event
 from numba.core import types as numba_types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache
 from numba.core.callconv import RETCODE_USEREXC
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import AnnotateTypes, NativeLowering
@@ -128,6 +129,10 @@ class _PartCodegen:
     def set_env(self, name: str, environment: Any) -> None:
         """Do nothing; a part needs no environment in memory."""
 
+    def _function_pass_manager(self) -> Any:
+        """Return LLVM's fast passes for a function; the linked program gets the slow ones."""
+        return target_context.codegen()._function_pass_manager(opt=1)
+
 
 class PartLibrary(JITCodeLibrary):
     """LLVM IR of a separately compiled function, to be linked into the libraries of programs."""
@@ -145,9 +150,6 @@ class PartLibrary(JITCodeLibrary):
         return 0
 
 
-_make_part: Any = PartLibrary
-
-
 @cast(Any, register_pass)(mutates_CFG=True, analysis_only=False)
 class _PartLowering(NativeLowering):
     """Lowering pass that writes into a `PartLibrary` and limits forced inlining."""
@@ -159,7 +161,7 @@ class _PartLowering(NativeLowering):
         True if the pass changed the state."""
         statements = sum(len(block.body) for block in state.func_ir.blocks.values())
         state.flags.forceinline &= statements < _MIN_LONG_STATEMENTS
-        state.library = _make_part(_PartCodegen(), state.func_id.func_name)
+        state.library = cast(Any, PartLibrary)(_PartCodegen(), state.func_id.func_name)
         state.library.enable_object_caching()
         return bool(super().run_pass(state))  # type: ignore[no-untyped-call]  # numba is
 
@@ -180,6 +182,10 @@ class _PartCompiler(Compiler):
         pipeline.finalize()
         return [pipeline]
 
+
+_FLAGS = {name: option.default for name, option in cast(Any, Flags).options.items()}
+# Numba compares flags at each look-up of a function, and reads all by name for that
+cast(Any, Flags).values = lambda flags: {**_FLAGS, **flags._values}
 
 _NUMBA_OPTIONS = dict[str, Any](no_cfunc_wrapper=True, no_cpython_wrapper=True)
 _NUMBA_OPTIONS["pipeline_class"] = _PartCompiler
@@ -233,22 +239,27 @@ def strip_annotations(build: Callable[..., Any]) -> Callable[..., Any]:
 _OVERLOADED: set[Any] = set()
 """Functions that `overload` has given an implementation for compiled code."""
 _overload: Any = _OverloadFunctionTemplate
-_implementation = _overload._get_impl
+_implementation, _broadcast = _overload._get_impl, numba_event.broadcast
 _NARROW_INTEGERS = types.int8, types.int16, types.int32, types.uint8, types.uint16
 
 
 @contextmanager
-def widen_integers() -> Iterator[None]:
+def patch_numba() -> Iterator[None]:
     """Context manager: Numba compiles calls inside the `with` block with integers narrower than 64
     bits passed as int64, so that one compiled function serves all integer types.
 
-    Numba's own functions become parts, too.
+    Numba's own functions become parts, too. Numba tells no listeners of its passes and locks, which
+    takes a sixteenth of the time.
     """
-    _overload._get_impl = _get_widened_implementation
+    _overload._get_impl, numba_event.broadcast = _get_widened_implementation, _ignore_event
     try:
         yield
     finally:
-        _overload._get_impl = _implementation
+        _overload._get_impl, numba_event.broadcast = _implementation, _broadcast
+
+
+def _ignore_event(event: Any) -> None:
+    """Do nothing, in place of Numba's report of an event to its listeners."""
 
 
 def _get_widened_implementation(template: Any, args: Any, kws: Any) -> Any:
@@ -301,7 +312,7 @@ def get_module(library: Any) -> Any:
 def load_part(name: str, bitcode: bytes) -> Any:
     """Return a Numba code library named `name` that contains LLVM bitcode which was compiled
     earlier."""
-    library = _make_part(target_context.codegen(), name)
+    library = cast(Any, PartLibrary)(target_context.codegen(), name)
     library._final_module = binding.parse_bitcode(bitcode)
     library._finalize_dynamic_globals()
     library._finalized = True

@@ -167,8 +167,6 @@ def _build_terrain_of(w: Any, kind: Any) -> Any:
 def _build_is_terrain(w: Any, e: Any) -> Any:
     """Return the implementation of `w.is_terrain(e)`, which returns True for an entity that all
     cells with terrain of its type share."""
-    if not LAYOUTS[w].terrain:
-        return lambda w, e: False
     behind = LAYOUTS[w].first_object
     first = behind - len(LAYOUTS[w].terrain)
     return lambda w, e: first <= e < behind
@@ -230,6 +228,7 @@ def _build_clear(w: Any) -> Any:
     its own entity; agents have no position yet."""
     agents, first_object = LAYOUTS[w].agents, LAYOUTS[w].first_object
     is_multi_agent = agents > 1
+    write, before = _make_prefab_write(LAYOUTS[w]), LAYOUTS[w].type_table_length
 
     def impl(w: Any) -> None:
         """Remove all objects and give the first entities their initial components."""
@@ -240,18 +239,10 @@ def _build_clear(w: Any) -> Any:
         w.become_empty()
         for e in range(1, first_object):
             w.alive[e] = 1
-            w.become_first(e)
+            write(w, e, before + e)
         w.free = first_object
 
     return impl
-
-
-@register_method("become_first")
-def _build_become_first(w: Any, e: Any) -> Any:
-    """Return the implementation of `w.become_first(e)`, which writes the initial components of an
-    agent, or of the world's own entity, into entity `e`."""
-    write, before = _make_prefab_write(LAYOUTS[w]), LAYOUTS[w].type_table_length
-    return lambda w, e: write(w, e, before + e)
 
 
 @cache

@@ -217,10 +217,10 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
     for field, observation in parameters.list_call_fields(scenario, Phase.OBSERVATION):
         values = make_argument_getter(observation.name, observation, PreStepMeasurements())
         looks.append(Unit(_make_observation_runner(observation.system.function, values), field))
-    is_placed = _needs_no_place if scenario.layout.is_bodiless else check_agent_placed
+    is_placed = (lambda w, agent: True) if scenario.layout.is_bodiless else check_agent_placed
     make_advance = partial(_make_advance, is_placed)
     if multi:
-        take_out = take_absent_out if scenario.layout.has_absence else _take_nobody_out
+        take_out = take_absent_out if scenario.layout.has_absence else lambda w: None
         make_advance = partial(_make_multi_advance, take_out)
     sources = rewards, [ending], [success]
     measures = [make_measurement([before for _, before in tests]) for tests in sources]
@@ -252,11 +252,6 @@ def clear_terms(terms: Any) -> None:
         terms[k] = 0.0
 
 
-def _needs_no_place(w: Any, agent: int) -> bool:
-    """Return True: the agent stands in no cell."""
-    return True
-
-
 def _make_advance(
     is_placed: Any, *measures: Any, transition: Any, reward: Any, end: Any, success: Any
 ) -> Any:
@@ -276,10 +271,6 @@ def _make_advance(
                 w.success[agent] = success(w, p, done[0])
 
     return advance
-
-
-def _take_nobody_out(w: Any) -> None:
-    """Do nothing: no rule sends agents out of play."""
 
 
 def _make_multi_advance(

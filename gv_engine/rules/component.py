@@ -54,8 +54,8 @@ Coordinate = Annotated[int, "coordinate"]
 
 _PLAIN = {int: np.dtype(np.int32), float: np.dtype(np.float64), bool: np.dtype(np.bool_)}
 _WORLD_ATTRIBUTES = """
-acting action add adopt agent_at agents alive appearance around at attach become_first
-become_nothing beneath block blocked blocks_movement blocks_vision capacity cells claim clear
+acting action add adopt agent_at agents alive appearance around at attach become_nothing
+beneath block blocked blocks_movement blocks_vision capacity cells claim clear
 context detach done drawn enclose ended_by enlist error everyone fail filled find_strange
 forget_cells fork free ground having height highest in_line inside is_alone is_taken is_terrain
 layout left_by lift listed live look_again look_everywhere look_of looks member next now_strange

@@ -418,7 +418,7 @@ def test_a_part_is_compiled_once_for_all_columns_whose_numbers_it_takes():
     written: Any = further
     numba_pipeline.register_parts([written])
     compiled: Any = njit(**numba_pipeline.PART_OPTIONS)(sum_of)
-    with numba_pipeline.widen_integers():
+    with numba_pipeline.patch_numba():
         compiled.compile((types.int8, types.int64))
     (result,) = compiled.overloads.values()
     (once,) = {each for each in result.library._linking_libraries if each.name == "further"}
