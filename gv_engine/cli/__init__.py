@@ -49,11 +49,11 @@ scenario.yaml.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the `gv-engine` command line with the words `arguments`, by default those of the process,
-    and return its exit code.
+    """Run the `gv-engine` command line with the words `arguments`, by default `sys.argv[1:]`, and
+    return the exit code.
 
     Args:
-        arguments: words of the command line; those of the process if None.
+        arguments: words of the command line; `sys.argv[1:]` if None.
 
     Returns:
         0 for success, 1 for an error or a failed check, 2 for wrong usage, 130 after Ctrl-C, 143

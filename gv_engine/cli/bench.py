@@ -95,14 +95,14 @@ _VectorEnv = GridVectorEnv | AgentsVectorEnv
 
 def _make_vector_env(scenario: Scenario, num_envs: int, **options: Any) -> _VectorEnv:
     """Return an environment of `num_envs` worlds of the scenario; its class depends on the number
-    of agents, and `options` go to it."""
+    of agents, and `options` are further arguments of the class."""
     env_class = GridVectorEnv if scenario.layout.agents == 1 else AgentsVectorEnv
     return env_class(scenario, num_envs, copy=False, **options)
 
 
 def _count_output_bytes(envs: _VectorEnv) -> int:
-    """Return how many bytes the arrays take that a step of `envs`, a vector environment,
-    returns."""
+    """Take a step of the vector environment `envs`, and return the total size in bytes of the
+    arrays that it returns."""
     values: list[Any] = [envs.step(np.zeros((envs.num_envs, *envs.agent_shape), np.int64))]
     sizes: dict[int, int] = {}  # by identity, as an array may be returned twice
     for value in values:

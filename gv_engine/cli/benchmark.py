@@ -72,8 +72,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `benchmark`: compute what is missing in the named benchmark entries, or show
-    their results, or write a page of them; return the exit code."""
+    """Run the command `benchmark`: compute the missing results of the named benchmark entries, or
+    print their results, or write a page that compares them; return the exit code."""
     if options.page or options.show:
         entries = [BenchmarkEntry.read(path) for path in options.entries]
         if options.page:
@@ -152,8 +152,9 @@ def _load_or_create_entry(path: Path, options: argparse.Namespace) -> BenchmarkE
 def _make_parts(
     entry: BenchmarkEntry, selected_parts: Sequence[tuple[str, int]], address: str | None
 ) -> int:
-    """Compute and save those of `selected_parts`, pairs of scenario and seed, that the benchmark
-    entry lacks; with `address` on that Ray cluster. Return the exit code."""
+    """Compute and save the results for those of `selected_parts`, (scenario, seed) pairs, that the
+    benchmark entry lacks, on the Ray cluster at `address`, or on this machine if it is None. Return
+    the exit code."""
     making = PartRunner(entry.policy, entry.settings)
     missing = _missing_parts(entry, selected_parts)
     try:
@@ -208,8 +209,8 @@ def _iterate_parts(
     address: str | None,
 ) -> Iterator[EntryPart]:
     """Yield the results for the (scenario, seed) pairs in `missing` as `making` computes them: on
-    this machine if `address` is None, else on that Ray cluster. Pairs that `entry` has got
-    meanwhile are skipped."""
+    this machine if `address` is None, else on the Ray cluster at `address`. On this machine, pairs
+    whose results another process has saved in `entry` meanwhile are skipped."""
     if address is None:
         for part in missing:
             if _missing_parts(entry, [part]):  # another process may have made it

@@ -24,7 +24,7 @@ from gv_engine.session.session import Session
 from gv_engine.session.watchdog import Watchdog
 
 _NUM_TRIED = 5
-"""Number of levels to begin for each other value of a parameter."""
+"""Number of levels that are reset for each other value of a parameter."""
 _EXAMPLES = """\
 gv-engine check keydoor-9x9
 gv-engine check cave --quick
@@ -83,8 +83,9 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _sample_levels(source: str, settings: Mapping[str, Any], count: int, seed: int) -> list[str]:
-    """Return the name of a pack, then those of `count` of its levels (all, if it has fewer), chosen
-    at random by `seed`, in the order of the pack. `settings` are options of `load_scenario`.
+    """Return the name `source` of a pack, followed by the names of `count` of its levels (all, if
+    it has fewer), sampled with `seed` and listed in the order of the pack. `settings` are options
+    of `load_scenario`.
 
     Raises:
         UsageError: `source` is no pack. `ScenarioError`: there is no such scenario.
@@ -106,16 +107,15 @@ def _read_named_document(source: str, settings: Mapping[str, Any]) -> Document |
 
 
 def find_pack(source: str, settings: Mapping[str, Any]) -> Sequence[PackLevel]:
-    """Return the levels of the pack that `source` names; () if it names none, or one level of it.
-    `settings` are options of `load_scenario`."""
+    """Return the levels of the pack that `source` names; () if `source` is no pack, or is a single
+    level of one. `settings` are options of `load_scenario`."""
     document = _read_named_document(source, settings)
     return () if document is None or find_ref(source).variant else document.levels
 
 
 def find_sources(source: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the name `source` with the names of all variants (named versions) in its file, or of
-    all levels if it is a pack; without the levels of `LevelFiles`, of which the number is
-    printed."""
+    """Return the name `source` with the names of all variants (named versions) in its file; for a
+    pack these are its levels. Levels in `LevelFiles` are not listed; their number is printed."""
     document = _read_named_document(source, settings)
     if document is None or find_ref(source).variant:
         return [source]
@@ -128,8 +128,8 @@ def find_sources(source: str, settings: Mapping[str, Any]) -> list[str]:
 
 
 def find_levels(source: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the names of all levels if `source` names a pack; else, and for `LevelFiles`, `source`
-    alone. `settings` are options of `load_scenario`."""
+    """Return the names of all levels of the pack `source`, such as `sokoban#1`; [`source`] if it is
+    no pack, or if its levels are in `LevelFiles`. `settings` are options of `load_scenario`."""
     levels = find_pack(source, settings)
     if not levels or isinstance(levels, LevelFiles):
         return [source]
@@ -176,7 +176,7 @@ def _try_parameter_values(
     scenario: AnyScenario, options: argparse.Namespace, source: str
 ) -> tuple[list[str], list[str]]:
     """Load the scenario `source` with each other value of each parameter that the options do not
-    set, one at a time, and begin some levels. Return the settings that work, such as `size=9`, and
+    set, one at a time, and reset some levels. Return the settings that work, such as `size=9`, and
     errors."""
     settings = cli.scenario_options(options)
     working, faults = [], []

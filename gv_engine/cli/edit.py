@@ -24,8 +24,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `edit`: open the editor window, after errors of the scenario file have been
-    raised, and return 0."""
+    """Run the command `edit`: read the scenario file, which raises the file's errors, then open the
+    editor window; return 0 when the window is closed."""
     from gv_engine.editor.document import open_document
 
     name, settings = options.scenario, cli.scenario_options(options)

@@ -90,8 +90,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write_site(options: argparse.Namespace) -> int:
-    """Write a page for each scenario that the options name, and an index of them; return 1 if any
-    cannot be a page."""
+    """Write a page for each scenario that the options name, and an index of them; return 1 if a
+    scenario cannot be exported."""
     from gv_engine.web.page import Link, make_index
 
     grids = {*list_built_in_grids(), *list_multi_agent_grids()}
@@ -161,7 +161,8 @@ def _iter_names(title: str) -> Iterator[str]:
 
 
 def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Scenario]]:
-    """Return the title of a page for a scenario, and its levels: several of a pack."""
+    """Return the title of the page for the scenario `source`, and the levels on it: for a pack, all
+    levels or those that the option --levels selects."""
     settings = cli.scenario_options(options)
     levels = find_pack(source, settings)
     if options.levels:
@@ -179,7 +180,8 @@ def _load_levels(source: str, options: argparse.Namespace) -> tuple[str, list[Sc
 
 
 def _write_page(file: Path, title: str, levels: list[Scenario], options: argparse.Namespace) -> int:
-    """Write the page of some levels into a file; return its size in bytes."""
+    """Write a web page with `levels` into `file`, and return the page's size in bytes; raise
+    UsageError if `file` exists and is no web page."""
     from gv_engine.web.page import PageStyle, make_page
 
     if file.is_file() and not file.read_bytes().startswith(_PAGE_BEGINS):
@@ -200,8 +202,8 @@ def _parse_range(text: str) -> tuple[int, int]:
 
 
 def _select(count: int, chosen: tuple[int, int], source: str) -> list[str]:
-    """Return the names of the levels with these numbers, first and last, of the pack `source`,
-    which has `count` levels, or 0 if it is no pack.
+    """Return the names of the levels numbered `chosen`, (first, last) inclusive, of the pack
+    `source`. `count` is the pack's number of levels, 0 if `source` is no pack.
 
     Raises:
         UsageError: there are no such levels, or they are too many for a page.

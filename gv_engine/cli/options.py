@@ -114,7 +114,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_policy(self, default: str | None = "random", more: str = "") -> None:
         """Add the option --policy. `more` is added to the list of values in its help; if `default`
-        is None, the help says that the player acts without the option."""
+        is None, the help says that the user plays unless the option is given."""
         text = (
             "random: uniform over all actions; valid: uniform over actions that have an effect; "
             "bot: follows BabyAI's missions; trained: the policy that comes with some scenarios; "
@@ -204,12 +204,13 @@ def scenario_options(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def values_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Return the values of the options called `names`, by option: `--max-steps` for `max_steps`."""
+    """Return the values of the option attributes `names` by their names on the command line, such
+    as `--max-steps` for `max_steps`."""
     return {f"--{name.replace('_', '-')}": getattr(options, name) for name in names}
 
 
 def consent(options: argparse.Namespace) -> Consent:
-    """Return which Python scenarios may run, by the options."""
+    """Return the `Consent` that the options give: which Python code scenarios may run."""
     return Consent(trust=options.trust, allow_modules=options.allow_modules, code=options.code)
 
 
@@ -260,7 +261,7 @@ def require_grid(scenario: AnyScenario, message: str) -> Scenario:
 
 def require_step_limit(scenario: AnyScenario, max_steps: int | None, fix: str) -> Any:
     """Return the scenario with `max_steps` as its limit of steps per episode, or with its own limit
-    if that is None. Raise an error that ends with `fix` if there is no limit.
+    if `max_steps` is None. Raise an error that ends with `fix` if there is no limit.
 
     Raises:
         UsageError: the scenario has no step limit; the message ends with `fix`.
@@ -285,7 +286,7 @@ def parse_seeds(text: str) -> range:
 
 
 def parse_text(text: str) -> str:
-    """Return `text` unless it is empty or blank; then raise an argparse error."""
+    """Return `text`; raise an argparse error if it is empty or blank."""
     if not text.strip():
         raise argparse.ArgumentTypeError("found an empty text; give a name, or leave it out")
     return text
@@ -477,8 +478,8 @@ def delaying_signals() -> Iterator[list[int]]:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> None:
-    """Print a table with these column titles, rows and title; print tab-separated lines if the
-    output is no terminal. Columns whose title ends with `>` are aligned to the right.
+    """Print a table of `rows` with column titles `columns` and `title`; print tab-separated lines
+    if the output is no terminal. Columns whose title ends with `>` are aligned to the right.
 
     Args:
         columns: titles of the columns; a title that ends with `>` aligns its column to the right.

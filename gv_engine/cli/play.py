@@ -166,7 +166,7 @@ def _make_slow_rule_watchdog() -> Watchdog:
 
     def print_name(rule: StuckRule) -> bool:
         """Print a message about `rule` if it is the first slow one; return False, so that the rule
-        goes on."""
+        is not stopped."""
         if not named_rules:
             cli.complain(f"{rule} has been running for {rule.seconds:.0f} s. Ctrl-C: stop it")
         named_rules.append(rule)

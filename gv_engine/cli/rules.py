@@ -31,8 +31,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `rules`: print the list of all rules and helpers, or the reference of one, or
-    those that mention a word."""
+    """Run the command `rules`: print the list of all rules and helpers, or the reference of one of
+    them, or a list of those whose reference mentions a word."""
     from gv_engine.scenario.reference_docs import list_chapters
 
     all_chapters = list_chapters()
@@ -140,8 +140,8 @@ def _format_entries(
     homes: dict[tuple[str, str], str],
     indent: str = "",
 ) -> Iterator[str]:
-    """Yield the Markdown lines of a list of keys called `home`. Keys that are in `homes`, which has
-    the list where each key was described first, are not described again.
+    """Yield the Markdown lines of the list of keys at the place `home`. A key that an earlier list
+    has described, see `homes`, is not described again.
 
     Args:
         entries: (name, text, parts) of each entry.

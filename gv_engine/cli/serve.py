@@ -42,7 +42,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `serve`: serve until stdin closes, or a signal comes."""
+    """Run the command `serve`: serve scenarios by the Model Context Protocol until stdin closes, or
+    a signal comes."""
     if not options.mcp:
         raise cli.UsageError("found no protocol to serve: add --mcp")
     if options.host and options.port is None:
@@ -64,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report(url: str) -> None:
-    """Print the URL at once."""
+    """Print the URL, and flush stdout."""
     cli.say(f"Serving at {url}; Ctrl-C ends")
     sys.stdout.flush()
 

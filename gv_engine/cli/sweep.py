@@ -56,8 +56,8 @@ def add(commands: cli.Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `sweep`: train what is missing, write the table, and return the exit
-    code."""
+    """Run the command `sweep`: train the missing runs, write the table of results, and return the
+    exit code."""
     if message := RL.missing_message or SWEEP.missing_message:
         raise MissingExtraError(message)
     from gv_engine.learning.sweep import Sweep, SweepConfig
@@ -97,8 +97,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run_trial(sweep: Sweep, trial: Trial, scenario: Scenario, device: str, command: str) -> int:
-    """Train and evaluate the missing runs of a trial, note their results, and return the exit code
-    of the training. `command` continues the sweep, for messages."""
+    """Train and evaluate the missing runs of a trial, save their results, and return the exit code
+    of the training. `command` is the shell command that resumes the sweep, for messages."""
     from gv_engine.learning.run_folder import RUN_FILE, Run
     from gv_engine.learning.sweep import IS_POOR, RUN_RESULTS, list_results
 

@@ -53,13 +53,13 @@ _SLICE_SECONDS = 20.0
 
 
 class TrainingPlan(NamedTuple):
-    """Scenario and end of some runs.
+    """Scenario, levels and stop condition of training runs, and shell commands for messages.
 
     Attributes:
         scenario: scenario of all runs.
         levels: level set to train on; None for all levels.
-        stop_condition: end of each run.
-        rollout_command: command that rolls out the run, for messages.
+        stop_condition: when each run ends.
+        rollout_command: command that plays episodes with the trained policy, for messages.
         resume_command: command that resumes all runs, for messages.
     """
 
@@ -173,7 +173,7 @@ def train_run(
 
 def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, str]]:
     """Train the learner of `training` on the episodes of the `rollout` in the folder `path`, save a
-    checkpoint, and return the (label, value) rows of the report on that."""
+    checkpoint, and return (label, value) rows for the report."""
     from gv_engine.learning.imitation import MAX_PASSES, imitate
 
     with cli.progress("passes over demonstrations", MAX_PASSES) as advance:
@@ -194,8 +194,8 @@ def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, st
 
 
 def _interrupted_message(training: Training, plan: TrainingPlan) -> str:
-    """Return the message for a training that is interrupted before its current update ends: what is
-    saved, and the command that continues."""
+    """Return the message for a training that is stopped in the middle of an update; it says what is
+    saved, and which command resumes the training."""
     saved = f"{training.run.path} is kept as it was after {training.saved_steps:,} steps"
     return f"interrupted in the midst of an update; {saved}; go on by: {plan.resume_command}"
 
@@ -205,7 +205,7 @@ def train_on_ray(plan: TrainingPlan, runs: Sequence[Run], address: str) -> int:
     `plan`; print a report, and return the exit code.
 
     Runs are trained in slices. A slice that is lost with its machine is trained again, with the
-    same result. After Ctrl-C or SIGTERM a run has the slices that have come back.
+    same result. After Ctrl-C or SIGTERM a run keeps only its finished slices.
 
     Args:
         plan: scenario and end of the runs.
@@ -259,8 +259,8 @@ def _open_viewer(training: Training) -> BatchProcess:
 
 
 def _send_metrics(viewer: BatchProcess, training: Training) -> None:
-    """Send success rate, return, length and speed of the last training update to the viewer
-    window, and if it asks what the policy expects in a world."""
+    """Send success rate, return, length and speed of the last training update to the viewer window,
+    and, if the window requests them, the policy's values in the cells of a world."""
     from gv_engine.session.batch_viewer import CurvePoint
 
     metrics = training.metrics
@@ -501,9 +501,9 @@ def find_training_device(name: str) -> str:
 def _format_commands(
     options: argparse.Namespace, run: Run, sharing: TurnPolicy, path: Path
 ) -> tuple[str, str]:
-    """Return two shell commands for the training run in the folder `path`, or for runs there that
-    are like `run`: one plays episodes with its policy, one resumes the training. `sharing` names
-    the agents."""
+    """Return two shell commands for the training run in the folder `path`, or for runs in its
+    subfolders that differ from `run` only in the seed: one plays episodes with its policy, one
+    resumes the training. `sharing` names the agents."""
     reference, partner = run.scenario, run.settings.partner
     load = partial(load_scenario, reference["source"], **reference["settings"])
     words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy"]
@@ -559,13 +559,14 @@ def _create_runs(
 
 
 def _stop_condition(options: argparse.Namespace, default: StopCondition) -> StopCondition:
-    """Return the stop condition of the options; fields that are not given are the default's."""
+    """Return the stop condition of the options; fields without an option are taken from
+    `default`."""
     return StopCondition(options.steps or default.steps, options.until or default.until)
 
 
 def _read_config(options: argparse.Namespace) -> Config:
-    """Return the configuration of new runs: values of --set-hp, then those of other options, then
-    those of --config, then the defaults.
+    """Return the configuration of new runs. In order of precedence, values are taken from --set-hp,
+    other options, --config and the defaults.
 
     Raises:
         ConfigError: the file cannot be read, a name is unknown, or a value is invalid.

@@ -1,9 +1,9 @@
 """Appearances of cells in compiled code: encoding them, and updating them with every write to a
-row.
+world's record.
 
 An appearance is a uint32 with type, state, colour and an opaque bit, see `Layout.looks_dtype`.
-Importing this module registers the writes with Numba. Writes also update the cell lists and
-distances of `cell_lists`.
+Importing this module registers implementations of these writes with Numba. Writes also update the
+cell lists and distances of `cell_lists`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from gv_engine.rules.errors import RuleError
 
 _BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
 CHUNK = 64
-"""Cells that are encoded at once."""
+"""Number of cells that are encoded at once."""
 
 _CELLS = ir.VectorType(_BYTE, CHUNK)
 
 CODE_STEP = np.dtype([(name, np.uint8) for name in ("of_color", "low", "count", "rise", "wrong")])
-"""Record of a range of types or colours, from `low` on, whose codes are higher by `rise` (modulo
-256) than evenly spaced codes, or that are `wrong`: not listed."""
+"""Record of the `count` types (colours if `of_color`) from index `low` on: it adds `rise` (modulo
+256) to their evenly spaced codes, or says that they have no code if `wrong`."""
 
 
 def make_code_steps(
@@ -53,7 +53,7 @@ def make_code_steps(
         of_color: the table has the codes of colours, not of types.
         numbers: (256,) codes of all types or colours; the first is 0.
         stride: distance of two codes that are evenly spaced.
-        unlisted: code of a type or colour that must not occur.
+        unlisted: value in `numbers` for a type or colour without a code.
     """
     listed = np.flatnonzero(numbers != unlisted)
     more = numbers[listed].astype(np.int64) - stride * listed

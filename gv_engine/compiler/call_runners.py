@@ -1,9 +1,9 @@
 """Calls of a scenario's systems as functions of one world, ready to be compiled.
 
-Each function returns a closure over the closures before it. `p` is the parameter record. `was` is
-the tuple of measurements from before the transitions; conditions get (action,) instead, and
-visibility and observation functions (view,). `values` returns the arguments after `w`. Numba takes
-40 ms per closure, so there are few of them.
+Each function returns a closure that calls closures which earlier calls have returned. `p` is the
+parameter record. `was` is the tuple of measurements from before the transitions; conditions get
+(action,) instead, and visibility and observation functions (view,). `values` returns the arguments
+after `w`. Numba takes 40 ms per closure, so there are few of them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gv_engine.rules.system import Call, Phase, has_parameter, is_nested_call, t
 
 
 def number_end_tests(call: Call) -> dict[str, int]:
-    """Return, for each nested test of `call` that can end an episode, its number from 1 on, by the
-    prefix of the test's fields in the parameter record."""
+    """Number the nested tests of `call` that can end an episode; return {prefix of the test's
+    fields in the parameter record: number, from 1}."""
     return {
         prefix: number
         for number, ((prefix, _), path) in enumerate(
@@ -60,7 +60,7 @@ def _join_values(before: Any, after: Any) -> Any:
     tuples that `before` and `after` return."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
-        """Return the values of both getters."""
+        """Return the concatenation of both tuples."""
         return before(w, p, was) + after(w, p, was)
 
     return values

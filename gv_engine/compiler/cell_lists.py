@@ -33,8 +33,8 @@ their type."""
 
 @register_function("now_strange")
 def _mark_strange(w: Any, kind: Any) -> None:
-    """Implement `w.now_strange(kind)`: mark type `kind` as one whose objects may have other
-    components than the type."""
+    """Implement `w.now_strange(kind)`: mark that objects of type `kind` may have other components
+    than their type."""
     w.strange |= np.uint32(1) << np.uint32(kind & 31)
 
 
@@ -128,7 +128,7 @@ def _build_having(w: Any, columns: Any) -> Any:
     """Return the implementation of `w.having(columns)`, which returns an (n,) int64 array of the
     objects on the grid that have the component `columns`, row by row.
 
-    Of two objects in a cell, the one on the ground comes first.
+    If a cell has two objects, the object on the ground comes first.
     """
     own = {
         kind.index
@@ -262,8 +262,9 @@ def _build_of_type(w: Any, kind: Any) -> Any:
 
 @register_jitable
 def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, count: Any) -> Any:
-    """Append those of a cell's two entities, `below` and `above`, that have the component with the
-    arrays `columns` to `entities`, which holds `count` so far; return the new count."""
+    """Append a cell's two entities, `below` and `above`, to `entities`, each only if it has the
+    component with the arrays `columns`. `count` is the number of entities before; return the new
+    number."""
     if below != NOTHING and columns.has[below]:
         entities[count] = below
         count += 1
@@ -275,8 +276,8 @@ def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, 
 
 @register_jitable
 def _merge_bits(lists: Any, types: Any, i: Any) -> Any:
-    """Return the bitwise OR of word `i` of several bitmaps: of those of the object types in the bit
-    mask `types`."""
+    """Return the bitwise OR of the words with index `i` of the bitmaps `lists` of all object types
+    in the bit mask `types`."""
     bits = np.uint64(0)
     while types != 0:
         for k in range(lowest_set_bit(types), len(lists), 32):

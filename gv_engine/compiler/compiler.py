@@ -64,7 +64,8 @@ _GENERATORS = (
     *(intrinsics, method_registry, exceptions, spawn_remove, cell_lists, appearance_cache),
     *(numba_pipeline, records, link_units, observation),
 )
-"""Modules whose functions generate code, so that no rule refers to them by name."""
+"""Modules whose functions generate code; rules do not refer to them by name, so `find_functions`
+does not find them from the rules."""
 
 
 class LinkedProgram(NamedTuple):

@@ -53,8 +53,9 @@ def read_exception(address: int, environments: Iterable[int]) -> Exception:
 
     Args:
         address: address that compiled code returned.
-        environments: addresses of the Numba environment variables; they must be set, and are not
-            read, while the exception's arguments become Python objects.
+        environments: addresses of the Numba environment variables, which are set here: Numba
+            requires them to be set when it rebuilds the exception's arguments, but does not read
+            them.
     """
     _compiled_raiser.compile((types.int64,))
     (result,) = _compiled_raiser.overloads.values()

@@ -1,5 +1,5 @@
-"""Numba intrinsics: arrays over raw memory, prefetches, and reads and writes of row fields; and the
-Numba type of a batch's arrays, built from their addresses.
+"""Numba intrinsics: arrays over raw memory, prefetches, and reads and writes of fields of a world's
+record; and the Numba type of a batch's arrays, built from their addresses.
 
 An intrinsic compiles at once, without the 40 ms that Numba takes for a function.
 
@@ -43,13 +43,13 @@ CACHE_LINE = 64
 """Bytes of a cache line."""
 
 _MIN_RUN = 16
-"""Equal bytes that are worth a call of memset."""
+"""Minimum number of successive equal bytes that are written by memset."""
 
 _BYTE, _INDEX = ir.IntType(8), ir.IntType(64)
 _ZERO = ir.IntType(32)(0)
 
 LANES = 16
-"""Entities whose columns are written in one vector store."""
+"""Number of entities whose values are written in one vector store."""
 
 
 def _emit_prefetch(builder: Any, address: Any) -> None:

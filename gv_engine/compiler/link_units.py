@@ -289,8 +289,8 @@ def make_reward_sum(units: Sequence[Unit], slots: Sequence[int]) -> Any:
 def _agent_loop(
     context: Any, builder: Any, w: Any, world: Any, select: str | bool
 ) -> Iterator[Any]:
-    """Context manager: emit the LLVM IR of the `with` block in a loop over all agents, or over
-    those that `select` stands for, with `w.turn` set to the agent; yields the agent index.
+    """Context manager: emit the LLVM IR of the `with` block in a loop over all agents, or over the
+    agents that `select` describes, with `w.turn` set to the agent; yield the agent's index.
 
     Args:
         select: False for all agents, "live" for agents that take part in the step, "order" for
@@ -301,7 +301,7 @@ def _agent_loop(
         return
 
     def number(name: str, index: Any) -> Any:
-        """Emit the load of an agent's value by field name."""
+        """Emit LLVM IR that loads element `index` of the per-agent field `name`."""
         return builder.load(emit_agent_pointer(context, builder, w, world, name, index))
 
     count = _INDEX(count_agents(w))
@@ -404,12 +404,12 @@ _CODES: dict[str, UnitCode] = {}
 def _get_or_compile(
     function: Callable[..., Any], arg_types: Any, finish: Callable[..., Any], digest: str
 ) -> UnitCode:
-    """Return the machine code of `function` for arguments of the Numba types `arg_types`: from
-    memory, or from the disk cache; if it is in neither, compile it.
+    """Return the code of `function` for arguments of the Numba types `arg_types`: from memory, or
+    from the disk cache; if it is in neither, compile it.
 
     Args:
         finish: function `(library, entry)` that prepares the LLVM module; part of the cache key.
-        digest: digest of the surrounding code; part of the cache key.
+        digest: digest of the engine's code and settings; part of the cache key.
     """
     types_text = ", ".join(map(_type_text, arg_types))
     key = program_cache.program_digest([function], types_text, finish.__name__, digest)

@@ -59,8 +59,8 @@ from gv_engine.world.simulation import (
 )
 
 AHEAD = 4
-"""Worlds between the current one and the one whose row is prefetched; half of it for the cells of
-large grids."""
+"""Number of worlds by which the prefetch of records runs ahead of the loop; the prefetch of the
+grid cells of large grids runs half as far ahead."""
 
 
 class BatchLoop(NamedTuple):
@@ -184,8 +184,8 @@ def _make_callees(scenario: Scenario, dtypes: Dtypes) -> _Callees:
     `begin`, `act`, and with bounds checks `mend`. They call the functions of `_make_own` by name.
 
     Their arguments are integers: the `address` of the batch, the index `i` of a world, the address
-    of its `row`, and the address `own` of its parameters. `dtypes` are those of the rows and of the
-    arrays with one number per world or agent.
+    of its `row`, and the address `own` of its parameters. `dtypes` has the dtypes of the world
+    records (`rows`) and of the arrays with one number per world or agent.
     """
     agents, layout = scenario.layout.agents, scenario.layout
     batch, world_at = make_batch_cast(dtypes), make_record_cast(dtypes["rows"])
@@ -228,7 +228,7 @@ def _make_callees(scenario: Scenario, dtypes: Dtypes) -> _Callees:
     def act(address: int, i: Any, row: int, own: int, action: int) -> None:
         """Step world `i`, whose record and parameters are at the addresses `row` and `own`, and
         write rewards, end flags and episode sums into the batch's output arrays. `action` is the
-        first agent's."""
+        index of the first agent's action."""
         b, w, p = batch(address), world_at(row), parameters_at(own)
         seat: Any = np.uint64(i) * np.uint64(agents)
         for k in range(1, agents):
@@ -291,7 +291,7 @@ def _make_showing(scenario: Scenario, dtypes: Dtypes) -> _Callees:
     def reveal(address: int, i: Any, row: int, own: int, shown: int) -> None:
         """Write the observations and action masks of all agents of world `i`, whose record and
         parameters are at the addresses `row` and `own`, into the batch's arrays; if `shown` is 0,
-        into those for the end of an episode."""
+        into the arrays for the final observations of an episode."""
         b, w, p = batch(address), world_at(row), parameters_at(own)
         for k in range(agents):
             agent, seat = k + 1, np.uint64(i) * np.uint64(agents) + np.uint64(k)
@@ -331,10 +331,11 @@ def _make_showing(scenario: Scenario, dtypes: Dtypes) -> _Callees:
 
 
 def _make_own(agents: int, systems: BoundSystems, dtypes: Dtypes) -> list[FunctionType]:
-    """Return the functions in which scenarios with the same arrays differ: `restart`, `advance`,
-    `look` and `mark`, of `systems` for worlds with `agents` agents.
+    """Return the scenario's own functions `restart`, `advance`, `look` and `mark`, which run
+    `systems` in worlds with `agents` agents; the functions of `_make_callees` and `_make_showing`,
+    which other scenarios share, call them by name.
 
-    Their arguments are integers, as those of `_make_callees`, and addresses of arrays.
+    Their arguments are integers, as for `_make_callees`, and addresses of arrays.
     """
     batch, world_at = make_batch_cast(dtypes), make_record_cast(dtypes["rows"])
     parameters_at, view_at = map(make_record_cast, (dtypes["parameters"], dtypes["views"]))
@@ -363,8 +364,8 @@ def _make_own(agents: int, systems: BoundSystems, dtypes: Dtypes) -> list[Functi
 
 
 def _prefetch_offsets(scenario: Scenario, row: np.dtype[Any], cells: bool) -> set[int]:
-    """Return the byte offsets in a world's record, of dtype `row`, that nearly every step reads and
-    that are to be prefetched; with `cells` also those of the grid cells.
+    """Return the byte offsets in a world's record, of dtype `row`, that nearly every step reads, so
+    that they are worth prefetching; with `cells` also the offsets of the grid cells.
 
     These are the head, the first elements of each column that step rules name, and with `cells` the
     cells and their appearances.

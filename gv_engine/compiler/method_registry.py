@@ -137,10 +137,11 @@ def is_omitted(numba_type: Any) -> bool:
 
 def prefab_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
     """Return (column, field, values) for each component field of a layout, where `values` is an
-    (n,) array with the field's initial value by object type.
+    (n,) array with the field's initial value by prefab number.
 
-    The prefabs are those of the object types, by type index, then an empty one, then those of the
-    entities that every level begins with.
+    The values are listed for the prefabs (sets of initial components) of the object types, by type
+    index, then for an empty prefab, then for the prefabs of the entities that every level begins
+    with.
     """
     prefabs = [dict(parts) for parts in (*layout.prefabs, (), *layout.initial_prefabs)]
     columns = []
@@ -299,7 +300,7 @@ extending.overload_attribute(WorldRecord, "world")(strip_annotations(_build_worl
 
 @overload(high_product)
 def _build_high_product(a: Any, b: Any) -> Any:
-    """Return the function to compile for `high_product(a, b)` as one 128-bit multiplication."""
+    """Return the implementation of `high_product(a, b)` by one 128-bit multiplication."""
     return lambda a, b: multiply_high(a, b)
 
 
@@ -345,7 +346,8 @@ def _get_rng_state(w: Any) -> Any:
 
 @register_function("set_rng_state")
 def _set_rng_state(w: Any, state: Any) -> None:
-    """Implement `w.set_rng_state(state)`: continue from what `w.rng_state()` returned."""
+    """Implement `w.set_rng_state(state)`: restore a generator state that `w.rng_state()`
+    returned."""
     r = w.rng
     r.state_high, r.state_low, r.inc_high, r.inc_low, r.has_half, r.half = state
 

@@ -1,5 +1,5 @@
-"""Everything that the engine uses of Numba's private interfaces, and Numba's modules without type
-hints.
+"""All uses of Numba's private interfaces in the engine; also re-exports Numba's modules that have
+no type hints.
 
 Numba compiles every function to machine code, although only the whole program runs. A function
 compiled with `PART_OPTIONS` is optimised and compiled only as part of the program it is linked
@@ -215,8 +215,9 @@ def overload(function: Any) -> Decorator:
 
 
 def strip_annotations(build: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function `build`, which returns implementations for Numba types, with itself and
-    its results without annotations: Numba requires equal signatures."""
+    """Return a wrapper of `build`, a function from Numba types to an implementation, such that
+    neither the wrapper nor the implementations have annotations: Numba requires equal
+    signatures."""
 
     def strip(function: Any) -> inspect.Signature:
         """Return the signature of a function without annotations."""

@@ -38,10 +38,10 @@ _new_function = ctypes.PYFUNCTYPE(
 
 
 Loaded = tuple[Callable[[int, int, int, int], int], Callable[[int], Exception], int]
-"""Functions of object code in memory. The first takes (address, start, stop, mode) and returns the
-number of failed worlds of start to stop - 1, or a negative number if an exception ended it; the GIL
-is released. The second returns the exception for a negative number. The third is the address of
-the first one for compiled code."""
+"""Entry points of a loaded program: (run, exception, address). `run(address, start, stop, mode)`
+releases the GIL, runs the worlds start to stop - 1, and returns how many of them failed, or a
+negative number if an exception ended it. `exception` returns the exception for a negative number.
+`address` is the address of the function `LOOP`, for calls from compiled code."""
 
 
 def describe_processor() -> str:
@@ -79,7 +79,7 @@ def _has_symbol(symbol: str) -> bool:
     """Return True if LLVM finds a function or variable named `symbol`; imports Numba's helper
     functions if needed."""
     if binding.address_of_symbol(symbol) is None:
-        from gv_engine.compiler import exceptions  # noqa: F401  # brings what is Numba's
+        from gv_engine.compiler import exceptions  # noqa: F401  # registers Numba's symbols
     return binding.address_of_symbol(symbol) is not None
 
 

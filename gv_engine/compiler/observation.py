@@ -30,7 +30,7 @@ _STORE = 16
 
 
 def _splat(value: int, count: int) -> Any:
-    """Return an LLVM constant: a vector of `count` equal appearances."""
+    """Return an LLVM constant: a vector with `count` copies of the appearance `value`."""
     return ir.Constant(ir.VectorType(_LOOK, count), [value] * count)
 
 
@@ -134,7 +134,7 @@ def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any
 
     Row i of the view is grid row `line + i * next_line`, where `next_line` is 1 or -1; its cell j
     is `cell + j * next_cell`. With `turned`, columns take the place of rows. Cells off the grid
-    look Hidden and are opaque. Nothing is set in the view's seen cells.
+    look Hidden and are opaque. The view's record of seen cells is not changed.
     """
     w, view, *_ = signature.args
     size = view.tile
@@ -330,7 +330,7 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
 
 def cover_other_agents(w: Any, agent: int, view: Any) -> None:
     """Draw the other agents into `view`, with their directions as they are in the view. In a cell
-    with several agents the one with the lowest number shows."""
+    with several agents, the agent with the lowest number is drawn."""
     # read once: a write to the view might alias these fields
     facing = up_in_view(w, agent, view.turns)
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -362,7 +362,7 @@ def write_view(w: Any, agent: int, view: Any, grid: Any, item: Any) -> None:
 
 def make_write_view(layout: Layout) -> Any:
     """Return `write_view`, or, if the layout has objects with a direction, a function with the same
-    arguments that also makes their directions those in the view."""
+    arguments that also rotates these directions into the view."""
     turn, has_oriented = make_state_turner(layout)
     if not has_oriented:
         return write_view
@@ -487,8 +487,8 @@ def get_clear_bits_from_right(view: Any, i: int) -> int:
 
 
 def set_seen_bits(view: Any, i: int, seen: int, from_right: int = 0) -> None:
-    """Set which cells in row `i` of a view are seen. Bit j of `seen` is the cell j from the left,
-    bit j of `from_right` the cell j from the right."""
+    """Set which cells in row `i` of a view are seen. In the bit mask `seen`, bit j is the cell with
+    index j from the left; in `from_right`, the cell with index j from the right."""
     view.seen_rows[i] = seen
     view.seen_from_right[i] = from_right
 
@@ -555,8 +555,8 @@ def compute_clear_bits_from_right(view: Any, i: int) -> int:
 
 
 def set_seen_cells(view: Any, i: int, seen: int, from_right: int = 0) -> None:
-    """Set which cells in row `i` of a view are seen. Bit j of `seen` is the cell j from the left,
-    bit j of `from_right` the cell j from the right."""
+    """Set which cells in row `i` of a view are seen. In the bit mask `seen`, bit j is the cell with
+    index j from the left; in `from_right`, the cell with index j from the right."""
     for j in range(view.width):
         view.seen[i, j] = (seen >> j | from_right >> view.width - 1 - j) & 1
 

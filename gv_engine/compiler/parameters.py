@@ -54,7 +54,8 @@ def address_record_dtype(names: Mapping[str, Any]) -> np.dtype[Any]:
 
 
 def rule_id(rule: str) -> int:
-    """Return the number that notes a rule as running in a parameter record: CRC-32; 0 for none."""
+    """Return the number that stands for the rule with the prefix `rule` in the field `running` of a
+    parameter record: its CRC-32; 0 for "", no rule."""
     return crc32(rule.encode())
 
 
@@ -93,7 +94,7 @@ _COMPILED_PHASES = [phase for phase in Phase if phase is not RENDERING]
 
 def list_call_fields(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call]]:
     """Return (field of the parameter record, rule call) for all calls of the given phases; without
-    phases, for all that are compiled."""
+    `phases`, of all compiled phases."""
     return [
         (f"{phase.name}_{number}", call)
         for phase in phases or _COMPILED_PHASES

@@ -74,7 +74,8 @@ def hash_functions(functions: Mapping[FunctionType, list[tuple[str, Any]]], *mor
 
 
 def describe_location(function: FunctionType) -> str:
-    """Return the beginning of a message about a function: file and line."""
+    """Return the beginning of an error message: that `function` cannot be compiled, with its file
+    and line."""
     code = function.__code__
     return f"a rule cannot be compiled ({code.co_filename}, line {code.co_firstlineno})"
 
@@ -151,10 +152,11 @@ def constant_text(value: Any) -> str:
 
 
 MAX_PROGRAMS = 500
-"""Programs in the cache, several times those of the engine; the oldest are deleted beyond that."""
+"""Maximum number of programs in the cache, several times the number of built-in scenarios; the
+oldest are deleted beyond that."""
 
 MAX_UNITS = 10_000
-"""Units in the cache; the oldest are deleted beyond that."""
+"""Maximum number of units in the cache; the oldest are deleted beyond that."""
 
 
 def cache_folder() -> Path:
@@ -353,7 +355,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def find_foreign_access(path: Path, private_folder: Path | None = None) -> str:
-    """Return a reason why other users may have written to `path`, a text; an empty string if no
+    """Return a text that says why other users may have written to `path`; an empty string if no
     other user can have.
 
     All folders and links on the path are checked. Above the cache, a folder such as /tmp may be

@@ -89,8 +89,8 @@ class Program:
         self._request, self.key = digest, self._digest or digest
 
     def load(self) -> bool:
-        """Load the program from the disk cache if it is there. Return True if `prepare` will not
-        have to compile it."""
+        """Load the program from the disk cache if it is there. Return False if `prepare` would have
+        to compile it, True if it is loaded or known not to compile."""
         if self.run is None and not self.failure and not self._load_first(self.key, self._request):
             ensure_writable(self.key)
         return self.run is not None or bool(self.failure)

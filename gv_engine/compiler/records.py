@@ -34,11 +34,11 @@ cast(Any, types.Boolean).bitwidth = 8
 
 
 class EngineRecord(types.Record):
-    """A record of the engine: parameters, views, or the columns of a component.
+    """Numba type of a record of the engine: parameters, views, or the columns of a component.
 
     Attributes:
         numba_record: the same record as Numba's own type.
-        derived: types of the fields that are no plain arrays, by name.
+        derived: types of the fields that are not plain arrays, by name.
     """
 
     numba_record: Any
@@ -55,7 +55,8 @@ class EngineRecord(types.Record):
 
 
 class DerivedColumn(types.Array):
-    """An array in a row from which other fields are derived, read-only as a whole.
+    """Numba type of an array in a world's record from which other fields of the record, such as
+    appearances, are derived. The array is read-only as a whole.
 
     A write to an element also updates the derived fields, see `appearance_cache`.
 
@@ -95,7 +96,7 @@ EMPTY_GROUND = cast(Any, EmptyGround)("EmptyGround")
 
 
 class ComponentRecord(EngineRecord):
-    """Columns of a component of a world.
+    """Numba type of the columns of one component in a world's record.
 
     Args:
         columns: record of the columns.
@@ -136,19 +137,20 @@ _init_record: Any = types.Record.__init__
 
 
 class WorldRecord(EngineRecord):
-    """Type of `w`, a row of a batch."""
+    """Numba type of `w`, the record (row) of one world in a batch."""
 
 
 class GeneratorRecord(EngineRecord):
-    """Type of `w.rng`, the state of a random generator in a row."""
+    """Numba type of `w.rng`, the state of the random generator in a world's record."""
 
 
 class ViewRecord(EngineRecord):
-    """Type of `view`, the cells around an agent."""
+    """Numba type of `view`, the cells around an agent."""
 
     @property
     def size_of(self) -> dict[str, int]:
-        """Return `VIEW_SIZES` of the view, constants in compiled code."""
+        """Return the values of `VIEW_SIZES` for this view, by name; they are constants in compiled
+        code."""
         return parse_view_sizes(cast(Any, self.fields))
 
     @property

@@ -1,5 +1,5 @@
-"""Columns with values for the first entities only, in compiled code: those of components that only
-agents, the world's own entity or terrain can have, see `Layout.column_lengths`.
+"""Columns with values for the first entities only, in compiled code: the columns of components that
+only agents, the world's own entity or terrain can have, see `Layout.column_lengths`.
 
 All other entities read the defaults, which are at index NOTHING.
 """
@@ -25,7 +25,7 @@ class ShortColumn(types.Type):  # type: ignore[misc]  # numba's
 
     Attributes:
         array: type of the array of these values.
-        dtype, ndim: those of the array.
+        dtype, ndim: dtype and number of dimensions of the array.
         length: number of entities with a value, NOTHING included.
         capacity: number of all entities.
     """
@@ -42,9 +42,9 @@ extending.register_model(ShortColumn)(extending.models.ArrayModel)
 
 
 def emit_stored_index(builder: Any, e: Any, length: int) -> Any:
-    """Emit LLVM IR that computes the row of entity `e`, a 64-bit integer, in a short column of
-    `length` rows, and return its value: `e` if it is less than `length`, unsigned, else the row of
-    NOTHING, which holds the defaults."""
+    """Emit LLVM IR that computes the index of the element for entity `e`, a 64-bit integer, in a
+    short column of `length` elements, and return the LLVM value: `e` if it is less than `length`,
+    unsigned, else NOTHING, the index of the defaults."""
     is_stored = builder.icmp_unsigned("<", e, _INDEX(length))
     return builder.select(is_stored, e, _INDEX(NOTHING))
 
@@ -57,7 +57,7 @@ class _ShortColumnAccess(templates.AbstractTemplate):
     key: Any
 
     def generic(self, args: Any, kws: Any) -> Any:
-        """Return the signature of the access, that of an array; None for other types."""
+        """Return the signature of the same access to a plain array; None for other types."""
         column, index, *values = args
         parts = index if _is_tuple(index) else (index,)
         if not isinstance(column, ShortColumn) or len(parts) != column.ndim:
@@ -71,13 +71,13 @@ class _ShortColumnAccess(templates.AbstractTemplate):
 
 
 def _find_index_type(index: Any) -> Any:
-    """Return the type of the array's index for an index of the column: that of the entity is
-    unsigned, so that Numba emits no code for negative ones."""
+    """Return the Numba type of the array index for the index type `index` of the column; the part
+    for the entity is unsigned, so that Numba emits no code for negative indices."""
     return types.Tuple([types.uintp, types.intp]) if _is_tuple(index) else types.uintp
 
 
 def _is_tuple(index: Any) -> bool:
-    """Return True for the type of an index (e, k)."""
+    """Return True if the Numba type `index` is a tuple, as in `column[e, k]`."""
     return isinstance(index, types.BaseTuple)
 
 

@@ -72,8 +72,8 @@ def _build_spawn(w: Any, kind: Any) -> Any:
 
 @cache
 def _list_spawn_tables(layout: Layout) -> list[tuple[str, str, NDArray[Any]]]:
-    """Return the component fields that spawning must write, as (column, field, values by type):
-    those in which any type differs from an entity without components."""
+    """Return the component fields that spawning must write, as (column, field, values by type): the
+    fields in which an object type differs from an entity without components."""
     kinds = slice(layout.type_table_length)
     return [
         (column, field, table)
@@ -94,8 +94,8 @@ def _build_enclose(w: Any, kind: Any) -> Any:
 
     @register_jitable
     def put(w: Any, e: Any, y: Any, x: Any, look: Any, blocks: Any) -> Any:
-        """Put entity `e` into cell (y, x) with appearance `look`, and `blocks` in the movement map;
-        return the next entity, `e + 1`."""
+        """Put entity `e` into cell (y, x) with appearance `look`, and store in the movement map
+        whether it `blocks`; return the next entity, `e + 1`."""
         cell = y * w.at.shape[1] + x
         w.in_line()[cell] = e
         w.alive[e] = 1
@@ -264,7 +264,8 @@ def _build_add(w: Any, e: Any, column: Any) -> Any:
 
 @register_method("take", prefer_literal=True)
 def _build_take(w: Any, e: Any, column: Any) -> Any:
-    """Return the function to compile for `w.take(e, column)`: remove a component."""
+    """Return the implementation of `w.take(e, column)`, which removes the component `column` from
+    entity `e`."""
     return _make_component_setter(w, column, False)
 
 
@@ -388,7 +389,7 @@ def _append_component_change(before: Any, layout: Layout, cls: type) -> Any:
     """Return a function `(world, entity, state)` that calls `before` and then adds or removes the
     component `cls`, as the new state of the entity's type requires.
 
-    The type's states define which of them have the component, and with which values.
+    The object type defines which of its states have the component, and with which values.
     """
     most = max(len(kind.state_components) for kind in layout.types)
     # -1: the state does not affect the component

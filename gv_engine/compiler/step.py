@@ -66,8 +66,8 @@ def _measure_and_run(measure: Any, run: Any) -> Any:
 
 
 def _phase_runners(scenario: Scenario, phase: Phase) -> list[Unit]:
-    """Return the functions to compile for the system calls of `phase`, as units. The function of a
-    system with a `before` function calls that first, and passes its result to the system."""
+    """Return a unit to compile for each system call of `phase`. If the system has a `remember`
+    function, the unit calls that right before the system, and passes the result to it."""
     return [
         unit._replace(function=_measure_and_run(before.function, unit.function)) if before else unit
         for unit, before in _phase_units(scenario, phase)
@@ -239,7 +239,7 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
 
 
 def _clear_world(w: Any, was: Any) -> None:
-    """Reset a world to agents without a place."""
+    """Remove all objects from a world, and take its agents off the grid."""
     w.clear()
 
 
@@ -247,7 +247,7 @@ _CLEAR_UNIT = Unit(_clear_world, runs_once=True, rare=True)
 
 
 def clear_terms(terms: Any) -> None:
-    """Set the reward terms of the last step, of all agents, to 0."""
+    """Set the reward terms of all agents to 0."""
     for k in range(len(terms)):
         terms[k] = 0.0
 
@@ -350,7 +350,7 @@ def _make_observation_runner(function: Any, values: Any) -> Any:
 
 def _run_both(first: Any, second: Any) -> Any:
     """Return a function `(world, parameters, measurements)` that calls `first` and then `second`
-    with these arguments."""
+    with the same arguments."""
 
     def both(w: Any, p: Any, was: Any) -> None:
         """Call both functions."""
@@ -361,7 +361,7 @@ def _run_both(first: Any, second: Any) -> Any:
 
 
 def hide_all(grid: Any, item: Any) -> None:
-    """Write what an agent off the grid sees into its observation: Hidden cells and no item."""
+    """Write the observation of an agent that is off the grid: Hidden in all cells, and no item."""
     item[:] = 0
     item[0] = NONE_GRID_OBJECT
     grid[:] = 0
@@ -387,10 +387,10 @@ def make_number_writer(sources: Sequence[tuple[str, str, int | None, int | None]
     """Return a function `(world, out)` that writes numbers of components into the array `out`.
 
     Args:
-        sources: for each number its column, its field, and an object type, for the only object of
-            that type (where there is none, or several, the field's default is written); WORLD for
-            the world's own entity, None for the current agent. Last comes the index in an array,
-            None for a single number.
+        sources: (column, field, kind, item) of each number. `kind` selects the entity to read: an
+            object type for the only object of this type (if there are none or several, the field's
+            default is written), WORLD for the world's own entity, None for the current agent.
+            `item` is an index in an array field, None for a field with a single number.
     """
     # a chain of closures: compiled code cannot index a list of fields of other types
     write: Any = _write_no_numbers

@@ -1,8 +1,8 @@
 """Programs as one WebAssembly module, which runs in a browser without Python.
 
 Programs come as LLVM bitcode for 32-bit WebAssembly, see `numba_pipeline.switch_to_wasm`. LLVM
-alone links those that play together: its object file of one module is a WebAssembly module already,
-all but for the list of exports.
+alone links the programs of one page: the object file of a single module already is a WebAssembly
+module, apart from the list of exports.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _MATH = {
     *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "exp"),
     *("expm1", "fmod", "log", "log10", "log1p", "log2", "pow", "sin", "sinh", "tan", "tanh"),
 }
-"""Functions of the C library that the page imports: `fmod`, and those that JavaScript's `Math` has
-under the same name. All but `fmod` may differ in the last digit between browsers."""
+"""Functions of the C library that the page imports: `fmod`, and functions that JavaScript's `Math`
+has under the same name. All but `fmod` may differ in the last digit between browsers."""
 
 
 def make_wasm_machine() -> Any:
@@ -51,8 +51,8 @@ def link_module(programs: Sequence[CachedProgram], guarded: Container[int] = ())
     It exports `run0`, `run1`, ... for the programs in order, each a function of four i64 (address,
     start, stop, mode) as in `object_loader.Loaded`, and `gv_engine_set_heap`, to be called with the
     address of free memory before each run. It imports its memory, and functions of the C library
-    such as `log` by name. The programs whose numbers are in `guarded` fail with a trap if their
-    loops do not end.
+    such as `log` by name. Programs whose indices are in `guarded` stop with a trap if one of their
+    loops does not end.
 
     Raises:
         DoesNotCompileError: a rule uses a function that browsers do not have, or the constants do
@@ -101,8 +101,8 @@ def _strip_module(text: str) -> str:
 
 
 def _guard_loops(text: str) -> str:
-    """Return the text of an LLVM module with a call that counts before each branch to a block that
-    stands before it: every loop has such a branch."""
+    """Return the text of an LLVM module with a call of `gv_engine_burn`, which counts iterations,
+    inserted before each branch to an earlier block; every loop has such a branch."""
     lines: list[str] = []
     seen: set[str] = set()
     for line in text.splitlines():
@@ -124,7 +124,7 @@ _TARGET = re.compile(r'label %("[^"]*"|[\w.$-]+)')
 
 _DATA, _EXPORT, _CUSTOM, _FUNCTION_EXPORT = 11, 7, 0, b"\0"
 _ORDER = [1, 2, 3, 4, 5, 13, 6, 7, 8, 9, 12, 10, 11]
-"""Numbers of the sections of a module in their order."""
+"""Section numbers of a WebAssembly module in their required order."""
 _UNDEFINED, _EXPLICIT_NAME = 0x10, 0x40
 
 
@@ -132,8 +132,8 @@ def _add_exports(code: bytes, names: Sequence[str]) -> bytes:
     """Return LLVM's object file `code` as a module that exports the functions `names`, without the
     sections for linkers.
 
-    An object file has provisional indices and addresses, from which a linker would move it. As
-    nothing else is linked in, they are right as they are.
+    The indices and addresses in an object file are provisional, as a linker may move them. As
+    nothing else is linked in, they are final here.
 
     Source: the WebAssembly Core Specification, 5.5, and its tool conventions, "Linking".
     """
@@ -166,8 +166,8 @@ def _read_sections(code: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _find_functions(linking: bytes) -> dict[str, int]:
-    """Return the index of each function that is defined, by name, out of the contents of the
-    section `linking`."""
+    """Return the indices of the functions that a module defines, by name, read from the contents of
+    its section `linking`."""
     found: dict[str, int] = {}
     _, at = _read_number(linking, 0)
     while at < len(linking):
@@ -206,7 +206,7 @@ def _read_symbols(linking: bytes, at: int) -> Iterator[tuple[str, int]]:
 
 
 def _read_number(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number in LEB128 at `at`, and the position behind it."""
+    """Return the unsigned LEB128 number at index `at`, and the index of the byte after it."""
     value = shift = 0
     while True:
         value |= (data[at] & 127) << shift
@@ -217,7 +217,7 @@ def _read_number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _encode(value: int) -> bytes:
-    """Return a number of at least 0 in LEB128."""
+    """Return a non-negative number as unsigned LEB128 bytes."""
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)

@@ -50,7 +50,7 @@ class Fault(NamedTuple):
     Attributes:
         message: problem, without the file name.
         place: place in the file.
-        is_slip: whether it is only a likely mistake, which does not prevent playing.
+        is_slip: True if it is only a likely mistake, which does not prevent playing.
     """
 
     message: str
@@ -128,8 +128,8 @@ class EditorDocument:
         return f"{named} *" if self.buffer.is_changed else named
 
     def refresh(self) -> bool:
-        """Parse the text again if the text or the file name has changed since the last call, which
-        updates the scenario, the map and the errors. Return True if something has changed."""
+        """If the text or the file name has changed since the last call, parse the text again,
+        update the scenario, the map and the errors, and return True; else return False."""
         now = self.buffer.text, self.buffer.file
         if self._read == now:
             return False
@@ -261,11 +261,11 @@ class EditorDocument:
         self.edit(lambda _: text)
 
     def undo(self) -> bool:
-        """Undo an edit; False if there is none."""
+        """Undo the last edit, and parse the text; return False if there is none."""
         return self.buffer.undo() and self.refresh()
 
     def redo(self) -> bool:
-        """Redo an edit; False if there is none."""
+        """Redo the edit that was undone last, and parse the text; return False if there is none."""
         return self.buffer.redo() and self.refresh()
 
     def insert_level(self, seed: int) -> None:

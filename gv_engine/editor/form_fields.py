@@ -19,7 +19,7 @@ VIEW_AREAS = {
     **{f"{n} × {n} ahead": [[1 - n, 0], [-(n // 2), n // 2]] for n in (3, 5, 7, 9)},
     **{f"{n} × {n} around": n // 2 for n in (3, 5, 7, 9)},
 }
-"""Usual views of agents, by their names."""
+"""Usual observation areas of agents, by name."""
 
 
 class FormField(NamedTuple):
@@ -34,9 +34,9 @@ class FormField(NamedTuple):
         expected: possible values in words.
         is_text: whether input is always text, also if it looks like a number.
         required: whether a value is required.
-        keys: keys of the value, if a form of its own edits it.
+        keys: keys of the value, if it is a mapping or rule that is edited in a nested form.
         parts: parts of the value, if it is a list, or a mapping with free keys.
-        is_area: whether the value is the view of an agent.
+        is_area: whether the value is the observed area of an agent.
     """
 
     name: str
@@ -79,7 +79,7 @@ class FormField(NamedTuple):
 
     @property
     def presets(self) -> Mapping[str, Any]:
-        """Values to pick from, by their names; also of a field with other values."""
+        """Values to pick from, by name; other values can be typed if the field allows them."""
         if self.is_area:
             return VIEW_AREAS
         return {format_typed_value(choice): choice for choice in self.choices}
@@ -94,8 +94,8 @@ class FormField(NamedTuple):
         return next(p for p in parts if p["type"] == "integer") if is_number else None
 
     def step_number(self, step: int) -> int:
-        """Return the number larger by `step` in its second digit, or smaller for a negative `step`,
-        within its limits."""
+        """Return the field's number plus `step` units of its second digit, within its limits: for
+        the number 120 and `step` 1, 130."""
         size = int(10 ** max(0, len(str(abs(self.value))) - 2))
         schema, number = self.number_schema or {}, int(self.value) + step * size
         least, most = schema.get("minimum", number), schema.get("maximum", number)
@@ -165,7 +165,7 @@ def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
 
 
 def _property_keys(schema: JsonSchema) -> KeyTable:
-    """Return the fields of a form, by key, for a mapping with the JSON `schema`."""
+    """Return the `Key`, by name, of each key that a mapping with the JSON `schema` can have."""
     required = schema.get("required", ())
     return {
         name: Key(part.get("description", ""), part, name in required)
@@ -185,8 +185,8 @@ def _allowed_rules(schema: JsonSchema) -> FunctionSchema | None:
 
 
 def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
-    """Return the fields of the form for one rule in the scenario file: its name and, if `name` is a
-    known rule, its parameters. `schema` says which rules are allowed."""
+    """Return the `Key`, by name, of each key that a rule in the scenario file can have: its name
+    and, if `name` is a known rule, its parameters. `schema` says which rules are allowed."""
     functions = _allowed_rules(schema)
     if functions is None:
         return {}

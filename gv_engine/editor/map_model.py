@@ -184,8 +184,8 @@ _THEMES = {
     ),
     _OTHERS: (),
 }
-"""Headings of the palette in order, with names of object types, and of rules that decide on the
-theme of the types that they name; the first one counts."""
+"""Headings of the palette in order. Each has the names of the object types below it, and names of
+rules: the object types that such a rule names are also put below it. The first match counts."""
 
 
 def _find_themes(values: Any) -> dict[str, str]:
@@ -307,8 +307,8 @@ class Brushes:
         self.set_state(self.state(self.chosen) + 1)
 
     def toggle_all_things(self) -> None:
-        """Switch between brushes for all object types and brushes for those that the level
-        allows."""
+        """Switch between brushes for all object types and brushes for the object types that the
+        level allows."""
         self.all_things = not self.all_things
         self.set_vocabulary(self._vocab)
 
@@ -386,8 +386,8 @@ class MapModel:
     def __init__(
         self, text: str, document: Document | None, vocab: Vocabulary, variant: str = ""
     ) -> None:
-        """Read the map in the scenario file's `text`, or else the one that the file inherits, from
-        `document`. `variant` is the named version of the scenario to edit."""
+        """Read the map in the scenario file's `text`; if there is none, the map that the file
+        inherits, from `document`. `variant` is the named version of the scenario to edit."""
         self._text, self._vocab = text, vocab
         self.path = _map_path(text, variant)
         drawn = text_buffer.read_scalar(text, self.path)
@@ -657,7 +657,8 @@ def _candidate_characters(thing: CellThing) -> Iterator[str]:
 
 def _map_path(text: str, variant: str) -> KeyPath:
     """Return the key path, such as `("variants", "big", "map")`, of the map in a scenario's `text`,
-    or of the one to be added; `variant` is the edited version of the scenario, or ""."""
+    or of the map to add if there is none; `variant` is the edited version of the scenario, or
+    ""."""
     variant_path: KeyPath = ("variants", variant, "map")
     if variant and has_value(text, variant_path):
         return variant_path

@@ -27,14 +27,14 @@ from gv_engine.session.sprite_paths import find_sprite, sprite_folders, with_bui
 from gv_engine.world.simulation import make_level
 
 _COMMON_COLUMNS = {"agent", "position", "kind", "color", "condition", "solid", "opaque"}
-"""Columns that too many rules use to tell which objects a rule is about."""
+"""Components that so many rules use that they do not tell which objects a rule is about."""
 _KEY_ENDS = "_type", "_function", "_functions"
 _LINE = re.compile(r"^line \d+: ")
 _MAX_BYTES = 2**20  # of a copied file
 
 
 class LevelObject(NamedTuple):
-    """Object type of a level with all that it needs.
+    """Object type of a level with the rules about it, and the other types that these rules need.
 
     Attributes:
         name: name of the type.
@@ -76,7 +76,7 @@ class OtherLevel:
         if self.document.scenario is None:
             raise EditError(f"{source} has errors: {self.document.faults[0].message}")
         self.rules: list[Rule] = []
-        self._types: list[tuple[list[str], list[str]]] = []  # of a rule, and those it comes with
+        self._types: list[tuple[list[str], list[str]]] = []  # types of a rule, types added with it
         for part in RULE_PARTS:
             rules = self.document.rules.rules(part)
             types = [_find_types(rule, self.document) for rule in rules]
@@ -116,8 +116,8 @@ class OtherLevel:
 
 
 def _find_types(rule: Rule, document: EditorDocument) -> list[str]:
-    """Return the names of the object types that `rule` names in its arguments; of a rule that names
-    none, those with a component that its code uses."""
+    """Return the names of the object types that `rule` names in its arguments; if it names none, of
+    the types with a component that the rule's code uses."""
     vocab = document.vocabulary
     kinds = [vocab.types[kind] for kind in vocab.usual]
     texts = [text.partition(".")[0] for text in _iter_texts(rule.arguments)]
@@ -195,7 +195,8 @@ class Addition:
 
     def _add_sprites(self, name: str, can_rename: bool) -> str:
         """Add the sprite files that the other level has for its type called `name` to `files`, and
-        return the base name of the copies, which may differ if `can_rename`."""
+        return the sprite name of the type in the edited level, which gets a prefix if `can_rename`
+        and other files have the names."""
         assert self._level.document.scenario
         kind = self._level.document.vocabulary.types[name]
         folders = sprite_folders(self._level.document.scenario)
@@ -205,8 +206,9 @@ class Addition:
         return self._add_files(files, can_rename) + kind.sprite
 
     def _add_files(self, files: Sequence[Path], can_rename: bool = True) -> str:
-        """Add copies of `files` to `files` of this object. If other files have their names and it
-        `can_rename`, the copies' names begin with that of the level. Return this beginning."""
+        """Add copies of `files` to `self.files`, and return the prefix of their names: "", or, if
+        different files of these names exist and `can_rename` is True, the title of the other level.
+        Raise EditError if no name is free."""
         for prefix in ("", f"{self._level.title.replace('-', '_')}_")[: 1 + can_rename]:
             copies = {self._folder / f"{prefix}{file.name}": _read_file(file) for file in files}
             present = {path: _read_file(path) for path in copies if path_exists(path)}
@@ -242,7 +244,7 @@ class Addition:
 
     @property
     def summary(self) -> str:
-        """Sentences about what is added, and about new names."""
+        """Sentences about the added objects, and about types that got a new name."""
         text = f"Added {', '.join(self.names.values())} with all rules; undo takes them out"
         for name, new_name in self.names.items():
             if name != new_name:
@@ -277,8 +279,8 @@ class Addition:
         return work.buffer.text
 
     def _allow_types(self, work: EditorDocument) -> None:
-        """Add the types, and the colours of coloured ones, to the lists of both spaces of `work`
-        as far as it has such lists."""
+        """Add the types and, if any type is coloured, the usual colours to the lists in
+        `state_space` and `observation_space` of `work`, as far as it has such lists."""
         types = self._level.document.vocabulary.types
         is_colored = any(types[name].colored for name in self.names)
         usual = [COLORS[color] for color in USUAL_COLORS]
@@ -295,7 +297,7 @@ class Addition:
                     work.set_value((space, key), [*old, *new])
 
     def _add_actions(self, work: EditorDocument) -> None:
-        """Add the actions that the rules ask for, except moves, to the actions of `work`."""
+        """Add the actions that the rules use, except moves, to the actions of `work`."""
         functions = [rule.system.functions for rule, _ in self._rules if rule.system]
         uses = find_functions(chain.from_iterable(functions))
         asked = {getattr(value, "name", name) for pairs in uses.values() for name, value in pairs}
@@ -310,8 +312,9 @@ class Addition:
 
     def _add_rules(self, work: EditorDocument, part: RulePart) -> None:
         """Add the rules of `part`, such as the rewards, that `work` does not have, each before the
-        rule that follows in the other level. A combination of rules that must all be true takes the
-        place of those among them that `work` has."""
+        rule that follows in the other level. If the other level combines the rules of `part` by
+        `reduce_all`, the whole combination is added, and rules of `work` that are in it are
+        removed."""
         rules = self._level.document.rules
         order = [_make_key(rule.entry) for rule in rules.rules(part)]
         entries = [(rule, entry) for rule, entry in self._rules if rule.part is part]

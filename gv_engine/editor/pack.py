@@ -8,8 +8,8 @@ from gv_engine.editor import text_buffer
 from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, list_length
 from gv_engine.scenario.packs import LEVELS
 
-_OF_ONE_MAP = ("title", "solution", "says", "par")
-"""Keys of a level that do not fit its copy."""
+_KEYS_NOT_COPIED = ("title", "solution", "says", "par")
+"""Keys of a level that a copy of it does not get."""
 _MARK = "the_levels_of_the_pack"
 """Value that stands for the list of levels until the list is written."""
 
@@ -64,7 +64,7 @@ def add_level(text: str, number: int) -> str:
         raise EditError("This level is in a file of another format; copy it there")
     text = text_buffer.duplicate(text, (LEVELS,), number - 1)
     title = f"Level {list_length(text, (LEVELS,))}"
-    for key in _OF_ONE_MAP:
+    for key in _KEYS_NOT_COPIED:
         if has_value(text, level_path(number + 1, key)):
             text = text_buffer.remove(text, level_path(number + 1, key))
     return text_buffer.put(text, level_path(number + 1, "title"), title)
@@ -82,5 +82,5 @@ def remove_level(text: str, number: int) -> str:
 
 
 def move_level(text: str, number: int, offset: int) -> str:
-    """Return the scenario `text` with level `number` of its pack `offset` places further."""
+    """Return the scenario `text` with level `number` of its pack moved by `offset` places."""
     return text_buffer.move(text, (LEVELS,), number - 1, number - 1 + offset)

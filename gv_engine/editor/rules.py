@@ -32,7 +32,8 @@ class RulePart(NamedTuple):
         key: key of the scenario file.
         title: title for people.
         phase: phase of its rules.
-        is_list: whether the value is a list; else one function, which may combine several.
+        is_list: True if the value is a list of rules, False if it is one rule, which may combine
+            several.
     """
 
     key: str
@@ -73,9 +74,9 @@ class Rule(NamedTuple):
 
     @property
     def description(self) -> str:
-        """First sentence of the docstring of the rule's function, with the rule's arguments in
-        place of the words for them, or else behind it; an error message if there is no such
-        function."""
+        """First sentence of the docstring of the rule's function, with the rule's arguments filled
+        in, and arguments that the sentence does not mention appended; an error message if there is
+        no such function."""
         if self.system is None:
             return "There is no rule of this name"
         numbers = [p for p in self.system.parameters if isinstance(p.default, float)]
@@ -113,12 +114,13 @@ _TYPE_WORDS = {
     },
     "ground_type": {"objects of a third type": "{} objects"},
 }
-"""Words of the summaries of rules that stand for a parameter, and what stands in their place."""
+"""Phrases in the summaries of rules that stand for a parameter, and the texts that replace them, by
+name of the parameter."""
 
 
 def _fill_in(summary: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
-    """Return the sentence `summary` with the values in `texts`, by name of the parameter, in place
-    of the words for them; and the names of the parameters that occur.
+    """Return the sentence `summary` with the phrases for parameters replaced by their values in
+    `texts`, and the names of the parameters that were replaced.
 
     >>> _fill_in("Push an object of a type.", {"object_type": "Crate"})
     ('Push a Crate.', {'object_type'})
@@ -208,8 +210,8 @@ class RuleList:
         return None
 
     def available_rules(self, part: RulePart) -> Iterator[AvailableRule]:
-        """Yield the rules that can be added to `part`, such as the rewards: first those of Python
-        modules that the scenario uses, then built-in ones."""
+        """Yield the rules that can be added to `part`, such as the rewards: first the rules of
+        Python modules that the scenario uses, then the built-in rules."""
         modules = self._vocab.names.modules if self._vocab.names else {}
         for where, module in modules.items():
             if not is_engine_module(module.__name__):
@@ -245,8 +247,9 @@ class RuleList:
 
     def insert_entry(self, part: RulePart, index: int, entry: Any, joins_all: bool = True) -> str:
         """Return the file's text with the rule of the YAML `entry` inserted at `index` into `part`,
-        such as the rewards. One more end or success becomes an alternative; with `joins_all`, it
-        joins rules that must all be true."""
+        such as the rewards. A further termination or success rule becomes an alternative to the
+        existing ones (`reduce_any`); with `joins_all`, it is added to an existing `reduce_all`
+        instead."""
         text, several = self._with_inherited_key(part.key), self.combination(part)
         if part.is_list or several == _SEVERAL["reduce_any"] or (several and joins_all):
             return insert(text, (part.key,) if part.is_list else (part.key, _NESTED), index, entry)
@@ -345,8 +348,8 @@ def format_key_path(path: KeyPath) -> str:
 
 
 def swap_fault_path(path: str, key_path: KeyPath, offset: int) -> str:
-    """Return the key path `path` of an error after the rule at `key_path` was moved by `offset`, 1
-    or -1: that of the rule or of the neighbour with which it changes places is adapted."""
+    """Return the key path `path` of an error after the rule at `key_path` has changed places with
+    its neighbour at `offset`, 1 or -1. Paths of other rules stay the same."""
     *above, number = key_path
     if not isinstance(number, int):
         return path

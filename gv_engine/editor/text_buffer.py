@@ -453,7 +453,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _splice(text: str, start: int, end: int, part: str) -> str:
-    """Return the text with the part from `start` to `end` replaced."""
+    """Return `text` with the characters from `start` to `end` replaced by `part`."""
     return text[:start] + part + text[end:]
 
 

@@ -1,5 +1,5 @@
-"""Learning: learners and their runs on disk, which need torch; and as policies, without, what they
-have learned.
+"""Learners, and training runs on disk, which need torch; and policies of trained networks, which
+act without torch.
 
 The public names are listed in `__init__.pyi`; each is imported on first use.
 """

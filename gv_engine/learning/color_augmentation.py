@@ -1,9 +1,9 @@
 """Data augmentation by colour permutation, for scenarios whose colours are interchangeable.
 
 If the rules only ask whether two colours are the same, and levels sample the colours, a world with
-permuted colours is a world of the same game. Each episode is observed under a permutation of its
-own, so that a policy cannot memorise the colours of a few levels. (Compare image augmentation:
-Laskin et al., 2020.)
+permuted colours is a world of the same game. Each episode is observed under a different random
+permutation, so that a policy cannot memorise the colours of a few levels. (Compare image
+augmentation: Laskin et al., 2020.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gv_engine.scenario.scenario import Scenario
 from systems.queries import same_color
 
 _MAX_COLORS = 6
-"""Colours that are permuted at most: 720 permutations."""
+"""Maximum number of colours that are permuted: 720 permutations."""
 
 
 def interchangeable_colors(scenario: Scenario) -> tuple[int, ...]:
@@ -100,7 +100,7 @@ class ColorAugmentation:
 
     def apply(self, observation: Arrays, agents: Any = slice(None)) -> Arrays:
         """Return observations in the representation `cells` with the colours of each agent
-        permuted. `agents` selects their agents."""
+        permuted. `agents` are the indices of the observing agents, by default all."""
         if len(self._codes) < 2:
             return observation
         codes = self._codes[self.permutation.numpy()[agents]]

@@ -44,7 +44,7 @@ class Hyperparameters:
         recurrent: add a GRU, reset at the start of each episode.
         mask_actions: give probability 0 to the actions that `info["action_mask"]` excludes.
         augment_colors: permute interchangeable colours per episode, see `color_augmentation`.
-        num_envs: number of worlds; a world of A agents fills A lines of a batch.
+        num_envs: number of worlds; each of the A agents of a world is a row of the batch.
         num_steps: steps of each world between two updates.
         update_epochs: passes over the collected steps in an update.
         num_minibatches: minibatches of a pass.
@@ -164,11 +164,12 @@ _WORDS = {
     **{"learner": tuple(LEARNERS), "curriculum": CURRICULA},
     **{"encoder": ENCODERS, "sampler": SAMPLERS, "objective": OBJECTIVES},
 }
-"""Allowed values of fields that name something."""
+"""Allowed values of the fields whose values are names."""
 
 
 def check_value(name: str, default: Any, value: Any) -> Any:
-    """Return the value of a field, a float where the default is one.
+    """Return `value`, the value of the field `name`, converted to a float if the field's default is
+    a float.
 
     Raises:
         ConfigError: the type or the range of the value is wrong.
@@ -192,7 +193,7 @@ def check_value(name: str, default: Any, value: Any) -> Any:
 
 
 def check_names(values: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Raise ConfigError if a key of `values` is none of `names`."""
+    """Raise ConfigError if `values` has a key that is not in `names`."""
     allowed = [*names]
     if unknown := [name for name in values if name not in allowed]:
         wrong = shorten(str(unknown[0]), 60)
@@ -206,8 +207,8 @@ class Config(Hyperparameters):
     Attributes:
         steps: total environment steps of all worlds.
         until: success rate in (0, 1] that ends training early; None for no early end.
-        levels: level set to train on, such as "train"; None for all levels, with a curriculum other
-            than "random" for "train", so that no held-out layout is in the curriculum.
+        levels: level set to train on, such as "train"; None for all levels; with a curriculum other
+            than "random", None becomes "train", so that no held-out layout is in the curriculum.
         device: torch device of the network: "cpu", "cuda", "cuda:1", or "auto", a GPU if there is
             one.
 
@@ -299,8 +300,8 @@ class StopCondition(NamedTuple):
     until: float | None = None
 
     def is_met(self, metrics: TrainingMetrics) -> bool:
-        """Return True if `metrics` have reached the number of steps or the success rate at which
-        training ends."""
+        """Return True if `metrics` have reached the number of steps or, after enough episodes, the
+        success rate at which training ends."""
         if self.until is None or metrics.episodes < _MIN_EPISODES:
             return metrics.steps >= self.steps
         return metrics.steps >= self.steps or metrics.success_rate >= self.until

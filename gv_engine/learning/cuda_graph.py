@@ -15,7 +15,7 @@ class GraphedStep:
     same size: the GPU runs its many small kernels faster than Python launches them.
 
     Capturing records the step without performing it. Python values that `step` reads, such as the
-    learning rate, are fixed by it.
+    learning rate, keep the values of the capture.
 
     Args:
         step: function of a batch and the (M,) indices of a minibatch that takes a step and returns
@@ -37,12 +37,12 @@ class GraphedStep:
             self._losses = step(self._batch, self._indices)
 
     def load(self, batch: TrainingBatch) -> None:
-        """Copy the batch that the next steps are taken on."""
+        """Copy `batch` into the captured batch, so that later `replay` calls train on it."""
         for own, new in zip(self._batch, batch, strict=True):
             own.copy_(new)
 
     def fits(self, indices: Tensor) -> bool:
-        """Return True if a minibatch has the captured size."""
+        """Return True if the minibatch `indices` has the captured size."""
         return len(indices) == len(self._indices)
 
     def replay(self, indices: Tensor) -> Tensor:

@@ -31,13 +31,14 @@ from gv_engine.learning.level_edits import LevelEditor
 from gv_engine.scenario.scenario import Scenario
 
 _CHILD_SHARE = 0.5
-"""Share of the episodes without replay that play a child without a score, if there are any."""
+"""Share of the non-replay episodes that play a child (edited level) without a score, if there is
+one."""
 _CHILDREN = 8
-"""Children that are made after an update."""
+"""Number of children that are made after an update."""
 _MAX_EDITS = 5
-"""Edits of a child, at most."""
+"""Maximum number of edits of a child."""
 _MAX_CHILDREN = 1000
-"""Children that are kept."""
+"""Maximum number of children that are kept."""
 
 
 class RandomLevels:
@@ -58,8 +59,8 @@ class RandomLevels:
         self.is_measured = np.ones(env.num_worlds, np.bool_)
 
     def end_step(self, done: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]] | None:
-        """Note that all worlds made a step, and that episodes ended where `done` (W,) is True;
-        return the observations and infos of all worlds if a world was changed, else None."""
+        """Record a step of all worlds, in which episodes ended where `done` (W,) is True; return
+        the observations and infos of all worlds if a world was changed, else None."""
         return None
 
     def end_update(self, advantages: Tensor, live: Tensor) -> None:
@@ -156,15 +157,16 @@ class PrioritisedLevelReplay(RandomLevels):
             self._ended_at[ended] = self._num_episodes
             self._sums[:, done] = 0
         self._steps.clear()
-        self._find_cumulative()
+        self._update_cumulative()
         self._add_levels()
         self._choose_levels(np.arange(self._env.num_worlds))
 
     def _add_levels(self) -> None:
-        """Add new levels to those that can be replayed: none."""
+        """Do nothing; subclasses add new levels to those that can be replayed."""
 
-    def _find_cumulative(self) -> None:
-        """Compute the cumulative probabilities of the levels; none while no level has a score."""
+    def _update_cumulative(self) -> None:
+        """Compute `_cumulative`, the cumulative replay probabilities of the levels; do nothing
+        while no level has a score."""
         if not np.isnan(self.scores).all():
             ages, settings = self._num_episodes - self._ended_at, self._settings
             self._cumulative = find_replay_probabilities(
@@ -182,17 +184,18 @@ class PrioritisedLevelReplay(RandomLevels):
         for name in self._saved:
             setattr(self, name, state[name].numpy().copy())
         self._num_episodes = state["episodes"]
-        self._find_cumulative()
+        self._update_cumulative()
         self._request_levels()
 
 
 class EditedLevels(PrioritisedLevelReplay):
-    """ACCEL: prioritised level replay, with edited levels behind the listed ones.
+    """ACCEL: prioritised level replay over the listed levels and edited levels, which follow them
+    in the order of indices.
 
     After each update, children are made by random edits of levels that are sampled as for a replay.
     Some of the episodes that do not replay a level play a child without a score. When there is no
-    room, a child replaces the one with the lowest score. No child has the layout of a level of
-    `test-layout`, or is a level of `test`.
+    room, a new child replaces the child with the lowest score. No child has the layout of a level
+    of `test-layout`, or is a level of `test`.
 
     Raises:
         ConfigError: see `LevelEditor`.
@@ -234,7 +237,7 @@ class EditedLevels(PrioritisedLevelReplay):
         if len(self._cumulative) and is_waiting.sum() < self._env.num_worlds // 4:
             for _ in range(_CHILDREN):
                 self._add_child()
-            self._find_cumulative()
+            self._update_cumulative()
 
     def _add_child(self) -> None:
         """Edit a level that is sampled as for a replay, and add the child unless it is held out."""

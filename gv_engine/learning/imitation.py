@@ -28,7 +28,7 @@ Rollout = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
 """Arrays by name, and the content of `rollout.json`."""
 
 _BATCH_STEPS = 1024
-"""Steps of a minibatch, of whole episodes."""
+"""Minimum number of steps in a minibatch, which consists of whole episodes."""
 _HELD_OUT = 0.1
 """Share of the episodes that are held out."""
 _PATIENCE = 3
@@ -80,7 +80,8 @@ class Demonstrations:
         self.num_episodes, self.num_steps = len(starts), int(about["steps"])
 
     def split(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the numbers of the episodes to learn from, and of the held-out ones, the last."""
+        """Return the indices of the training episodes, and of the held-out episodes, which are the
+        last ones."""
         first_held_out = self.num_episodes - max(1, round(_HELD_OUT * self.num_episodes))
         numbers = np.arange(self.num_episodes)
         return numbers[:first_held_out], numbers[first_held_out:]
@@ -101,7 +102,7 @@ class Demonstrations:
             yield self._batch(np.array(batch))
 
     def _batch(self, episodes: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return one minibatch of `batches`."""
+        """Return one minibatch with the given episodes, in the form that `batches` yields."""
         lengths = self._lengths[episodes]
         times = np.arange(lengths.max())[:, None]
         valid = times < lengths

@@ -23,8 +23,8 @@ class LevelEditor:
     """World whose start state is changed by random edits: a wall is added or removed, or an object
     or an agent moves to a free cell. The edge of the grid stays as it is.
 
-    A wall is only added where it cuts off no cell, so that what could be reached by way of cells
-    without walls still can. Whether the level can be won is not tested further.
+    A wall is only added where it cuts off no cell, so that cells without walls that were connected
+    stay connected. Whether the level can be won is not tested further.
 
     Args:
         scenario: scenario of the levels.
@@ -47,25 +47,26 @@ class LevelEditor:
         self._wall = next((k for k in walls if self._world.terrain_of(k) < 0), -1)
 
     def start(self, generator: NDArray[np.void]) -> None:
-        """Set the world to the level that a generator record makes."""
+        """Reset the world to the level that the random generator in the record `generator`
+        samples."""
         self._simulation.reset(generator_from_row(generator))
 
     def load(self, row: NDArray[np.void]) -> None:
-        """Set the world to a () row."""
+        """Set the world to the state in the () record `row`."""
         self._world.restore(row)
 
     def row(self) -> NDArray[np.void]:
-        """Return the state of the world as a () row."""
+        """Return the state of the world as a () record."""
         return self._world.snapshot()
 
     def edit(self, rng: np.random.Generator) -> None:
-        """Change the world by one random edit, or by none if none is found."""
+        """Change the world by one random edit; leave it unchanged if no random edit is possible."""
         for _ in range(_ATTEMPTS):
             if (self._move_agent, self._move_object, self._toggle_wall)[rng.integers(3)](rng):
                 return
 
     def _inner_cells(self) -> list[_Cell]:
-        """Return all cells but those at the edge of the grid."""
+        """Return all cells except the cells at the edge of the grid."""
         height, width = self._world.height, self._world.width
         return [(y, x) for y in range(1, height - 1) for x in range(1, width - 1)]
 
@@ -135,7 +136,7 @@ class LevelEditor:
         return False
 
     def _count_parts(self) -> int:
-        """Return the number of parts into which walls divide the inner cells."""
+        """Return the number of connected regions into which walls divide the inner cells."""
         left = {cell for cell in self._inner_cells() if not self._is_wall(cell)}
         parts = 0
         while left:

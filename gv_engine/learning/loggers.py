@@ -1,4 +1,4 @@
-"""Loggers of training metrics beside the files of a run: Weights & Biases.
+"""Loggers of training metrics, in addition to the files of a run: Weights & Biases.
 
 A logger is any function of the metrics by name, see `gv_engine.learning.training.Logger`. The run
 itself writes `progress.csv` and, if TensorBoard is installed, event files.
@@ -31,7 +31,7 @@ class WandbLogger:
     """Logger to a run of Weights & Biases; a context manager that finishes that run.
 
     Args:
-        project: name of the project there.
+        project: name of the project.
         options: further arguments of `wandb.init`, such as `name`, `config` and `mode="offline"`.
 
     Raises:
@@ -50,5 +50,6 @@ class WandbLogger:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Finish the run there; it counts as failed after an error."""
+        """Finish the run of Weights & Biases; mark it as failed if the `with` block has raised an
+        error."""
         self._run.finish(exit_code=int(error[0] is not None))

@@ -1,9 +1,10 @@
 """Multi-agent PPO with a centralised critic (Yu et al., 2022, "The surprising effectiveness of PPO
 in cooperative multi-agent games").
 
-All agents share one actor, which reads what its agent observes. The critic reads what all agents of
-the world observe, and for whom it estimates; it is only needed for training. The rewards of a team
-are summed and given to each of its members; without teams all agents are one team.
+All agents share one actor, which reads the observation of its agent. The critic reads the
+observations of all agents of the world, and the index of the agent whose value it estimates; it is
+only needed for training. The rewards of a team are summed and given to each of its members; without
+teams all agents are one team.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from gv_engine.learning.ppo import Learner
 
 
 class CentralCriticNet(ActorCritic):
-    """Actor as in `ActorCritic`, and a critic of its own layers.
+    """Actor as in `ActorCritic`, and a critic with separate layers.
 
-    A row has the slots of the agent, then those of all agents of the world, and the index of the
-    agent: each is a row of the critic's first layer. Features are those of the actor, then those
-    of the critic.
+    An input has the slots of the agent, then the slots of all agents of the world, and the index of
+    the agent; the latter two are row indices into the critic's first layer, `central_first`.
+    Features are the actor's, then the critic's.
     """
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
@@ -71,8 +72,8 @@ class MAPPOLearner(Learner):
     net_class = CentralCriticNet
 
     def _add_world(self, rows: Tensor) -> Tensor:
-        """Return (…, N, slots) encoded observations with those of all agents of the world and the
-        agent's index behind, as (…, N, slots + agents * slots + 1)."""
+        """Append to the encoded observations `rows`, (…, N, slots), the observations of all agents
+        of the same world and the agent's index; return (…, N, slots + agents * slots + 1)."""
         agents, codes = self.spec.agents, sum(self.spec.sizes)
         of_agent = torch.arange(agents, dtype=torch.int32, device=rows.device)
         by_world = rows.unflatten(-2, (-1, agents)) + codes * of_agent[:, None]
@@ -81,16 +82,17 @@ class MAPPOLearner(Learner):
         return torch.cat([rows, world, index[:, None].expand(*rows.shape[:-1], 1)], -1)
 
     def _network_inputs(self, index: int | slice) -> tuple[Tensor, Tensor]:
-        """Return the encoded observations of some steps, each with those of its world, and the
-        action masks."""
+        """Return the encoded observations of some steps, each with the observations of all agents
+        of its world, and the action masks."""
         rows, masks = super()._network_inputs(index)
         if isinstance(index, int):
             self._last_rows = rows
         return self._add_world(rows), masks
 
     def _final_rows(self, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
-        """Return the encoded last observations of some agents, each with those of its world; agents
-        whose episode was not cut are shown as before the step."""
+        """Return the encoded last observations of the agents `cut`, each with the observations of
+        all agents of its world; agents that are not in `cut` have their observations from before
+        the step."""
         last, lines = self._last_rows.cpu().clone(), torch.from_numpy(cut)
         last[lines] = torch.from_numpy(rows)
         return self._add_world(last)[lines]

@@ -19,16 +19,16 @@ UNKNOWN_CODE = -1
 _MAX_TEXT = 200
 """Characters of a message that describes one scenario."""
 _MAX_VALUES = 256
-"""Values of a mission's or a state vector's number that have embeddings of their own; the values of
-a mission beyond them share these."""
+"""Maximum number of values of a mission's or a state vector's number with separate embeddings;
+larger values of a mission share these embeddings."""
 _BINS, BINS_PER_UNIT = 128, 8
 """Number of bins of a number with more values or without bounds, and bins per unit of its logarithm
 if it has no bounds."""
 
 
 class NumberSpec(NamedTuple):
-    """Number of a state vector: its name, its least and greatest value, None for no bound, and
-    whether it is a float."""
+    """Number in a state vector: its name, its bounds (None if it has none), and whether it is a
+    float."""
 
     name: str
     low: float | None
@@ -142,7 +142,7 @@ class ScenarioSpec(NamedTuple):
 
 
 def _describe_actions(names: tuple[str, ...]) -> str:
-    """Return words for the actions of a scenario."""
+    """Return a text that lists the actions of a scenario."""
     return shorten(f"the actions {', '.join(names)}", _MAX_TEXT)
 
 
@@ -152,7 +152,7 @@ def _describe_view(shape: tuple[int, int], turns: bool) -> str:
 
 
 def _describe_agents(number: int) -> str:
-    """Return words for a number of agents."""
+    """Return a text with the number of agents."""
     return f"{number} agents" if number > 1 else "one agent"
 
 
@@ -171,13 +171,13 @@ def _describe_texts(texts: tuple[str, ...]) -> str:
 
 
 def _describe_fields(fields: tuple[tuple[str, int], ...]) -> str:
-    """Return words for the fields of a mission, with their numbers of values."""
+    """Return a text that lists the fields of a mission, with their numbers of values."""
     sizes = ", ".join(f"{name} of {size}" for name, size in fields)
     return shorten(f"missions with other fields, {sizes}", _MAX_TEXT)
 
 
 def _describe_state(state: tuple[NumberSpec, ...]) -> str:
-    """Return words for the numbers of a state vector, with their bounds."""
+    """Return a text that lists the numbers of a state vector, with their bounds."""
     if not state:
         return "no state vector"
     texts = (f"{name} from {low} to {high}" for name, low, high, _ in state)
@@ -185,12 +185,12 @@ def _describe_state(state: tuple[NumberSpec, ...]) -> str:
 
 
 class StateCodes(NamedTuple):
-    """Codes of a number of the state vector.
+    """Discretisation of a number of the state vector into codes.
 
     Attributes:
-        low, high: least and greatest value, which have the first and the last code, with equal
-            steps between them. None for steps of sign(x) * log(1 + |x|), with 0 in the middle: for
-            numbers without bounds, or integers of too many values.
+        low, high: values with the first and the last code; the codes between are evenly spaced.
+            None if the codes are evenly spaced in sign(x) * log(1 + |x|), with 0 in the middle: for
+            numbers without bounds, or integers with too many values.
         size: number of codes.
     """
 
@@ -278,12 +278,13 @@ class NetworkSpec(NamedTuple):
         out += self.first_rows
 
     def split_rows(self, rows: Any) -> tuple[Any, Any]:
-        """Return two parts of (N, slots) rows that `encode` has written, as arrays or tensors.
+        """Return the codes of the cells and of the mission, read from (N, slots) `rows` that
+        `encode` has written; both are arrays or tensors, as `rows` is.
 
         Returns:
-            (N, cells + 1) codes of the cells and the carried item: row number k * `codes` + c of
-                slot k stands for code c. (N, integers) codes of the mission, as if all its integers
-                shared one list of codes: those of the second follow those of the first.
+            (N, cells + 1) codes of the cells and the carried item: row k * `codes` + c of slot k
+            has the code c. (N, integers) codes of the mission, numbered consecutively: the codes of
+            the second integer follow the codes of the first.
         """
         cells = self.cells + 1
         mission = rows[:, cells : cells + len(self.mission)] - cells * self.codes
@@ -296,14 +297,14 @@ class NetworkSpec(NamedTuple):
 
     @property
     def extra_sizes(self) -> tuple[int, ...]:
-        """Number of codes of the slots with embeddings of their own: mission, state vector and
-        agent index."""
+        """Number of codes of the slots with separate embeddings: mission, state vector and agent
+        index."""
         agents = (self.agents,) if self.agents > 1 else ()
         return (*self.mission, *(codes.size for codes in self.state), *agents)
 
     @property
     def first_rows(self) -> NDArray[np.int32]:
-        """(slots,) table row of each slot's first code."""
+        """(slots,) index of each slot's first row in `ActorCritic.first_layer_table`."""
         return np.cumsum((0, *self.sizes[:-1])).astype(np.int32)
 
 

@@ -1,8 +1,8 @@
 """Exploration by differences of novelty on PPO (NovelD; Zhang et al., 2021).
 
 The error of random network distillation says how new an observation is. A step is rewarded by how
-much newer the observation after it is than the one before, so that agents cross the border of what
-they know. Only the first visit of an observation in an episode is rewarded.
+much newer the observation after it is than the one before, so that agents move from known to
+unknown states. Only the first visit of an observation in an episode is rewarded.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class NovelDLearner(RNDLearner):
         self, hashes: NDArray[np.int64], done: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
         """Return (T, N) True where a step led to an observation that its agent had not seen in the
-        episode, and add the observations to those seen. A step that ends an episode leads nowhere:
-        the observation after it begins the next one.
+        episode, and record these observations as seen. A step that ends an episode is never a first
+        visit: the observation after it begins the next episode.
 
         Args:
             hashes: (T + 1, N) hashes of the observations before the first and after each step.

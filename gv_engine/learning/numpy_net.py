@@ -147,7 +147,8 @@ def first_layer_table(spec: NetworkSpec, weights: Mapping[str, NDArray[Any]]) ->
 
 
 class _Linear:
-    """Linear layer, or K side by side; products are computed in blocks, see `_MAX_BLOCK`."""
+    """Linear layer, or K layers of equal size; products are computed in blocks, see
+    `_MAX_BLOCK`."""
 
     def __init__(self, weights: Mapping[str, Floats], weight: str, bias: str, k: int = 1) -> None:
         """Take the arrays called `weight` and `bias` from `weights`; they hold `k` layers of equal
@@ -221,7 +222,7 @@ def _same(numbers: Floats) -> Floats:
 
 
 def _layer_norm(numbers: Floats) -> Floats:
-    """Return each line shifted and scaled to mean 0 and deviation 1 (Ba et al., 2016)."""
+    """Return each row shifted and scaled to mean 0 and standard deviation 1 (Ba et al., 2016)."""
     centered = numbers - numbers.mean(1, keepdims=True)
     normalised: Floats = centered / np.sqrt(centered.var(1, keepdims=True) + 1e-5)
     return normalised

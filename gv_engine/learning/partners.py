@@ -46,7 +46,7 @@ class Seen(NamedTuple):
 
 
 class Partners:
-    """Base class, and the choice without partners: all agents learn.
+    """Base class of partners, used itself if there are none: all agents learn.
 
     Args:
         env: environment with W worlds of A agents; N = W * A.
@@ -71,15 +71,15 @@ class Partners:
         self.is_learning = np.ones((env.num_worlds, spec.agents), np.bool_)
 
     def begin_update(self, steps: int, weights: dict[str, Tensor]) -> None:
-        """Prepare for an update, the first after `steps` steps of all agents; `weights` are those
-        of the network in training, by name."""
+        """Prepare for the next update. `steps` is the number of steps of all agents so far, and
+        `weights` are the weights of the network in training, by name."""
 
     def begin_episodes(self, started: NDArray[np.bool_]) -> None:
         """Prepare for new episodes in the worlds where `started` (W,) is True."""
 
     def act(self, actions: NDArray[np.int64], seen: Seen) -> None:
-        """Write the actions of the partners over those that the network in training has chosen,
-        `actions` (N,)."""
+        """Overwrite the partners' entries of `actions` (N,), which the network in training has
+        chosen, with the partners' actions."""
 
     def state(self) -> dict[str, Any]:
         """Return everything that `restore` needs to continue, as tensors and plain values."""
@@ -164,7 +164,7 @@ class FrozenPartners(Partners):
 
 
 def _select_lines(values: Any, lines: slice) -> Any:
-    """Return the `lines` of all arrays in a dictionary of dictionaries of (N, …) arrays."""
+    """Return the rows `lines` of all arrays in a nested dictionary of (N, …) arrays."""
     if isinstance(values, dict):
         return {name: _select_lines(value, lines) for name, value in values.items()}
     return np.ascontiguousarray(values[lines])
@@ -198,7 +198,7 @@ class PastSelves(Partners):
         self.begin_episodes(np.ones(worlds, np.bool_))
 
     def begin_update(self, steps: int, weights: dict[str, Tensor]) -> None:
-        """Add the `weights` to the pool if it is their turn."""
+        """Add `weights` to the pool every `past_interval` updates."""
         settings = self._settings
         update = steps // (settings.num_steps * self.is_learning.size)
         number, rest = divmod(update, settings.past_interval)

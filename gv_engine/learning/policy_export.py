@@ -38,7 +38,7 @@ class InputSpec(NamedTuple):
     """Input of an exported policy.
 
     Attributes:
-        shape: axes after that of the worlds.
+        shape: shape without the first axis, that of the worlds.
         dtype: dtype of the tensor.
     """
 
@@ -77,7 +77,7 @@ class PolicyModule(nn.Module):
         self.outputs = [_PROBABILITIES, *[_VALUES] * is_valued, *[_NEW_MEMORY] * has_memory]
 
     def forward(self, *tensors: Tensor) -> tuple[Tensor, ...]:
-        """Return the tensors of `outputs`, given those of `inputs`."""
+        """Return the tensors `outputs` for `tensors`, the inputs in the order of `inputs`."""
         given = dict(zip(self.inputs, tensors, strict=True))
         codes, is_known = self._encode_cells(given)
         rows = torch.cat([codes, *self._encode_others(given)], 1) + self.first_rows
@@ -174,8 +174,8 @@ def export_policy(run: str | Path, out: str | Path) -> dict[str, Any]:
         out: file to write; its name ends in `.onnx`, or `.pt` for TorchScript.
 
     Returns:
-        Description, which the file has, too, as JSON under the name `ABOUT`: `scenario`; `actions`,
-            their names in order; `inputs` and `outputs`, see `PolicyModule`.
+        Description of the policy, which the file also contains as JSON under the name `ABOUT`:
+        `scenario`; `actions`, their names in order; `inputs` and `outputs`, see `PolicyModule`.
 
     Raises:
         ValueError: the name has another ending.
@@ -207,7 +207,7 @@ def export_policy(run: str | Path, out: str | Path) -> dict[str, Any]:
 
 
 def _write_torchscript(module: PolicyModule, out: Path, about: str) -> None:
-    """Write a policy as TorchScript, with a description."""
+    """Export a policy to the TorchScript file `out`, with `about` as an extra file."""
     traced = torch.jit.trace(module, module.make_example(), check_trace=False)
     torch.jit.save(traced, str(out), _extra_files={ABOUT: about})
 

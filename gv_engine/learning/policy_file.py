@@ -35,10 +35,10 @@ from gv_engine.scenario.scenario import Scenario
 
 POLICY_FILE = "policy.npz"
 _MAX_BYTES = 2**28
-"""Bytes of the file, and of each array."""
+"""Maximum number of bytes of the file, and of each array."""
 _MAX_ABOUT = 2**20
 _MAX_SIZE = 2**24
-"""Of each number in a network specification."""
+"""Maximum of each number in a network specification."""
 _NET = "net."
 _CENTRAL = "central_"
 """Prefix of the weights of a critic that reads the observations of all agents, see `mappo.py`;
@@ -183,7 +183,7 @@ class TrainedPolicy:
             before.
         values: (N,) float64 values of the critic in the last `act`, in units of the scaled rewards
             of the training; None before, and if the critic reads the observations of all agents.
-        agents: (N,) index of each line's agent in its world; by default 0, 1 … in turn.
+        agents: (N,) index of each row's agent in its world; by default 0, 1 … in turn.
         memory: (N, hidden) state of the GRU.
 
     Raises:
@@ -256,7 +256,7 @@ class TrainedPolicy:
             RunError: an observation shows an object that the run was not trained with.
             ValueError: there are not N generators, or the observation or `info` has another form.
         """
-        self._check_form(observation, info)
+        self._check_observation(observation, info)
         number = len(observation["grid"])
         self.allocate(number)
         rows = np.zeros((number, len(self._spec.sizes)), np.int32)
@@ -279,7 +279,7 @@ class TrainedPolicy:
         actions: NDArray[np.int64] = np.minimum(below.sum(1), last)
         return actions
 
-    def _check_form(self, observation: Any, info: Mapping[str, Any]) -> None:
+    def _check_observation(self, observation: Any, info: Mapping[str, Any]) -> None:
         """Raise ValueError unless an observation has the arrays and the shape that the policy
         reads, and `info` has the masks that it needs."""
         spec = self._scenario_spec

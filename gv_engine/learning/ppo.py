@@ -1,10 +1,10 @@
 """Proximal policy optimisation (Schulman et al., 2017).
 
-Each agent of a world is a line of the batch: all agents train one network, each on its own
-rewards, and the network reads which agent it acts for (de Witt et al., 2020).
+Each agent of a world is a row of the batch: all agents train one network, each on its own rewards,
+and the network reads the index of the agent that it acts for (de Witt et al., 2020).
 
 Start with `Learner.update`, which collects `num_steps` of all worlds into `RolloutBuffer` and then
-optimises. `network.py` has the network, `training.py` the hyperparameters.
+optimises. `network.py` has the network, `config.py` the hyperparameters.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class TrainingMetrics(NamedTuple):
         steps: environment steps so far, of all agents.
         episodes: episodes that have ended so far.
         episode_return, episode_length, success_rate: see `EpisodeMeans`. With several agents the
-            return is the sum over them, and an episode is a success if all agents succeed, or any
-            if the first end ends the episode. The success rate is NaN if the scenario does not
-            define success.
+            return is the sum over them, and an episode is a success if all agents succeed, or, if
+            the first end of an agent ends the episode, if any agent succeeds. The success rate is
+            NaN if the scenario does not define success.
         entropy, approx_kl, value_loss: means over the minibatches of the last update.
     """
 
@@ -82,7 +82,8 @@ def find_device(name: str) -> str:
 
 
 def _init_thread() -> None:
-    """Let torch use one thread here, and flush denormal numbers to 0."""
+    """Initialise a worker thread: let torch use no further threads, and flush denormal numbers to
+    0."""
     torch.set_num_threads(1)
     torch.set_flush_denormal(True)
 
@@ -271,7 +272,8 @@ class Learner:
         return self._act_and_value(features, masks)
 
     def _act_and_value(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (N, actions) log-probabilities to act with, and (N,) values, for features."""
+        """Return (N, actions) log-probabilities to sample actions with, and (N,) values, for the
+        features of N agents."""
         log_probs, values = self.net(features, masks)
         return log_probs, values
 
@@ -285,7 +287,7 @@ class Learner:
         self._starts, self._live = torch.from_numpy(done), self._live_agents()
         if "episode" not in info:
             return
-        # an agent truncated before the limit was ended by others: nothing is left to gain
+        # an agent truncated before the limit: other agents ended its episode, its future value is 0
         at_limit = info["episode"]["l"] >= self._max_steps
         cut = np.flatnonzero(truncated & ~terminated & at_limit)
         if len(cut):
@@ -300,26 +302,26 @@ class Learner:
         self._colors.sample(self._starts)
 
     def _change_levels(self, out: Arrays) -> None:
-        """Let the curriculum change the worlds whose episodes begin, and write what they show over
-        the results of the step in `out`."""
+        """Let the curriculum change the worlds whose episodes begin, and overwrite the results of
+        the step in `out` with their new observations and masks."""
         over = self._starts.view(-1, self.spec.agents).all(1).numpy()
         if changed := self.curriculum.end_step(over):
             self._show(changed, out)
             self._live = self._live_agents()
 
     def _show(self, results: tuple[Any, dict[str, Any]], arrays: Arrays) -> None:
-        """Copy observations and masks in `results`, those of `GridVectorEnv.restore`, into the
-        arrays of the same names in `arrays`."""
+        """Copy the observations and masks in `results`, as `GridVectorEnv.restore` returns them,
+        into the arrays of the same names in `arrays`."""
         self._observed, self._info = observation, info = results
         for name in self._buffer.first:
             np.copyto(arrays[name], info[name] if name in info else observation[name])
 
     def _final_rows(self, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
-        """Return what the network reads of the last observations of some agents.
+        """Return the network inputs for the last observations of some agents.
 
         Args:
             rows: (M, slots) encoded last observations.
-            cut: (M,) lines of the agents in the batch.
+            cut: (M,) row indices of the agents in the batch.
         """
         return torch.from_numpy(rows)
 

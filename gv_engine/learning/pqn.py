@@ -1,8 +1,8 @@
 """Parallelised Q-network (Gallici et al., 2024, "Simplifying deep temporal difference learning").
 
 Q-learning on fresh steps of many worlds: no replay buffer and no target network. Layer
-normalisation keeps the values from diverging. Targets are Q(lambda) returns, which are those of
-generalised advantage estimation with the greatest action value as the value of a state. Actions
+normalisation keeps the values from diverging. Targets are Q(lambda) returns: the returns of
+generalised advantage estimation, with the greatest action value as the value of a state. Actions
 are epsilon-greedy, with an epsilon that falls linearly. The paper uses RAdam, this file Adam.
 """
 

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 
 class RewardScaler:
-    """Running standard deviation of the discounted return, by which rewards are divided."""
+    """Scaler of rewards, which divides them by the running standard deviation of the discounted
+    return."""
 
     def __init__(self, num_envs: int, gamma: float) -> None:
         self._gamma, self._returns = gamma, np.zeros(num_envs)

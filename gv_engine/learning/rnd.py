@@ -30,7 +30,7 @@ _TRAINED_SHARE = 0.25
 class CuriousNet(ActorCritic):
     """Actor and critic, and a predictor of the outputs of a random network.
 
-    Features are those of actor and critic, then the error of the prediction.
+    Features are the features of actor and critic, followed by the error of the prediction.
     """
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
@@ -70,7 +70,8 @@ class CuriousNet(ActorCritic):
 
 
 class RNDLearner(Learner):
-    """PPO learner with rewards for what is new; arguments and attributes are those of `Learner`."""
+    """PPO learner with additional rewards for new observations; arguments and attributes are those
+    of `Learner`."""
 
     net: CuriousNet
     net_class = CuriousNet
@@ -80,8 +81,8 @@ class RNDLearner(Learner):
         self._novelty_scaler = RewardScaler(env.num_envs, settings.gamma)
 
     def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
-        """Return the (T, N) scaled rewards and, weighted by `rnd_coef`, those for new observations;
-        `done` and `live` are as for `RewardScaler.scale`."""
+        """Return the (T, N) sums of the scaled rewards and the rewards for new observations,
+        weighted by `rnd_coef`; `done` and `live` are as for `RewardScaler.scale`."""
         rows, _ = self._network_inputs(slice(None))
         with torch.no_grad():
             errors = self.net.prediction_errors(rows.flatten(0, 1))
@@ -108,7 +109,7 @@ class RNDLearner(Learner):
         return self._novelty_scaler.scale(errors[1:] * live, np.zeros_like(done), live)
 
     def _loss(self, num_live: int, features: Tensor, *per_step: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the loss of PPO and of the predictor, and the losses of PPO to report."""
+        """Return the sum of PPO's loss and the predictor's loss, and PPO's losses to report."""
         loss, losses = super()._loss(num_live, features, *per_step)
         steps = math.ceil(_TRAINED_SHARE * len(features))  # of a minibatch in random order
         return loss + features[:steps, -1].sum() / (_TRAINED_SHARE * num_live), losses

@@ -77,7 +77,7 @@ class Run:
         scenario: reference to the scenario, see `gv_engine.scenario.loading`.
         levels: name of the level set; None for all levels.
         level_seeds: seeds of the level set.
-        stop_condition: end of training, unless another one is asked for.
+        stop_condition: saved stop condition of the training.
         imitates: the run begins with the imitation of a rollout.
         best: the best weights: `net`; their `score`: success rate, return, negative length; and
             `steps`, the step they are from. Empty until enough episodes have ended.
@@ -138,7 +138,7 @@ class Run:
         return cls(path)
 
     def require_imitated(self) -> None:
-        """Raise an error if the run was stopped in the imitation with which it begins.
+        """Raise an error if the run begins with imitation and was stopped before its end.
 
         Raises:
             RunError: it was stopped there, or its checkpoint is gone.
@@ -150,7 +150,7 @@ class Run:
             )
 
     def set_stop_condition(self, stop_condition: StopCondition) -> None:
-        """Change when the training ends, here and in `run.json`.
+        """Set the stop condition of the training, here and in `run.json`.
 
         Raises:
             OSError: the file cannot be written.
@@ -183,7 +183,8 @@ class Run:
             yield
 
     def _check_files(self) -> None:
-        """Raise `OSError` if a file of the run is a link, which could lead out of the folder."""
+        """Raise `OSError` if a file of the run is a link, which could lead out of the folder, or
+        not a regular file."""
         for name in (RUN_FILE, _CHECKPOINT, _PROGRESS, POLICY_FILE):
             check_regular_file(self.path / name)
 

@@ -16,9 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 _WINDOW = 500
-"""Number of recent episodes whose mean has the same variance; more if there are more worlds."""
+"""Number of recent episodes whose plain mean has about the variance of the estimate; the number of
+worlds if that is greater."""
 _MIN_WORLDS = 1e-9
-"""Count of an age below which it is not decayed further, so that old data is kept, not lost."""
+"""Number of worlds at an age below which the counts of that age are not decayed further, so that
+old data is not lost."""
 _MIN_KNOWN = 0.99
 """Probability of an end at an observed age that the estimates require."""
 

@@ -1,9 +1,9 @@
 """Sweeps: training with many settings, to compare them.
 
 A file says what varies, see `SweepConfig`. Optuna samples the settings of each trial (Akiba et al.,
-2019), stops poor trials, and keeps all that is known of them in `trials.log` in the folder of the
-sweep, beside a folder `trial-K` for each trial K with a run for each seed. Each trial has its own
-generator, so that a sweep that was killed continues as if it had not been.
+2019), stops poor trials, and stores all results in `trials.log` in the folder of the sweep. That
+folder also has a folder `trial-K` for each trial K, with a run for each seed. Each trial has its
+own generator, so that a sweep that was killed continues with the same results.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _RESULTS, IS_POOR = "results", "is_poor"
 _LOG, _PAGE, _BEST = "trials.log", "results.md", "best.yaml"
 _SUCCESS = "{success:.0%} ({low:.0%} to {high:.0%})"
 _REPORTS = 10
-"""Reports of a run on its way, which pruning compares."""
+"""Number of intermediate reports of a run, which pruning compares."""
 _RANDOM_TRIALS = 20
-"""Trials by default, where they are sampled."""
+"""Default number of trials, if they are sampled."""
 _LOCK_SECONDS = 3
 """Seconds after which the lock that a killed sweep left on its file counts as free."""
 
@@ -67,11 +67,12 @@ class SweepConfig:
             choices, else "tpe".
         trials: number of trials; by default all combinations of a grid, else 20.
         seeds: runs of a trial, with the seeds 0 to `seeds` - 1; results are means over them.
-        objective: "success" or "return", of which the best trial has the most; by default the
-            success rate if the scenario defines it.
+        objective: "success" or "return", which the best trial maximises; by default the success
+            rate if the scenario defines it.
         levels: level set on which policies are evaluated; by default that of the training.
         episodes: number of episodes of each evaluation.
-        pruning: stop a trial whose first run is below the median of earlier trials on its way.
+        pruning: stop a trial whose first run is worse than the median of earlier trials at the same
+            step.
     """
 
     scenario: str
@@ -132,7 +133,8 @@ class SweepConfig:
         return cls(**more | {"scenario": str(more["scenario"]), "trials": more["trials"] or number})
 
     def configs(self) -> list[Config]:
-        """Return configurations that have each choice, or end of a range, of each setting."""
+        """Return a configuration for each choice, or end of the range, of each searched setting;
+        its other settings are those of `config`."""
         return [
             Config.from_values({**self.config, name: value})
             for name, space in self.search.items()
@@ -141,8 +143,8 @@ class SweepConfig:
 
 
 def _check_settings(key: str, values: Any) -> dict[str, Any]:
-    """Return the settings below a key of the file; raise ConfigError if they are no mapping, or one
-    is none of a sweep."""
+    """Return the settings below a key of the file; raise ConfigError if they are no mapping, or a
+    sweep cannot set one of them."""
     if not isinstance(values, dict | None):
         raise ConfigError(f"{key} is {shorten(repr(values), 40)}; expected settings and values")
     try:
@@ -177,7 +179,8 @@ def _check_space(name: str, space: Any, fixed: Mapping[str, Any]) -> None:
 
 
 def _suggest(trial: BaseTrial, name: str, space: Any) -> None:
-    """Give a trial a value of a setting from a list of choices or a range."""
+    """Let Optuna choose the value of the setting `name` in a trial from `space`, a list of choices
+    or a range."""
     if isinstance(space, list):
         trial.suggest_categorical(name, space)
     elif type(getattr(Config, name)) is int:
@@ -191,7 +194,7 @@ class Sweep:
 
     Args:
         path: folder of the sweep; it is created if it does not exist.
-        config: what the file of the sweep says.
+        config: content of the file of the sweep.
         digest: digest of the scenario.
         tells_success: whether the scenario defines success.
 
@@ -199,7 +202,7 @@ class Sweep:
         page, best_file: files with the table, and with the settings of the best trial.
 
     Raises:
-        ConfigError: the folder has something else, or its trials cannot be read.
+        ConfigError: the folder has other files and no sweep, or its trials cannot be read.
         OSError: the folder cannot be written.
     """
 
@@ -250,8 +253,8 @@ class Sweep:
         return self.path / f"trial-{trial.number}"
 
     def report(self, trial: Trial, steps: int, training: Training) -> bool:
-        """Note the success rate or return of the first run of a trial, which trains for `steps`
-        steps; return True if the trial is to be stopped."""
+        """Report the current success rate or return of a trial's first run, which trains for
+        `steps` steps, to Optuna; return True if the trial is to be stopped (pruned)."""
         metrics = training.metrics
         value = metrics.success_rate if self.objective == SUCCESS else metrics.episode_return
         tenth = metrics.steps * _REPORTS // max(1, steps)
@@ -264,11 +267,11 @@ class Sweep:
         return is_poor
 
     def add_result(self, trial: Trial, result: Mapping[str, float | None]) -> None:
-        """Note the results of the next run of a trial."""
+        """Store the results of the next run of a trial."""
         trial.set_user_attr(_RESULTS, [*list_results(trial), result])
 
     def finish(self, trial: Trial) -> str:
-        """Note that a trial is finished or pruned, and return a line about it."""
+        """Store that a trial is finished or pruned, and return a line of text about it."""
         if trial.user_attrs.get(IS_POOR):
             end = "pruned"
             self._study.tell(trial, state=TrialState.PRUNED)

@@ -1,6 +1,6 @@
 """Training of runs: in this process, or in slices that any process can continue.
 
-Start with `train`, which the command `gv-engine train` is made of.
+Start with `train`; the command `gv-engine train` uses the classes below.
 """
 
 from __future__ import annotations
@@ -160,11 +160,12 @@ def train(
     callbacks: Iterable[Callback] = (),
     loggers: Iterable[Logger] = (),
 ) -> RunResult:
-    """Train a policy on a scenario, and return the result; the policy is the folder `path` of it.
+    """Train a policy on a scenario, and return the result; its `path` is the folder of the run,
+    which can be loaded as a policy.
 
     Args:
         scenario: name, file, mapping or `Scenario` of a grid with a step limit.
-        config: configuration; a mapping or a YAML or TOML file with values of it by name.
+        config: configuration, or a mapping or a YAML or TOML file with some of its values by name.
         out: new folder of the run; by default "SCENARIO-run".
         callbacks: called with the `Training` after each update.
         loggers: called with the metrics after each update. The run itself writes `progress.csv`

@@ -91,7 +91,8 @@ class AutosaveWriter:
         self._thread: Thread | None = None
 
     def save(self, works: Sequence[Unsaved | None], now: float) -> float | None:
-        """Begin to write what has changed in `works`, in a thread, as the disk may be slow.
+        """Start a thread that writes the entries of `works` that have changed; the disk may be
+        slow.
 
         Args:
             works: unsaved work of each open screen; None for a screen without.
@@ -113,15 +114,15 @@ class AutosaveWriter:
         return None
 
     def flush(self, works: Sequence[Unsaved | None]) -> None:
-        """Write what has changed in `works`, and wait until it is on the disk."""
+        """Write the entries of `works` that have changed, and wait until they are on the disk."""
         if self._thread:
             self._thread.join()
         before, self._saved = self._saved, [*works]
         self._write(before, works)
 
     def close(self, works: Sequence[Unsaved | None]) -> None:
-        """Write `works`, which the next window is to find, remove all other autosaves, and unlock
-        the folder."""
+        """Write `works` for the next window to find, remove all other autosaves of this window, and
+        unlock the folder."""
         self.flush(works)
         self._lock.close()
         if self._folder and not any(works):
@@ -159,7 +160,7 @@ def _suffix(work: Unsaved | None) -> str:
 
 
 class Autosave(NamedTuple):
-    """Work that a window, which is no longer open, has left.
+    """Autosave of a window that is no longer open.
 
     Attributes:
         file: file of the autosave.

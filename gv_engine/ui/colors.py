@@ -77,7 +77,7 @@ PALETTES: dict[str, tuple[Shades, ...]] = {
 
 class Theme(NamedTuple):
     """Colours of the user interface, each `#rrggbb`; every text colour is legible on each of the
-    three grounds."""
+    backgrounds `background`, `card` and `well`."""
 
     background: str
     """Background of the window."""

@@ -310,7 +310,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "recording": (".mp4", ".gif").__contains__,
     "recent": lambda value: all(isinstance(item, str) for item in value),
 }
-"""Checks of values by name of the setting, besides the type of the value."""
+"""Checks of values by name of the setting, in addition to the check of the type."""
 
 
 # ---- progress ------------------------------------------------------------------------------------
@@ -320,11 +320,13 @@ _MAX_LEVELS = 2000
 _MAX_FILE_SIZE = 2**20
 """Maximum size of the file in bytes."""
 _LEVEL_LINE = re.compile(rb'\s*"?(\w{1,64})"?\s*=\s*([1-9]\d{0,8})\s*(#.*)?')
-"""Line of the file: digest of a map, and number of steps; or a mark and the digest, and 1."""
+"""Line of the file: `DIGEST = STEPS`, the digest of a level's map and the fewest steps of a
+solution; or `MARKDIGEST = 1`, a mark from `_MARKS` and the digest."""
 _MARKS = _TRIED, _FIRST = "tried_", "first_"
-"""Marks of levels with a failed try, and of those solved at the first try."""
+"""Marks of levels with a failed try, and of levels solved at the first try."""
 GIVING_UP_COMMANDS = ("undo", "first", "again", "next_level", "previous_level")
-"""Commands after which a level that is then solved was not solved at the first try."""
+"""Commands that end the first try: a level that is solved after one of them does not count as
+solved at the first try."""
 MEDALS = {"solved": "Solved", "par": "Par", "first": "First try"}
 """Medals of a level, with their names."""
 
@@ -344,8 +346,8 @@ class Progress:
 
     Attributes:
         fewest: fewest steps of a solution by digest of the level.
-        marks: digests after the prefix of a mark: of levels with a failed try, and of those solved
-            at the first try.
+        marks: digests of marked levels, each after the prefix of its mark, see `_MARKS`: levels
+            with a failed try, and levels solved at the first try.
         wrong: message if the file is wrong, else ""; a wrong file is copied to a file with `.bad`
             after its name.
     """
@@ -419,8 +421,8 @@ class Progress:
         return ", ".join(MEDALS[medal] for medal in self.medals(level))
 
     def add_failed_try(self, game: Session) -> None:
-        """Save that the player has taken back, restarted, lost or left the level of `game`, unless
-        it is solved or in no pack.
+        """Save that the player has lost, restarted or left the level of `game`, or undone a step in
+        it, unless it is solved or in no pack.
 
         Raises:
             OSError: as for `add_solution`.
@@ -444,7 +446,8 @@ class Progress:
         self._add(digest, steps)
 
     def _add(self, name: str, steps: int) -> None:
-        """Save `steps` as the fewest of the digest `name`, or the mark `name`."""
+        """Save `steps` as the fewest steps of the level with the digest `name`; if `name` begins
+        with a mark, save the mark."""
         if name in self.marks:
             return
         with suppress(OSError):  # another window may have written the file

@@ -15,8 +15,8 @@ _LEVELS, _STEPS = 3, 20
 
 
 class _StepOutcome(NamedTuple):
-    """Result of a step: whether the episode ended, the reward terms, and the bytes of everything
-    else."""
+    """Result of a step: whether the episode ended, the reward terms, and the bytes of the world's
+    record without the action."""
 
     over: bool
     terms: tuple[float, ...]

@@ -1,4 +1,5 @@
-"""Checks of what rules may do: a reward function must not change the world, for example."""
+"""Checks that rules keep their contracts: a reward function must not change the world, for
+example."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) 
                 if simulation.world.terminated or simulation.world.truncated:
                     break
         except Exception:
-            continue  # a fault of another kind, for others to report
+            continue  # an error that other checks report
     return list(messages)
 
 
@@ -47,7 +48,8 @@ def _watch_function(
     messages: dict[str, None], system: System, part: str, function: Callable[..., Any]
 ) -> Callable[..., Any]:
     """Return a wrapper of `function` that compares the world before and after each call, and adds a
-    sentence for each broken contract to `messages`; `part` names the function there."""
+    sentence for each broken contract to `messages`. `part` is the function's role in `system`, such
+    as `function`, `remember` or `when`."""
     phase = system.phase if part == "function" else None
     engines = _ENGINE_FIELDS if phase in _MAY_EDIT and system.objects is None else []
 

@@ -1,7 +1,8 @@
 """Differential tests of scenarios: the object world and the compiled world run in lockstep and must
 be equal, and consistent.
 
-Then several worlds of either kind in turns, each compared with the same world alone.
+Then a batch of several worlds of each kind is stepped, and every world is compared with the same
+world stepped alone.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def find_row_fault(scenario: Scenario, row: NDArray[Any]) -> str:
 
     Args:
         scenario: scenario of the world.
-        row: () or (n,) array of `scenario.layout.dtype`; of several, the message is about one.
+        row: () or (n,) array of `scenario.layout.dtype`; the message is about one record.
     """
     rows = row.reshape(-1)
     if fault := find_fault(scenario.layout, rows):
@@ -96,10 +97,10 @@ def _find_unlisted(
 # ---- lockstep ------------------------------------------------------------------------------------
 
 _AGAIN = "a second time"
-_MAX_STEPS = 200  # steps of an episode; most of what goes wrong does so soon
-_BATCH_SIZE = 4  # that take turns
+_MAX_STEPS = 200  # steps of an episode; most differences appear early
+_BATCH_SIZE = 4  # worlds in the batch
 _ALL_WORLDS = np.arange(_BATCH_SIZE)
-_TURNS = 6  # of them for each episode that is played
+_TURNS = 6  # steps of the batch for each episode played before
 
 
 class Report(NamedTuple):
@@ -115,7 +116,8 @@ class Report(NamedTuple):
     fault: str
 
     def with_fault(self, message: str) -> Report:
-        """Return the report with a message after the place that it has as its fault."""
+        """Return the report with `message` appended to its fault, which is the place of the error
+        so far."""
         return self._replace(fault=self.fault + message)
 
 
@@ -123,7 +125,8 @@ _MAX_WAITING, _MAX_WAITING_BYTES = 32, 2**23
 
 
 class _WaitingRows:
-    """Rows that are checked several at a time: a check of 32 takes little longer than of one."""
+    """World records (rows) that wait to be checked together: a check of 32 records takes little
+    longer than a check of one."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario, self._waiting = scenario, list[tuple[NDArray[Any], Report]]()
@@ -136,12 +139,13 @@ class _WaitingRows:
         return len(self._waiting) >= self._room
 
     def add(self, row: NDArray[Any], report: Report) -> None:
-        """Let a row wait; `report` has its place as the fault."""
+        """Add a record to check later; the fault of `report` is its place, the beginning of the
+        message."""
         self._waiting.append((row, report))
 
     def find_fault(self) -> Report | None:
-        """Return the report of the first inconsistent row of those that wait, None if all are
-        consistent; none of them waits any longer."""
+        """Check and remove all waiting records; return the report of the first inconsistent one,
+        None if all are consistent."""
         waiting, self._waiting = self._waiting, []
         if waiting and find_row_fault(self._scenario, np.stack([row for row, _ in waiting])):
             for row, report in waiting:
@@ -165,11 +169,11 @@ def run_differential_test(
     """Play episodes in an object world and a compiled (or second object) world at once; report the
     first step at which they differ or are inconsistent.
 
-    Checks that the world is consistent (see `gv_engine.validation.differential`), that the
-    observation lies in its space, and that the compiled world equals the object world: the whole
-    row, observation, reward terms, ends, success and action mask. Episodes are random, every second
-    one within the action mask, unless a policy plays them. Finally several worlds run in a batch,
-    with different actions and resets at different times; each must equal the same world alone.
+    Checks that the world is consistent (see `find_row_fault`), that the observation lies in its
+    space, and that the compiled world equals the object world: the whole record, observation,
+    reward terms, ends, success and action mask. Episodes are random, every second one within the
+    action mask, unless a policy plays them. Finally several worlds run in a batch, with different
+    actions and resets at different times; each must equal the same world alone.
 
     Args:
         scenario: scenario to test.
@@ -178,7 +182,8 @@ def run_differential_test(
         compiled: whether to compare with a compiled world; else with a second object world, which
             finds differences between runs with equal seeds.
         limit: seconds for a compiled step; a longer one ends the process.
-        policy: plays the episodes as in a rollout with that seed, see `gv_engine.rollout.policy`.
+        policy: policy that plays the episodes as in a rollout with this seed, see
+            `gv_engine.rollout.policy`; "" for random actions.
 
     Raises:
         PolicyError: there is no such policy.
@@ -223,14 +228,14 @@ class _RandomActions:
     """Random actions; in every second episode only actions that the action mask allows."""
 
     def __init__(self, scenario: Scenario) -> None:
-        """Make two random policies, of which one keeps to the action mask."""
+        """Create two random policies; only the second one obeys the action mask."""
         agents, actions = scenario.layout.agents, len(scenario.actions)
         self._agents = agents
         self._policies = [RandomPolicy(agents, actions, valid=valid) for valid in (False, True)]
         self._current = self._policies[0]
 
     def begin(self, seed: int, number: int) -> None:
-        """Start an episode with a random generator of its own, seeded by `seed` and the episode
+        """Start an episode with new random generators, seeded by `seed` and the episode
         `number`."""
         self._current = self._policies[number % 2]
         first = self._agents * number
@@ -328,7 +333,8 @@ def _step_all(
     outputs.
 
     Returns:
-        Outputs of the object world by name, and under "others" those of the other worlds.
+        Outputs of the object world by name, and under "others" a list with the outputs of the other
+        worlds.
 
     Raises:
         _Fault: a rule failed.
@@ -485,7 +491,7 @@ def _differences(name: str, left: Any, right: Any) -> Iterator[tuple[str, Any, A
     """Yield (place, left value, right value) for all numbers in which two arrays, records or
     mappings differ."""
     if _is_record(left) and left.tobytes() == right.tobytes():
-        return  # as nearly always, and found out twenty times as fast
+        return  # nearly always, and this comparison is twenty times as fast
     names = left if isinstance(left, dict) else left.dtype.names if _is_record(left) else ()
     for part in names or ():
         yield from _differences(f"{name}.{part}".removeprefix("row."), left[part], right[part])

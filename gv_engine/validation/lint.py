@@ -44,7 +44,7 @@ def find_unused_actions(scenario: Scenario) -> list[str]:
     """Return a sentence for each action of the scenario that has no effect because no rule mentions
     it."""
     calls = list(scenario.walk_calls(*Phase))
-    if any(call.system.is_processor for call in calls):  # whose code is anywhere
+    if any(call.system.is_processor for call in calls):  # whose code cannot be searched for names
         return []
     named = {name for call in calls for name in _used_names(call)}
     return [
@@ -100,15 +100,15 @@ def _used_names(call: Call) -> Iterator[str]:
 
 
 def _find_objects(world: ObjectWorld, kinds: set[int], color: int | None = None) -> NDArray[Any]:
-    """Return (H, W) bool: which cells show an object of one of the types `kinds`, and of the colour
-    `color` if given."""
+    """Return an (H, W) mask of the cells that show an object of one of the types `kinds`, and of
+    the colour `color` if given."""
     cells = world.cells()
     mask = np.isin(cells[..., 0], list(kinds))
     return mask if color is None else mask & (cells[..., 2] == color)
 
 
 def _find_reachable(world: ObjectWorld) -> NDArray[np.bool_]:
-    """Return (H, W) bool: which cells agents could reach if only walls blocked them."""
+    """Return an (H, W) mask of the cells that agents could reach if only walls blocked them."""
     open_cells = ~_find_objects(world, {WALL})
     reached = np.zeros_like(open_cells)
     for agent in world.agents():
@@ -274,7 +274,7 @@ class _Linter:
         return [(y, x) for y, x in np.argwhere(np.logical_and.reduce(masks)).tolist()]
 
     def _scalars_of(self, *keys: str) -> list[YamlNode]:
-        """Return all scalars under some keys of the scenario."""
+        """Return the YAML nodes of all scalars under the top-level `keys` of the scenario file."""
         return [scalar for key in keys if key in self._top for scalar in _scalars(self._top[key])]
 
     def _map_texts(self) -> list[str]:
@@ -306,8 +306,8 @@ class _Linter:
                 )
 
     def check_order(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each rule that must come before another one, such as the move rule,
-        but comes after it, or the other way round."""
+        """Yield a mistake for each rule in the wrong order: it must come before another rule, such
+        as the move rule, but comes after it, or vice versa."""
         rules = [*self._rules(Phase.TRANSITION)]
         for number, (node, call) in enumerate(rules):
             before, after = ([c for _, c in part] for part in (rules[:number], rules[number + 1 :]))
@@ -463,8 +463,8 @@ class _Linter:
                 yield _Mistake(node, message, self._map_cells(goal_masks))
 
     def check_rewards(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each reward function whose rewards always cancel those of an earlier
-        one."""
+        """Yield a mistake for each reward function whose rewards always cancel the rewards of an
+        earlier function."""
         rules = [*enumerate(self._scenario.calls(Phase.REWARD))]
         for (_, one), (number, other) in combinations(rules, 2):
             is_equal = one.system is other.system and one.agent_mask == other.agent_mask

@@ -75,12 +75,12 @@ class SearchLimitError(errors.GVEngineError):
 
 
 class Solver:
-    """Searches the levels of one scenario, equal levels once.
+    """Solver of the levels of one scenario; equal levels are searched only once.
 
-    A win is an end of the episode that the `success_function` accepts; without one, any end by the
-    `terminating_function`. Several agents search together: all of them must win, or any of them if
-    the first end ends the episode. Random steps follow the RNG of the seed, and states with
-    different RNG states are different states.
+    An episode is won if it ends and the `success_function` is true; without a `success_function`,
+    any end by the `terminating_function` is a win. Several agents search together: all of them must
+    win, or any of them if the first end ends the episode. Random steps follow the RNG of the seed,
+    and states with different RNG states are different states.
 
     For one `agent` of several, the others do nothing in the search, and its own success is a win.
 
@@ -105,7 +105,7 @@ class Solver:
         checked: bool = False,
         agent: int = 0,
     ) -> None:
-        """Make the worlds in which levels are searched; the class says what each argument means."""
+        """Create the worlds in which levels are searched; see the class for the arguments."""
         self._agent = agent
         self._met = self._depth = 0  # states and steps of the running search
         self._states, self._seconds = states, seconds
@@ -229,8 +229,8 @@ class Solver:
             self._depth += 1
 
     def count_steps(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the number of steps to a win from each of n states, by the first action; infinity
-        if it cannot be won then. All states that can be reached are searched.
+        """Return the number of steps of the shortest path to a win from each of n states, for each
+        first action; infinity if there is no path. All states that can be reached are searched.
 
         Args:
             rows: (n,) rows of the scenario's layout.
@@ -278,7 +278,7 @@ class Solver:
         return np.asarray(steps[lines])
 
     def _wins(self, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return an (n,) bool array: which of the states `rows` are wins."""
+        """Return an (n,) mask of the states in `rows` that are wins."""
         if not self._tells_success:
             return np.asarray(rows["terminated"] != 0)
         won, members = rows["success"][:, 1:] != 0, rows["member"]
@@ -303,8 +303,8 @@ def _joint_actions(scenario: Scenario) -> NDArray[np.int64]:
 
 
 def _list_lone_actions(scenario: Scenario, agent: int) -> NDArray[np.int64]:
-    """Return (a, A) indices of the actions of `agent`, from 1, while all other agents do nothing;
-    the index after the last action stands for that."""
+    """Return (a, A) joint actions in which `agent`, counted from 1, takes each of the a actions and
+    all other agents do nothing, which is the index a; for one agent, (a,) actions."""
     count = len(scenario.actions)
     actions = np.full((count, scenario.layout.agents), count)
     actions[:, agent - 1] = np.arange(count)
@@ -365,7 +365,7 @@ class Survey:
         return f"{'the one level' if self.all_alike else extent}, within {limits}"
 
     def seeds(self, verdict: Verdict) -> list[int]:
-        """Return the seeds of the levels with a verdict."""
+        """Return the seeds of the levels with this verdict."""
         return [seed for seed, solution in self.solutions.items() if solution.verdict is verdict]
 
     def __str__(self) -> str:
@@ -485,7 +485,8 @@ class SolverWorker:
 
     def receive(self) -> tuple[Any, str] | None:
         """Return the result of the last search, and the reason if it is empty; None while the
-        search runs. The result of one state are the actions of the shortest way."""
+        search runs. The result of a search from one state is the actions of a shortest path to a
+        win."""
         try:
             while self._connection.poll():
                 number, result, message = self._connection.recv()

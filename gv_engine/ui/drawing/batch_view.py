@@ -28,7 +28,7 @@ class BatchLayout(NamedTuple):
 
     Attributes:
         cell: pixels of a cell's side.
-        columns, rows: worlds that fit beside and below each other.
+        columns, rows: number of worlds that fit side by side, and one below the other.
         tall, wide: pixels from one world to the next, down and across.
     """
 
@@ -124,7 +124,8 @@ class TileTable:
 
 
 def _color_of_kind(kind: int) -> tuple[int, ...]:
-    """Return a bright (red, green, blue) of its own for the object type with index `kind`."""
+    """Return a bright colour, (red, green, blue), for the object type with index `kind`; other
+    types have other hues."""
     color = pygame.Color(0)
     color.hsva = (kind * GOLDEN_ANGLE % 360, 75, 85, 100)
     return color.r, color.g, color.b

@@ -30,9 +30,9 @@ _FIGURE = (
 
 
 def to_html(shown: Any) -> str:
-    """Return `shown` as HTML: a picture of each world of an environment; an animation of a session
-    or replay; and of the first episodes of a rollout. What cannot be drawn is a text with the
-    reason."""
+    """Return `shown` as HTML: a picture of each world of an environment, an animation of a session
+    or replay, or animations of the first episodes of a rollout. If it cannot be drawn, return a
+    text with the reason."""
     try:
         if isinstance(shown, RolloutSessions):
             count = min(len(shown), MAX_WORLDS)
@@ -55,7 +55,7 @@ def to_html(shown: Any) -> str:
 
 
 def _animate(session: Session, title: str) -> str:
-    """Return an animation of all steps of `session`, which stays where it is."""
+    """Return an animation of all steps of `session`, whose position stays unchanged, as HTML."""
     position, message, length = session.position, session.message, session.length
     skip = length // MAX_FRAMES + 1
     note = f", every {skip} steps" if skip > 1 else ""
@@ -68,7 +68,7 @@ def _animate(session: Session, title: str) -> str:
 
 
 def _frame_at(session: Session, position: int) -> Any:
-    """Return the frame after `position` steps of `session`, which goes there."""
+    """Move `session` to the state after `position` steps, and return the frame of this state."""
     session.seek(position)
     return session.frame()
 

@@ -29,11 +29,11 @@ down."""
 
 
 class FrameRenderer:
-    """Draws frames on the stage of their domain, with title, status panel and hints as on the play
-    screen.
+    """Renderer that draws frames on the stage of their domain, with title, status panel and hints
+    as on the play screen.
 
-    The stage takes the renderer for its game: `frame`, `title` and `sprite_folders` are what it
-    reads.
+    The renderer takes the place of a session: the stage reads its `frame`, `title` and
+    `sprite_folders`.
 
     Args:
         title: title of the game.
@@ -131,8 +131,8 @@ def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
 
 
 def find_views(scenario: Playable) -> Mapping[str, RendererFactory]:
-    """Return the functions that make renderers for a scenario, by name of the view: the usual view
-    first, `window` last."""
+    """Return the functions that make renderers for a scenario, by name of the view: the domain's
+    default view first, `window` last."""
     domain_views = DOMAINS[scenario.identity.domain].views
     views = {view: resolve_name(place) for view, place in domain_views.items()}
     return {**views, "window": stage_renderer}

@@ -335,7 +335,7 @@ class LineFont:
         if not min(size):
             return pygame.Surface(size, pygame.SRCALPHA)
         large = pygame.Surface((size[0] * OVERSAMPLING, self._height), pygame.SRCALPHA)
-        large.fill((*pygame.Color(color)[:3], 0))  # what is clear and black would dim the edges
+        large.fill((*pygame.Color(color)[:3], 0))  # transparent black pixels would dim the edges
         used = self._select_font(text)
         # on the line on which the usual letters stand
         above, ascender = (font.get_sized_ascender(self._points) for font in (self._font, used))
@@ -409,7 +409,7 @@ def rounded_rect(size: tuple[int, int], radius: int, color: str) -> pygame.Surfa
 def clipped(surface: pygame.Surface, rect: Rect) -> Iterator[None]:
     """Restrict drawing on `surface` to `rect` during the `with` block.
 
-    The clip of before is restored at the end.
+    The previous clip is restored at the end.
     """
     before = surface.get_clip()
     surface.set_clip(rect.clip(before))
@@ -513,7 +513,7 @@ class TileCanvas:
         self.shown: CellCodes = np.full(shape, NOT_DRAWN, np.uint32)
 
     def update(self, pixels: CellPixels, codes: CellCodes) -> None:
-        """Draw into `pixels` those cells whose code in `codes` differs from the last call.
+        """Draw into `pixels` the cells whose code in `codes` differs from the last call.
 
         Args:
             pixels: pixels to write, the same at every call, see `CellPixels`.

@@ -95,7 +95,7 @@ def scroll_offset(grid: tuple[int, int], room: tuple[int, int], center: Point, c
 # ---- stage ---------------------------------------------------------------------------------------
 
 MAP_SHARE = 4
-"""Share of the shorter side that a minimap takes: one in this many."""
+"""A minimap takes 1 / `MAP_SHARE` of the shorter side."""
 
 
 class SidePanel(Protocol):
@@ -159,8 +159,8 @@ class Stage(Protocol):
         return action.replace("_", " ").lower()
 
     def keyed_command(self, name: str) -> str:
-        """Return the command whose keys the hints name for the command `name`; another one with the
-        same effect may have shorter keys."""
+        """Return the command whose keys the hints show for the command `name`: `name` itself, or a
+        command with the same effect and shorter keys."""
         return name
 
     @property
@@ -258,12 +258,12 @@ class Stage(Protocol):
         return ""
 
     def stop_walking(self) -> None:
-        """Cancel the way to the clicked cell."""
+        """Cancel the walk to the clicked cell."""
         return None
 
     def hover(self, position: tuple[int, int] | None) -> bool:
-        """Handle that the mouse is at `position`, or has left for None; return True if the world
-        must be drawn again."""
+        """Handle a move of the mouse to `position`, x and y in pixels; None if the mouse has left
+        the world. Return True if the world must be drawn again."""
 
     def wheel(self, position: tuple[int, int], notches: int) -> bool:
         """Handle a turn of the mouse wheel by `notches`, positive away from the user; return True
@@ -271,8 +271,8 @@ class Stage(Protocol):
 
 
 def make_stage(game: Any, theme: Theme) -> Stage:
-    """Return the `Stage` that the game's domain registers, for the session `game` in colours of
-    `theme`."""
+    """Return a new stage, of the class that the game's domain registers, that draws the session
+    `game` in colours of `theme`."""
     stage: Stage = resolve_name(DOMAINS[game.frame().domain].stage)(game, theme)
     return stage
 
@@ -325,8 +325,8 @@ class MapDrawing(Protocol):
 def make_map_drawing(
     domain: str, theme: Theme, folders: Iterable[Path], types: ObjectTypes
 ) -> MapDrawing:
-    """Return the `MapDrawing` that `domain` registers, in colours of `theme`. `folders` are
-    searched for the level's sprites, and `types` are its object types."""
+    """Return a new `MapDrawing`, of the class that `domain` registers, in colours of `theme`.
+    `folders` are searched for the level's sprites, and `types` are its object types."""
     drawing: MapDrawing = resolve_name(DOMAINS[domain].sketch)(theme, folders, types)
     return drawing
 

@@ -101,8 +101,8 @@ def cut(rect: Rect, side: str, size: int, gap: int = 0) -> Rect:
 
 
 def first_row(heights: Sequence[int], chosen: int, height: int, first: int = 0) -> int:
-    """Return the index of the first visible row of a list that shows row `chosen` in `height`
-    pixels: `first`, the one before, if it can stay.
+    """Return the index of the first visible row of a list that is `height` pixels high, such that
+    row `chosen` is visible: the previous index `first`, or the index nearest to it.
 
     Args:
         heights: height of each row in pixels.

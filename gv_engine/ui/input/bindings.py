@@ -57,7 +57,7 @@ PAD = tuple(f"Pad {name}" for name in _BUTTONS.split())
 """Gamepad buttons in SDL's order."""
 
 SECOND = "Second "
-"""Prefix of the buttons of a second gamepad, which is that of the second player."""
+"""Prefix of the names of buttons on a second gamepad, which the second player uses."""
 PADS = frozenset((*PAD, *(SECOND + name for name in PAD)))
 """Buttons of both gamepads."""
 
@@ -309,7 +309,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _MOVE_PLACEHOLDERS = tuple(f"{{{name}}}" for name in ACTIONS[: MOVE_RIGHT + 1]) + (
     *("{TURN_LEFT}", "{TURN_RIGHT}"),
 )
-"""Keys in instructions that mean something else if arrow keys go where they point."""
+"""Placeholders of move keys in instructions; they do not apply if arrow keys move the agent in the
+direction of the arrow."""
 _PLACEHOLDER = re.compile(r"{(\w+)}")
 
 
@@ -330,10 +331,9 @@ class Bindings:
     """Keys of all commands.
 
     Args:
-        changes: keys that replace the default keys, by group and command. A default key of another
-            command that is among them is taken from that command.
-        level_commands: commands that a level adds, by group; their keys are taken from the default
-            commands.
+        changes: keys that replace the default keys, by group and command. If such a key is a
+            default key of another command, that command loses it.
+        level_commands: commands that a level adds, by group; default commands lose these keys.
 
     Attributes:
         changes: the same as the argument.
@@ -347,8 +347,9 @@ class Bindings:
         changes: Mapping[str, Mapping[str, Sequence[str]]] | None = None,
         level_commands: Mapping[str, Sequence[KeyCommand]] | None = None,
     ) -> None:
-        """Bind all commands to keys: those in `changes` to the keys there, others to their default
-        keys; `level_commands` are commands that a level adds. Both are by group."""
+        """Bind all commands to keys: commands in `changes` to the keys given there, others to their
+        default keys. `level_commands` are commands that a level adds. Both arguments are by
+        group."""
         self.changes, self._level_commands = changes, level_commands or {}
         self._levels: dict[tuple[KeyCommand, ...], Bindings] = {}
         changed_keys = {
@@ -635,7 +636,7 @@ def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None 
     if written != (None if keys is None else list(keys)):
         why = f"{file} has {name} in a form that only you can change: edit the file"
         raise BindingsError(why, name)
-    if keys is not None:  # the last one is the one whose key is taken, see `_check_unique`
+    if keys is not None:  # the last command is the one whose key is taken, see `_check_unique`
         changes[group] = {**changes.pop(group)}
         changes[group][name] = changes[group].pop(name)
     bindings = Bindings(changes)
@@ -644,8 +645,8 @@ def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None 
 
 
 def describe_lost_keys(before: Bindings, after: Bindings, name: str) -> str:
-    """Return a text on the keys in `before` that are missing in `after`, the bindings after a
-    change of the command `name`, which is left out; "" if there are none."""
+    """Return a text that lists the keys that commands other than `name` have in `before` and lack
+    in `after`, the bindings after a change of `name`; "" if there are none."""
     texts = []
     for group, commands in GROUPS.items():
         for command in commands:

@@ -51,7 +51,7 @@ class AutoplayScreen(PlayScreen):
         self._map_steps: autoplay.MapSteps | None = None
         self._mapped_state = ""
 
-    # ---- what happens ----------------------------------------------------------------
+    # ---- events ----------------------------------------------------------------------
 
     def tick(self, now: float) -> float:
         """Let the agent (policy or solver) choose its next action and, unless paused, take that
@@ -72,8 +72,8 @@ class AutoplayScreen(PlayScreen):
         return due
 
     def _update_map(self) -> float:
-        """Compute for a short time what the agent does and expects in each cell, and draw the
-        result; return the seconds until the next call."""
+        """Continue for a short time to compute the agent's action and value in each cell, and draw
+        the results; return the seconds until the next call."""
         state = self.game.state()
         if self._map_steps is None and state != self._mapped_state:
             self._mapped_state, self._map_steps = state, self._maps.start(self.game)
@@ -92,7 +92,7 @@ class AutoplayScreen(PlayScreen):
         return math.inf if self._map_steps is None and state == self._mapped_state else 0.0
 
     def _next_view(self) -> None:
-        """Switch to the next view; after the first one comes that of the agent's values."""
+        """Switch to the next view; the view of the agent's values comes after the first one."""
         first = next(iter(self.domain.views))
         if self.shows_values:
             self.show_values(False)
@@ -103,7 +103,8 @@ class AutoplayScreen(PlayScreen):
         super()._next_view()
 
     def show_values(self, shows: bool) -> None:
-        """Show what the agent does and expects in each cell of the state, or the first view."""
+        """If `shows`, draw the agent's action and value in each cell over the state view; else show
+        the first view."""
         first, state, *_ = self.domain.views
         self.shows_values, self._map_steps, self._mapped_state = shows, None, ""
         self.stage.show_policy_map(None)
@@ -192,11 +193,11 @@ class AutoplayScreen(PlayScreen):
         self._is_acting = False
         self.app.needs_redraw = True
 
-    # ---- what is seen ----------------------------------------------------------------
+    # ---- drawing ---------------------------------------------------------------------
 
     def facts(self) -> Sequence[str]:
-        """Return short texts for the status panel: those of the play screen, and whether the agent
-        acts or waits."""
+        """Return short texts for the status panel: the texts of the play screen, and whether the
+        agent acts or waits."""
         state = f"acts, {self.app.settings.speed} steps a second" if self._is_acting else "waits"
         return (*super().facts(), f"{self.autoplayer.name} {state}")
 
@@ -281,8 +282,8 @@ def _describe_action(action: str) -> str:
 
 
 class RaceScreen(PlayScreen):
-    """Play screen beside an opponent, who takes a step for each step of the player and then plays
-    to the end.
+    """Play screen with an opponent's game beside the player's. The opponent takes a step for each
+    step of the player, and plays on to the end after the player's game is over.
 
     Args:
         app: app of the screen.
@@ -310,7 +311,7 @@ class RaceScreen(PlayScreen):
         stage.begin(None, self._opponent_frame)
         return stage
 
-    # ---- what happens ----------------------------------------------------------------
+    # ---- events ----------------------------------------------------------------------
 
     def show(self, glide: bool = True) -> None:
         """Show the current state of the player's game, animated if `glide`, and let the opponent go
@@ -355,7 +356,7 @@ class RaceScreen(PlayScreen):
         super().on_close()
         self.opponent.close()
 
-    # ---- what is seen ----------------------------------------------------------------
+    # ---- drawing ---------------------------------------------------------------------
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
         """Draw both games into `rect`, side by side or one above the other, each with its steps and

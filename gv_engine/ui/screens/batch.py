@@ -1,4 +1,5 @@
-"""Screens of a batch of worlds: all of them at once, and one that is opened."""
+"""Screens of a batch of worlds: one shows all worlds, the other plays a single world of the
+batch."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ class BatchScreen(Screen):
         """The worlds if their speed can be set and worlds can be opened, else None."""
         return self.worlds if isinstance(self.worlds, BatchViewer) else None
 
-    # ---- what happens ----------------------------------------------------------------
+    # ---- events ----------------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
         """Redraw the window if the worlds or the curves have changed since the last call, at most
@@ -97,8 +98,8 @@ class BatchScreen(Screen):
         return max(0.0, self._due - now)
 
     def has_command(self, name: str) -> bool:
-        """Return True if the command called `name` is available: most of those that start with
-        `batch_` are only if this process steps the worlds."""
+        """Return True if the command called `name` is available; commands that start with `batch_`,
+        except `batch_values`, are available only if this process steps the worlds."""
         is_local = self.local_worlds is not None
         return is_local or name == "batch_values" or not name.startswith("batch_")
 
@@ -125,13 +126,14 @@ class BatchScreen(Screen):
             self._set_pace(self.local_worlds, name)
 
     def _next_filter(self) -> None:
-        """Show all worlds, those whose last episode was won, or those whose last one failed."""
+        """Switch to the next filter: all worlds, worlds whose last episode was won, or worlds whose
+        last episode failed."""
         self._filter = (self._filter + 1) % len(RESULTS)
         self._first, self._selected = 0, None
 
     def _toggle_values(self) -> None:
-        """Show what the policy expects in the cells of the selected world, or of the first one; or
-        show all worlds again."""
+        """Switch between all worlds and the policy's values in the cells of the selected world, by
+        default the first one."""
         self._selected = self._selected or 0
         if self.local_worlds:
             self._open(shows_values=True)
@@ -141,7 +143,7 @@ class BatchScreen(Screen):
         self.app.needs_redraw = True
 
     def _shown_worlds(self) -> NDArray[np.int64]:
-        """Return the indices of the worlds that the filter leaves."""
+        """Return the indices of the worlds that match the filter."""
         state = self.worlds.latest_snapshot()
         return np.arange(0) if state is None else state.worlds_with([*RESULTS][self._filter])
 
@@ -182,7 +184,8 @@ class BatchScreen(Screen):
             self._open()
 
     def _open(self, shows_values: bool = False) -> None:
-        """Open the selected world as a game, with what the policy expects if `shows_values`."""
+        """Open the selected world as a game; if `shows_values`, with the policy's values in its
+        cells."""
         shown = self._shown_worlds()
         if self._selected is not None and self._selected < len(shown) and self.local_worlds:
             screen = WorldScreen(self.app, self.local_worlds, int(shown[self._selected]))
@@ -212,7 +215,7 @@ class BatchScreen(Screen):
         if self.local_worlds is not None:
             self.local_worlds.close()
 
-    # ---- what is seen ----------------------------------------------------------------
+    # ---- drawing ---------------------------------------------------------------------
 
     def draw(self, painter: Painter, now: float) -> None:
         """Draw curves, worlds, the selected world and hints with `painter`."""
@@ -249,7 +252,7 @@ class BatchScreen(Screen):
         painter.draw_text(footer, hints, "loss" if self.worlds.trouble else "muted", "center", 0.9)
 
     def _draw_values(self, painter: Painter, rect: Rect) -> None:
-        """Draw into `rect` the watched world with what the policy expects in its cells."""
+        """Draw into `rect` the watched world with the policy's values in its cells."""
         frame, scenario = self.worlds.values, self.worlds.scenario
         if frame is None or min(rect.size) <= 0:
             text = f"World {self._watched}: its values come with the next update"
@@ -337,7 +340,7 @@ def _draw_curve(painter: Painter, rect: Rect, values: Sequence[float]) -> None:
 
 
 class WorldScreen(AutoplayScreen):
-    """Play screen of one world of a batch; the world stands still in the batch until the screen is
+    """Play screen of one world of a batch; the batch does not step this world until the screen is
     closed.
 
     Args:

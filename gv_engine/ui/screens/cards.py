@@ -51,7 +51,7 @@ class Card:
             self.load_content(app, theme, side)
         except Stopped as stopped:
             self.wrong = str(stopped)
-        except Exception as error:  # whatever a file of others causes, the other cards stay
+        except Exception as error:  # any error of a scenario file; the other cards must still work
             self.wrong = error_text(error) or type(error).__name__
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:

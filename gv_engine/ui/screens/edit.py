@@ -45,7 +45,7 @@ class EditScreen(Screen):
         cursor: cell of the keyboard commands.
         tool: painting tool, one of `TOOLS`.
         chosen_fault: number of the error that is shown; -1 for none.
-        export_text: what is done for a web page that is being written; "" for none.
+        export_text: progress of the web page that is being written; "" if none is.
     """
 
     groups = ("edit", "window")
@@ -258,7 +258,7 @@ class EditScreen(Screen):
             self._is_pressed, self._is_erasing = True, button == 3
             self._use_tool(cell, self._is_erasing)
 
-    # ---- what is seen --------------------------------------------------------------------
+    # ---- drawing -------------------------------------------------------------------------
 
     @property
     def drawing(self) -> MapDrawing:
@@ -311,7 +311,7 @@ class EditScreen(Screen):
         if rest.h > 4 * line and self._preview.map.rows:
             drawing.draw(painter.surface, rest, line, self._preview.map, (0, 0))
 
-    # ---- what happens --------------------------------------------------------------------
+    # ---- events --------------------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
         """Look for changes of the file on disk and for results of the background check; return the
@@ -338,7 +338,8 @@ class EditScreen(Screen):
             self.app.needs_redraw = True
 
     def _poll_export(self) -> None:
-        """Show a note if the page that `share` writes is ready, or why there is none."""
+        """Show a note if the page that `share` writes is ready or has failed; else update its
+        progress."""
         if self._export is None:
             return
         page, process = self._export
@@ -480,7 +481,7 @@ class EditScreen(Screen):
             self.app.pop()
         self.app.pop()
 
-    # ---- what else there is --------------------------------------------------------------
+    # ---- other commands ------------------------------------------------------------------
 
     def enter_size(self) -> None:
         """Ask the user for another size of the map, and change the map."""
@@ -555,7 +556,7 @@ class EditScreen(Screen):
             text = f"Seed 0: {text[0].lower()}{text[1:]}. Seeds from 0 on: {state.levels}"
         return text, "gain" if state.steps is not None else "loss" if state.is_lost else "muted"
 
-    # ---- what is seen --------------------------------------------------------------------
+    # ---- drawing -------------------------------------------------------------------------
 
     def draw(self, painter: Painter, now: float) -> None:
         """Draw header, map, palette, report and hints."""

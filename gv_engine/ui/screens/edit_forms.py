@@ -193,8 +193,8 @@ class PickScreen(Menu):
         return _AREA_TEXT if self._edited.is_area else self._edited.description
 
     def rows(self) -> Sequence[MenuRow]:
-        """Return a row for each value; rows for no value, and for one to be typed, if they are
-        possible."""
+        """Return a row for each value, a row for no value unless one is required, and a row to type
+        a value if that is possible."""
         field, pick = self._edited, self._form.pick_value
         rows = [
             self.closing_row(name, partial(pick, field.name, value))
@@ -223,7 +223,7 @@ class InnerForm(FormScreen):
 
     @property
     def _outer_field(self) -> FormField | None:
-        """Field of the form above, or None."""
+        """Field that this form edits, in the form above; None if it is gone."""
         return self._above._field(self._name)
 
     def _inner_fields(self) -> Sequence[FormField]:
@@ -299,8 +299,9 @@ class PartsScreen(InnerForm):
 
 
 def _format_value(field: FormField, vocab: Vocabulary) -> str:
-    """Return the value of `field` as a text: yes or no for booleans, - for none; of a rule, its
-    name and arguments in the words of their fields. `vocab` is the vocabulary of the level."""
+    """Return the value of `field` as a text: yes or no for booleans, - for none; for a rule, its
+    name and its arguments, each formatted as in its own field. `vocab` is the vocabulary of the
+    level."""
     if isinstance(field.value, bool):
         return "yes" if field.value else "no"
     for name, value in field.presets.items():

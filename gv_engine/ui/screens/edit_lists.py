@@ -268,8 +268,9 @@ def _open_object_list(screen: EditScreen, source: str) -> None:
 
 
 def add_objects(screen: EditScreen, level: OtherLevel, objects: Sequence[LevelObject]) -> None:
-    """Add `objects` of `level` to the level in the editor `screen`, select the first one to paint
-    with, and show a note; a level without a file is saved first, if Python or sprites come, too.
+    """Add `objects` of `level` to the level in the editor `screen`, make the first one the brush,
+    and show a note. If the objects need Python files or sprites, a level without a file is saved
+    first.
 
     Raises:
         EditError: something in the level is in the way of the objects.

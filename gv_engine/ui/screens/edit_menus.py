@@ -79,8 +79,8 @@ class EditMenu(_ScreenMenu):
 
 
 class PackMenu(_ScreenMenu):
-    """Levels of the edited pack in their order; of another level, the question whether to make a
-    pack of it."""
+    """Menu of the levels of the edited pack in their order; if the level is in no pack, the menu
+    offers to make a pack of it."""
 
     groups = ("list", "menu", "window")
     title = "Levels of the pack"
@@ -97,7 +97,8 @@ class PackMenu(_ScreenMenu):
 
     @property
     def text_above(self) -> str:
-        """Keys that change the list."""
+        """Hints on the keys that change the list; if the level is in no pack, an explanation of
+        packs."""
         if not self._titles:
             return "A pack has several levels with the same rules, which are played in their order."
         texts = {"add": "adds a copy", "remove": "takes out", "move_up": "up", "move_down": "down"}

@@ -49,8 +49,9 @@ def lay_out_editor(area: Rect, line: int) -> EditLayout:
 
 
 def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapDrawing) -> None:
-    """Draw into `rect` the palette of objects to paint with by theme, state, colour and tool of the
-    selected object, and a button for objects of other levels; `drawing` draws the objects."""
+    """Draw into `rect` the palette: the selected object with its state and colour, the tool, the
+    objects to paint with, grouped by theme, and a button that adds objects of other levels.
+    `drawing` draws the objects."""
     line, brushes = painter.line_height, screen.brushes
     painter.draw_card(rect)
     inner = rect.inflate(-line // 2 * 2, -line // 2 * 2)

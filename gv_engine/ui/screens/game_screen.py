@@ -58,13 +58,13 @@ class GameScreen(Screen):
     heading = ""
     """Text before the title of the game."""
     menu_commands: tuple[str, ...] = ()
-    """Commands of the pause menu, besides actions that no gamepad button has."""
+    """Commands of the pause menu; the menu also has the actions that no gamepad button has."""
     resume_label, leave_label = "Go on playing", "Leave this level"
     """Labels of the rows of the pause menu that resume and leave."""
     error_text = ""
     """Error that is shown until it is fixed."""
     extra_groups: tuple[str, ...] = ()
-    """Groups of bindings besides those of viewing."""
+    """Groups of bindings in addition to the groups for viewing."""
 
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
         "help": Screen.commands["help"],
@@ -149,7 +149,8 @@ class GameScreen(Screen):
         return 0.0
 
     def _on_files_changed(self) -> None:
-        """Begin to read the scenario again and to take the steps of the game again."""
+        """Start a hot reload: the scenario is read again, and the steps of the game are replayed in
+        it."""
         self._reload_steps = self._hot_reload()
 
     def _hot_reload(self) -> Iterator[None]:
@@ -169,7 +170,7 @@ class GameScreen(Screen):
 
     def _compared_frame(self) -> Any:
         """Return the frame of the game before the files changed, if the current step is the first
-        that differs from it; else None."""
+        with a different result; else None."""
         difference, previous_session = self.game.difference, self.game.before_reload()
         is_here = difference and difference.step == self.game.position
         return previous_session.frame() if previous_session and is_here else None
@@ -313,7 +314,7 @@ class GameScreen(Screen):
             painter.draw_text(cut(rest, "top", line), hint, color, "center", 0.9)
 
     def draw_stage(self, painter: Painter, rect: Rect, progress: float) -> None:
-        """Draw the world into `rect`; `progress` from 0 to 1 is that of the movement of a step."""
+        """Draw the world into `rect`; `progress` of the step's animation is from 0 to 1."""
         self.stage.draw(painter.surface, rect, progress)
 
     def _fit_hints(
@@ -329,7 +330,7 @@ class GameScreen(Screen):
 
     @property
     def is_puzzle(self) -> bool:
-        """True in a level of a pack, of which the player wants to see no seed and no rewards."""
+        """True in a level of a pack, unless the player's settings show seed and rewards there."""
         return bool(self.game.pack_level) and not self.app.settings.puzzle_rewards
 
     def facts(self) -> Sequence[str]:
@@ -337,11 +338,12 @@ class GameScreen(Screen):
         return ("",) if self.is_puzzle else (f"Seed: {self.game.seed}",)
 
     def hints(self) -> Sequence[str]:
-        """Return short texts on keys for the bottom of the screen, each a key and what it does."""
+        """Return short texts for the bottom of the screen, each with a key and its effect."""
         raise NotImplementedError
 
     def current_hints(self) -> Sequence[str]:
-        """Return the texts on keys that fit the moment; they take the place of `hints`."""
+        """Return the hints for the current state of the game, which are shown in place of
+        `hints`."""
         return self.hints()
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
@@ -384,8 +386,7 @@ class GameScreen(Screen):
             self.show(glide=False)
 
     def change_speed(self, step: int) -> None:
-        """Change the speed of replays and agents to the one `step` positions further in
-        `SPEEDS`."""
+        """Change the speed of replays and agents by `step` positions in `SPEEDS`."""
         settings = self.app.settings
         number = SPEEDS.index(settings.speed) + step
         settings.speed = SPEEDS[max(0, min(len(SPEEDS) - 1, number))]

@@ -59,10 +59,11 @@ _STICK = {0: ("Pad Left", "Pad Right"), 1: ("Pad Up", "Pad Down")}
 
 
 class Keyboard:
-    """Names pressed keys, as `Shift+Left` or `Pad A`, and tells held keys from new presses.
+    """Translator from pygame events to names of keys, such as `Shift+Left` or `Pad A`, that
+    distinguishes held keys from new presses.
 
     Attributes:
-        accepts_text: True if typed text is meant for the screen on top.
+        accepts_text: True if typed text is passed to the screen on top.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
-"""Lists over a screen: the base of all lists, menus, the keys of a screen, and the rules of a
-level."""
+"""Lists over a screen: the base class of all lists, menus, the list of keys, and the list of a
+level's rules."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class ListScreen(Screen):
 
 
 class SearchField(Screen):
-    """Screen with a list that typed text is searched for in.
+    """Screen with a list that is filtered by typed text.
 
     Attributes:
         query: typed text.
@@ -130,7 +130,7 @@ class MenuRow(NamedTuple):
     right."""
     value: str | None = None
     key: str = ""
-    """Key with the same effect elsewhere."""
+    """Key with the same effect outside of the menu."""
     choose: Callable[[], object] | None = None
     """Function for a choice by Enter or a click, if it differs from `act`, as a list of values."""
     has_steps: bool = True
@@ -454,7 +454,7 @@ class HelpScreen(TextScreen):
 
 
 class RuleLine(NamedTuple):
-    """Line of the list: the name of a rule in its first line, and a line of its text; or a
+    """Line of the list: a line of a rule's text, with the rule's name on its first line; or a
     heading."""
 
     name: str
@@ -484,7 +484,7 @@ class RulesScreen(TextScreen):
         self._name_width = 0
 
     def rows(self) -> Sequence[RuleLine]:
-        """Return the lines of the last picture."""
+        """Return the lines of the list as it was drawn last."""
         return self._lines
 
     def draw(self, painter: Painter, now: float) -> None:

@@ -45,7 +45,7 @@ _SIMILAR_ACTIONS = {
     "PICK_N_DROP": ("PICK_UP", "DROP"),
     **dict.fromkeys(("PICK_UP", "DROP"), ("PICK_N_DROP",)),
 }
-"""Actions that players may mean, by an action that a level lacks."""
+"""Actions that players may mean by an action that the level lacks."""
 
 
 class PlayScreen(GameScreen):
@@ -58,7 +58,7 @@ class PlayScreen(GameScreen):
     )
 
     has_opponents = True
-    """Whether agents outside the player's team act as the settings say."""
+    """True if agents outside the player's team act by the policy in the settings."""
 
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
         **GameScreen.commands,
@@ -88,7 +88,7 @@ class PlayScreen(GameScreen):
         self._opponents = app.settings.opponents  # setting of the opponents that act
         self._configure_stage()
 
-    # ---- what happens ----------------------------------------------------------------
+    # ---- events ----------------------------------------------------------------------
 
     def tick(self, now: float) -> float:
         """Take the next step of a walk to a clicked cell, or the next step of real time, if one is
@@ -220,7 +220,8 @@ class PlayScreen(GameScreen):
         self.stage.steers = self.app.settings.steering == "screen"
 
     def _save_solution(self) -> None:
-        """If the level is solved, save that with the number of steps; if it is lost, that."""
+        """Save the solved level with the number of steps, or a failed try, in the player's
+        progress; do nothing while the episode runs."""
         if self.frame.success:
             with self.app.showing_errors("The solution is not saved"):
                 self.app.progress.add_solution(self.game, self.frame.steps)
@@ -351,7 +352,7 @@ class PlayScreen(GameScreen):
         file = new_file(recording_folder(), self.game, suffix)
         return Recorder(file, self.game.scenario, self.stage.view, fps=self.app.settings.time_speed)
 
-    # ---- what is seen ----------------------------------------------------------------
+    # ---- drawing ---------------------------------------------------------------------
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
         return (("Menu", "play", "menu"), *super().buttons())
@@ -395,7 +396,7 @@ class PlayScreen(GameScreen):
         )
 
     def current_hints(self) -> Sequence[str]:
-        """Return short texts on keys: during the episode those of `hints`, at its end those for
+        """Return the hints to show: during the episode `hints()`, at its end hints on the keys for
         what to do next."""
         if not self.frame.outcome:
             return self.hints()
@@ -490,8 +491,8 @@ class PlayScreen(GameScreen):
 
     @staticmethod
     def _draw_won_medals(painter: Painter, rect: Rect, won: Collection[str]) -> None:
-        """Draw all medals of a level into `rect`, side by side with their names; those that the
-        player has not won as outlines."""
+        """Draw all medals of a level into `rect`, side by side with their names; medals that the
+        player has not won are only outlined."""
         line, width = painter.line_height, rect.w // len(MEDALS)
         for number, (medal, name) in enumerate(MEDALS.items()):
             slot = Rect(rect.x + number * width, rect.y, width, rect.h)

@@ -1,4 +1,5 @@
-"""Replay player, and the screen that shows a game as the game was before its files were changed."""
+"""Replay player, dialogs to enter text and to export, and the screen that shows a game as it was
+before its files were changed."""
 
 from __future__ import annotations
 
@@ -216,8 +217,8 @@ class ExportScreen(Menu):
 
 
 class CompareScreen(GameScreen):
-    """Screen that steps through the game before the change and marks differences; the game below
-    follows.
+    """Screen that steps through the game as it was before its files were changed, and marks the
+    differences; the changed game, on the screen below, goes to the same step.
 
     Args:
         app: app of the screen.
@@ -260,12 +261,12 @@ class CompareScreen(GameScreen):
 
     @property
     def _is_compared(self) -> bool:
-        """True if the game below has the current step."""
+        """True if the changed game is at the same step."""
         return self.game.position == self._below.game.position
 
     def show(self, glide: bool = True) -> None:
         """Show the current step of the game before the files changed, and a text with its
-        differences from the game of now; `glide` animates the change."""
+        differences from the changed game; `glide` animates the change."""
         text = "the game has other steps now"
         if self._is_compared:
             text = join_differences(self._below.game.differences()) or "the same"
@@ -293,8 +294,8 @@ class CompareScreen(GameScreen):
         self._below.show(glide=False)
 
     def has_command(self, name: str) -> bool:
-        """Return True if the command called `name` is available; of the replay commands, only those
-        that move between steps are."""
+        """Return True if the command called `name` is available; of the replay commands, only the
+        commands that move between steps are available."""
         replay_commands = (command.name for command in self.app.bindings.commands("replay"))
         return name in self.commands or name not in replay_commands
 

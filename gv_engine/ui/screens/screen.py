@@ -41,7 +41,7 @@ class AppContext:
         needs_redraw: True if the picture must be drawn again.
         screens: stack of screens; the last one gets the keys.
         sessions: sessions that were played, for the summary at the end.
-        consent: which Python scenarios may run, as for `load_scenario`.
+        consent: which Python code scenarios may run, as for `load_scenario`.
     """
 
     def __init__(self, settings: Settings, bindings: Bindings, **consent: Unpack[Consent]) -> None:
@@ -134,8 +134,8 @@ class AppContext:
             self.show_note(error)
 
     def save_settings(self) -> None:
-        """Write the settings into their file; if that fails, show and print a warning, unless the
-        same warning was the last one."""
+        """Write the settings into their file; if that fails, show and print a warning, unless it is
+        the same as the last warning."""
         try:
             self.settings.save()
         except OSError as error:
@@ -214,14 +214,14 @@ class AppContext:
             except (GVEngineError, OSError):
                 continue
 
-    # ---- what the app opens ----------------------------------------------------------
+    # ---- opening screens -------------------------------------------------------------
 
     def toggle_full_screen(self) -> None:
         """Switch between window and full screen."""
 
     def show_help(self, groups: tuple[str, ...], has_command: Callable[[str], bool]) -> None:
-        """Open the list of keys of the commands in `groups`, without those for which `has_command`
-        is False."""
+        """Open the list of keys of the commands in `groups`, without commands for which
+        `has_command(name)` is False."""
 
     def open_settings(self) -> None:
         """Open the settings."""
@@ -301,11 +301,11 @@ class AppContext:
         """Let the user play the level of `opponent`, with both games side by side."""
 
     def open_comparison(self) -> None:
-        """Show the game on top beside the same steps before its files were changed."""
+        """Open the screen that shows the game on top as it was before its files were changed."""
 
 
 class Screen:
-    """A picture that fills the window, and the commands of its keys.
+    """Screen of the window: it draws the window, and runs the commands of keys.
 
     Attributes:
         app: app with the stack of screens.

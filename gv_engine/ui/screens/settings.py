@@ -142,7 +142,7 @@ _MAIN_COMMANDS = ("agent", "again", "hint", "take_over", "rules", "export")
 """Commands of the pause menu itself, the most important first; others are in its lists."""
 _MAX_MAIN = 3
 _VIEW_COMMANDS = ("record", "picture", "real_time")
-"""Commands that are listed with those for the view."""
+"""Commands that are listed with the commands for the view."""
 _SECTIONS = ("Levels and replays", "View and actions", "Keys and settings")
 """Titles of the lists of the pause menu."""
 INSPECTOR_COMMANDS = ("next_tab", "previous_tab", "next_choice", "previous_choice")

@@ -1,4 +1,4 @@
-"""Playing of sounds by pygame; each is made at its first use and kept."""
+"""Playing of sounds by pygame; each sound is synthesised at its first use and cached."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class CardsScreen(SearchField):
             self._place_cards()
         return self._cards
 
-    # ---- what happens ----------------------------------------------------------------
+    # ---- events ----------------------------------------------------------------------
 
     def tick(self, now: float) -> float | None:
         """Load thumbnails of cards for 20 ms, visible ones first; return 0 to be called again at
@@ -165,10 +165,10 @@ class CardsScreen(SearchField):
         return cards[-1].card if cards else None
 
     def _open(self, card: Card) -> None:
-        """Open what `card` stands for, such as a level."""
+        """Open the level, pack or replay of `card`."""
         card.open(self.app)
 
-    # ---- what is seen ----------------------------------------------------------------
+    # ---- drawing ---------------------------------------------------------------------
 
     def draw(self, painter: Painter, now: float) -> None:
         """Draw search field, cards, scrollbar and hints with `painter`."""
@@ -440,7 +440,7 @@ class PackScreen(CardsScreen):
         return self._pack.title
 
     def _open(self, card: Card) -> None:
-        """Open the level of `card`; a locked one only at the second time."""
+        """Open the level of `card`; a locked level opens only at the second attempt."""
         if isinstance(card, LevelCard) and card.is_locked and card is not self._asked_for:
             self._asked_for = card
             key = self.app.bindings.label("menu", "choose")
@@ -478,7 +478,7 @@ _CATEGORIES = (
 )
 """Categories of the start screen."""
 SHOWN_OF_CATEGORY = 4
-"""Number of cards of each category that are shown among all."""
+"""Number of cards of each category that the category `ALL` shows."""
 SHOWN_RECENT = 4
 SHOWN_REPLAYS = 12
 QUIT_WITHIN = 4.0  # s between two presses that quit
@@ -541,7 +541,7 @@ class StartScreen(CardsScreen):
             self._cards_by_source[source] = make_card(Entry(source, "Files"))
         return self._cards_by_source[source]
 
-    # ---- what happens ----------------------------------------------------------------
+    # ---- events ----------------------------------------------------------------------
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: complete a typed path, create or edit a level, quit, or a command
@@ -574,7 +574,7 @@ class StartScreen(CardsScreen):
     def on_file_drop(self, file: Path) -> None:
         FileCard(file).open(self.app)
 
-    # ---- what is seen ----------------------------------------------------------------
+    # ---- drawing ---------------------------------------------------------------------
 
     def sections(self) -> Iterable[tuple[str, Sequence[Card]]]:
         """Yield (heading, cards) pairs of levels and replays; if there is a search text, only the

@@ -22,7 +22,7 @@ class TextField:
 
     Attributes:
         text: current text.
-        caret: index of the character behind the caret.
+        caret: index of the character after the caret.
     """
 
     def __init__(self, text: str, letters: str = "", max_length: int = 4000) -> None:
@@ -33,7 +33,7 @@ class TextField:
 
     @property
     def selection(self) -> tuple[int, int]:
-        """Indices of the first selected character and of the one behind the last."""
+        """(start, end) indices of the selected characters; `end` is exclusive."""
         return min(self.caret, self._anchor), max(self.caret, self._anchor)
 
     def set_text(self, text: str) -> None:
@@ -100,7 +100,7 @@ class TextField:
         self.text = self.text[:start] + text + self.text[end:]
         self._move(start + len(text))
 
-    # ---- what is seen ----------------------------------------------------------------
+    # ---- drawing ---------------------------------------------------------------------
 
     def draw(self, painter: Painter, rect: Rect) -> None:
         """Draw the text, the selection and the caret into `rect`; a long text scrolls with the
@@ -125,7 +125,7 @@ class TextField:
         painter.surface.set_clip(before)
 
         def press(position: tuple[int, int]) -> None:
-            """Put the caret to the mouse."""
+            """Move the caret to the mouse."""
             widths = [painter.text_width(self.text[:i], _SIZE) for i in range(len(self.text) + 1)]
             self._move(min(range(len(widths)), key=lambda i: abs(widths[i] - position[0] + x)))
 

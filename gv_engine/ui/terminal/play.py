@@ -39,7 +39,7 @@ from gv_engine.ui.settings import (
 from gv_engine.ui.terminal.tty import Keys, Tty, make_terminal_picture
 
 _CHARACTERS_OF_KEYS = {"Space": " ", "Minus": "-", "Period": ".", "Slash": "/"}
-"""Characters of keys, besides letters and digits."""
+"""Characters of keys that are neither letters nor digits."""
 _DESCRIPTION_LINES = 3
 """Lines for the description of the chosen level."""
 
@@ -379,8 +379,8 @@ class TerminalGame(TerminalScreen):
 
     def _try(self, act: Callable[[], object], drops_hint: bool = True) -> None:
         """Call `act` and show its error as a note, if any; if it has changed the scenario, create
-        the drawing of the world again. The hint is for the state before, unless not
-        `drops_hint`."""
+        the drawing of the world again. If `drops_hint`, the hint, which is for the state before, is
+        removed."""
         if drops_hint:
             self._picture.drop_hint()
         try:
@@ -450,7 +450,7 @@ class TerminalGame(TerminalScreen):
         """Play the scenario's next size or difficulty."""
         self.game.change_scenario(load_playable(next_size_variant(self.game.scenario.name)))
 
-    # ---- what is seen --------------------------------------------------------------------
+    # ---- drawing -------------------------------------------------------------------------
 
     def lines(self, width: int, height: int) -> list[Text]:
         """Return the lines of the game, or of the list of keys, from the top, in `width` × `height`

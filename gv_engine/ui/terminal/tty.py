@@ -74,7 +74,7 @@ class TerminalPicture(Protocol):
 
     @property
     def hint_text(self) -> str:
-        """The hint, or a note that it is searched for; "" for none."""
+        """The hint, or a note that the search for it is running; "" for none."""
         return ""
 
 
@@ -259,7 +259,7 @@ class Tty:
         return self
 
     def _show_messages(self) -> None:
-        """Write what went to stderr during the game to the terminal."""
+        """Restore stderr, and write the messages that it got during the game to the terminal."""
         os.dup2(self._stderr, sys.stderr.fileno())
         with os.fdopen(self._messages, "rb") as file:
             file.seek(0)
@@ -282,7 +282,7 @@ class Tty:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Present number of columns and lines."""
+        """Current size of the terminal: columns and lines."""
         return self.console.size
 
     def read(self, seconds: float) -> bytes | None:

@@ -110,9 +110,9 @@ class StopQuestion:
 TITLE = "GV Engine"
 FRAME_TIME = 1 / 60  # s: no two pictures follow each other faster
 # SDL waits by looking every millisecond, which costs more of a core than is nice
-NAP, DOZE = 0.005, 0.016  # s between two looks at what was pressed: by habit, and when nothing was
-AWAKE = 1.0  # s after something happened
-TOGGLE_PAUSE = 0.6  # s: who presses the key for full screen twice in less is holding it
+NAP, DOZE = 0.005, 0.016  # s between two polls for events: soon after an event, and later
+AWAKE = 1.0  # s after an event in which the shorter interval is used
+TOGGLE_PAUSE = 0.6  # s: two presses of the full-screen key within this time are one held key
 MOUSE_EVENTS = (
     *(pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP, pygame.MOUSEMOTION),
     *(pygame.MOUSEWHEEL, pygame.WINDOWLEAVE),
@@ -150,7 +150,7 @@ class App(AppContext):
         from the size of the monitor."""
         return forced_scale() or self.settings.scale or self._monitor_scale()
 
-    # ---- what is opened --------------------------------------------------------------
+    # ---- opening screens -------------------------------------------------------------
 
     def show_help(self, groups: tuple[str, ...], has_command: Callable[[str], bool]) -> None:
         self.push(HelpScreen(self, groups, has_command))
@@ -226,7 +226,7 @@ class App(AppContext):
         replay = Replay.from_line(line)
         try:
             scenario = self.find_scenario(replay, Path("pasted text"))
-        except ReplayError:  # nobody knows it here
+        except ReplayError:  # no known scenario fits
             scenario = scenario_of_replay(replay, level_folder())
         self._resume_replay(replay, scenario)
 

@@ -1,4 +1,4 @@
-"""Windows for render mode `human`, and for a batch of worlds in a process of its own."""
+"""Window for render mode `human`, and a window in a separate process for a batch of worlds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens.keyboard import Keyboard
 from gv_engine.vector.compiled_backend import CompiledBatch
 
-_NAP = 0.005  # s between two looks at what was pressed
+_NAP = 0.005  # s between two polls for events
 _HINTS = {
     **{"play": "pause or go on", "forward": "a step on", "faster": "faster", "slower": "slower"},
     **{"view": "another view", "leave": "close"},
@@ -54,7 +54,7 @@ class Viewer:
     """Window that shows the frames of a running program; closing the window does not stop the
     program.
 
-    The keys are those of the replay player, except those that go back.
+    The keys are the keys of the replay player, except the keys that go back.
 
     Args:
         title: title of the window.
@@ -236,8 +236,8 @@ _VALUES_TIME = 1.0
 
 
 class BatchProcess:
-    """Window in another process that shows worlds which this process steps; closing the window
-    stops nothing.
+    """Window in another process that shows worlds which this process steps; the worlds are stepped
+    on after the window is closed.
 
     Args:
         batch: worlds to show.
@@ -273,8 +273,8 @@ class BatchProcess:
             self.send(self._steps)
 
     def send_values(self, make_policy: Callable[[int], Policy]) -> None:
-        """Draw in the window what a policy expects in the cells of a world, if the window asks for
-        that, at most once a second.
+        """Send the policy's values in the cells of the world that the window watches, at most once
+        a second; do nothing if it watches none.
 
         Args:
             make_policy: function from a number of worlds to the policy that acts in them.
