@@ -210,10 +210,8 @@ def _cross_entropy(
     net, device = learner.net, learner.device
     rows, actions, valid = (each.to(device) for each in (rows, actions, valid))
     features = net.features(net.first_layer_table(), rows.flatten(0, 1))
-    if learner.settings.recurrent:
-        starts = torch.zeros_like(valid)
-        memory = torch.zeros(valid.shape[1], learner.settings.hidden_size, device=device)
-        features = learner.unroll(features.unflatten(0, valid.shape), starts, memory)
+    memory = torch.zeros(valid.shape[1], learner.settings.hidden_size, device=device)
+    features, _ = net.recur(features, memory, torch.zeros_like(valid))
     features, actions = features[valid.flatten()], actions[valid]
     log_probs, _ = net(features, torch.ones(len(actions), learner.spec.actions, device=device))
     loss = -log_probs.gather(1, actions[:, None]).mean()

@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gv_engine.learning.config import Hyperparameters
-from gv_engine.learning.network import ActorCritic, make_linear, sum_rows
+from gv_engine.learning.cpu_layers import sum_rows
+from gv_engine.learning.network import ActorCritic, make_linear
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.ppo import Learner
 
@@ -51,19 +52,14 @@ class CentralCriticNet(ActorCritic):
         own = super().features(table, rows[:, :slots].contiguous())
         return torch.cat([own, central], 1)
 
-    def recur(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the features after the actor's GRU, and its new state."""
-        own, central = features.chunk(2, 1)
-        own, memory = super().recur(own, memory)
-        return torch.cat([own, central], 1), memory
-
     def value(self, features: Tensor) -> Tensor:
         """Return (M,) values for (M, 2 * hidden) features."""
         return self.central_value(features.chunk(2, 1)[1])[:, 0]
 
-    def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (M, actions) log-probabilities and (M,) values for (M, 2 * hidden) features."""
-        return self.log_probs(self.actor(features.chunk(2, 1)[0]), masks), self.value(features)
+    def outputs(self, features: Tensor) -> Tensor:
+        """Return (M, actions + 1) logits and values for (M, 2 * hidden) features."""
+        logits = self.actor(features.chunk(2, 1)[0])
+        return torch.cat([logits, self.value(features)[:, None]], 1)
 
 
 class MAPPOLearner(Learner):

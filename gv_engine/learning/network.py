@@ -8,16 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from gv_engine.envs.representations import get_compiled
 from gv_engine.learning.config import CNN, MLP, Hyperparameters
+from gv_engine.learning.cpu_layers import linear, sum_rows, unroll_gru
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.numpy_net import NUM_HEADS
 
@@ -84,13 +81,16 @@ class ActorCritic(nn.Module):
         cells, own = self.spec.cells, rows
         if self.encoder == CNN:
             own = rows[:, cells:] - cells * self.spec.codes
-        first = sum_rows(table, own) + self.first_bias
+        first = sum_rows(table, own).add_(self.first_bias)
         if self.encoder == CNN:
             first = first + self.picture(self._convolve(rows[:, :cells] % self.spec.codes))
         if self.spec.mission and self.encoder != MLP:
             first = first + self.match(self._scores(rows))
-        hidden = functional.relu(self.normalise(first))
-        return functional.relu(self.normalise(self.second(hidden)))
+        hidden = self.normalise(first).relu_()
+        weights = self.second.weight, self.second.bias
+        if self.normalise == _unchanged:
+            return linear(hidden, *weights, "relu")
+        return functional.relu(self.normalise(linear(hidden, *weights)))
 
     def _convolve(self, codes: Tensor) -> Tensor:
         """Return the (M, channels * cells) output of the convolutions for (M, cells) codes."""
@@ -109,13 +109,24 @@ class ActorCritic(nn.Module):
         by_head = codes.long()[:, None].expand(-1, NUM_HEADS, -1)
         return scores.gather(2, by_head).flatten(1)
 
-    def recur(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the (N, hidden) features after the GRU, and its new state; without a GRU both are
-        unchanged."""
+    def recur(
+        self, features: Tensor, memory: Tensor, starts: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return the features after the GRU, and its new state; without a GRU both are unchanged.
+
+        Args:
+            features: (T * M, columns) features of T steps of M sequences; columns beyond `hidden`
+                are kept.
+            memory: (M, hidden) state before the first step.
+            starts: (T, M) True where the state is reset before the step; None for one step without
+                a reset.
+        """
         if self.gru is None:
             return features, memory
-        memory = self.gru(features, memory)
-        return features + memory, memory
+        own, others = features.tensor_split([memory.shape[1]], 1)
+        by_step = own[None] if starts is None else own.unflatten(0, starts.shape)
+        states = unroll_gru(self.gru, by_step, starts, memory)
+        return torch.cat([own + states.flatten(0, 1), others], 1), states[-1]
 
     def value(self, features: Tensor) -> Tensor:
         """Return (M,) values for (M, hidden) features."""
@@ -124,18 +135,20 @@ class ActorCritic(nn.Module):
     def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Return (M, actions) log-probabilities and (M,) values for (M, hidden) features. Actions
         whose mask is 0 get almost no probability."""
-        # one product for both layers
-        weights = torch.cat([self.actor.weight, self.critic.weight])
-        biases = torch.cat([self.actor.bias, self.critic.bias])
-        outputs = functional.linear(features, weights, biases)
-        logits, values = outputs.split([self.spec.actions, 1], 1)
-        return self.log_probs(logits, masks), values[:, 0]
+        logits, values = self.outputs(features).split([self.spec.actions, 1], 1)
+        return find_log_probs(logits, masks), values[:, 0]
 
-    def log_probs(self, logits: Tensor, masks: Tensor) -> Tensor:
-        """Return the (M, actions) log-probabilities of logits. Actions whose mask is 0 get almost
-        no probability."""
-        logits = logits.masked_fill(find_excluded(masks), -1e9)
-        return logits - logits.logsumexp(1, keepdim=True)
+    def outputs(self, features: Tensor) -> Tensor:
+        """Return (M, actions + 1) logits and values for (M, hidden) features."""
+        weights = torch.cat([self.actor.weight, self.critic.weight])  # one product for both
+        return linear(features, weights, torch.cat([self.actor.bias, self.critic.bias]))
+
+
+def find_log_probs(logits: Tensor, masks: Tensor) -> Tensor:
+    """Return the (M, actions) log-probabilities of logits. Actions whose mask is 0 get almost no
+    probability."""
+    logits = logits.masked_fill(find_excluded(masks), -1e9)
+    return logits.log_softmax(1)
 
 
 def find_excluded(masks: Tensor) -> Tensor:
@@ -155,48 +168,3 @@ def make_linear(inputs: int, outputs: int, scale: float) -> nn.Linear:
     nn.init.orthogonal_(layer.weight, scale)
     nn.init.zeros_(layer.bias)
     return layer
-
-
-def sum_rows(table: Tensor, indices: Tensor) -> Tensor:
-    """Return (M, width) sums of rows of a table; `indices`, (M, slots) int32, selects the rows of
-    each sum."""
-    if torch.jit.is_tracing() or torch.compiler.is_exporting():
-        return table[indices].sum(1)
-    if indices.is_cpu:
-        return cast("Tensor", EmbeddingBag.apply(table, indices))
-    return functional.embedding_bag(indices, table, mode="sum")
-
-
-class EmbeddingBag(torch.autograd.Function):
-    """`sum_rows` on the CPU.
-
-    The backward pass is compiled with Numba; the backward pass of
-    `torch.nn.functional.embedding_bag` sorts the indices and takes five times as long.
-    """
-
-    @staticmethod
-    def forward(context: Any, table: Tensor, rows: Tensor) -> Tensor:
-        """Return the (M, width) sums of those rows of `table` that the indices `rows`, (M, slots),
-        select."""
-        context.save_for_backward(rows)
-        context.size = table.shape
-        return functional.embedding_bag(rows, table, mode="sum")
-
-    @staticmethod
-    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient with respect to the table, for the gradient with respect to the
-        sums."""
-        (rows,) = context.saved_tensors
-        table_gradient = gradient.new_zeros(context.size)
-        arrays = rows.numpy(), gradient.contiguous().numpy(), table_gradient.numpy()
-        get_compiled(add_to_rows)(*arrays)
-        return table_gradient, None
-
-
-def add_to_rows(rows: NDArray[np.int32], gradient: NDArray[Any], out: NDArray[Any]) -> None:
-    """Add row i of `gradient`, (M, hidden), to each row of `out` whose index is in `rows[i]`, for
-    all i."""
-    for i in range(len(rows)):
-        for row in rows[i]:
-            for k in range(out.shape[1]):
-                out[row, k] += gradient[i, k]

@@ -9,7 +9,9 @@ optimises. `network.py` has the network, `config.py` the hyperparameters.
 
 from __future__ import annotations
 
+import ctypes
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,10 +36,14 @@ from gv_engine.learning.network import ActorCritic
 from gv_engine.learning.network_spec import NetworkSpec, ScenarioSpec
 from gv_engine.learning.optimizer import Adam
 from gv_engine.learning.partners import Seen, make_partners
+from gv_engine.learning.ppo_loss import compute_ppo_loss
 from gv_engine.learning.reward_scaler import RewardScaler
 from gv_engine.learning.rollout_buffer import RolloutBuffer, TrainingBatch
 from gv_engine.learning.survival_estimate import SurvivalEstimator
 from gv_engine.rules.turns import ANY
+
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+"""Options of glibc's `mallopt`."""
 
 
 class TrainingMetrics(NamedTuple):
@@ -88,6 +94,14 @@ def _init_thread() -> None:
     torch.set_flush_denormal(True)
 
 
+def _keep_freed_memory() -> None:
+    """Let glibc reuse freed memory for later tensors; else it returns tensors of some MiB to the
+    system, and each new one costs thousands of page faults."""
+    if sys.platform == "linux" and (set_option := getattr(ctypes.CDLL(None), "mallopt", None)):
+        set_option(_M_TRIM_THRESHOLD, 2**30)
+        set_option(_M_MMAP_THRESHOLD, 2**25)
+
+
 class Learner:
     """PPO learner of a vector environment.
 
@@ -114,6 +128,7 @@ class Learner:
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
         self.device = torch.device(device)
         torch.set_num_threads(1)  # threads share minibatches, and do not synchronise in each step
+        _keep_freed_memory()
         self._num_parts = settings.num_threads if device == "cpu" else 1
         self._map: Callable[..., Any] = map
         if self._num_parts > 1:
@@ -266,9 +281,7 @@ class Learner:
         advance the state of the GRU, which is reset where `starts` is True. `table` is
         `net.first_layer_table()`."""
         features = self.net.features(table, rows)
-        if self.settings.recurrent:
-            memory = self._memory * ~starts[:, None]
-            features, self._memory = self.net.recur(features, memory)
+        features, self._memory = self.net.recur(features, self._memory, starts[None])
         return self._act_and_value(features, masks)
 
     def _act_and_value(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
@@ -398,15 +411,16 @@ class Learner:
         """Take one optimiser step on the sequences of the batch at `indices`; return (3,) entropy,
         approximate KL divergence and value loss before the step."""
         *per_step, memory = batch
-        advantages = batch.advantages[:, indices]
+        advantages = batch.advantages.index_select(1, indices)
         if self.spec.agents > 1:
-            advantages = advantages[batch.live[:, indices]]
+            advantages = advantages[batch.live.index_select(1, indices)]
         mean, deviation = advantages.mean(), advantages.std().nan_to_num() + 1e-8  # NaN for one
 
         def compute(part: Tensor) -> tuple[Tensor, Tensor]:
             """Return the gradient and the losses for the sequences at the indices `part`, one
             thread's share."""
-            minibatch = TrainingBatch._make((*(each[:, part] for each in per_step), memory[part]))
+            own = [each.index_select(1, part) for each in per_step]
+            minibatch = TrainingBatch._make((*own, memory.index_select(0, part)))
             normalised = (minibatch.advantages - mean) / deviation
             return self._gradient(minibatch._replace(advantages=normalised), advantages.numel())
 
@@ -429,51 +443,23 @@ class Learner:
         net = self.net
         rows, *per_step, live, starts, memory = batch
         features = net.features(net.first_layer_table(), rows.flatten(0, 1))
-        if self.settings.recurrent:
-            features = self.unroll(features.unflatten(0, starts.shape), starts, memory)
+        features, _ = net.recur(features, memory, starts)
         per_step = [features, *(each.flatten(0, 1) for each in per_step)]
         if self.spec.agents > 1 and not live.all():
             per_step = [each[live.flatten()] for each in per_step]
         return per_step
 
-    def _loss(
-        self,
-        num_live: int,
-        features: Tensor,
-        masks: Tensor,
-        actions: Tensor,
-        old_log_probs: Tensor,
-        advantages: Tensor,
-        returns: Tensor,
-    ) -> tuple[Tensor, Tensor]:
+    def _loss(self, num_live: int, features: Tensor, *per_step: Tensor) -> tuple[Tensor, Tensor]:
         """Return the PPO loss of L steps, and (3,) entropy, approximate KL divergence and value
-        loss. All are sums divided by `num_live`."""
-        settings, net = self.settings, self.net
-        all_log_probs, values = net(features, masks)
-        log_probs = all_log_probs.gather(1, actions[:, None])[:, 0]
-        log_ratio = log_probs - old_log_probs
-        ratio = log_ratio.exp()
-        clipped = ratio.clamp(1 - settings.clip_coef, 1 + settings.clip_coef)
-        policy_loss = -torch.minimum(advantages * ratio, advantages * clipped).sum() / num_live
-        value_loss = (values - returns).square().sum() / num_live
-        entropy = -(all_log_probs.exp() * all_log_probs).sum() / num_live
-        loss = policy_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
-        approx_kl = (ratio - 1 - log_ratio).sum() / num_live
-        return loss, torch.stack([entropy, approx_kl, value_loss])
+        loss. All are sums divided by `num_live`. Arguments are those of `_read_batch`."""
+        outputs = self.net.outputs(features)
+        loss, sums = compute_ppo_loss(outputs, per_step, self.settings)
+        return loss / num_live, sums / num_live
 
     def minimise(self, loss: Tensor) -> None:
         """Take one optimiser step on a loss, a tensor of one number."""
         gradients = torch.autograd.grad(loss, tuple(self.net.parameters()))
         self._adam.step(torch.cat([each.flatten() for each in gradients]))
-
-    def unroll(self, features: Tensor, starts: Tensor, memory: Tensor) -> Tensor:
-        """Run the GRU over T steps of M sequences: (T, M, hidden) `features` to (T * M, hidden).
-        Its state `memory` is reset where `starts` is True."""
-        outputs = []
-        for of_step, reset in zip(features, starts, strict=True):
-            output, memory = self.net.recur(of_step, memory * ~reset[:, None])
-            outputs.append(output)
-        return torch.cat(outputs)
 
     # ---- state -----------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ from torch.nn import functional
 
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.config import Hyperparameters
-from gv_engine.learning.network import ActorCritic, make_linear, sum_rows
+from gv_engine.learning.cpu_layers import sum_rows
+from gv_engine.learning.network import ActorCritic, make_linear
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.ppo import Learner
 from gv_engine.learning.reward_scaler import RewardScaler
@@ -55,18 +56,13 @@ class CuriousNet(ActorCritic):
         """Return the (M, hidden + 1) features of observations given as (M, slots) rows."""
         return torch.cat([super().features(table, rows), self.prediction_errors(rows)[:, None]], 1)
 
-    def recur(self, features: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the features after the GRU, and its new state."""
-        own, memory = super().recur(features[:, :-1], memory)
-        return torch.cat([own, features[:, -1:]], 1), memory
-
     def value(self, features: Tensor) -> Tensor:
         """Return (M,) values for (M, hidden + 1) features."""
         return super().value(features[:, :-1])
 
-    def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Return (M, actions) log-probabilities and (M,) values for (M, hidden + 1) features."""
-        return super().forward(features[:, :-1], masks)
+    def outputs(self, features: Tensor) -> Tensor:
+        """Return (M, actions + 1) logits and values for (M, hidden + 1) features."""
+        return super().outputs(features[:, :-1])
 
 
 class RNDLearner(Learner):

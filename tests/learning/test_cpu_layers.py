@@ -1,0 +1,89 @@
+"""Layers with gradients that are written out give those of torch's autograd."""
+
+from typing import Any
+
+import pytest
+
+from gv_engine.learning.config import Hyperparameters
+
+torch: Any = pytest.importorskip("torch")
+
+from gv_engine.learning import cpu_layers, network, ppo_loss  # noqa: E402
+
+
+def normal(*sizes: int, seed: int) -> Any:
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed)).requires_grad_()
+
+
+def gradients(result: Any, *inputs: Any) -> list[Any]:
+    """The gradients of a weighted sum of the numbers in `result`."""
+    weights = normal(*result.shape, seed=99).detach()
+    return [result, *torch.autograd.grad((result * weights).sum(), inputs)]
+
+
+def assert_close(found: list[Any], expected: list[Any]) -> None:
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("activation", ["none", "relu"])
+@pytest.mark.parametrize("sizes", [(1, 3, 2), (64, 128, 9), (37, 5, 128)])
+def test_linear_layers(sizes, activation):
+    rows, width, outputs = sizes
+    inputs = normal(rows, width, seed=0), normal(outputs, width, seed=1), normal(outputs, seed=2)
+    found = cpu_layers.linear(*inputs, activation)
+    assert type(found.grad_fn).__name__ == "OneDNNLinearBackward"
+    expected = torch.nn.functional.linear(*inputs)
+    expected = expected.relu() if activation == "relu" else expected
+    assert_close(gradients(found, *inputs), gradients(expected, *inputs))
+
+
+@pytest.mark.parametrize(("steps", "number"), [(1, 4), (9, 7)])
+def test_gru_through_time_with_resets(steps, number, monkeypatch):
+    torch.manual_seed(3)
+    gru = torch.nn.GRUCell(12, 12)
+    features, memory = normal(steps, number, 12, seed=4), normal(number, 12, seed=5).detach()
+    starts = torch.rand(steps, number, generator=torch.Generator().manual_seed(6)) < 0.3
+    inputs = features, *gru.parameters()
+    found = gradients(cpu_layers.unroll_gru(gru, features, starts, memory), *inputs)
+    monkeypatch.setattr(cpu_layers, "_is_fast", lambda tensor: False)
+    expected = gradients(cpu_layers.unroll_gru(gru, features, starts, memory), *inputs)
+    assert_close(found, expected)
+
+
+def loss_by_definition(
+    outputs: Any, masks: Any, actions: Any, old: Any, advantages: Any, returns: Any, settings: Any
+) -> tuple[Any, Any]:
+    logits = outputs[:, :-1].masked_fill(network.find_excluded(masks), -1e9)
+    distribution = torch.distributions.Categorical(logits=logits)
+    ratio = (distribution.log_prob(actions) - old).exp()
+    clipped = ratio.clamp(1 - settings.clip_coef, 1 + settings.clip_coef)
+    policy_loss = -torch.min(ratio * advantages, clipped * advantages).mean()
+    value_loss = (outputs[:, -1] - returns).square().mean()
+    entropy = distribution.entropy().mean()
+    kl = (ratio - 1 - ratio.log()).mean()
+    loss = policy_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
+    return loss, torch.stack([entropy, kl, value_loss])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_loss_of_ppo_with_masks(seed):
+    rng, steps, number = torch.Generator().manual_seed(seed), 200, 6
+    settings = Hyperparameters(ent_coef=0.3)
+    outputs = normal(steps, number + 1, seed=10 + seed)
+    masks = (torch.rand(steps, number, generator=rng) < 0.6).to(torch.int8)
+    masks[:20] = 0  # allow all
+    masks[20:40] = torch.eye(number, dtype=torch.int8)[1]  # allow one
+    actions = torch.where(masks != 0, 1.0, 0.0).add(1e-9).multinomial(1, generator=rng)[:, 0]
+    log_probs = network.find_log_probs(outputs[:, :-1], masks).detach()
+    old = log_probs.gather(1, actions[:, None])[:, 0]
+    old = old + 0.3 * torch.randn(steps, generator=rng)  # some ratios are clipped
+    advantages, returns = torch.randn(2, steps, generator=rng)
+    per_step = masks, actions, old, advantages, returns
+    found, sums = ppo_loss.compute_ppo_loss(outputs, per_step, settings)
+    found, sums = found / steps, sums / steps
+    expected, of_definition = loss_by_definition(outputs, *per_step, settings)
+    (gradient,) = torch.autograd.grad(found, outputs)
+    (right,) = torch.autograd.grad(expected, outputs)
+    assert_close([found, sums, gradient * steps], [expected, of_definition, right * steps])
+    assert (gradient[:, :-1][(masks == 0) & (masks != 0).any(1, keepdim=True)] == 0).all()
