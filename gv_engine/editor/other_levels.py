@@ -89,7 +89,7 @@ class OtherLevel:
     def objects(self) -> list[LevelObject]:
         """Objects that the level declares, or contains and has rules for."""
         document = self.document
-        vocab, declared = document.vocabulary, document.values.get("objects", {})
+        vocab, declared = document.vocabulary, document.values.get("objects") or {}
         assert document.scenario
         kinds = {*make_level(document.scenario, 0).cells()[..., 0].flat}
         words = {*_iter_texts({**document.values, "description": "", "name": ""}), *declared}
@@ -160,8 +160,8 @@ class Addition:
         """Choose the names of the objects and of their files in the level `work`."""
         self._work, self._level = work, level
         self._folder = work.level.file.parent
-        self._own: dict[str, Any] = work.values.get("objects", {})
-        declared: dict[str, Any] = level.document.values.get("objects", {})
+        self._own: dict[str, Any] = work.values.get("objects") or {}
+        declared: dict[str, Any] = level.document.values.get("objects") or {}
         self.files: dict[Path, bytes] = {}
         self.names: dict[str, str] = {}
         for name in dict.fromkeys(name for each in objects for name in each.types):

@@ -61,7 +61,7 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
         partial(screen.run_command, "add_objects"),
         screen.app.bindings.label("edit", "add_objects"),
     )
-    hovered = [(button, _ADD_TEXT)] if painter.draw_button(button, "Add objects", add, key) else []
+    hovered = [(button, _ADD_TEXT)] if painter.draw_button(button, "Add", add, key) else []
     side = line * 2
     columns = max(1, inner.w // side)
     rows: list[tuple[str, list[str]]] = []  # a heading, or brushes
