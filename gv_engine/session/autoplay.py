@@ -244,19 +244,27 @@ class SolverAutoplayer:
     """Takes a shortest path to a win.
 
     Args:
-        hints: searches for the path.
+        hints: searches for the path; by default that of the session's scenario.
+        agent: number of the agent that acts alone, from 1; 0 for all agents.
     """
 
     name = SOLVER
 
-    def __init__(self, hints: HintProvider) -> None:
-        self._hints = hints
+    def __init__(self, hints: HintProvider | None = None, agent: int = 0) -> None:
+        self._hints, self._agent = hints, agent
+        self._scenario: Any = None  # scenario of the default provider
         self._paths: dict[str, SolutionPath] = {}  # by digest of the state
         self._requested = ""
 
     def path(self, session: Session) -> SolutionPath | None:
         """Return the shortest sequence of actions that wins from the current state of `session`;
         None while the search runs in the background."""
+        if self._hints is None or self._scenario not in (None, session.scenario):
+            self.close()
+            self._scenario, self._requested = session.scenario, ""
+            self._paths.clear()
+            plugin = get_plugin(self._scenario)
+            self._hints = cast(HintProvider, plugin.make_hint_provider(self._scenario, self._agent))
         *_, before, state = ("", *session.state_digests())
         action = session.past_steps[-1].action if session.past_steps else ""
         previous = self._paths.get(before, SolutionPath((), ""))
@@ -283,7 +291,8 @@ class SolverAutoplayer:
 
     def close(self) -> None:
         """End the search."""
-        self._hints.close()
+        if self._hints is not None:
+            self._hints.close()
 
 
 def make_autoplayer(session: Session, name: str) -> Autoplayer:
@@ -298,7 +307,7 @@ def make_autoplayer(session: Session, name: str) -> Autoplayer:
         PolicyError: there is no such policy.
     """
     if name == SOLVER:
-        return SolverAutoplayer(get_plugin(session.scenario).make_hint_provider(session.scenario))
+        return SolverAutoplayer()
     return PolicyAutoplayer(session, name)
 
 
@@ -462,19 +471,13 @@ class SolverPartner(RandomPolicy):
     def __init__(self, session: Session, agent: str) -> None:
         super().__init__(1, len(session.actions), valid=True)
         self._session, self._agent, self.note = session, agent, ""
-        self._solver: SolverAutoplayer | None = None
-        self._scenario: Any = None
+        self._solver = SolverAutoplayer(agent=session.agents.index(agent) + 1)
         self._actions: list[str] = []  # rest of the last path
 
     def look(self) -> bool:
         """Start a search from the current state of the session if it is new, and update `note`;
         return True if the note has changed."""
         before, session = self.note, self._session
-        if self._solver is None or self._scenario is not session.scenario:
-            self.close()
-            self._scenario, number = session.scenario, session.agents.index(self._agent) + 1
-            hints = get_plugin(self._scenario).make_hint_provider(self._scenario, number)
-            self._solver = SolverAutoplayer(hints)
         path = None if session.outcome else self._solver.path(session)
         self._actions = self._actions if path is None else [*path.actions]
         reason = path.message if path else "The solver searches"
@@ -491,8 +494,7 @@ class SolverPartner(RandomPolicy):
 
     def close(self) -> None:
         """End the search."""
-        if self._solver is not None:
-            self._solver.close()
+        self._solver.close()
 
 
 def list_opponent_policies(session: Session | None) -> dict[str, str]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gv_engine import Scenario
+from gv_engine.domains.grid import hooks
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.session.autoplay import (
     ActionChoice,
@@ -233,3 +234,20 @@ def test_a_rival_is_waited_for_while_it_thinks():
     rival = Opponent("nobody", walked())
     rival.close()
     assert rival.is_over
+
+
+def test_a_solver_forgets_the_paths_of_rules_that_have_changed(monkeypatch: pytest.MonkeyPatch):
+    guides: list[Guide] = []
+
+    def make_guide(scenario: object, agent: int) -> Guide:
+        guides.append(Guide(LEFT if guides else "ACTUATE"))
+        return guides[-1]
+
+    monkeypatch.setattr(hooks, "make_hint_provider", make_guide)
+    scenario, actor = Scenario.load("keydoor-5x5"), SolverAutoplayer()
+    first = actor.choose(Session(scenario, 3))
+    second = actor.choose(Session(scenario.with_(max_steps=9), 3))
+    assert first is not None
+    assert second is not None
+    assert (first.action, second.action) == ("ACTUATE", LEFT)
+    assert [guide.asked for guide in guides] == [1, 1]

@@ -21,7 +21,7 @@ from gv_engine.rules.frame import AgentMark, Frame
 from gv_engine.rules.geometry import WAIT, action_name, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION, get_system
 from gv_engine.scenario.map import describe_object
-from gv_engine.scenario.plugin import DOMAINS, KeyCommand, get_plugin
+from gv_engine.scenario.plugin import DOMAINS, KeyCommand
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session import episode
 from gv_engine.session.autoplay import SolverAutoplayer
@@ -56,8 +56,7 @@ class GridHint:
 
     def __init__(self, game: Any, describe_action: Callable[[str], str]) -> None:
         self._game, self._describe_action = game, describe_action
-        self._solver: SolverAutoplayer | None = None
-        self._scenario: Any = None
+        self._solver = SolverAutoplayer()
         self._since = 0.0
         self._strength = 0
         self.is_searching = False
@@ -69,10 +68,6 @@ class GridHint:
         state; if there is a hint already, make it stronger. Do nothing while a search runs."""
         if self.is_searching:
             return
-        if self._solver is None or self._scenario is not self._game.scenario:
-            self._scenario = self._game.scenario
-            provider = get_plugin(self._scenario).make_hint_provider(self._scenario)
-            self._solver = SolverAutoplayer(provider)
         self.is_searching, self.message = True, "Looking for a way"
         self._since = time.monotonic()
         self._strength = min(self._strength + 1, HINT_STRENGTHS)
@@ -84,7 +79,7 @@ class GridHint:
     def update(self) -> None:
         """Check the running search: set `message` to the hint when it has ended, or to a note when
         it takes long."""
-        way = self._solver.path(self._game) if self.is_searching and self._solver else None
+        way = self._solver.path(self._game) if self.is_searching else None
         if way is None:
             if self.is_searching and time.monotonic() > self._since + _COMPILE_NOTE_DELAY:
                 self.message = "Looking for a way; the rules are compiled the first time"
