@@ -86,7 +86,10 @@ _GROUPS = {
     library.BABYAI: "BabyAI",
     library.MULTI_AGENT: "Together",
 }
-_SCENARIO = re.compile(r"^(map|reset_function|transition_functions|mixture|domain):", re.MULTILINE)
+_SCENARIO = re.compile(
+    r"^(extends|map|reset_function|transition_functions|mixture|domain):", re.MULTILINE
+)
+_NAME = re.compile(r"^name: *([\"']?)([^\"'#\n]*[^\"'#\s])\1 *(#.*)?$", re.MULTILINE)
 _PACK = re.compile(rb"^levels:", re.MULTILINE)
 _MAX_FILES = 200  # files of each kind in a folder that are looked into
 
@@ -112,6 +115,8 @@ class Entry:
         self.source, self.group, self.missing, self.level = source, group, missing, level
         path, variant = ScenarioRef.parse(Path(source))
         name = path.parent.name if path.name == FOLDER_FILE else path.stem
+        match = _NAME.search(_read_text(path)) if path.suffix in (".yaml", ".yml") else None
+        name = match[2] if match and match[2].isprintable() else name
         title = "-".join(filter(None, (name, variant)))
         self.title = f"{title} {level.title}".strip() if level else title
 
@@ -337,13 +342,18 @@ def folder_entries(folder: Path) -> list[Entry]:
     return [Entry(source, "In this folder") for source in sources[:_MAX_FILES]]
 
 
+def _read_text(file: Path) -> str:
+    """Return the text of a scenario file; "" if it cannot be read."""
+    try:
+        return read_bytes(file, MAX_SCENARIO_BYTES, "scenario files").decode()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 def _scenario_refs(file: Path) -> list[ScenarioRef]:
     """Return references to the scenario in `file`, or to each of its variants (named versions) if
     it has some; [] if the file is no scenario."""
-    try:
-        text = read_bytes(file, MAX_SCENARIO_BYTES, "scenario files").decode()
-    except (OSError, UnicodeDecodeError):
-        text = ""
+    text = _read_text(file)
     is_scenario = is_pack(file) or (file.suffix in (".yaml", ".yml") and _SCENARIO.search(text))
     if not is_scenario and file.name != FOLDER_FILE:
         return []

@@ -93,9 +93,11 @@ def test_files_here_and_elsewhere(desk: Desk, tmp_path: Path):
     write_starter(tmp_path / "cave")
     write_starter(tmp_path / "far" / "away")
     (tmp_path / "notes.yaml").write_text("nothing: to play\n")
+    text = 'name: "Hand & Fuß"\nextends: keydoor-5x5\n'
+    (tmp_path / "hand.yaml").write_text(text, "utf-8")
     start = desk.start()
     here = dict(start.sections())["In this folder"]
-    assert [card.title for card in here] == ["cave"]
+    assert [card.title for card in here] == ["Hand & Fuß", "cave"]
     desk.type(str(tmp_path / "far" / "away"), "Return")
     assert desk.top(PlayScreen).game.scenario.source == tmp_path / "far" / "away" / "scenario.yaml"
 

@@ -56,7 +56,7 @@ class KeysScreen(Menu):
             group, name, description = command
             keys = ", ".join(map(key_label, self.app.bindings.keys(group, name)))
             label = f"{group.capitalize()}: {description}"
-            key = "..." if command == self._pending_command else keys
+            key = "..." if command == self._pending_command else keys or "-"
             rows.append(MenuRow(label, partial(self._wait_for_key, command), key=key))
         return rows
 
