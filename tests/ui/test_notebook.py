@@ -47,6 +47,8 @@ def test_an_environment_shows_its_world():
     assert np.array_equal(picture[: drawn.shape[0], : drawn.shape[1]], drawn)
     assert "1 step · return -0.05" in text
     assert html.escape(repr(env)) in text
+    assert "</div><figure" in text
+    assert text.endswith("</figure>")
 
 
 def test_a_batch_shows_its_first_worlds():
@@ -54,6 +56,7 @@ def test_a_batch_shows_its_first_worlds():
     envs.reset(seed=3)
     text = envs._repr_html_()
     assert len(pictures(text)) == 12
+    assert text.count("</figure><figure") == 11  # nothing is between the pictures
     assert "Worlds 12 to 14 are not shown." in text
     one, two = (shown[0] for shown in pictures(text)[:2])
     assert not np.array_equal(one, two)

@@ -49,7 +49,7 @@ def to_html(shown: Any) -> str:
         ]
         rest = f" Worlds {MAX_WORLDS} to {count - 1} are not shown." * (count > MAX_WORLDS)
         start = "" if shown._started else " Call reset() to begin."
-        return f"<div>{html.escape(repr(shown) + rest + start)}</div>{pictures}"
+        return f"<div>{html.escape(repr(shown) + rest + start)}</div>{''.join(pictures)}"
     except (GVEngineError, OSError, ValueError) as error:
         return f"<div>{html.escape(str(error))}</div>"
 
