@@ -81,8 +81,10 @@ def write_ppo_gradient(
     probs, log_probs = np.zeros(number), np.zeros(number)
     for i in range(len(outputs)):
         allows_all = not masks[i].any()
-        greatest = outputs[i, :number].max()
-        total = 0.0
+        greatest, total = -math.inf, 0.0
+        for j in range(number):
+            if allows_all or masks[i, j]:
+                greatest = max(greatest, outputs[i, j])
         for j in range(number):
             is_allowed = allows_all or masks[i, j]
             log_probs[j] = outputs[i, j] - greatest

@@ -74,6 +74,8 @@ def test_loss_of_ppo_with_masks(seed):
     masks = (torch.rand(steps, number, generator=rng) < 0.6).to(torch.int8)
     masks[:20] = 0  # allow all
     masks[20:40] = torch.eye(number, dtype=torch.int8)[1]  # allow one
+    masks[40:60] = 1 - torch.eye(number, dtype=torch.int8)[0]  # forbid the most likely
+    outputs.data[40:60, 0] = 2000
     actions = torch.where(masks != 0, 1.0, 0.0).add(1e-9).multinomial(1, generator=rng)[:, 0]
     log_probs = network.find_log_probs(outputs[:, :-1], masks).detach()
     old = log_probs.gather(1, actions[:, None])[:, 0]
