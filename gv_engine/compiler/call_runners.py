@@ -66,11 +66,6 @@ def _join_values(before: Any, after: Any) -> Any:
     return values
 
 
-def _measure_nothing(w: Any, p: Any) -> Any:
-    """Return the empty tuple of measurements."""
-    return ()
-
-
 def _add_measurement(before: Any, remember: Any, values: Any) -> Any:
     """Return a function `(world, parameters)` that returns the tuple that `before` returns, with
     the result of `remember` appended. `values` returns the arguments of `remember`."""
@@ -94,7 +89,7 @@ class PreStepMeasurements:
     def __init__(self, end_numbers: dict[str, int] | None = None) -> None:
         """Start without measurements. `end_numbers` has the numbers of the tests that can end an
         episode."""
-        self.measure: Any = _measure_nothing
+        self.measure: Any = lambda w, p: ()
         self.length = 0
         self.end_numbers = end_numbers or {}
 

@@ -30,6 +30,7 @@ from llvmlite import binding
 from numba.core import base, cpu, environment, registry
 from numba.core import cgutils as numba_cgutils
 from numba.core import event as numba_event
+from numba.core import ir as numba_ir
 from numba.core import types as numba_types
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import FunctionCache
@@ -107,8 +108,7 @@ def emit_array(context: Any, builder: Any, array_type: Any, pointer: Any, length
 
 def get_type_code(numba_type: Any) -> int:
     """Return the number that identifies a Numba type in this process."""
-    code: int = numba_type._code
-    return code
+    return numba_type._code  # type: ignore[no-any-return]  # numba's
 
 
 # ---- parts ---------------------------------------------------------------------------------------
@@ -187,6 +187,22 @@ _FLAGS = {name: option.default for name, option in cast(Any, Flags).options.item
 # Numba compares flags at each look-up of a function, and reads all by name for that
 cast(Any, Flags).values = lambda flags: {**_FLAGS, **flags._values}
 
+
+def _list_variables(statement: Any, value: Any) -> list[Any]:
+    """Return the variables in `value`, a part of a statement of Numba's IR.
+
+    Replaces Numba's `_rec_list_vars`, which calls itself a million times for a program, mostly for
+    values without parts.
+    """
+    if type(value) in _PLAIN_TYPES:
+        return []
+    return [value] if type(value) is numba_ir.Var else _list_nested(statement, value)
+
+
+_PLAIN_TYPES = {str, int, type(None), numba_ir.Loc}
+_list_nested = cast(Any, numba_ir.Inst)._rec_list_vars
+cast(Any, numba_ir.Inst)._rec_list_vars = _list_variables
+
 _NUMBA_OPTIONS = dict[str, Any](no_cfunc_wrapper=True, no_cpython_wrapper=True)
 _NUMBA_OPTIONS["pipeline_class"] = _PartCompiler
 """Options of Numba's own functions within compiled code."""
@@ -252,15 +268,11 @@ def patch_numba() -> Iterator[None]:
     Numba's own functions become parts, too. Numba tells no listeners of its passes and locks, which
     takes a sixteenth of the time.
     """
-    _overload._get_impl, numba_event.broadcast = _get_widened_implementation, _ignore_event
+    _overload._get_impl, numba_event.broadcast = _get_widened_implementation, lambda event: None
     try:
         yield
     finally:
         _overload._get_impl, numba_event.broadcast = _implementation, _broadcast
-
-
-def _ignore_event(event: Any) -> None:
-    """Do nothing, in place of Numba's report of an event to its listeners."""
 
 
 def _get_widened_implementation(template: Any, args: Any, kws: Any) -> Any:

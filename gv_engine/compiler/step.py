@@ -74,11 +74,6 @@ def _phase_runners(scenario: Scenario, phase: Phase) -> list[Unit]:
     ]
 
 
-def _return_false(w: Any, was: Any) -> bool:
-    """Return False: the success test of scenarios without one."""
-    return False
-
-
 def _never_answers(w: Any, p: Any, action: int) -> bool:
     """Return False: no action has an effect."""
     return False
@@ -199,7 +194,7 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
     moves = _phase_runners(scenario, Phase.TRANSITION)
     rewards = _phase_units(scenario, Phase.REWARD)
     (ending,) = _phase_units(scenario, Phase.TERMINATING)
-    success = next(iter(_phase_units(scenario, Phase.SUCCESS)), (Unit(_return_false), None))
+    success = next(iter(_phase_units(scenario, Phase.SUCCESS)), (Unit(lambda w, was: False), None))
     adders = {Phase.TRANSITION: _add_transition_tests}
     answers = [
         Unit(answer, field)
