@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser, commands = create_parser()
     if words and not words[0].startswith("-") and words[0] not in commands:
         parser.error(f"no command {words[0]!r}{suggestion(words[0], commands)}")
-    options = parser.parse_args(words)
+    options = parser.parse_args(words or ["--help"])
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.simplefilter("default", RuntimeWarning)

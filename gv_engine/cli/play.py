@@ -22,7 +22,7 @@ from gv_engine.rules.errors import Stopped, StoppedError
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import Autoplayer, Opponent, make_autoplayer, play_steps
-from gv_engine.session.catalogue import load_playable
+from gv_engine.session.catalogue import Entry, load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.rollout_games import is_rollout
 from gv_engine.session.session import Session
@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
     has_source = _has_source(options) or options.policy or options.race
     with _make_slow_rule_watchdog():
         make_session = _session_factory(options) if has_source else None
+    pack = _find_pack(options)
     session: Session | None = None
     autoplayer: Autoplayer | None = None
     opponent: Opponent | None = None
@@ -90,14 +91,16 @@ def run(options: argparse.Namespace) -> int:
         if session and options.race:
             opponent = Opponent.load(options.race, session)
     # imported here: other commands do not need pygame
-    from gv_engine.ui.screens.start import StartScreen
+    from gv_engine.ui.screens.start import StartScreen, make_card
     from gv_engine.ui.window.app import App
 
     def open_first_screens(app: App) -> None:
         """Open the start screen of the window `app`, and above it the game that the options ask
-        for."""
+        for, or the list of levels of a pack."""
         app.push(StartScreen(app))
-        if autoplayer and session:
+        if pack:
+            make_card(pack).open(app)
+        elif autoplayer and session:
             app.watch_agent(session, autoplayer)
         elif opponent:
             app.start_race(opponent)
@@ -113,6 +116,8 @@ def run(options: argparse.Namespace) -> int:
 def _play_in_terminal(options: argparse.Namespace) -> int:
     """Let the user play in the terminal, print a summary of the games at the end, and return the
     exit code."""
+    if _find_pack(options):
+        options.scenario += "#1"
     sessions = [begin_session(options)] if _has_source(options) else []
 
     def begin_scenario(source: str) -> Session:
@@ -134,6 +139,16 @@ def _play_in_terminal(options: argparse.Namespace) -> int:
     finally:
         _print_summaries(sessions)
     return 0
+
+
+def _find_pack(options: argparse.Namespace) -> Entry | None:
+    """Return the pack of levels that the options name; None if they name no pack, or one of its
+    levels, a seed, a policy or settings, which ask for a game at once."""
+    asks_for_game = options.seed is not None or options.policy or options.race or options.settings
+    if asks_for_game or not options.scenario or options.snapshot:
+        return None
+    entry = Entry(options.scenario, "")
+    return entry if entry.levels else None
 
 
 def _has_source(options: argparse.Namespace) -> bool:

@@ -35,6 +35,12 @@ def test_version_and_help(capsys):
         assert "examples:\n" in said
 
 
+def test_without_words_the_help_is_shown(capsys):
+    with pytest.raises(SystemExit, match="^0$"):
+        main([])
+    assert "play in a window" in capsys.readouterr().out
+
+
 def test_unknown_command(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["chek", "keydoor-9x9"])

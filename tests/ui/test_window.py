@@ -126,6 +126,29 @@ def test_a_game_is_played_and_kept_however_it_is_left(
     assert not pygame.display.get_init()
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["tutorial"], "PackScreen"),
+        (["tutorial#2"], "PlayScreen"),
+        (["tutorial", "--seed", "3"], "PlayScreen"),
+    ],
+    ids=" ".join,
+)
+def test_a_pack_is_opened_at_its_list_of_levels(
+    driver: None, monkeypatch: pytest.MonkeyPatch, words: list[str], expected: str
+):
+    opened: list[str] = []
+
+    def leave(app: App) -> None:
+        opened.extend(type(screen).__name__ for screen in app.screens)
+        app.screens.clear()
+
+    monkeypatch.setattr(App, "_loop", leave)
+    assert main(["play", *words]) == 0
+    assert opened == ["StartScreen", expected]
+
+
 def test_waiting_costs_little(driver: None, monkeypatch: pytest.MonkeyPatch):
     clock, pictures = Clock(), []
     looks: Iterator[list[pygame.event.Event]] = iter([[]] * 500)
