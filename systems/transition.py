@@ -252,7 +252,7 @@ def elapse(w: World, object_type: int, again: bool = True) -> None:
 
 @system(TRANSITION, check=_check_has_states)
 def follow(w: World, object_type: int, other_type: int, every: bool = False) -> None:
-    """Objects of a type take the highest state among the objects of another type in the same
+    """Objects of a type take the highest state of objects of another type in the same
     colour, or with `every` the lowest, but at most their own last state."""
     others = all_of(w, other_type)
     last = w.num_states(object_type) - 1

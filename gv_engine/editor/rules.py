@@ -108,7 +108,7 @@ class AvailableRule(NamedTuple):
 _TYPE_WORDS = {
     "object_type": {"objects of a type": "{} objects", "object of a type": "{}"},
     "other_type": {
-        "those of another type": "{} objects",
+        "objects of another type": "{} objects",
         "one of another type": "one {}",
         "object of another type": "{}",
     },
