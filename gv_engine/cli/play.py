@@ -142,8 +142,9 @@ def _play_in_terminal(options: argparse.Namespace) -> int:
 
 
 def _find_pack(options: argparse.Namespace) -> Entry | None:
-    """Return the pack of levels that the options name; None if they name no pack, or one of its
-    levels, a seed, a policy or settings, which ask for a game at once."""
+    """Return the list entry of the level pack that the options name, to show its levels. Return
+    None if they name no pack or a single level, or if a seed, policy, race or setting is given,
+    since then a game starts directly."""
     asks_for_game = options.seed is not None or options.policy or options.race or options.settings
     if asks_for_game or not options.scenario or options.snapshot:
         return None

@@ -94,15 +94,15 @@ class OtherLevel:
         kinds = {*make_level(document.scenario, 0).cells()[..., 0].flat}
         words = {*_iter_texts({**document.values, "description": "", "name": ""}), *declared}
         names = [vocab.types[kind].name for kind in vocab.usual if kind not in (FLOOR, WALL)]
-        objects = [self._collect(name) for name in names]
+        objects = [self._collect_rules_about(name) for name in names]
         shown = {vocab.types[kind].name for kind in kinds} | words
         return [
             each for each in objects if each.name in shown and (each.rules or each.name in declared)
         ]
 
-    def _collect(self, name: str) -> LevelObject:
-        """Return the object type called `name` with all rules about it, the types that these rules
-        are about, and the rules that change objects of those types."""
+    def _collect_rules_about(self, name: str) -> LevelObject:
+        """Return the object type called `name` with all rules about it, all types in these rules
+        and, for each of these types, the rules whose `object_type` is that type or missing."""
         types, rules = [name], set[int]()
         for each in types:  # which grows
             for number, (about, brought) in enumerate(self._types):
@@ -252,7 +252,7 @@ class Addition:
         return text
 
     def apply(self) -> str:
-        """Write the files, and return the text of the edited level with the objects.
+        """Write the files, and return the level's text with the objects; `work` does not change.
 
         Raises:
             EditError: the level would have an error; then no file is left behind.
@@ -311,10 +311,10 @@ class Addition:
             work.set_value(("action_space",), [*old, *new])
 
     def _add_rules(self, work: EditorDocument, part: RulePart) -> None:
-        """Add the rules of `part`, such as the rewards, that `work` does not have, each before the
-        rule that follows in the other level. If the other level combines the rules of `part` by
-        `reduce_all`, the whole combination is added, and rules of `work` that are in it are
-        removed."""
+        """Add to `work` the chosen rules of `part`, such as the rewards, except those with a key of
+        `_make_key` that `work` has. Rules keep their order of the other level. If that level
+        combines the rules of `part` by `reduce_all`, the whole combination is added, and rules of
+        `work` that are in it are removed."""
         rules = self._level.document.rules
         order = [_make_key(rule.entry) for rule in rules.rules(part)]
         entries = [(rule, entry) for rule, entry in self._rules if rule.part is part]
@@ -327,9 +327,10 @@ class Addition:
             if is_there and replaced == [_make_key(rule.entry) for rule in work.rules.rules(part)]:
                 return
             entries = [(entries[-1][0], whole)]
+        known = {_make_key(each.entry) for each in work.rules.rules(part)}
         for rule, entry in entries:
-            own = [_make_key(each.entry) for each in work.rules.rules(part)]
-            if _make_key(entry) not in own:
+            if _make_key(entry) not in known:
+                own = [_make_key(each.entry) for each in work.rules.rules(part)]
                 following = order[order.index(_make_key(rule.entry)) + 1 :]
                 index = next((own.index(key) for key in following if key in own), len(own))
                 work.set_text(work.rules.insert_entry(part, index, entry, joins_all=False))

@@ -67,15 +67,15 @@ class OneDNNLinear(torch.autograd.Function):
 
 
 def unroll_gru(gru: nn.GRUCell, features: Tensor, starts: Tensor | None, memory: Tensor) -> Tensor:
-    """Return the (T, M, hidden) states of a GRU (Cho et al., 2014) after each of T steps of M
-    sequences.
+    """Return the (T, M, hidden) hidden states of `gru` (Cho et al., 2014) after each of T steps of
+    M sequences. Its input size equals its hidden size.
 
     Args:
         gru: layer with the weights.
         features: (T, M, hidden) inputs.
         starts: (T, M) True where the state is reset before the step; None for one step without a
             reset.
-        memory: (M, hidden) state before the first step.
+        memory: (M, hidden) hidden state before the first step; it gets no gradient on the CPU.
     """
     kept = features.new_ones(1, 1, 1) if starts is None else ~starts[..., None]
     if _is_fast(features):

@@ -41,13 +41,13 @@ class NovelDLearner(RNDLearner):
         """Return the (T, N) scaled rewards for new observations, as for `RNDLearner`: the gain in
         novelty at the first visit of an observation in an episode, else 0."""
         gains = np.maximum(errors[1:] - _WEIGHT_BEFORE * errors[:-1], 0)
-        gains *= self._first_visits(rows.astype(np.int64) @ self._multipliers, done) & live
+        gains *= self._find_first_visits(rows.astype(np.int64) @ self._multipliers, done) & live
         return self._novelty_scaler.scale(gains, done, live)
 
-    def _first_visits(
+    def _find_first_visits(
         self, hashes: NDArray[np.int64], done: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Return (T, N) True where a step led to an observation that its agent had not seen in the
+        """Return a (T, N) mask of steps to an observation that the agent had not seen in the
         episode, and record these observations as seen. A step that ends an episode is never a first
         visit: the observation after it begins the next episode.
 

@@ -95,8 +95,8 @@ def _init_thread() -> None:
 
 
 def _keep_freed_memory() -> None:
-    """Let glibc reuse freed memory for later tensors; else it returns tensors of some MiB to the
-    system, and each new one costs thousands of page faults."""
+    """Let glibc keep freed memory of the whole process for later tensors. By default, it returns
+    tensors of some MiB to the system, and each new one costs thousands of page faults."""
     if sys.platform == "linux" and (set_option := getattr(ctypes.CDLL(None), "mallopt", None)):
         set_option(_M_TRIM_THRESHOLD, 2**30)
         set_option(_M_MMAP_THRESHOLD, 2**25)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from itertools import takewhile
@@ -454,8 +454,8 @@ def describe_standing(name: str, session: Session) -> str:
 # ---- opponents -----------------------------------------------------------------------------------
 
 
-class SolverPartner(RandomPolicy):
-    """Policy for one world in which the solver acts for an agent as if all others did nothing.
+class SolverPolicy(RandomPolicy):
+    """Policy of one agent in one world: follows the solver's path, as if all others did nothing.
 
     While the solver searches from a new state, the agent goes on with its last path. It acts at
     random before the first one, and where the solver finds no way to win.
@@ -474,9 +474,14 @@ class SolverPartner(RandomPolicy):
         self._solver = SolverAutoplayer(agent=session.agents.index(agent) + 1)
         self._actions: list[str] = []  # rest of the last path
 
-    def look(self) -> bool:
-        """Start a search from the current state of the session if it is new, and update `note`;
-        return True if the note has changed."""
+    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+        """Start a new random number generator, and forget the path of the last episode."""
+        super().begin(worlds, seed, numbers)
+        self._actions = []
+
+    def update_path(self) -> bool:
+        """Update the path and `note` from the solver's answer, and start a search if the session is
+        in a new state. Return True if the note has changed."""
         before, session = self.note, self._session
         path = None if session.outcome else self._solver.path(session)
         self._actions = self._actions if path is None else [*path.actions]
@@ -487,7 +492,7 @@ class SolverPartner(RandomPolicy):
 
     def act(self, observation: Any, info: dict[str, Any]) -> NDArray[np.int64]:
         """Return the (1,) next action of the path, or a random one."""
-        self.look()
+        self.update_path()
         if not self._actions:
             return super().act(observation, info)
         return np.array([self._session.actions.index(self._actions.pop(0))])
@@ -525,7 +530,7 @@ def assign_opponents(session: Session, policy: str) -> str:
     message = ""
     for name in [name for n, name in enumerate(session.agents, 1) if teams and n not in allies]:
         session.release_agent(name)
-        chosen: Policy = SolverPartner(session, name)
+        chosen: Policy = SolverPolicy(session, name)
         try:
             if policy not in ("", SOLVER):
                 chosen = load_policy(policy, 1, count, scenario=session.scenario)

@@ -53,6 +53,18 @@ def test_what_is_there_already_is_not_added_again(work: EditorDocument):
     ]
 
 
+def test_rules_that_differ_in_numbers_alone_all_come_along(work: EditorDocument, tmp_path: Path):
+    gems = tmp_path / "gems.yaml"
+    gems.write_text(
+        "extends: keydoor-5x5\nobjects: {Gem: {}}\nreward_functions:\n"
+        "  - {name: overlap, object_type: Gem}\n"
+        "  - {name: overlap, object_type: Gem, reward_on: -0.5, reward_off: 1.0}\n"
+    )
+    for _ in range(2):
+        add(work, str(gems), "Gem")
+        assert rules_of(work, "reward_functions").count("overlap") == 2
+
+
 def test_an_added_lever_opens_its_gate(work: EditorDocument):
     add(work, "levers", "Lever")
     gate, lever = ({"object": name, "color": "RED"} for name in ("Gate", "Lever"))

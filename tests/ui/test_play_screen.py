@@ -559,7 +559,7 @@ def test_the_solver_plays_opponents_and_nobody_waits_for_it(
     assert note in screen.facts()
     desk.press("Up")
     assert screen.game.position == 1
-    guide.path = SolutionPath(("TURN_LEFT", "TURN_LEFT"), "")
+    guide.path = SolutionPath(("TURN_LEFT",) * 3, "")
     screen.tick(0)
     assert note not in screen.facts()
     desk.press("Up")
@@ -567,6 +567,9 @@ def test_the_solver_plays_opponents_and_nobody_waits_for_it(
     guide.path = None
     desk.press("Up")  # it goes on with its way
     assert screen.game.past_steps[-1].action.endswith("cat TURN_LEFT")
+    desk.press("N")  # the next level has another way
+    screen.tick(0)
+    assert note in screen.facts()
     guide.path = SolutionPath((), "From here: cannot be won")
     screen.tick(0)
     assert "cat acts at random. From here: cannot be won" in screen.facts()

@@ -196,6 +196,14 @@ def test_one_of_several_agents_is_mapped_and_others_stay():
     assert np.isnan(policy_map.value_range()).all()
 
 
+def test_an_agent_without_a_policy_is_mapped_as_one_that_acts_at_random():
+    session = Session(load_playable("hold-plates"), 0)
+    first, second = session.agents[:2]
+    policy_map = finished(PolicyMaps(f"{second}=valid").start(session))
+    everywhere = finished(PolicyMaps(f"{first}=random").start(session))
+    assert np.array_equal(policy_map.probabilities, everywhere.probabilities, equal_nan=True)
+
+
 def test_what_has_no_cells_has_no_map(here: Path, capsys: pytest.CaptureFixture[str]):
     for name in ("2048", "mathy-poly-simplify-easy"):
         assert main(["record", name, "a.png", "--overlay"]) != 0

@@ -60,12 +60,11 @@ class _Probe(GridEpisode):
 
 
 class PolicyMapper:
-    """Computes what a policy does and expects in all cells and directions.
+    """Computes action probabilities and values of a policy for every cell and facing of its agent.
 
     The solver counts the steps to a win in a background process, as if other agents did nothing:
     the value is the number of steps, negative, and all actions on a shortest way are equally
-    likely. Other policies are asked as at the beginning of an episode: one with a memory remembers
-    nothing.
+    likely. Other policies act as in the first step of an episode, with an empty memory.
 
     Args:
         scenario: scenario of the states.
@@ -86,7 +85,8 @@ class PolicyMapper:
             self._note = "" if is_alone else "if other agents do nothing"
             return
         if isinstance(policy, str):
-            name = policies_by_agent(policy, scenario.sharing)[scenario.sharing.names[agent - 1]]
+            own = scenario.sharing.names[agent - 1]
+            name = policies_by_agent(policy, scenario.sharing).get(own, "random")
             self._policy = load_policy(name, BATCH_SIZE, len(scenario.actions), scenario=scenario)
         else:
             self._policy = policy(BATCH_SIZE)

@@ -15,7 +15,7 @@ from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import KeyCommand, get_plugin
 from gv_engine.scenario.reference_docs import list_rule_sections
-from gv_engine.session.autoplay import SOLVER, Opponent, SolverPartner, assign_opponents
+from gv_engine.session.autoplay import SOLVER, Opponent, SolverPolicy, assign_opponents
 from gv_engine.session.catalogue import is_last_level, next_size_variant, source_of
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
@@ -95,7 +95,7 @@ class PlayScreen(GameScreen):
         due at the time `now`; return the seconds until the next call."""
         due = super().tick(now)
         for solver in self._solvers:
-            self.app.needs_redraw |= solver.look()
+            self.app.needs_redraw |= solver.update_path()
             due = min(due, POLL_INTERVAL) if solver.note else due
         if self._is_walking:
             if now >= self._next_walk_step:
@@ -208,10 +208,10 @@ class PlayScreen(GameScreen):
             self.app.show_note(message, stays=15)
 
     @property
-    def _solvers(self) -> list[SolverPartner]:
+    def _solvers(self) -> list[SolverPolicy]:
         """Agents for which the solver acts."""
         partners = self.game.partners.values()
-        return [partner for partner in partners if isinstance(partner, SolverPartner)]
+        return [partner for partner in partners if isinstance(partner, SolverPolicy)]
 
     def _configure_stage(self) -> None:
         """Tell the stage, which draws the world, that clicks start walks, and how arrow keys
