@@ -305,6 +305,18 @@ def test_a_gamepad_reaches_everything_by_the_menu(desk: Desk):
     assert told <= {*pause_labels(desk)}
 
 
+@pytest.mark.parametrize("size", [(400, 300), (640, 900), (1280, 800)])
+def test_medals_are_on_the_card_of_a_solved_level_in_every_window(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+):
+    desk.surface = pygame.Surface(size, 0, 32)
+    playing(desk, "tutorial#1")
+    desk.press(*["Up"] * 4)
+    with_all = desk.look()
+    monkeypatch.setattr(Progress, "medals", lambda self, level: ())
+    assert (desk.look() != with_all).any()
+
+
 def test_medals_are_for_solving_par_and_the_first_try(desk: Desk):
     screen = playing(desk, "tutorial#1")
     progress, level = desk.app.progress, screen.game.pack_level

@@ -25,7 +25,7 @@ from gv_engine.ui.drawing.sprites import Rect, pygame
 from gv_engine.ui.drawing.widgets import Painter, cut, wrap_text
 from gv_engine.ui.input.bindings import GROUPS
 from gv_engine.ui.screens.game_screen import POLL_INTERVAL, VIEW_COMMANDS, GameScreen
-from gv_engine.ui.screens.medals import draw_medal
+from gv_engine.ui.screens.medals import draw_medal, draw_medals
 from gv_engine.ui.screens.menu import RulesScreen
 from gv_engine.ui.screens.replay import Prompt
 from gv_engine.ui.screens.screen import AppContext
@@ -476,6 +476,11 @@ class PlayScreen(GameScreen):
         if is_one_line:
             cut(text_rect, "left", title_width + line)
             painter.draw_text(text_rect, result, align="right")
+            discs = Rect(text_rect.x, 0, 4 * line, line * 5 // 4)
+            discs.centery = text_rect.centery
+            has_room = discs.w + line + painter.text_width(result) <= text_rect.w
+            if level and is_solved and not medals_height and has_room:
+                draw_medals(painter, discs, self.app.progress.medals(level), has_all=True)
         else:
             painter.draw_text(Rect(text_rect.x, text_rect.bottom, text_rect.w, line), result)
         if level and medals_height:
