@@ -72,7 +72,8 @@ class PartRunner:
         return replace(self, policy=with_absolute_paths(self.policy)) if is_file else self
 
     def run(self, scenario: str, seed: int) -> entry.EntryPart:
-        """Train or test the policy on one scenario and seed; return the results.
+        """Test the policy on one scenario with one seed, after training it if it is PPO; return the
+        results as a part of an entry.
 
         Raises:
             BenchmarkError: the benchmark does not have the scenario.

@@ -142,9 +142,9 @@ def _play_in_terminal(options: argparse.Namespace) -> int:
 
 
 def _find_pack(options: argparse.Namespace) -> Entry | None:
-    """Return the list entry of the level pack that the options name, to show its levels. Return
-    None if they name no pack or a single level, or if a seed, policy, race or setting is given,
-    since then a game starts directly."""
+    """Return the pack of levels that the options name, whose list of levels is shown first. Return
+    None if they name something else, such as one level of a pack, or ask for a game by a seed, a
+    policy, a race or a setting."""
     asks_for_game = options.seed is not None or options.policy or options.race or options.settings
     if asks_for_game or not options.scenario or options.snapshot:
         return None

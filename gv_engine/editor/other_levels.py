@@ -94,15 +94,16 @@ class OtherLevel:
         kinds = {*make_level(document.scenario, 0).cells()[..., 0].flat}
         words = {*_iter_texts({**document.values, "description": "", "name": ""}), *declared}
         names = [vocab.types[kind].name for kind in vocab.usual if kind not in (FLOOR, WALL)]
-        objects = [self._collect_rules_about(name) for name in names]
+        objects = [self._collect_object(name) for name in names]
         shown = {vocab.types[kind].name for kind in kinds} | words
         return [
             each for each in objects if each.name in shown and (each.rules or each.name in declared)
         ]
 
-    def _collect_rules_about(self, name: str) -> LevelObject:
-        """Return the object type called `name` with all rules about it, all types in these rules
-        and, for each of these types, the rules whose `object_type` is that type or missing."""
+    def _collect_object(self, name: str) -> LevelObject:
+        """Return the type called `name` with all rules that mention it and all types in these
+        rules; for each of these types, again, with the rules that have it as `object_type` or have
+        no `object_type`, and their types."""
         types, rules = [name], set[int]()
         for each in types:  # which grows
             for number, (about, brought) in enumerate(self._types):

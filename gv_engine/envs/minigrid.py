@@ -323,6 +323,7 @@ class MiniGridEnv(GridEnv):
 
     @np_random.setter
     def np_random(self, generator: np.random.Generator) -> None:
+        """Set the random number generator of the level and its rules."""
         self._np_random, self._np_random_seed, self._is_rng_shared = generator, -1, True
 
     @property

@@ -47,9 +47,9 @@ class NovelDLearner(RNDLearner):
     def _find_first_visits(
         self, hashes: NDArray[np.int64], done: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Return a (T, N) mask of steps to an observation that the agent had not seen in the
-        episode, and record these observations as seen. A step that ends an episode is never a first
-        visit: the observation after it begins the next episode.
+        """Record the observations as seen, and return a (T, N) mask of the steps that led to an
+        observation for the first time in the agent's episode. A step that ends an episode is never
+        a first visit: the observation after it begins the next episode.
 
         Args:
             hashes: (T + 1, N) hashes of the observations before the first and after each step.

@@ -19,8 +19,8 @@ from gv_engine.learning.network import find_log_probs
 def compute_ppo_loss(
     outputs: Tensor, steps: tuple[Tensor, ...], settings: Hyperparameters
 ) -> tuple[Tensor, Tensor]:
-    """Return the sum of the loss over L steps, and the (3,) sums of entropy, approximate KL
-    divergence and squared value errors.
+    """Return the loss of PPO summed over L steps, and a (3,) tensor with the sums of entropy,
+    approximate KL divergence and squared value errors.
 
     Args:
         outputs: (L, actions + 1) logits and values.

@@ -480,8 +480,9 @@ class SolverPolicy(RandomPolicy):
         self._actions = []
 
     def update_path(self) -> bool:
-        """Update the path and `note` from the solver's answer, and start a search if the session is
-        in a new state. Return True if the note has changed."""
+        """Update the path and `note` if the solver in the background has an answer, and start a
+        search if the session is in another state than the last search. Return True if the note has
+        changed."""
         before, session = self.note, self._session
         path = None if session.outcome else self._solver.path(session)
         self._actions = self._actions if path is None else [*path.actions]

@@ -53,7 +53,8 @@ class PictureWriter:
         """
 
     def stop(self) -> None:
-        """Release the file without finishing it."""
+        """Stop after an error: release the resources of the writer without writing the rest of the
+        file."""
 
 
 class Png(PictureWriter):

@@ -96,10 +96,11 @@ def make_page(
     style: PageStyle | None = None,
     policy: str | None = None,
 ) -> str:
-    """Return the HTML text of a page on which people play `levels`, beginning with `seed`.
+    """Return the HTML text of a page on which people play `levels`; the first episode has the seed
+    `seed`, and further ones the seeds after it.
 
-    With a `policy`, see `describe_policy`, people can also watch it play. The same levels give the
-    same bytes in every process with the same versions of the libraries.
+    If `policy` names a policy, see `describe_policy`, people can also watch the policy play. The
+    same levels give the same bytes in every process with the same versions of the libraries.
 
     Raises:
         DoesNotCompileError: a rule cannot be compiled, or is arbitrary Python; the message names

@@ -30,6 +30,18 @@ map: |
   #########
 """
 
+CAVE = """\
+map: |
+  #######
+  #>..E.#
+  #######
+transition_functions: [move_agent]
+reward_functions: [reach_exit]
+terminating_function: reach_exit
+max_steps: 50
+observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}
+"""
+
 
 class Hand:
     """Somebody with a mouse, who knows from the twin where cells are."""
@@ -121,11 +133,7 @@ def test_a_level_from_nothing_is_played_mended_saved_checked_and_rolled_out(
 
 def test_a_gallery_level_gives_its_gate_by_real_keys(screen: Screen, folder: Path):
     file = folder / "cave.yaml"
-    file.write_text(
-        "map: |\n  #######\n  #>..E.#\n  #######\ntransition_functions: [move_agent]\n"
-        "reward_functions: [reach_exit]\nterminating_function: reach_exit\nmax_steps: 50\n"
-        "observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}\n"
-    )
+    file.write_text(CAVE)
     with started(screen, folder, "edit", str(file)) as player:
         player.desk = Mock()
         until(lambda: len(np.unique(player.picture())) > 50, "the editor")
@@ -170,11 +178,7 @@ def test_a_newcomer_makes_wins_and_shares_a_puzzle_with_sixty_keys_and_clicks(
 
 def test_a_view_is_picked_from_a_list_by_real_keys(screen: Screen, folder: Path):
     file = folder / "cave.yaml"
-    file.write_text(
-        "map: |\n  ######\n  #>..E#\n  ######\ntransition_functions: [move_agent]\n"
-        "reward_functions: [reach_exit]\nterminating_function: reach_exit\nmax_steps: 50\n"
-        "observation_function: {name: partially_occluded, area: [[-6, 0], [-3, 3]]}\n"
-    )
+    file.write_text(CAVE)
     with started(screen, folder, "edit", str(file)) as player:
         player.desk = Mock()
         until(lambda: len(np.unique(player.picture())) > 50, "the editor")
