@@ -1,13 +1,31 @@
-"""Optimiser steps as CUDA graphs."""
+"""CUDA graphs: work of a GPU that is recorded once and replayed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from gv_engine.learning.rollout_buffer import TrainingBatch
+
+
+def record_graphs(
+    functions: Sequence[Callable[[], object]], device: torch.device
+) -> list[torch.cuda.CUDAGraph]:
+    """Return a CUDA graph of each function, to be replayed in the same order; they share memory.
+    Recording does not perform what the functions do on the GPU. Call each once normally before."""
+    pool, graphs = torch.cuda.graph_pool_handle(), []
+    torch.cuda.synchronize(device)
+    # `torch.cuda.graph` would also collect garbage before each function
+    with torch.cuda.device(device), torch.cuda.stream(torch.cuda.Stream(device)):
+        for function in functions:
+            graph = torch.cuda.CUDAGraph()
+            graph.capture_begin(pool)
+            function()
+            graph.capture_end()
+            graphs.append(graph)
+    return graphs
 
 
 class GraphedStep:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gv_engine.learning.config import Hyperparameters
-from gv_engine.learning.cpu_layers import sum_rows
+from gv_engine.learning.layers import sum_rows
 from gv_engine.learning.network import ActorCritic, make_linear
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.ppo import Learner
@@ -77,21 +77,19 @@ class MAPPOLearner(Learner):
         index = (agents * codes + of_agent).repeat(rows.shape[-2] // agents)
         return torch.cat([rows, world, index[:, None].expand(*rows.shape[:-1], 1)], -1)
 
-    def _network_inputs(self, index: int | slice) -> tuple[Tensor, Tensor]:
+    def _network_inputs(self, index: int | slice) -> tuple[Tensor, Tensor, Tensor]:
         """Return the encoded observations of some steps, each with the observations of all agents
-        of its world, and the action masks."""
-        rows, masks = super()._network_inputs(index)
-        if isinstance(index, int):
-            self._last_rows = rows
-        return self._add_world(rows), masks
+        of its world, the action masks and the starts."""
+        rows, masks, starts = super()._network_inputs(index)
+        return self._add_world(rows), masks, starts
 
-    def _final_rows(self, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
+    def _final_rows(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
         """Return the encoded last observations of the agents `cut`, each with the observations of
         all agents of its world; agents that are not in `cut` have their observations from before
-        the step."""
-        last, lines = self._last_rows.cpu().clone(), torch.from_numpy(cut)
-        last[lines] = torch.from_numpy(rows)
-        return self._add_world(last)[lines]
+        the step `t`."""
+        last = self._buffer.rows[t].copy()
+        last[cut] = rows
+        return self._add_world(torch.from_numpy(last))[cut]
 
     def _rewards(self) -> NDArray[np.float32]:
         """Return the (T, N) rewards of the collected steps, summed over each agent's team."""

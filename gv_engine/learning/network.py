@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from gv_engine.learning.config import CNN, MLP, Hyperparameters
-from gv_engine.learning.cpu_layers import linear, sum_rows, unroll_gru
+from gv_engine.learning.layers import linear, select_codes, sum_rows, unroll_gru
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.numpy_net import NUM_HEADS
 
@@ -94,7 +94,9 @@ class ActorCritic(nn.Module):
 
     def _convolve(self, codes: Tensor) -> Tensor:
         """Return the (M, channels * cells) output of the convolutions for (M, cells) codes."""
-        picture = functional.embedding(codes, self.embedding).unflatten(1, (self.spec.height, -1))
+        height, width = self.spec.height, self.spec.cells // self.spec.height
+        embedded = sum_rows(self.embedding, codes.reshape(-1, 1))
+        picture = embedded.unflatten(0, (-1, height, width))
         hidden = functional.relu(self.convolution_1(picture.movedim(-1, 1)))
         return functional.relu(self.convolution_2(hidden)).flatten(1)
 
@@ -106,8 +108,7 @@ class ActorCritic(nn.Module):
         queries = sum_rows(self.queries, mission).unflatten(1, (NUM_HEADS, -1))
         # (M, heads, codes): the score of each code, which all cells that show it have
         scores = functional.relu(queries @ self.embedding[: self.spec.codes].T)
-        by_head = codes.long()[:, None].expand(-1, NUM_HEADS, -1)
-        return scores.gather(2, by_head).flatten(1)
+        return select_codes(scores, codes.long()).flatten(1)
 
     def recur(
         self, features: Tensor, memory: Tensor, starts: Tensor | None = None

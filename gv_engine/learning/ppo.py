@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from gv_engine.envs.representations import Arrays, Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.color_augmentation import ColorAugmentation, interchangeable_colors
 from gv_engine.learning.config import CURRICULA, Hyperparameters
-from gv_engine.learning.cuda_graph import GraphedStep
+from gv_engine.learning.cuda_graph import GraphedStep, record_graphs
 from gv_engine.learning.curriculum import RandomLevels
 from gv_engine.learning.network import ActorCritic
 from gv_engine.learning.network_spec import NetworkSpec, ScenarioSpec
@@ -128,6 +129,7 @@ class Learner:
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
         self.device = torch.device(device)
         torch.set_num_threads(1)  # threads share minibatches, and do not synchronise in each step
+        torch.backends.cudnn.deterministic = True  # the same seed gives the same run
         _keep_freed_memory()
         self._num_parts = settings.num_threads if device == "cpu" else 1
         self._map: Callable[..., Any] = map
@@ -146,13 +148,15 @@ class Learner:
         self._buffer = RolloutBuffer(env, self.spec, settings.num_steps, self.device)
         self._reward_scaler = RewardScaler(env.num_envs, settings.gamma)
         self._memory = torch.zeros(env.num_envs, settings.hidden_size, device=self.device)
+        self._table = self.net.first_layer_table().detach().clone()
+        self._acting_graphs: list[torch.cuda.CUDAGraph] = []
         self._starts = torch.ones(env.num_envs, dtype=torch.bool)
         self._agents = np.arange(env.num_envs) % self.spec.agents
         num_worlds = env.num_envs // self.spec.agents
         self._estimator = SurvivalEstimator(num_worlds)
         self._no_ends: Any = np.zeros(num_worlds, np.bool_)
         self._num_steps = self._num_episodes = 0
-        self._losses = (math.nan,) * 3
+        self._losses = torch.full((3,), math.nan)
         self.seconds = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
         colors = interchangeable_colors(scenario) if settings.augment_colors else ()
         self._colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rng)
@@ -163,6 +167,7 @@ class Learner:
         self._live = self._live_agents()
         curriculum_class = resolve_name(CURRICULA[settings.curriculum])
         self.curriculum: RandomLevels = curriculum_class(env, settings, self._rng)
+        self._sample_noise()
 
     @contextmanager
     def _timed(self, activity: str) -> Iterator[None]:
@@ -180,6 +185,8 @@ class Learner:
             with self._timed("learning"):
                 if batch.live.any():
                     self._optimise(batch)
+                self._sample_noise()  # while a GPU learns
+                self._synchronize()
         finally:
             torch.set_flush_denormal(False)
         with self._timed("copies"):
@@ -192,97 +199,116 @@ class Learner:
         means = self._estimator.means
         if not self.env.scenario.tells_success:
             means = means._replace(success_rate=math.nan)
-        return TrainingMetrics(self._num_steps, self._num_episodes, *means, *self._losses)
+        return TrainingMetrics(self._num_steps, self._num_episodes, *means, *self._losses.tolist())
 
     # ---- acting ----------------------------------------------------------------------------
 
     def _collect(self) -> TrainingBatch:
         """Step all worlds `num_steps` times with the current policy; return these steps as a batch
         to learn from."""
-        buffer, settings, net, device = self._buffer, self.settings, self.net, self.device
-        size = settings.num_steps, self.env.num_envs
-        actions = torch.zeros(size, dtype=torch.int64, device=device)
+        buffer, num_steps = self._buffer, self.settings.num_steps
+        size = num_steps, self.env.num_envs
         live = torch.zeros(size, dtype=torch.bool)
-        starts = torch.zeros(size, dtype=torch.bool, device=device)
-        values, bootstrap_values = torch.zeros(2, *size, device=device)
-        log_probs = torch.zeros(*size, self.spec.actions, device=device)
+        bootstrap_values = torch.zeros(size, device=self.device)
         memory_before = self._memory.clone()
-        self.partners.begin_update(self._num_steps, net.state_dict())
+        uncounted: tuple[Any, ...] = ()
+        self.partners.begin_update(self._num_steps, self.net.state_dict())
         with torch.no_grad():
             with self._timed("acting"):
-                table = net.first_layer_table()
-                # Gumbel-max sampling: argmax of log-probabilities plus Gumbel noise
-                noise = torch.rand(log_probs.shape, generator=self._rng).to(device)
-                noise = noise.log_().neg_().log_()
-            for t in range(settings.num_steps):
-                with self._timed("copies"):
-                    self._encode(t)
+                self._prepare_acting()
+            for t in range(num_steps):
+                self._start_acting(t)
                 with self._timed("acting"):
-                    starts[t], live[t] = self._starts.to(device), self._live
-                    inputs = self._network_inputs(t)
-                    log_probs[t], values[t] = self._forward(table, *inputs, starts[t])
-                    torch.argmax(log_probs[t] - noise[t], 1, out=actions[t])
-                    chosen = actions[t].cpu().numpy()
-                    seen = Seen(self._observed, self._info, buffer.rows[t], noise[t])
+                    live[t] = self._live
+                    if uncounted:  # of the step before, counted while a GPU acts
+                        self._count_episodes(*uncounted)
+                    self._synchronize()
+                    chosen = buffer.chosen(t)
+                    seen = Seen(self._observed, self._info, buffer.rows[t], buffer.noise[t])
                     self.partners.act(chosen, seen)
                 with self._timed("environment"):
                     results = self.env.step(chosen, out=buffer.out[t])
                 self.on_step()
                 with self._timed("acting"):
-                    self._process_ends(results, table, bootstrap_values[t])
+                    measured = self.curriculum.is_measured.copy()
+                    uncounted = results[-1], self.partners.is_learning.copy(), measured
+                    self._process_ends(t, results, bootstrap_values)
                     self._change_levels(buffer.out[t])
-            with self._timed("copies"):
-                self._encode(-1)
-            with self._timed("acting"):
-                memory = self._memory
-                inputs, ended = self._network_inputs(-1), self._starts.to(device)
-                next_value = self._forward(table, *inputs, ended)[1]
-                self._memory = memory
+            self._start_acting(num_steps)
+            self._count_episodes(*uncounted)
+            if self.device.type == "cuda" and not self._acting_graphs:
+                acts = [partial(self._act, t) for t in range(num_steps + 1)]
+                self._acting_graphs = record_graphs(acts, self.device)
         self._num_steps += size[0] * size[1]
-        on_cpu = values.cpu(), next_value.cpu(), bootstrap_values.cpu()
-        advantages = self._advantages(*on_cpu, live)
+        advantages = self._advantages(buffer.values.cpu(), bootstrap_values.cpu(), live)
         self.curriculum.end_update(advantages, live)
-        advantages = advantages.to(device)
-        rows, masks = self._network_inputs(slice(0, -1))
+        advantages = advantages.to(self.device)
+        rows, masks, starts = self._network_inputs(slice(0, -1))
         return TrainingBatch(
             rows=rows,
             masks=masks,
-            actions=actions,
-            log_probs=log_probs.gather(2, actions[..., None])[..., 0],
+            actions=buffer.actions,
+            log_probs=buffer.log_probs.gather(2, buffer.actions[..., None])[..., 0],
             advantages=advantages,
-            returns=advantages + values,
-            live=live.to(device),
+            returns=advantages + buffer.values[:-1],
+            live=live.to(self.device),
             starts=starts,
             memory=memory_before,
         )
 
-    def _encode(self, t: int) -> None:
-        """Encode the observations of step `t` into `rows` of the buffer, and send them to the
-        device."""
-        observation = {name: array[t] for name, array in self._buffer.arrays.items()}
-        self.spec.encode(self._colors.apply(observation), self._agents, self._buffer.rows[t])
-        self._buffer.send(t)
+    def _prepare_acting(self) -> None:
+        """Compute the table of the first layer, which stays the same until the next update."""
+        self._table.copy_(self.net.first_layer_table())
+
+    def _start_acting(self, t: int) -> None:
+        """Encode the observations of step `t`, and run `_act`; on a GPU, do not wait for it."""
+        buffer = self._buffer
+        with self._timed("copies"):
+            observation = {name: buffer.arrays[name][t] for name in buffer.first}
+            self.spec.encode(self._colors.apply(observation), self._agents, buffer.rows[t])
+            buffer.starts[t] = self._starts
+        with self._timed("acting"):
+            if self._acting_graphs:
+                self._acting_graphs[t].replay()
+            else:
+                self._act(t)
+
+    def _act(self, t: int) -> None:
+        """Write log-probabilities, values and actions of step `t` into the buffer, and advance the
+        state of the GRU; after the last step, write the values only."""
+        buffer = self._buffer
+        buffer.send(t)
+        log_probs, buffer.values[t], memory = self._forward(*self._network_inputs(t))
+        if t < self.settings.num_steps:
+            self._memory.copy_(memory)
+            buffer.log_probs[t] = log_probs
+            torch.argmax(log_probs - buffer.noise[t], 1, out=buffer.actions[t])
+            buffer.receive(t)
+
+    def _synchronize(self) -> None:
+        """Wait for the device."""
+        if self.device.type == "cuda":
+            torch.cuda.current_stream(self.device).synchronize()
 
     def _live_agents(self) -> Tensor:
         """Return (N,) True for agents that learn from their next action."""
         learning = self.partners.is_learning.ravel()
         return torch.from_numpy(learning & self._info.get("live", True))
 
-    def _network_inputs(self, index: Any) -> tuple[Tensor, Tensor]:
-        """Return the encoded observations and the action masks of some steps, on the device; all
-        masks are 1 if `mask_actions` is off."""
-        rows, masks = self._buffer.inputs(index)
-        return rows, masks if self.settings.mask_actions else torch.ones_like(masks)
+    def _network_inputs(self, index: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the encoded observations, the action masks and the starts of some steps, on the
+        device; all masks are 1 if `mask_actions` is off."""
+        rows, masks, starts = self._buffer.inputs(index)
+        return rows, masks if self.settings.mask_actions else torch.ones_like(masks), starts
 
     def _forward(
-        self, table: Tensor, rows: Tensor, masks: Tensor, starts: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Return (N, actions) log-probabilities and (N,) values of N encoded observations, and
-        advance the state of the GRU, which is reset where `starts` is True. `table` is
-        `net.first_layer_table()`."""
-        features = self.net.features(table, rows)
-        features, self._memory = self.net.recur(features, self._memory, starts[None])
-        return self._act_and_value(features, masks)
+        self, rows: Tensor, masks: Tensor, starts: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return (N, actions) log-probabilities and (N,) values of N encoded observations, and the
+        (N, hidden) new state of the GRU, which is reset where `starts` is True."""
+        features = self.net.features(self._table, rows)
+        features, memory = self.net.recur(features, self._memory, starts[None])
+        return *self._act_and_value(features, masks), memory
 
     def _act_and_value(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Return (N, actions) log-probabilities to sample actions with, and (N,) values, for the
@@ -290,12 +316,12 @@ class Learner:
         log_probs, values = self.net(features, masks)
         return log_probs, values
 
-    def _process_ends(self, results: Any, table: Tensor, bootstrap_values: Tensor) -> None:
-        """Count the episodes that the step `results` has ended. Where the step limit cut an
-        episode, write the value of its last observation into `bootstrap_values` (N,)."""
+    def _process_ends(self, t: int, results: Any, bootstrap_values: Tensor) -> None:
+        """Begin the episodes after those that step `t` has ended, given its results. Where the step
+        limit cut an episode, write the value of its last observation into `bootstrap_values`
+        (T, N)."""
         self._observed, _, terminated, truncated, self._info = results
         done, info = terminated | truncated, self._info
-        self._count_episodes(info)
         self.partners.begin_episodes(done.reshape(-1, self.spec.agents).all(1))
         self._starts, self._live = torch.from_numpy(done), self._live_agents()
         if "episode" not in info:
@@ -308,10 +334,10 @@ class Learner:
             observation = {name: np.stack([each[name] for each in final]) for name in final[0]}
             rows = np.zeros((len(cut), len(self.spec.sizes)), np.int32)
             self.spec.encode(self._colors.apply(observation, cut), self._agents[cut], rows)
-            lines = torch.from_numpy(cut).to(self.device)
-            features = self.net.features(table, self._final_rows(rows, cut).to(self.device))
-            features, _ = self.net.recur(features, self._memory[lines])
-            bootstrap_values[lines] = self.net.value(features)
+            sent = torch.from_numpy(cut), self._final_rows(t, rows, cut)
+            lines, rows = (each.to(self.device, non_blocking=True) for each in sent)
+            features, _ = self.net.recur(self.net.features(self._table, rows), self._memory[lines])
+            bootstrap_values[t, lines] = self.net.value(features)
         self._colors.sample(self._starts)
 
     def _change_levels(self, out: Arrays) -> None:
@@ -329,10 +355,11 @@ class Learner:
         for name in self._buffer.first:
             np.copyto(arrays[name], info[name] if name in info else observation[name])
 
-    def _final_rows(self, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
+    def _final_rows(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
         """Return the network inputs for the last observations of some agents.
 
         Args:
+            t: step that ended their episodes.
             rows: (M, slots) encoded last observations.
             cut: (M,) row indices of the agents in the batch.
         """
@@ -343,17 +370,24 @@ class Learner:
         rewards: NDArray[np.float32] = self._buffer.arrays["reward"]
         return rewards
 
-    def _count_episodes(self, info: dict[str, Any]) -> None:
-        """Add a step, given its `info`, to the estimates of return, length and success. Returns and
-        successes are those of the agents that learned."""
-        none, measured = self._no_ends, self.curriculum.is_measured
+    def _count_episodes(
+        self, info: dict[str, Any], counted: NDArray[np.bool_], measured: NDArray[np.bool_]
+    ) -> None:
+        """Add a step to the estimates of return, length and success.
+
+        Args:
+            info: information that the step returned.
+            counted: (W, A) True for agents that learned; returns and successes are theirs.
+            measured: (W,) `curriculum.is_measured` before the step.
+        """
         if "episode" not in info:
+            none = self._no_ends
             self._estimator.add_step(none, none, none, measured)
             return
         episode, ended = info["episode"], info["_episode"]
         by_agent = ended, episode["r"], episode.get("s", ended)
         ended, returns, success = (each.reshape(-1, self.spec.agents) for each in by_agent)
-        done, counted = ended[:, 0], self.partners.is_learning
+        done = ended[:, 0]
         lacking = ended & counted & ~success
         succeeded = (success & counted).any(1) if self._any_agent_succeeds else ~lacking.any(1)
         self._estimator.add_step(done, (returns * counted).sum(1), succeeded, measured)
@@ -364,21 +398,18 @@ class Learner:
         returns. `done` and `live` are as for `RewardScaler.scale`."""
         return torch.from_numpy(self._reward_scaler.scale(self._rewards(), done, live))
 
-    def _advantages(
-        self, values: Tensor, next_value: Tensor, bootstrap_values: Tensor, live: Tensor
-    ) -> Tensor:
+    def _advantages(self, values: Tensor, bootstrap_values: Tensor, live: Tensor) -> Tensor:
         """Return the (T, N) advantages of T steps of N agents by generalised advantage estimation
-        (Schulman et al., 2016)."""
+        (Schulman et al., 2016), for (T + 1, N) values."""
         arrays, gamma = self._buffer.arrays, self.settings.gamma
         done = arrays["terminated"] | arrays["truncated"]
         rewards = self._scaled_rewards(done, live.numpy())
         discount = gamma * torch.from_numpy(~done).float()
         rewards = rewards + gamma * bootstrap_values
-        advantages, last = torch.zeros_like(rewards), torch.zeros_like(next_value)
+        advantages, last = torch.zeros_like(rewards), torch.zeros_like(values[0])
         for t in reversed(range(len(rewards))):
-            delta = rewards[t] + discount[t] * next_value - values[t]
+            delta = rewards[t] + discount[t] * values[t + 1] - values[t]
             last = advantages[t] = delta + discount[t] * self.settings.gae_lambda * last
-            next_value = values[t]
         return advantages
 
     # ---- learning --------------------------------------------------------------------------
@@ -405,7 +436,12 @@ class Learner:
         if self.device.type == "cuda" and self.spec.agents == 1 and not self._graphed:
             indices = order.chunk(settings.num_minibatches)[0]
             self._graphed = GraphedStep(self._optimise_minibatch, batch, indices)
-        self._losses = tuple(torch.stack(losses).mean(0).tolist())
+        self._losses = torch.stack(losses).mean(0)
+
+    def _sample_noise(self) -> None:
+        """Draw the noise that samples the actions until the next update."""
+        self._rng_state = self._rng.get_state()
+        self._buffer.sample_noise(self._rng)
 
     def _optimise_minibatch(self, batch: TrainingBatch, indices: Tensor) -> Tensor:
         """Take one optimiser step on the sequences of the batch at `indices`; return (3,) entropy,
@@ -470,9 +506,9 @@ class Learner:
         return {
             "net": self.net.state_dict(),
             "adam": self._adam.state,
-            "rng": self._rng.get_state(),
+            "rng": self._rng_state,
             "reward_scaler": self._reward_scaler.state(),
-            "memory": self._memory,
+            "memory": self._memory.clone(),
             "colors": self._colors.permutation.clone(),
             "starts": self._starts.clone(),
             "live": self._live.clone(),
@@ -493,14 +529,16 @@ class Learner:
         self.net.load_state_dict(state["net"])
         self._adam.restore(state["adam"])
         self._rng.set_state(state["rng"])
+        self._sample_noise()
         self._reward_scaler.restore(state["reward_scaler"])
-        self._memory, self._starts = state["memory"].to(self.device), state["starts"]
-        self._live, self._colors.permutation = state["live"], state["colors"]
+        self._memory.copy_(state["memory"])
+        self._starts, self._live = state["starts"], state["live"]
+        self._colors.permutation = state["colors"]
         rows = state["worlds"].numpy().view(self.env.scenario.layout.dtype).reshape(-1)
         self._show(self.env.restore(rows), self._buffer.first)
         self._estimator.restore(*(each.numpy() for each in state["estimator"]))
         self._num_steps, self._num_episodes = state["counts"]
-        self._losses = tuple(state["losses"])
+        self._losses = state["losses"]
         self.curriculum.restore(state["curriculum"])
         self.partners.restore(state["partners"])
 

@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.network import ActorCritic, find_excluded
 from gv_engine.learning.ppo import Learner
 
@@ -23,14 +25,16 @@ class QNetwork(ActorCritic):
         """Return the (M,) greatest action values for (M, hidden) features."""
         return self.actor(features).amax(1)
 
-    def act(self, features: Tensor, masks: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
+    def act(
+        self, features: Tensor, masks: Tensor, epsilon: Tensor | float
+    ) -> tuple[Tensor, Tensor]:
         """Return (N, actions) log-probabilities of actions with the share `epsilon` of random ones,
         and the (N,) greatest values of the actions that the masks allow."""
         excluded = find_excluded(masks)
         values, best = self.actor(features).masked_fill(excluded, -torch.inf).max(1)
         allowed = (~excluded).float()
         random = epsilon * allowed / allowed.sum(1, keepdim=True)
-        greedy = functional.one_hot(best, self.spec.actions) * (1 - epsilon)
+        greedy = functional.one_hot(best, self.spec.actions).float() * (1 - epsilon)
         return (random + greedy).log(), values
 
 
@@ -40,6 +44,10 @@ class PQNLearner(Learner):
     net: QNetwork
     net_class = QNetwork
 
+    def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
+        super().__init__(env, settings, device)
+        self._epsilon = torch.zeros((), dtype=torch.float64, device=self.device)
+
     @property
     def epsilon(self) -> float:
         """Share of random actions at the current number of steps."""
@@ -47,10 +55,16 @@ class PQNLearner(Learner):
         progress = min(1.0, self._num_steps / max(1, settings.exploration_steps))
         return settings.start_epsilon + progress * (settings.end_epsilon - settings.start_epsilon)
 
+    def _prepare_acting(self) -> None:
+        """Compute the table of the first layer and the share of random actions, which stay the same
+        until the next update."""
+        super()._prepare_acting()
+        self._epsilon.fill_(self.epsilon)
+
     def _act_and_value(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Return (N, actions) log-probabilities of the epsilon-greedy actions, and the (N,)
         greatest values of the actions that the masks allow."""
-        return self.net.act(features, masks, self.epsilon)
+        return self.net.act(features, masks, self._epsilon)
 
     def _loss(self, num_live: int, features: Tensor, *per_step: Tensor) -> tuple[Tensor, Tensor]:
         """Return half the squared error of the values of the actions that were taken, a sum divided

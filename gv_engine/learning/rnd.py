@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.config import Hyperparameters
-from gv_engine.learning.cpu_layers import sum_rows
+from gv_engine.learning.layers import sum_rows
 from gv_engine.learning.network import ActorCritic, make_linear
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.ppo import Learner
@@ -79,7 +79,7 @@ class RNDLearner(Learner):
     def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
         """Return the (T, N) sums of the scaled rewards and the rewards for new observations,
         weighted by `rnd_coef`; `done` and `live` are as for `RewardScaler.scale`."""
-        rows, _ = self._network_inputs(slice(None))
+        rows, *_ = self._network_inputs(slice(None))
         with torch.no_grad():
             errors = self.net.prediction_errors(rows.flatten(0, 1))
         by_step = errors.reshape(rows.shape[:2]).cpu().numpy()

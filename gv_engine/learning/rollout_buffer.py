@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from gv_engine.envs.vector_environment import GridVectorEnv
@@ -14,13 +15,18 @@ from gv_engine.learning.network_spec import NetworkSpec
 
 class RolloutBuffer:
     """Arrays of T steps of N agents, and of the observation after the last, that the environment
-    writes into; a device other than the CPU has copies of what the network reads.
+    writes into. On a device other than the CPU the inputs and outputs of the network have copies.
 
     Attributes:
         arrays: (T + 1, N, …) observations and action masks; (T, N) rewards, terminated, truncated.
         rows: (T + 1, N, slots) int32 encoded observations, see `NetworkSpec.encode`.
+        starts: (T + 1, N) bool, True where an episode starts with the step.
         out: for each step the views that `GridVectorEnv.step` writes to, by name.
         first: the views for the observation before the first step.
+        noise: (T, N, actions) float32 noise that actions are sampled with, on the device.
+        log_probs: (T, N, actions) float32 log-probabilities of the actions, on the device.
+        values: (T + 1, N) float32 estimated values, on the device.
+        actions: (T, N) int64 actions, on the device.
     """
 
     def __init__(
@@ -29,24 +35,27 @@ class RolloutBuffer:
         space: Any = env.single_observation_space
         kinds = {name: (space[name].dtype, space[name].shape) for name in env.recorded}
         kinds["action_mask"] = np.dtype(np.int8), (spec.actions,)
-        size = num_steps + 1, env.num_envs
-        observed = {n: np.zeros((*size, *shape), dtype) for n, (dtype, shape) in kinds.items()}
-        results = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
-        self.arrays = observed | {
-            name: np.zeros((num_steps, env.num_envs), dtype) for name, dtype in results.items()
-        }
-        self.rows = np.zeros((*size, len(spec.sizes)), np.int32)
-        if device.type == "cuda":  # memory from which copies do not wait
-            masks = self.arrays["action_mask"]
-            self.rows, masks = (
-                torch.from_numpy(each).pin_memory().numpy() for each in (self.rows, masks)
-            )
-            self.arrays["action_mask"] = observed["action_mask"] = masks
-        self._on_host = self._on_device = [
-            torch.from_numpy(each) for each in (self.rows, self.arrays["action_mask"])
-        ]
+        shape, size = (num_steps, env.num_envs), (num_steps + 1, env.num_envs)
+
+        def allocate(*sizes: int, dtype: Any = torch.float32) -> Tensor:
+            """Return zeros in memory of the CPU from which copies to a GPU do not wait."""
+            return torch.zeros(sizes, dtype=dtype, pin_memory=device.type == "cuda")
+
+        rows = allocate(*size, len(spec.sizes), dtype=torch.int32)
+        masks, starts = allocate(*size, spec.actions, dtype=torch.int8), allocate(*size, dtype=bool)
+        self._inputs = self._sent = [rows, masks, starts]
+        self._noise = self.noise = allocate(*shape, spec.actions)
+        self._chosen = self.actions = allocate(*shape, dtype=torch.int64)
         if device.type != "cpu":
-            self._on_device = [each.to(device) for each in self._on_host]
+            self._sent = [each.to(device) for each in self._inputs]
+            self.noise, self.actions = self._noise.to(device), self._chosen.to(device)
+        self.log_probs = torch.zeros(*shape, spec.actions, device=device)
+        self.values = torch.zeros(size, device=device)
+        self.rows, self.starts = rows.numpy(), starts.numpy()
+        observed = {n: np.zeros((*size, *each), dtype) for n, (dtype, each) in kinds.items()}
+        observed["action_mask"] = masks.numpy()
+        results = {"reward": np.float32, "terminated": np.bool_, "truncated": np.bool_}
+        self.arrays = observed | {name: np.zeros(shape, dtype) for name, dtype in results.items()}
         self.out = [
             {name: array[t + (name in observed)] for name, array in self.arrays.items()}
             for t in range(num_steps)
@@ -58,17 +67,36 @@ class RolloutBuffer:
         for name, array in self.first.items():
             array[...] = self.arrays[name][-1]
 
+    def sample_noise(self, rng: torch.Generator) -> None:
+        """Draw `noise`, negative Gumbel noise: the argmax of log-probabilities minus it samples an
+        action."""
+        torch.rand(self._noise.shape, generator=rng, out=self._noise)
+        if self.noise is not self._noise:
+            self.noise.copy_(self._noise, non_blocking=True)
+        self.noise.log_().neg_().log_()
+
     def send(self, t: int) -> None:
-        """Copy the encoded observations and the action masks of step `t` to the device, without
-        waiting; do nothing if the device is the CPU."""
-        if self._on_device is not self._on_host:
-            for copied, own in zip(self._on_device, self._on_host, strict=True):
+        """Copy the encoded observations, the action masks and the starts of step `t` to the device,
+        without waiting; do nothing if the device is the CPU."""
+        if self._sent is not self._inputs:
+            for copied, own in zip(self._sent, self._inputs, strict=True):
                 copied[t].copy_(own[t], non_blocking=True)
 
+    def receive(self, t: int) -> None:
+        """Copy the actions of step `t` from the device, without waiting; do nothing if the device
+        is the CPU."""
+        if self.actions is not self._chosen:
+            self._chosen[t].copy_(self.actions[t], non_blocking=True)
+
+    def chosen(self, t: int) -> NDArray[np.int64]:
+        """Return the (N,) actions of step `t`, which `receive` has copied."""
+        chosen: NDArray[np.int64] = self._chosen[t].numpy()
+        return chosen
+
     def inputs(self, index: Any) -> list[Tensor]:
-        """Return the encoded observations and the action masks of some steps, on the device; for an
-        integer or a slice they are views, which the next `send` overwrites."""
-        return [each[index] for each in self._on_device]
+        """Return the encoded observations, the action masks and the starts of some steps, on the
+        device; for an integer or a slice they are views, which the next `send` overwrites."""
+        return [each[index] for each in self._sent]
 
 
 class TrainingBatch(NamedTuple):

@@ -53,7 +53,7 @@ def test_each_step_is_sent_once():
     plain, copied = small_learner("keydoor-5x5"), small_learner("keydoor-5x5")
     sent = []
     buffer = copied._buffer
-    buffer._on_device = [torch.zeros_like(each) for each in buffer._on_host]
+    buffer._sent = [torch.zeros_like(each) for each in buffer._inputs]
     send = buffer.send
 
     def count(t: int) -> None:
@@ -64,27 +64,27 @@ def test_each_step_is_sent_once():
     for _ in range(3):
         assert copied.update() == pytest.approx(plain.update(), nan_ok=True)
     assert torch.equal(weights_of(copied), weights_of(plain))
-    assert sent == [*range(8), -1] * 3
+    assert sent == [*range(9)] * 3
 
 
 @pytest.mark.parametrize("memory", [False, True])
 def test_nothing_is_sent_to_the_device_twice(memory, monkeypatch):
-    """The bytes that an update sends beside the observations are those of what it needs, once."""
+    """The bytes that an update sends beside the inputs and the noise are those of what it needs,
+    once."""
     learner = small_learner("keydoor-5x5", memory=memory)
     sent, to = [], torch.Tensor.to
 
-    def count(self: Any, target: Any, *more: Any) -> Any:
+    def count(self: Any, target: Any, *more: Any, **options: Any) -> Any:
         if target is learner.device:
             sent.append(self.numel() * self.element_size())
-        return to(self, target, *more)
+        return to(self, target, *more, **options)
 
     monkeypatch.setattr(torch.Tensor, "to", count)
     learner.update()
     steps, worlds, settings = 8, 16, learner.settings
-    starts, live, advantages = (steps + 1) * worlds, steps * worlds, 4 * steps * worlds
-    noise = 4 * steps * worlds * learner.spec.actions
+    live, advantages = steps * worlds, 4 * steps * worlds
     order = 8 * settings.update_epochs * worlds * (1 if memory else steps)
-    assert sum(sent) == starts + live + advantages + noise + order
+    assert sum(sent) == live + advantages + order
 
 
 @pytest.mark.parametrize("name", ["cuda:77", "gpu"])
@@ -124,15 +124,28 @@ def test_a_gpu_learns_as_the_cpu_does(name, memory):
 
 @has_gpu
 @pytest.mark.parametrize("memory", [False, True])
-def test_a_recorded_step_is_the_step(memory, monkeypatch):
-    """CUDA graphs change nothing, and a GPU gives the same run for the same seed."""
-    graphed = [small_learner("keydoor-5x5", "cuda", memory) for _ in range(2)]
+@pytest.mark.parametrize(
+    ("name", "method", "encoder"),
+    [
+        *((name, "ppo", "embedding") for name in LEVELS),
+        *((name, "ppo", "cnn") for name in LEVELS),
+        *(("doors", "pqn", "embedding"), ("doors", "rnd", "mlp"), ("hunt", "mappo", "embedding")),
+    ],
+)
+def test_recorded_steps_are_the_steps(name, method, encoder, memory, monkeypatch):
+    """CUDA graphs change nothing, and a GPU gives the same run for the same seed, also if it is
+    continued."""
+    more = {"learner": method, "encoder": encoder}
+    graphed = [small_learner(name, "cuda", memory, **more) for _ in range(2)]
     for _ in range(4):
         for learner in graphed:
             learner.update()
-    assert graphed[0]._graphed
+        graphed[1].restore(graphed[1].state())
+    assert graphed[0]._acting_graphs
+    assert bool(graphed[0]._graphed) == (name != "hunt")
     monkeypatch.setattr(ppo, "GraphedStep", lambda *arguments: None)
-    plain = small_learner("keydoor-5x5", "cuda", memory)
+    monkeypatch.setattr(ppo, "record_graphs", lambda *arguments: [])
+    plain = small_learner(name, "cuda", memory, **more)
     for _ in range(4):
         plain.update()
     assert torch.equal(weights_of(graphed[0]), weights_of(graphed[1]))

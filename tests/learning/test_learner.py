@@ -39,14 +39,13 @@ def test_advantages_are_those_of_their_definition():
     arrays["terminated"][:] = [[t == 2, False, False] for t in range(6)]
     arrays["truncated"][:] = [[False, t == 3, False] for t in range(6)]
     learner._reward_scaler.scale = lambda rewards, done, live: rewards
-    expected = torch.rand(6, 3, dtype=torch.float32)
-    after, missed = torch.rand(3), torch.zeros(6, 3)
+    expected, missed = torch.rand(7, 3), torch.zeros(6, 3)
     missed[3, 1] = 0.7
     live = torch.ones(6, 3, dtype=torch.bool)
-    gains = learner._advantages(expected, after, missed, live)
-    following = torch.cat([expected[1:], after[None]]).clone()
+    gains = learner._advantages(expected, missed, live)
+    following = expected[1:].clone()
     following[2, 0], following[3, 1] = 0, 0.7
-    surprise = torch.from_numpy(arrays["reward"]) + settings.gamma * following - expected
+    surprise = torch.from_numpy(arrays["reward"]) + settings.gamma * following - expected[:-1]
     for world, ends in enumerate([[2, 5], [3, 5], [5]]):
         for t in range(6):
             end = next(each for each in ends if each >= t)
@@ -90,13 +89,14 @@ def test_what_others_end_is_over_and_what_the_limit_ends_is_not():
         "final_obs": np.array([final] * 6, object),
     }
     terminated = np.array([False] * 5 + [True])
-    missed = torch.zeros(6)
+    missed = torch.zeros(4, 6)
     with torch.no_grad():
-        learner._process_ends(
-            (None, None, terminated, ~terminated, info), learner.net.first_layer_table(), missed
-        )
-    assert (missed[:3] != 0).all()
-    assert (missed[3:] == 0).all()
+        learner._process_ends(2, (None, None, terminated, ~terminated, info), missed)
+        step = learner.partners.is_learning, learner.curriculum.is_measured
+        learner._count_episodes(info, *step)
+    assert (missed[2, :3] != 0).all()
+    assert (missed[2, 3:] == 0).all()
+    assert (missed[[0, 1, 3]] == 0).all()
     assert learner.metrics.success_rate == 0.5
 
 

@@ -97,7 +97,7 @@ def test_targets_of_pqn_are_q_lambda_returns(monkeypatch):
     batch = learner._collect()
     ended = learner._buffer.arrays["terminated"] | learner._buffer.arrays["truncated"]
     gamma, share = learner.settings.gamma, learner.settings.gae_lambda
-    rows, masks = learner._network_inputs(slice(None))
+    rows, masks, _ = learner._network_inputs(slice(None))
     with torch.no_grad():
         table = learner.net.first_layer_table()
         values = learner.net.actor(learner.net.features(table, rows.flatten(0, 1)))
@@ -125,6 +125,8 @@ def test_pqn_explores_less_and_less():
         learner._num_steps = steps
         shares.append(round(learner.epsilon, 3))
     assert shares == [1.0, 0.525, 0.05, 0.05]
+    with torch.no_grad():
+        learner._prepare_acting()
     features, masks = torch.randn(50, 128), torch.ones(50, 8)
     masks[:, 3:] = 0
     masks[7] = 0
@@ -186,7 +188,7 @@ def test_the_critic_of_mappo_sees_all_agents_and_its_actor_one():
     batch, agents = learner._collect(), learner.spec.agents
     slots = len(learner.spec.sizes)
     rows = batch.rows[3]
-    first, masks = learner._network_inputs(3)
+    first, masks, _ = learner._network_inputs(3)
     assert torch.equal(rows, first)
     changed = learner._buffer.rows[3].copy()
     changed[1, 0] += 1  # the first cell that the second agent of the first world sees

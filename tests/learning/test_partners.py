@@ -189,10 +189,11 @@ def test_returns_and_successes_are_those_of_the_learning_side():
     learner = make_learner("hunt", "object", partner="cat=random", num_envs=2)
     ended = np.array([True] * 3 + [False] * 3)
     episode = {"r": np.array([1.0, 2.0, 10.0, 0, 0, 0]), "s": ended & ~ended, "l": ended * 4}
-    learner._count_episodes({"episode": episode, "_episode": ended})
+    step = learner.partners.is_learning, learner.curriculum.is_measured
+    learner._count_episodes({"episode": episode, "_episode": ended}, *step)
     assert learner._estimator._counts[2].tolist() == [3.0]
     episode["s"] = np.array([False, False, True, False, False, False])
-    learner._count_episodes({"episode": episode, "_episode": ended})
+    learner._count_episodes({"episode": episode, "_episode": ended}, *step)
     assert learner._estimator._counts[3].tolist() == [0.0] * 2
 
 

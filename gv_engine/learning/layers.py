@@ -1,4 +1,4 @@
-"""Layers of a network: torch's, or on the CPU faster ones whose gradients are written out.
+"""Layers of a network whose gradients are written out, where they are faster than torch's.
 
 Products on the CPU are those of oneDNN, which takes half the time of MKL on AMD's processors.
 """
@@ -15,34 +15,43 @@ from torch.nn import functional
 
 from gv_engine.envs.representations import get_compiled
 
+_MAX_ONE_HOT = 2048
+"""Rows of a table up to which one-hot codes are faster on a GPU than sorting."""
+_MAX_NUMBERS = 2**26
+"""Numbers of a matrix of one-hot codes."""
+
 
 def is_exporting() -> bool:
     """Return True while torch traces a network for an exported file."""
     return bool(torch.jit.is_tracing() or torch.compiler.is_exporting())
 
 
-def _is_fast(tensor: Tensor) -> bool:
-    """Return True if the layers of this file apply to a tensor."""
-    return tensor.is_cpu and bool(torch.backends.mkldnn.is_available()) and not is_exporting()
+def _has_onednn(tensor: Tensor) -> bool:
+    """Return True if oneDNN can multiply a tensor."""
+    return tensor.is_cpu and bool(torch.backends.mkldnn.is_available())
 
 
 def multiply(
     inputs: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "none"
 ) -> Tensor:
-    """Return `activation(inputs @ weight.T + bias)` by oneDNN, without a gradient."""
-    arguments: Any = inputs, weight, bias, activation, [], ""
-    return cast("Tensor", torch.ops.mkldnn._linear_pointwise(*arguments))
+    """Return `activation(inputs @ weight.T + bias)`; by oneDNN, it is without a gradient.
+    `activation` is "none" or "relu"."""
+    if _has_onednn(inputs):
+        arguments: Any = inputs, weight, bias, activation, [], ""
+        return cast("Tensor", torch.ops.mkldnn._linear_pointwise(*arguments))
+    outputs = functional.linear(inputs, weight, bias)
+    return functional.relu(outputs) if activation == "relu" else outputs
 
 
 def linear(inputs: Tensor, weight: Tensor, bias: Tensor, activation: str = "none") -> Tensor:
     """Return the (M, outputs) output of a linear layer for (M, inputs), rectified if `activation`
     is "relu"."""
-    if not _is_fast(inputs):
+    if is_exporting():
         outputs = functional.linear(inputs, weight, bias)
         return functional.relu(outputs) if activation == "relu" else outputs
-    if not torch.is_grad_enabled():
-        return multiply(inputs, weight, bias, activation)
-    return cast("Tensor", OneDNNLinear.apply(inputs, weight, bias, activation))
+    if _has_onednn(inputs) and torch.is_grad_enabled():
+        return cast("Tensor", OneDNNLinear.apply(inputs, weight, bias, activation))
+    return multiply(inputs, weight, bias, activation)
 
 
 class OneDNNLinear(torch.autograd.Function):
@@ -75,10 +84,10 @@ def unroll_gru(gru: nn.GRUCell, features: Tensor, starts: Tensor | None, memory:
         features: (T, M, hidden) inputs.
         starts: (T, M) True where the state is reset before the step; None for one step without a
             reset.
-        memory: (M, hidden) hidden state before the first step; it gets no gradient on the CPU.
+        memory: (M, hidden) hidden state before the first step; it gets no gradient.
     """
     kept = features.new_ones(1, 1, 1) if starts is None else ~starts[..., None]
-    if _is_fast(features):
+    if not is_exporting():
         weights = gru.weight_ih, gru.weight_hh, gru.bias_ih, gru.bias_hh
         return cast("Tensor", GRUSequence.apply(features, kept, memory, *weights))
     states = []
@@ -89,7 +98,7 @@ def unroll_gru(gru: nn.GRUCell, features: Tensor, starts: Tensor | None, memory:
 
 
 class GRUSequence(torch.autograd.Function):
-    """`unroll_gru` on the CPU: backpropagation through time (Werbos, 1990), with one product for
+    """`unroll_gru`, by backpropagation through time (Werbos, 1990), with one product for
     the inputs of all steps, and one for the gradient of each weight matrix.
 
     With the input i of a step and the state h before: r, z = sigmoid(Wi i + Wh h + b) are the reset
@@ -106,7 +115,7 @@ class GRUSequence(torch.autograd.Function):
         sizes = 2 * memory.shape[1], memory.shape[1]
         gates = multiply(features.flatten(0, 1), input_weight, input_bias)
         gates = gates.unflatten(0, features.shape[:2])
-        before, states, candidates = torch.empty(3, *features.shape)
+        before, states, candidates = features.new_empty(3, *features.shape)
         for t in range(len(features)):
             torch.mul(memory, kept[t], out=before[t])
             of_gates, candidates[t] = multiply(before[t], weight, bias).split(sizes, 1)
@@ -152,8 +161,10 @@ def sum_rows(table: Tensor, indices: Tensor) -> Tensor:
     each sum."""
     if is_exporting():
         return table[indices].sum(1)
-    if indices.is_cpu and torch.is_grad_enabled():
+    if torch.is_grad_enabled() and indices.is_cpu:
         return cast("Tensor", EmbeddingBag.apply(table, indices))
+    if torch.is_grad_enabled() and len(table) <= _MAX_ONE_HOT:
+        return cast("Tensor", OneHotBag.apply(table, indices))
     return functional.embedding_bag(indices, table, mode="sum")
 
 
@@ -190,3 +201,66 @@ def add_to_rows(rows: NDArray[np.int32], gradient: NDArray[Any], out: NDArray[An
         for row in rows[i]:
             for k in range(out.shape[1]):
                 out[row, k] += gradient[i, k]
+
+
+class OneHotBag(torch.autograd.Function):
+    """`sum_rows` of a small table on a GPU.
+
+    The backward pass is a product with the indices as one-hot codes; the backward pass of
+    `torch.nn.functional.embedding_bag` sorts the indices.
+    """
+
+    @staticmethod
+    def forward(context: Any, table: Tensor, rows: Tensor) -> Tensor:
+        """Return the (M, width) sums of those rows of `table` that the indices `rows`, (M, slots),
+        select."""
+        context.save_for_backward(rows)
+        context.size = table.shape
+        return functional.embedding_bag(rows, table, mode="sum")
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        """Return the gradient with respect to the table, for the gradient with respect to the
+        sums."""
+        (rows,) = context.saved_tensors
+        table_gradient, one = gradient.new_zeros(context.size), gradient.new_ones(1, 1)
+        number = max(1, _MAX_NUMBERS // len(table_gradient))
+        for part, of_sums in zip(rows.split(number), gradient.split(number), strict=True):
+            codes = gradient.new_zeros(len(part), len(table_gradient))
+            codes.scatter_add_(1, part.long(), one.expand_as(part))
+            table_gradient.addmm_(codes.T, of_sums)
+        return table_gradient, None
+
+
+def select_codes(scores: Tensor, codes: Tensor) -> Tensor:
+    """Return the (M, heads, C) numbers of `scores`, (M, heads, K), at the indices `codes`, (M, C)
+    int64, which are the same for all heads."""
+    if torch.is_grad_enabled() and not (codes.is_cpu or is_exporting()):
+        return cast("Tensor", OneHotSelection.apply(scores, codes))
+    return scores.gather(2, codes[:, None].expand(-1, scores.shape[1], -1))
+
+
+class OneHotSelection(torch.autograd.Function):
+    """`select_codes` on a GPU.
+
+    The backward pass is a product with one-hot codes; that of `torch.gather` adds in an order that
+    differs from run to run, so the same seed would give another result.
+    """
+
+    @staticmethod
+    def forward(context: Any, scores: Tensor, codes: Tensor) -> Tensor:
+        """Return the (M, heads, C) selected numbers; arguments are those of `select_codes`."""
+        context.save_for_backward(codes)
+        context.number = scores.shape[2]
+        return scores.gather(2, codes[:, None].expand(-1, scores.shape[1], -1))
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        """Return the gradient with respect to the scores, for that with respect to the selected
+        numbers."""
+        (codes,), parts = context.saved_tensors, []
+        number = max(1, _MAX_NUMBERS // (codes.shape[1] * context.number))
+        for part, of_part in zip(codes.split(number), gradient.split(number), strict=True):
+            one_hot = gradient.new_zeros(*part.shape, context.number)
+            parts.append(of_part @ one_hot.scatter_(2, part[..., None], 1.0))
+        return torch.cat(parts), None

@@ -8,7 +8,7 @@ from gv_engine.learning.config import Hyperparameters
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning import cpu_layers, network, ppo_loss  # noqa: E402
+from gv_engine.learning import layers, network, ppo_loss  # noqa: E402
 
 
 def normal(*sizes: int, seed: int) -> Any:
@@ -31,24 +31,48 @@ def assert_close(found: list[Any], expected: list[Any]) -> None:
 def test_linear_layers(sizes, activation):
     rows, width, outputs = sizes
     inputs = normal(rows, width, seed=0), normal(outputs, width, seed=1), normal(outputs, seed=2)
-    found = cpu_layers.linear(*inputs, activation)
+    found = layers.linear(*inputs, activation)
     assert type(found.grad_fn).__name__ == "OneDNNLinearBackward"
     expected = torch.nn.functional.linear(*inputs)
     expected = expected.relu() if activation == "relu" else expected
     assert_close(gradients(found, *inputs), gradients(expected, *inputs))
 
 
+@pytest.mark.parametrize("products", ["of oneDNN", "of torch"])
 @pytest.mark.parametrize(("steps", "number"), [(1, 4), (9, 7)])
-def test_gru_through_time_with_resets(steps, number, monkeypatch):
+def test_gru_through_time_with_resets(steps, number, products, monkeypatch):
     torch.manual_seed(3)
     gru = torch.nn.GRUCell(12, 12)
     features, memory = normal(steps, number, 12, seed=4), normal(number, 12, seed=5).detach()
     starts = torch.rand(steps, number, generator=torch.Generator().manual_seed(6)) < 0.3
     inputs = features, *gru.parameters()
-    found = gradients(cpu_layers.unroll_gru(gru, features, starts, memory), *inputs)
-    monkeypatch.setattr(cpu_layers, "_is_fast", lambda tensor: False)
-    expected = gradients(cpu_layers.unroll_gru(gru, features, starts, memory), *inputs)
+    if products == "of torch":
+        monkeypatch.setattr(layers, "_has_onednn", lambda tensor: False)
+    found = gradients(layers.unroll_gru(gru, features, starts, memory), *inputs)
+    monkeypatch.setattr(layers, "is_exporting", lambda: True)
+    expected = gradients(layers.unroll_gru(gru, features, starts, memory), *inputs)
     assert_close(found, expected)
+
+
+@pytest.mark.parametrize("numbers", [1, 100, 10**6])
+def test_sums_of_rows_by_one_hot_codes(numbers, monkeypatch):
+    """Also in several parts, and with an index that comes twice."""
+    monkeypatch.setattr(layers, "_MAX_NUMBERS", numbers)
+    table, rng = normal(15, 8, seed=0), torch.Generator().manual_seed(1)
+    rows = torch.randint(15, (30, 4), generator=rng, dtype=torch.int32)
+    expected = gradients(table[rows].sum(1), table)
+    for bag in (layers.OneHotBag, layers.EmbeddingBag):
+        assert_close(gradients(bag.apply(table, rows), table), expected)
+
+
+@pytest.mark.parametrize("numbers", [1, 10**6])
+def test_selected_codes_by_one_hot_codes(numbers, monkeypatch):
+    """Also in several parts, and codes that come twice."""
+    monkeypatch.setattr(layers, "_MAX_NUMBERS", numbers)
+    scores, rng = normal(6, 4, 5, seed=0), torch.Generator().manual_seed(1)
+    codes = torch.randint(5, (6, 9), generator=rng)
+    expected = gradients(layers.select_codes(scores, codes), scores)
+    assert_close(gradients(layers.OneHotSelection.apply(scores, codes), scores), expected)
 
 
 def loss_by_definition(
