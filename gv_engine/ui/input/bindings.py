@@ -80,187 +80,23 @@ def key_parts(key: str) -> list[str]:
 
 # ---- groups --------------------------------------------------------------------------------------
 
-_REDO_KEYS = ("Y", "Shift+Z", "Ctrl+Y", "Ctrl+Shift+Z")
-GROUPS: dict[str, tuple[KeyCommand, ...]] = {
-    **{domain.title: domain.keys for domain in DOMAINS.values()},
-    "play": (
-        KeyCommand("undo", "undo a step", ("Z", "Backspace", "Ctrl+Z", "Pad B"), True),
-        KeyCommand("redo", "redo a step", (*_REDO_KEYS, "Pad Y"), True),
-        KeyCommand("first", "rewind to the beginning", ("Home",)),
-        KeyCommand("last", "go to the latest step", ("End",)),
-        KeyCommand("game_before", "back to the game before", ("Shift+Home",)),
-        KeyCommand("game_after", "on to the game after", ("Shift+End",)),
-        KeyCommand("again", "same level again", ("R",)),
-        KeyCommand("next_level", "next level", ("N",)),
-        KeyCommand("previous_level", "previous level", ("Shift+N",)),
-        KeyCommand("go_on", "go on when the level is over", ("Return", "Pad Start")),
-        KeyCommand("kin", "another size or difficulty", ("L",)),
-        KeyCommand("enter_seed", "enter a seed", ("G",)),
-        KeyCommand("rules", "rules of this level", ("F3",)),
-        KeyCommand("hint", "hint; again: a stronger one", ("F4",)),
-        KeyCommand("real_time", "start or stop real time", ("T",)),
-        KeyCommand("save_replay", "save a replay", ("Ctrl+S", "F5")),
-        KeyCommand("watch", "watch the replay that was saved", ("F6",)),
-        KeyCommand("race", "race what was saved, the agent or the solver", ("F7",)),
-        KeyCommand("record", "begin or end a recording", ("Ctrl+R", "F9")),
-        KeyCommand("picture", "save a picture", ("F12",)),
-        KeyCommand("edit_level", "edit this level", ("Ctrl+E",)),
-        KeyCommand("menu", "pause, menu", ("Escape", "Pad Back")),
-    ),
-    "agent": (
-        KeyCommand("agent", "start or stop the agent", ("F8", "Grave")),
-        KeyCommand("agent_step", "one step of the agent", ("F10", "Semicolon"), True),
-        KeyCommand("agent_faster", "faster agent", ("RightBracket",)),
-        KeyCommand("agent_slower", "slower agent", ("LeftBracket",)),
-    ),
-    "batch": (
-        KeyCommand("batch_pause", "pause or resume", ("Space", "Pad A")),
-        KeyCommand("batch_step", "one step of all worlds", ("Right", "Period", "Pad Right"), True),
-        KeyCommand("batch_faster", "faster worlds", ("Up", "RightBracket", "Pad Up")),
-        KeyCommand("batch_slower", "slower worlds", ("Down", "LeftBracket", "Pad Down")),
-        KeyCommand("batch_filter", "show all worlds, those won, those failed", ("F",)),
-        KeyCommand("batch_values", "what the policy expects in a world", ("V",)),
-        KeyCommand("batch_open", "open the chosen world", ("Return", "Pad Y")),
-        KeyCommand("batch_left", "choose a world left", ("A", "Shift+Left", "Pad LB"), True),
-        KeyCommand("batch_right", "choose a world right", ("D", "Shift+Right", "Pad RB"), True),
-        KeyCommand("batch_up", "choose a world above", ("W", "Shift+Up"), True),
-        KeyCommand("batch_down", "choose a world below", ("S", "Shift+Down", "Pad X"), True),
-        KeyCommand("zoom_in", "larger worlds", ("Equals", "Keypad +"), True),
-        KeyCommand("zoom_out", "smaller worlds", ("Minus", "Keypad -"), True),
-        KeyCommand("scroll_up", "scroll up", ("PageUp",), True),
-        KeyCommand("scroll_down", "scroll down", ("PageDown",), True),
-        KeyCommand("help", "keys", ("H", "Slash")),
-        KeyCommand("leave", "leave", ("Escape", "Pad B")),
-    ),
-    "replay": (
-        KeyCommand("play", "play or pause", ("Space", "Pad A")),
-        KeyCommand("forward", "a step on", ("Right", "D", "Period", "Pad Right"), True),
-        KeyCommand("back", "a step back", ("Left", "A", "Comma", "Pad Left"), True),
-        KeyCommand("first", "to the beginning", ("Home",)),
-        KeyCommand("last", "to the end", ("End",)),
-        KeyCommand("faster", "faster", ("Up", "W", "Pad Up")),
-        KeyCommand("slower", "slower", ("Down", "S", "Pad Down")),
-        KeyCommand("next_episode", "next episode of a rollout", ("N",)),
-        KeyCommand("previous_episode", "previous episode", ("Shift+N",)),
-        KeyCommand("export", "export as a picture or video", ("E", "Pad X")),
-        KeyCommand("take_over", "play on from here", ("Return", "Pad Start")),
-        KeyCommand("menu", "menu", ("F10", "Pad Back")),
-        KeyCommand("leave", "leave", ("Escape", "Pad B")),
-    ),
-    "view": (
-        KeyCommand("view", "another view", ("V",)),
-        KeyCommand("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
-        KeyCommand("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
-        KeyCommand("zoom_reset", "usual size", ("0",)),
-        KeyCommand("minimap", "map of the whole", ("M",)),
-        KeyCommand("inspect", "inspector", ("I",)),
-        KeyCommand("copy", "copy the game as a line of text", ("Ctrl+C",)),
-        KeyCommand(
-            "first_change", "to the first step that a saved file has changed", ("Ctrl+Home",)
-        ),
-        KeyCommand("compare", "compare with the game before a file was saved", ("Ctrl+B",)),
-        KeyCommand("help", "keys", ("H", "Slash")),
-    ),
-    "inspector": (
-        KeyCommand("next_tab", "next page of the inspector", ("Tab",), True),
-        KeyCommand("previous_tab", "previous page of the inspector", ("Shift+Tab",), True),
-        KeyCommand("next_choice", "next visibility or representation", ("X",), True),
-        KeyCommand("previous_choice", "previous one", ("Shift+X",), True),
-        KeyCommand("cell_up", "look at the cell above", ("Ctrl+Up", "Keypad 8"), True),
-        KeyCommand("cell_down", "look at the cell below", ("Ctrl+Down", "Keypad 2"), True),
-        KeyCommand("cell_left", "look at the cell on the left", ("Ctrl+Left", "Keypad 4"), True),
-        KeyCommand("cell_right", "look at the cell on the right", ("Ctrl+Right", "Keypad 6"), True),
-        KeyCommand("scroll_up", "scroll up", ("PageUp",), True),
-        KeyCommand("scroll_down", "scroll down", ("PageDown",), True),
-    ),
-    "edit": (
-        KeyCommand("try", "play the level", ("Tab",)),
-        KeyCommand("undo", "undo a change", ("Z", "Ctrl+Z"), True),
-        KeyCommand("redo", "redo a change", _REDO_KEYS, True),
-        KeyCommand("save", "save the file", ("Ctrl+S", "F5")),
-        KeyCommand("save_as", "save as another file", ("Ctrl+Shift+S",)),
-        KeyCommand("share", "write the level as a web page", ("Ctrl+P",)),
-        KeyCommand("up", "a cell up", ("Up",), True),
-        KeyCommand("down", "a cell down", ("Down",), True),
-        KeyCommand("left", "a cell left", ("Left",), True),
-        KeyCommand("right", "a cell right", ("Right",), True),
-        KeyCommand("put", "put the thing into the cell, or a corner", ("Space", "Return")),
-        KeyCommand("erase", "clear the cell", ("Delete", "Backspace")),
-        KeyCommand("pick", "pick the object of the cell", ("E",)),
-        KeyCommand("next_thing", "next thing", ("RightBracket", "PageDown"), True),
-        KeyCommand("previous_thing", "previous thing", ("LeftBracket", "PageUp"), True),
-        KeyCommand("next_color", "another colour", ("C",), True),
-        KeyCommand("next_state", "another state or direction", ("S",), True),
-        KeyCommand("next_tool", "another tool: pen, rectangle, room, fill", ("T",), True),
-        KeyCommand("all_things", "more things, or the level's own", ("A",)),
-        KeyCommand("add_objects", "add objects of another level", ("O", "Insert")),
-        KeyCommand("cell_form", "properties of what is in the cell", ("P",)),
-        KeyCommand("size", "another size", ("G",)),
-        KeyCommand("level_rules", "rules: add, order, set", ("F3", "R")),
-        KeyCommand("level_form", "properties of the level", ("F4", "L")),
-        KeyCommand("pack_levels", "levels of the pack: add, order, name", ("F6", "K")),
-        KeyCommand("next_fault", "go to the next error", ("N",), True),
-        KeyCommand("zoom_in", "zoom in", ("Equals", "Keypad +"), True),
-        KeyCommand("zoom_out", "zoom out", ("Minus", "Keypad -"), True),
-        KeyCommand("zoom_reset", "usual size", ("0",)),
-        KeyCommand("help", "keys", ("H", "Slash")),
-        KeyCommand("menu", "menu", ("Escape",)),
-    ),
-    "trial": (
-        KeyCommand("back", "back to the editor", ("Tab",)),
-        KeyCommand("next_agent", "control another agent", ("Shift+Tab",)),
-    ),
-    "list": (
-        KeyCommand("add", "add one", ("Insert", "A")),
-        KeyCommand("remove", "take it out", ("Delete",)),
-        KeyCommand("move_up", "move it up", ("Shift+Up", "Ctrl+Up"), True),
-        KeyCommand("move_down", "move it down", ("Shift+Down", "Ctrl+Down"), True),
-        KeyCommand("undo", "undo a change", ("Z", "Ctrl+Z"), True),
-        KeyCommand("redo", "redo a change", _REDO_KEYS, True),
-    ),
-    "start": (
-        KeyCommand("new_level", "make a new level", ("Ctrl+N",)),
-        KeyCommand("edit_level", "edit the chosen level", ("Ctrl+E",)),
-        KeyCommand("next_category", "next category of levels", ("Ctrl+Right", "Pad Y")),
-        KeyCommand("previous_category", "previous category", ("Ctrl+Left", "Pad X")),
-        KeyCommand("complete", "complete a path", ("Tab",)),
-    ),
-    "text": (
-        KeyCommand("word_left", "a word left", ("Ctrl+Left",), True),
-        KeyCommand("word_right", "a word right", ("Ctrl+Right",), True),
-        KeyCommand("select_left", "select to the left", ("Shift+Left",), True),
-        KeyCommand("select_right", "select to the right", ("Shift+Right",), True),
-        KeyCommand("select_word_left", "select a word left", ("Ctrl+Shift+Left",), True),
-        KeyCommand("select_word_right", "select a word right", ("Ctrl+Shift+Right",), True),
-        KeyCommand("select_first", "select to the beginning", ("Shift+Home",)),
-        KeyCommand("select_last", "select to the end", ("Shift+End",)),
-        KeyCommand("select_all", "select all", ("Ctrl+A",)),
-        KeyCommand("delete", "delete the letter ahead", ("Delete",), True),
-        KeyCommand("erase_word", "erase the word before", ("Ctrl+Backspace",), True),
-        KeyCommand("delete_word", "delete the word ahead", ("Ctrl+Delete",), True),
-        KeyCommand("copy_text", "copy", ("Ctrl+C",)),
-        KeyCommand("cut_text", "cut", ("Ctrl+X",)),
-    ),
-    "menu": (
-        KeyCommand("up", "up", ("Up", "Pad Up"), True),
-        KeyCommand("down", "down", ("Down", "Pad Down"), True),
-        KeyCommand("left", "left", ("Left", "Pad Left"), True),
-        KeyCommand("right", "right", ("Right", "Pad Right"), True),
-        KeyCommand("page_up", "a page up", ("PageUp", "Pad LB"), True),
-        KeyCommand("page_down", "a page down", ("PageDown", "Pad RB"), True),
-        KeyCommand("first", "to the beginning", ("Home",)),
-        KeyCommand("last", "to the end", ("End",)),
-        KeyCommand("choose", "choose", ("Return", "Keypad Enter", "Pad A")),
-        KeyCommand("erase", "erase a letter", ("Backspace",), True),
-        KeyCommand("paste", "paste", ("Ctrl+V", "Shift+Insert")),
-        KeyCommand("leave", "back", ("Escape", "Pad B")),
-    ),
-    "window": (
-        KeyCommand("help", "keys", ("F1",)),
-        KeyCommand("settings", "settings", ("F2",)),
-        KeyCommand("full_screen", "full screen", ("F11", "Alt+Return")),
-    ),
-}
+_COMMANDS_FILE = Path(__file__).with_name("commands.toml")
+"""Commands that do not depend on the domain, with their default keys."""
+
+
+def _read_commands() -> dict[str, tuple[KeyCommand, ...]]:
+    """Return the commands in `commands.toml` by group."""
+    groups = tomllib.loads(_COMMANDS_FILE.read_text("utf-8"))
+    return {
+        group: tuple(
+            KeyCommand(name, each["description"], tuple(each["keys"]), each.get("repeats", False))
+            for name, each in commands.items()
+        )
+        for group, commands in groups.items()
+    }
+
+
+GROUPS = {domain.title: domain.keys for domain in DOMAINS.values()} | _read_commands()
 """All commands by group."""
 
 SCREENS = {
