@@ -184,8 +184,7 @@ def draw_grid(
     from minigrid.core.grid import Grid as MiniGridGrid
 
     cells, _ = MiniGridGrid.decode(grid.codes)
-    picture: NDArray[np.uint8] = cells.render(cell, agent_pos, agent_dir, highlight)
-    return picture
+    return cells.render(cell, agent_pos, agent_dir, highlight)
 
 
 # ---- environments --------------------------------------------------------------------------------
@@ -421,8 +420,7 @@ class MiniGridEnv(GridEnv):
             self._views[size] = GridEnv(scenario, None, "object", observation_representation=shown)
         view = self._views[size]
         view._batch.restore(0, self._row, trusted=True)
-        observation: dict[str, Any] = view._observation()
-        return observation
+        return view._observation()
 
     def get_frame(
         self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False

@@ -184,8 +184,7 @@ class AgentsVectorEnv:
     def missions(self) -> tuple[tuple[str, ...], ...]:
         """Return the mission text of each of the agents in each world, "" in a scenario without
         missions."""
-        texts: tuple[tuple[str, ...], ...] = self._by_world(self.flat.missions())
-        return texts
+        return self._by_world(self.flat.missions())
 
     def fork(self) -> AgentsVectorEnv:
         """Return an independent copy of the environment; its worlds have the same states and, for

@@ -102,8 +102,7 @@ class NotebookView:
 
     def _repr_html_(self) -> str:
         """Return a picture or an animation as HTML; it is drawn without a display."""
-        text: str = resolve_name(NOTEBOOK_HTML)(self)
-        return text
+        return resolve_name(NOTEBOOK_HTML)(self)
 
 
 class RenderedEnv(NotebookView):

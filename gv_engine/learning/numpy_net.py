@@ -167,13 +167,11 @@ class _Linear:
         blocks = np.zeros((-(-number // self._block), self._block, width))
         blocks.reshape(-1, width)[:number] = inputs
         products = (blocks @ self._weight).reshape(len(self._bias), -1, self.outputs)
-        outputs: Floats = products[:, :number] + self._bias
-        return outputs
+        return products[:, :number] + self._bias
 
     def __call__(self, inputs: Floats) -> Floats:
         """Return the (N, outputs) outputs of the first layer for (N, inputs)."""
-        outputs: Floats = self.all_layers(inputs)[0]
-        return outputs
+        return self.all_layers(inputs)[0]
 
 
 class _Convolution:
@@ -207,8 +205,7 @@ class _GRU:
         hidden_reset, hidden_update, hidden_new = self._hidden_gates.all_layers(memory)
         update = _sigmoid(input_update + hidden_update)
         new = np.tanh(input_new + _sigmoid(input_reset + hidden_reset) * hidden_new)
-        state: Floats = new + update * (memory - new)
-        return state
+        return new + update * (memory - new)
 
 
 def _relu(numbers: Floats) -> Floats:
@@ -224,11 +221,9 @@ def _same(numbers: Floats) -> Floats:
 def _layer_norm(numbers: Floats) -> Floats:
     """Return each row shifted and scaled to mean 0 and standard deviation 1 (Ba et al., 2016)."""
     centered = numbers - numbers.mean(1, keepdims=True)
-    normalised: Floats = centered / np.sqrt(centered.var(1, keepdims=True) + 1e-5)
-    return normalised
+    return centered / np.sqrt(centered.var(1, keepdims=True) + 1e-5)
 
 
 def _sigmoid(numbers: Floats) -> Floats:
     """Return the logistic function, in a form that does not overflow."""
-    values: Floats = 0.5 + 0.5 * np.tanh(0.5 * numbers)
-    return values
+    return 0.5 + 0.5 * np.tanh(0.5 * numbers)

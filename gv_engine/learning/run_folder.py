@@ -392,8 +392,7 @@ def _write_run_file(run: Path, about: Mapping[str, Any]) -> None:
 
 def _load_run_file(path: Path) -> dict[str, Any]:
     """Return the unchecked JSON of `run.json`."""
-    about: dict[str, Any] = parse_json(read_bytes(path, _MAX_RUN_FILE, "descriptions of runs"))
-    return about
+    return parse_json(read_bytes(path, _MAX_RUN_FILE, "descriptions of runs"))
 
 
 def _read_run_file(path: Path) -> dict[str, Any]:

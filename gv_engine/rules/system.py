@@ -435,8 +435,7 @@ def system_of(owner: object) -> System | None:
 
 def get_system(function: Any) -> System:
     """Return the system that the decorator `system` attached to a function."""
-    attached: System = function.system
-    return attached
+    return function.system
 
 
 @dataclass(frozen=True)

@@ -106,8 +106,7 @@ class PolicyMaps:
         if self._mapper is None:
             return None
         visits = self._count_visits(session) if visits is None else visits
-        steps: MapSteps = self._mapper.map_row(session.row(), visits)
-        return steps
+        return self._mapper.map_row(session.row(), visits)
 
     def close(self) -> None:
         """Release what the maps need, such as a search process."""

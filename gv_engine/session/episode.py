@@ -193,5 +193,4 @@ class Playable(AnyScenario, Protocol):
 
 def make_episode(scenario: AnyScenario) -> Episode:
     """Return an episode that runs `scenario`, before its first reset."""
-    episode: Episode = resolve_name(DOMAINS[scenario.domain].episode)(scenario)
-    return episode
+    return resolve_name(DOMAINS[scenario.domain].episode)(scenario)

@@ -300,8 +300,7 @@ def run_generator(work: Generator[None, None, Result]) -> Result:
         try:
             next(work)
         except StopIteration as end:
-            result: Result = end.value
-            return result
+            return end.value
 
 
 def replay_timeline(

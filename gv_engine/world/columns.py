@@ -369,10 +369,7 @@ class RowWorld:
     @property
     def ground(self) -> NDArray[Any]:
         """(H + 1, W + 1) array with the entity number of the object on the ground of each cell."""
-        ground: NDArray[Any] = (
-            self._row["ground"] if "ground" in self._layout.layers else np.zeros_like(self.at)
-        )
-        return ground
+        return self._row["ground"] if "ground" in self._layout.layers else np.zeros_like(self.at)
 
     @property
     def world(self) -> int:

@@ -31,7 +31,7 @@ def finished(steps: Any) -> PolicyMap:
         try:
             next(steps)
         except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            return end.value
 
 
 def walked(*actions: str) -> Session:

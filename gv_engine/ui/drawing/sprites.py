@@ -454,8 +454,7 @@ def encode_looks(
     if beneath is not None:
         covered = (beneath[..., 0] > FLOOR) & (beneath != grid).any(-1)
         parts[..., 4:7] = np.where(covered[..., None], beneath, 0)
-    cell_codes: CellCodes = parts.view(f"<u{parts.shape[-1]}")[..., 0]
-    return cell_codes
+    return parts.view(f"<u{parts.shape[-1]}")[..., 0]
 
 
 class TileCache:
@@ -486,8 +485,7 @@ class TileCache:
             places[code] = len(places)
         if len(self._stack) < len(places):
             self._stack = cast(CellPixels, np.stack(self._pictures))
-        pixels: CellPixels = self._stack[[places[code] for code in codes_list]]
-        return pixels
+        return self._stack[[places[code] for code in codes_list]]
 
     def _draw_tile(self, code: int) -> CellPixels:
         """Return the picture of a cell; `code` packs its appearance as `encode_looks` does."""

@@ -149,8 +149,7 @@ class Painter:
 
     def color(self, name: str) -> str:
         """Return the theme's colour called `name`, such as `accent`, as `#rrggbb`."""
-        color: str = getattr(self.theme, name)
-        return color
+        return getattr(self.theme, name)
 
     def draw_card(self, rect: Rect, color: str = "card") -> None:
         """Draw `rect` filled with round corners in the theme's colour called `color`."""
