@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
 from pathlib import Path
@@ -248,6 +248,19 @@ class KeyCommand(NamedTuple):
     """True if the command repeats while the key is held."""
 
 
+def read_commands(file: Path) -> dict[str, tuple[KeyCommand, ...]]:
+    """Return the commands in a file such as `gv_engine/ui/input/commands.toml`, by group."""
+    import tomllib  # imported here: environments have no keys
+
+    return {
+        group: tuple(
+            KeyCommand(name, each["description"], tuple(each["keys"]), each.get("repeats", False))
+            for name, each in commands.items()
+        )
+        for group, commands in tomllib.loads(file.read_text("utf-8")).items()
+    }
+
+
 Schedules = list[tuple[str, "Mapping[Phase, Iterable[Call]]"]]
 """(scenario name, calls of each phase in order)."""
 
@@ -278,7 +291,8 @@ class Domain:
         terminal: the `gv_engine.ui.terminal.tty.TerminalPicture` of its games.
         views: the `RendererFactory` of each view by name, the default view first; see
             `gv_engine.ui.drawing.recording`.
-        keys: commands of the players with their keys.
+        commands_file: the `commands.toml` with the commands of its players, in a group that is
+            called like `title`.
         panels: further groups of keys of its games.
         rules: module with rules for this domain only; "" for grids, which have all others.
         extra: the optional dependency that the domain needs.
@@ -298,13 +312,18 @@ class Domain:
     text: str
     terminal: str
     views: Mapping[str, str]
-    keys: tuple[KeyCommand, ...]
+    commands_file: Path
     panels: tuple[str, ...] = ()
     sketch: str = ""
     rules: str = ""
     observation_text: str = ""
     extra: Extra | None = None
     multi_agent: Callable[[], ScenariosByName] = dict
+
+    @cached_property
+    def keys(self) -> tuple[KeyCommand, ...]:
+        """Commands of the players with their default keys."""
+        return read_commands(self.commands_file)[self.title]
 
     @property
     def playable(self) -> ScenariosByName:

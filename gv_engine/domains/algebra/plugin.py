@@ -1,9 +1,10 @@
 """Declaration of the algebra domain, importable without mathy_core."""
 
 from functools import cache
+from pathlib import Path
 
 from gv_engine.scenario.library import list_scenarios
-from gv_engine.scenario.plugin import MATH, Domain, KeyCommand, ScenariosByName
+from gv_engine.scenario.plugin import MATH, Domain, ScenariosByName
 from gv_engine.scenario.resources import SCENARIOS
 
 
@@ -31,20 +32,5 @@ DOMAIN = Domain(
     views=dict.fromkeys(
         ("both", "tree", "expression"), "gv_engine.ui.drawing.recording:stage_renderer"
     ),
-    keys=(
-        KeyCommand("next_usable", "to the next node with a rule", ("Tab", "E", "Pad RB"), True),
-        KeyCommand("previous_usable", "and to the one before", ("Shift+Tab", "Q", "Pad LB"), True),
-        KeyCommand("apply", "apply the rule", ("Space", "Pad A")),
-        KeyCommand("hint", "hint", ("F", "Pad X")),
-        KeyCommand("node_before", "node before", ("Left", "A", "Pad Left"), True),
-        KeyCommand("node_after", "node after", ("Right", "D", "Pad Right"), True),
-        KeyCommand("node_above", "node above", ("Up", "W", "Pad Up"), True),
-        KeyCommand("node_below", "node below", ("Down", "S", "Pad Down"), True),
-        KeyCommand("next_rule", "next rule", ("X", "Pad RightStick"), True),
-        KeyCommand("previous_rule", "previous rule", ("Shift+X",), True),
-        *(
-            KeyCommand(f"rule_{n}", f"apply rule {n}", (f"{n}", f"Keypad {n}"))
-            for n in range(1, 10)
-        ),
-    ),
+    commands_file=Path(__file__).with_name("commands.toml"),
 )

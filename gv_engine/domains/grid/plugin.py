@@ -1,8 +1,10 @@
 """Declaration of the grid domain, importable without its dependencies."""
 
+from pathlib import Path
+
 from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
-from gv_engine.scenario.plugin import Domain, KeyCommand
+from gv_engine.scenario.plugin import Domain
 
 DOMAIN = Domain(
     name="grid",
@@ -19,21 +21,7 @@ DOMAIN = Domain(
     observation_text="gv_engine.scenario.sentences:observation_to_text",
     terminal="gv_engine.domains.grid.terminal:GridTerminalView",
     views=dict.fromkeys(VIEWS, "gv_engine.domains.grid.board:make_renderer"),
-    keys=(
-        KeyCommand("MOVE_FORWARD", "move forward", ("Up", "W", "Pad Up"), True),
-        KeyCommand("MOVE_BACKWARD", "move backward", ("Down", "S", "Pad Down"), True),
-        KeyCommand("TURN_LEFT", "turn left", ("Left", "A", "Pad Left"), True),
-        KeyCommand("TURN_RIGHT", "turn right", ("Right", "D", "Pad Right"), True),
-        KeyCommand("MOVE_LEFT", "step left", ("Shift+Left", "Shift+A", "Q", "Pad LB"), True),
-        KeyCommand("MOVE_RIGHT", "step right", ("Shift+Right", "Shift+D", "E", "Pad RB"), True),
-        KeyCommand("ACTUATE", "use what is ahead", ("Space", "Pad A")),
-        KeyCommand("PICK_N_DROP", "pick up or drop", ("P", "Pad X")),
-        KeyCommand("PICK_UP", "pick up what is ahead", ("U",)),
-        KeyCommand("DROP", "drop what is held", ("O",)),
-        KeyCommand("TOGGLE", "open or close what is ahead", ("F",)),
-        KeyCommand("DONE", "say that it is done", ("C",)),
-        KeyCommand("NOOP", "do nothing", ("Period",)),
-    ),
+    commands_file=Path(__file__).with_name("commands.toml"),
     panels=("inspector",),
     multi_agent=list_multi_agent_grids,
 )

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from gv_engine.rules.errors import shorten
 from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT
-from gv_engine.scenario.plugin import DOMAINS, KeyCommand
+from gv_engine.scenario.plugin import DOMAINS, KeyCommand, read_commands
 from gv_engine.ui.settings import config_folder, read_toml, write_text
 
 # ---- key names -----------------------------------------------------------------------------------
@@ -80,23 +80,10 @@ def key_parts(key: str) -> list[str]:
 
 # ---- groups --------------------------------------------------------------------------------------
 
-_COMMANDS_FILE = Path(__file__).with_name("commands.toml")
-"""Commands that do not depend on the domain, with their default keys."""
-
-
-def _read_commands() -> dict[str, tuple[KeyCommand, ...]]:
-    """Return the commands in `commands.toml` by group."""
-    groups = tomllib.loads(_COMMANDS_FILE.read_text("utf-8"))
-    return {
-        group: tuple(
-            KeyCommand(name, each["description"], tuple(each["keys"]), each.get("repeats", False))
-            for name, each in commands.items()
-        )
-        for group, commands in groups.items()
-    }
-
-
-GROUPS = {domain.title: domain.keys for domain in DOMAINS.values()} | _read_commands()
+GROUPS = {
+    **{domain.title: domain.keys for domain in DOMAINS.values()},
+    **read_commands(Path(__file__).with_name("commands.toml")),
+}
 """All commands by group."""
 
 SCREENS = {
