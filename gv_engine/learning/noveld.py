@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.config import Hyperparameters
-from gv_engine.learning.rnd import RNDLearner
+from gv_engine.learning.rnd import CodeRows, Errors, Flags, RNDLearner
 
 _WEIGHT_BEFORE = 0.5
 """Weight of the novelty before a step, which is subtracted from the novelty after it; the paper's
@@ -31,22 +31,14 @@ class NovelDLearner(RNDLearner):
         slots = len(self.spec.sizes)
         self._multipliers = np.random.default_rng(0).integers(1 << 62, size=slots)
 
-    def _scaled_novelty(
-        self,
-        rows: NDArray[np.int32],
-        errors: NDArray[np.float32],
-        done: NDArray[np.bool_],
-        live: NDArray[np.bool_],
-    ) -> NDArray[np.float32]:
+    def _scaled_novelty(self, rows: CodeRows, errors: Errors, done: Flags, live: Flags) -> Errors:
         """Return the (T, N) scaled rewards for new observations, as for `RNDLearner`: the gain in
         novelty at the first visit of an observation in an episode, else 0."""
         gains = np.maximum(errors[1:] - _WEIGHT_BEFORE * errors[:-1], 0)
         gains *= self._find_first_visits(rows.astype(np.int64) @ self._multipliers, done) & live
         return self._novelty_scaler.scale(gains, done, live)
 
-    def _find_first_visits(
-        self, hashes: NDArray[np.int64], done: NDArray[np.bool_]
-    ) -> NDArray[np.bool_]:
+    def _find_first_visits(self, hashes: NDArray[np.int64], done: Flags) -> Flags:
         """Record the observations as seen, and return a (T, N) mask of the steps that led to an
         observation for the first time in the agent's episode. A step that ends an episode is never
         a first visit: the observation after it begins the next episode.

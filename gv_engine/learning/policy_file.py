@@ -229,11 +229,6 @@ class TrainedPolicy:
             self.memory = np.zeros((num_envs, self._net.hidden_size))
             self.agents = np.arange(num_envs) % self._spec.agents
 
-    @property
-    def num_agents(self) -> int:
-        """Number of agents in a world."""
-        return self._spec.agents
-
     def begin(self, worlds: Sequence[int]) -> None:
         """Reset the GRU states of worlds where episodes begin."""
         if len(self.agents):
@@ -268,16 +263,14 @@ class TrainedPolicy:
         probabilities, self.values, self.memory = self._net.forward(rows, self.memory, masks)
         self.probabilities = probabilities
         if self._greedy:
-            greedy_actions: NDArray[np.int64] = probabilities.argmax(1)
-            return greedy_actions
+            return probabilities.argmax(1)
         if len(rngs) != number:
             raise ValueError(f"found {len(rngs)} generators, expected {number}, one for each world")
         samples = np.array([rng.random() for rng in rngs])
         below = probabilities.cumsum(1) <= samples[:, None]
         # rounding may leave the sum of all below a sample: take the last possible action then
         last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(1)
-        actions: NDArray[np.int64] = np.minimum(below.sum(1), last)
-        return actions
+        return np.minimum(below.sum(1), last)
 
     def _check_observation(self, observation: Any, info: Mapping[str, Any]) -> None:
         """Raise ValueError unless an observation has the arrays and the shape that the policy
@@ -321,7 +314,7 @@ class TrainedPolicy:
         return {**observation, **encoded}
 
 
-class CheckpointPolicy:
+class CheckpointPolicy(TrainedPolicy):
     """Policy of a trained run for N worlds, each with its own generator and GRU state.
 
     Args:
@@ -341,49 +334,31 @@ class CheckpointPolicy:
         scenario: AnyScenario | None,
         greedy: bool = False,
     ) -> None:
-        self._policy = TrainedPolicy(path, greedy=greedy)
-        self._policy.require_fit(scenario)
-        self._policy.allocate(num_envs)
+        super().__init__(path, greedy=greedy)
+        self.require_fit(scenario)
+        self.allocate(num_envs)
         self._rngs = [np.random.default_rng(0)] * num_envs
 
-    @property
-    def probabilities(self) -> NDArray[np.float64] | None:
-        """(N, actions) probabilities of the last `act`, also if `greedy`; None before."""
-        return self._policy.probabilities
-
-    @property
-    def values(self) -> NDArray[np.float64] | None:
-        """(N,) values of the last `act`, see `TrainedPolicy`."""
-        return self._policy.values
-
-    @property
-    def memory(self) -> NDArray[np.float64]:
-        """(N, hidden) state of the GRU in each world."""
-        return self._policy.memory
-
-    @memory.setter
-    def memory(self, memory: NDArray[np.float64]) -> None:
-        self._policy.memory = memory
-
-    def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
+    def begin(self, worlds: Sequence[int], seed: int = 0, numbers: Sequence[int] = ()) -> None:
         """Start new episodes in some worlds: reset their GRU states, and seed their random
         generators by `seed` and episode number.
 
         With A agents, episode n has the numbers A * n to A * n + A - 1.
         """
-        self._policy.begin(worlds)
-        self._policy.agents[list(worlds)] = np.array(numbers) % self._policy.num_agents
-        for world, number in zip(worlds, numbers, strict=True):
+        super().begin(worlds)
+        for world, number in zip(worlds, numbers):
+            self.agents[world] = number % self._spec.agents
             self._rngs[world] = np.random.default_rng([seed, number])
 
-    def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
-        """Return an action for each of N worlds as (N,) int64, for observations in the
-        representation `default`.
-
-        Raises:
-            RunError: an observation shows an object that the run was not trained with.
-        """
-        return self._policy.act(observation, info, self._rngs)
+    def act(
+        self,
+        observation: Arrays,
+        info: Mapping[str, Any],
+        rngs: Sequence[np.random.Generator] = (),
+    ) -> NDArray[np.int64]:
+        """Return an action for each of N worlds as (N,) int64, see `TrainedPolicy.act`; each world
+        has its own generator if there are no `rngs`."""
+        return super().act(observation, info, rngs or self._rngs)
 
 
 def _check_scenario(path: Path, file: PolicyFile, scenario: AnyScenario | None) -> ScenarioSpec:

@@ -24,6 +24,10 @@ from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.ppo import Learner
 from gv_engine.learning.reward_scaler import RewardScaler
 
+CodeRows = NDArray[np.int32]
+Errors = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+
 _TRAINED_SHARE = 0.25
 """Share of the steps that the predictor learns from, so that it does not learn too fast."""
 
@@ -76,7 +80,7 @@ class RNDLearner(Learner):
         super().__init__(env, settings, device)
         self._novelty_scaler = RewardScaler(env.num_envs, settings.gamma)
 
-    def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
+    def _scaled_rewards(self, done: Flags, live: Flags) -> Tensor:
         """Return the (T, N) sums of the scaled rewards and the rewards for new observations,
         weighted by `rnd_coef`; `done` and `live` are as for `RewardScaler.scale`."""
         rows, *_ = self._network_inputs(slice(None))
@@ -87,13 +91,7 @@ class RNDLearner(Learner):
         rewards = super()._scaled_rewards(done, live)
         return rewards + self.settings.rnd_coef * torch.from_numpy(novelty)
 
-    def _scaled_novelty(
-        self,
-        rows: NDArray[np.int32],
-        errors: NDArray[np.float32],
-        done: NDArray[np.bool_],
-        live: NDArray[np.bool_],
-    ) -> NDArray[np.float32]:
+    def _scaled_novelty(self, rows: CodeRows, errors: Errors, done: Flags, live: Flags) -> Errors:
         """Return the (T, N) scaled rewards for new observations. In RND, these are the errors of
         the prediction after each step, and their return does not end with an episode.
 
