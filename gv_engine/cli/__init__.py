@@ -1,35 +1,5 @@
-"""The command line `gv-engine`: one module per command.
+"""Play, write and train on gridworlds.
 
-A command module has `add`, which adds the command's parser, and `run`, which runs the command and
-returns the exit code. Slow imports are inside of `run`.
-"""
-
-from __future__ import annotations
-
-import argparse
-import os
-import sys
-import warnings
-from collections.abc import Sequence
-from importlib import import_module
-from typing import Any, NoReturn
-
-from gv_engine import __version__
-from gv_engine.cli.options import CommandParser, UsageError, complain, exit_code
-from gv_engine.rollout.policy import PolicyError
-from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError, escape_unprintable
-from gv_engine.scenario.fields import suggestion
-from gv_engine.scenario.rule_modules import find_author_line, make_rule_error
-
-_NAMES = (
-    *("play", "edit", "replay", "listing", "new", "rules", "schema", "check", "solve", "compile"),
-    *("splits", "train", "sweep", "view", "rollout", "minari", "record", "export", "serve"),
-    *("bench", "benchmark"),
-)
-COMMANDS = [import_module(f"gv_engine.cli.{name}") for name in _NAMES]
-"""Modules of the commands, in the order of the help."""
-
-_EXAMPLES = """\
 examples:
   gv-engine play                      choose a level in a window and play it
   gv-engine list                      list the built-in scenarios
@@ -45,6 +15,36 @@ examples:
 
 SCENARIO is a name or Gymnasium id from `gv-engine list`, a YAML file, or a folder with a
 scenario.yaml.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from gv_engine import __version__
+from gv_engine.cli.options import CommandParser, UsageError, add_command, complain, exit_code
+from gv_engine.rollout.policy import PolicyError
+from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError, escape_unprintable
+from gv_engine.scenario.fields import suggestion
+from gv_engine.scenario.rule_modules import find_author_line, make_rule_error
+
+_NAMES = (
+    *("play", "edit", "replay", "listing", "new", "rules", "schema", "check", "solve", "compile"),
+    *("splits", "train", "sweep", "view", "rollout", "minari", "record", "export", "serve"),
+    *("bench", "benchmark"),
+)
+COMMANDS = [import_module(f"gv_engine.cli.{name}") for name in _NAMES]
+"""Modules of the commands, in the order of the help.
+
+The docstring of a module is the help of its command. Its function `add_options` adds the options to
+the command's parser, and `run` runs the command and returns the exit code. Slow imports are inside
+of `run`.
 """
 
 
@@ -81,10 +81,11 @@ class _Parser(argparse.ArgumentParser):
 
 def create_parser() -> tuple[argparse.ArgumentParser, list[str]]:
     """Return the argument parser of the whole command line, and the names of its commands."""
+    text, _, examples = (__doc__ or "").partition("\n\n")
     parser = _Parser(
         "gv-engine",
-        description="Play, write and train on gridworlds.",
-        epilog=_EXAMPLES,
+        description=text,
+        epilog=examples,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"gv-engine {__version__}")
@@ -92,7 +93,7 @@ def create_parser() -> tuple[argparse.ArgumentParser, list[str]]:
         title="commands", metavar="COMMAND", required=True, parser_class=CommandParser
     )
     for command in COMMANDS:
-        command.add(commands)
+        add_command(commands, command)
     return parser, [*commands.choices]  # `list` is the module of the command
 
 

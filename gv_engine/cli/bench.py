@@ -1,4 +1,12 @@
-"""`gv-engine bench`: measure steps per second of a scenario."""
+"""Compile a scenario and measure its steps per second.
+
+examples:
+  gv-engine bench
+  gv-engine bench cave --num-envs 1024 --threads 4
+
+A step takes random actions and returns observations and action masks; episodes that have ended are
+reset. The compiled program is cached for later commands.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +28,10 @@ from gv_engine.scenario.scenario import Scenario
 
 _DEFAULT = "keydoor-9x9"
 _NUM_ACTIONS = 64  # random actions that are sampled before the clock starts
-_EXAMPLES = """\
-gv-engine bench
-gv-engine bench cave --num-envs 1024 --threads 4"""
-_EPILOG = """
-A step takes random actions and returns observations and action masks; episodes that have ended are
-reset. The compiled program is cached for later commands.
-"""
 
 
-def add(commands: cli.Commands) -> None:
-    """Add the command `bench` with its options to the command line."""
-    text = "Compile a scenario and measure its steps per second"
-    parser = cli.add_command(commands, run, "bench", text, _EXAMPLES, _EPILOG)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `bench` to its parser."""
     parser.add_scenario(_DEFAULT)
     parser.add_option("--num-envs N", cli.parse_positive, "number of worlds", 4096)
     threads_text = "measure with 1, 2, 4, … up to T threads; by default one per core"

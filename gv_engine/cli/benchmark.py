@@ -1,5 +1,16 @@
-"""`gv-engine benchmark`: evaluate a learner or a policy on all grid scenarios, and make a page of
-results."""
+"""Benchmark a learner or a policy on all grids.
+
+examples:
+  gv-engine benchmark mine --policy ppo --scenario "keydoor-*" --seeds 0:3
+  gv-engine benchmark mine                         # continue with all scenarios and ten seeds
+  gv-engine benchmark mine --show
+  gv-engine benchmark own --policy ./policy.py:act
+  gv-engine benchmark benchmarks/entries/* --page docs/benchmark.md
+
+ENTRY is a folder: entry.json describes the policy, and parts.jsonl has a line of results for each
+part. Existing parts are kept, so that the command continues where it stopped; parts of a scenario
+that has changed are made again. docs/benchmark.md has the rules of the benchmark and the results.
+"""
 
 from __future__ import annotations
 
@@ -24,24 +35,10 @@ from gv_engine.rules.errors import MissingExtraError, escape_unprintable, shorte
 from gv_engine.scenario.plugin import RL, format_command
 
 _STEPS, _UNTIL = 1_000_000, 0.99
-_EXAMPLES = """\
-gv-engine benchmark mine --policy ppo --scenario "keydoor-*" --seeds 0:3
-gv-engine benchmark mine                         # continue with all scenarios and ten seeds
-gv-engine benchmark mine --show
-gv-engine benchmark own --policy ./policy.py:act
-gv-engine benchmark benchmarks/entries/* --page docs/benchmark.md"""
-
-_EPILOG = """
-ENTRY is a folder: entry.json describes the policy, and parts.jsonl has a line of results for each
-part. Existing parts are kept, so that the command continues where it stopped; parts of a scenario
-that has changed are made again. docs/benchmark.md has the rules of the benchmark and the results.
-"""
 
 
-def add(commands: cli.Commands) -> None:
-    """Add the command `benchmark` with its options to the command line."""
-    text = "Benchmark a learner or a policy on all grids"
-    parser = cli.add_command(commands, run, "benchmark", text, _EXAMPLES, _EPILOG)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `benchmark` to its parser."""
     parser.add_argument("entries", metavar="ENTRY", nargs="+", type=Path, help="folder of an entry")
     policy_text = (
         "policy of a new entry: ppo, trained as by `gv-engine train`; solver, which finds "

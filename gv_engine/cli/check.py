@@ -1,4 +1,12 @@
-"""`gv-engine check`: find errors in a scenario, compile it, and compare both worlds."""
+"""Load a scenario, compile it, and compare the object world with the compiled one.
+
+examples:
+  gv-engine check keydoor-9x9
+  gv-engine check cave --quick
+  gv-engine check cave --episodes 100 --seed 7
+  gv-engine check cave --policy cave-run
+  gv-engine check sokoban --sample 20
+"""
 
 from __future__ import annotations
 
@@ -25,18 +33,10 @@ from gv_engine.session.watchdog import Watchdog
 
 _NUM_TRIED = 5
 """Number of levels that are reset for each other value of a parameter."""
-_EXAMPLES = """\
-gv-engine check keydoor-9x9
-gv-engine check cave --quick
-gv-engine check cave --episodes 100 --seed 7
-gv-engine check cave --policy cave-run
-gv-engine check sokoban --sample 20"""
 
 
-def add(commands: cli.Commands) -> None:
-    """Add the command `check` with its options to the command line."""
-    text = "Load a scenario, compile it, and compare the object world with the compiled one"
-    parser = cli.add_command(commands, run, "check", text, _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `check` to its parser."""
     parser.add_scenario()
     episodes_text = "number of episodes, of at most 200 steps each"
     parser.add_option("--episodes N", cli.parse_positive, episodes_text, 10)

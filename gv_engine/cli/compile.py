@@ -1,4 +1,12 @@
-"""`gv-engine compile`: compile scenarios ahead of their use."""
+"""Compile scenarios and cache their programs.
+
+examples:
+  gv-engine compile keydoor-9x9 cave
+  gv-engine compile --all
+
+Environments load cached programs; without one they step the slower object world while they compile.
+The cache is a folder of the user, or GV_ENGINE_CACHE_DIR. Compile before many processes start.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +20,9 @@ from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS, get_plugin
 
-_EXAMPLES = """\
-gv-engine compile keydoor-9x9 cave
-gv-engine compile --all"""
-_EPILOG = """
-Environments load cached programs; without one they step the slower object world while they compile.
-The cache is a folder of the user, or GV_ENGINE_CACHE_DIR. Compile before many processes start.
-"""
 
-
-def add(commands: cli.Commands) -> None:
-    """Add the command `compile` with its options to the command line."""
-    text = "Compile scenarios and cache their programs"
-    parser = cli.add_command(commands, run, "compile", text, _EXAMPLES, _EPILOG)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `compile` to its parser."""
     scenario_text = (
         "a name, a Gymnasium id, a YAML file with all its variants, or a folder with a "
         "scenario.yaml"

@@ -1,4 +1,10 @@
-"""`gv-engine edit`: the editor window."""
+"""Edit a level in a window.
+
+examples:
+  gv-engine edit
+  gv-engine edit cave.yaml
+  gv-engine edit keydoor-9x9
+"""
 
 from __future__ import annotations
 
@@ -6,15 +12,9 @@ import argparse
 
 from gv_engine.cli import options as cli
 
-_EXAMPLES = """\
-gv-engine edit
-gv-engine edit cave.yaml
-gv-engine edit keydoor-9x9"""
 
-
-def add(commands: cli.Commands) -> None:
-    """Add the command `edit` with its options to the command line."""
-    parser = cli.add_command(commands, run, "edit", "Edit a level in a window", _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `edit` to its parser."""
     scenario_text = (
         "a YAML file, which may be new, a folder with a scenario.yaml, or the name of a "
         "built-in scenario, which is copied (default: choose a starter for a new level)"

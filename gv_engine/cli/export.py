@@ -1,4 +1,17 @@
-"""`gv-engine export`: write levels as web pages, and policies as networks."""
+"""Write levels as web pages that play without Python, or a policy as a network.
+
+examples:
+  gv-engine export keydoor-9x9 --html keydoor.html
+  gv-engine export sokoban --html sokoban.html --levels 1:10
+  gv-engine export keydoor-9x9 --html door.html --seed 7 --embed --theme light
+  gv-engine export keydoor-9x9 --html watch.html --policy keydoor-9x9-run
+  gv-engine export keydoor-9x9 tutorial sokoban --site levels
+  gv-engine export --policy keydoor-9x9-run --net keydoor.onnx
+
+The page is one file and works offline. It plays with keys, touch and gamepads in all browsers of
+today, by the same rules as here: a game that is copied from it as a line of text opens in the
+window, and the other way round. See docs/web.md. For networks see docs/learning.md.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +33,12 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.catalogue import Entry, built_in_entries
 from gv_engine.ui.colors import PALETTES, THEMES
 
-_EXAMPLES = """\
-gv-engine export keydoor-9x9 --html keydoor.html
-gv-engine export sokoban --html sokoban.html --levels 1:10
-gv-engine export keydoor-9x9 --html door.html --seed 7 --embed --theme light
-gv-engine export keydoor-9x9 --html watch.html --policy keydoor-9x9-run
-gv-engine export keydoor-9x9 tutorial sokoban --site levels
-gv-engine export --policy keydoor-9x9-run --net keydoor.onnx"""
-
 _PAGE_BEGINS = b"<!doctype html>"
 _MAX_LEVELS = 1000
-_EPILOG = """
-The page is one file and works offline. It plays with keys, touch and gamepads in all browsers of
-today, by the same rules as here: a game that is copied from it as a line of text opens in the
-window, and the other way round. See docs/web.md. For networks see docs/learning.md.
-"""
 
 
-def add(commands: cli.Commands) -> None:
-    """Add the command `export` with its options to the command line."""
-    text = "Write levels as web pages that play without Python, or a policy as a network"
-    parser = cli.add_command(commands, run, "export", text, _EXAMPLES, _EPILOG)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `export` to its parser."""
     scenarios_text = f"{cli.SCENARIO_HELP}; a pack of levels is one page"
     parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenarios_text)
     parser.add_consent()

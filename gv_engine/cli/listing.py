@@ -1,4 +1,9 @@
-"""`gv-engine list`: the built-in scenarios."""
+"""List the built-in scenarios.
+
+examples:
+  gv-engine list
+  gv-engine list | cut -f 1
+"""
 
 from __future__ import annotations
 
@@ -10,16 +15,12 @@ from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import DOMAINS
 
-_EXAMPLES = """\
-gv-engine list
-gv-engine list | cut -f 1"""
 _NO_ID = "gv_engine.parallel_env"
 """Text instead of a Gymnasium id for several agents."""
 
 
-def add(commands: cli.Commands) -> None:
-    """Add the command `list` to the command line."""
-    cli.add_command(commands, run, "list", "List the built-in scenarios", _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add no options: the command `list` has none."""
 
 
 def run(options: argparse.Namespace) -> int:

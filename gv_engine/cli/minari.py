@@ -1,4 +1,9 @@
-"""`gv-engine minari`: convert rollouts to Minari datasets and back."""
+"""Convert a rollout to a Minari dataset, or back.
+
+examples:
+  gv-engine minari keydoor/valid-v0 --from keydoor-episodes --author "A. Name" --email a@name.org
+  gv-engine minari keydoor/valid-v0 --to episodes
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,9 @@ from pathlib import Path
 
 from gv_engine.cli import options as cli
 
-_EXAMPLES = """\
-gv-engine minari keydoor/valid-v0 --from keydoor-episodes --author "A. Name" --email a@name.org
-gv-engine minari keydoor/valid-v0 --to episodes"""
 
-
-def add(commands: cli.Commands) -> None:
-    """Add the command `minari` with its options to the command line."""
-    text = "Convert a rollout to a Minari dataset, or back"
-    parser = cli.add_command(commands, run, "minari", text, _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `minari` to its parser."""
     parser.add_argument("name", metavar="NAME", help="name of the dataset, as keydoor/valid-v0")
     direction = parser.add_mutually_exclusive_group(required=True)
     from_text = "folder of a rollout, from `gv-engine rollout --out`"

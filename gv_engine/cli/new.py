@@ -1,4 +1,9 @@
-"""`gv-engine new`: a folder with a level, a rule and a test to begin with."""
+"""Make a folder with a level, a rule and a test.
+
+examples:
+  gv-engine new cave
+  gv-engine new cave --folder levels
+"""
 
 from __future__ import annotations
 
@@ -13,15 +18,10 @@ from gv_engine.rules.errors import shorten
 
 _STARTER = Path(__file__).parent / "starter"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{,99}")
-_EXAMPLES = """\
-gv-engine new cave
-gv-engine new cave --folder levels"""
 
 
-def add(commands: cli.Commands) -> None:
-    """Add the command `new` with its options to the command line."""
-    text = "Make a folder with a level, a rule and a test"
-    parser = cli.add_command(commands, run, "new", text, _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `new` to its parser."""
     parser.add_argument("name", metavar="NAME", help="name of the folder: letters, digits, - and _")
     folder_text = "parent folder (default: the current folder)"
     parser.add_option("--folder FOLDER", Path, folder_text, Path())

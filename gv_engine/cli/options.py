@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, TypeAlias
 
 from gv_engine.rules.errors import TrustError, describe_allowed, escape_unprintable, shorten
@@ -151,29 +151,23 @@ class CommandParser(argparse.ArgumentParser):
         self.add_option("--cell PX", parse_cell_size, "side of a cell in pixels", 48)
 
 
-def add_command(
-    commands: Commands, run: Any, name: str, text: str, examples: str, epilog: str = ""
-) -> CommandParser:
-    """Add the command `name` to the command line and return its parser; `run` executes the command
-    and returns an exit code. `text`, `examples` and `epilog` are shown in the help.
+def add_command(commands: Commands, module: ModuleType) -> None:
+    """Add the command of a module such as `gv_engine.cli.play` to the command line.
 
-    Args:
-        commands: result of `ArgumentParser.add_subparsers`.
-        run: function from the options to an exit code.
-        name: name of the command.
-        text: one sentence without a full stop, for the list of commands.
-        examples: command lines that work as they are.
-        epilog: text below the examples.
+    Its help is the docstring of the module: one sentence for the list of commands, then examples
+    and further text.
     """
+    text, _, more = (module.__doc__ or "").partition("\n\n")
+    name = module.__name__.rpartition(".")[2]
     parser = commands.add_parser(
-        name,
-        help=text[0].lower() + text[1:],
-        description=f"{text}.",
-        epilog="examples:\n" + "".join(f"  {line}\n" for line in examples.splitlines()) + epilog,
+        "list" if name == "listing" else name,
+        help=text[:1].lower() + text[1:].rstrip("."),
+        description=text,
+        epilog=more,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
-    return parser
+    parser.set_defaults(run=module.run)
+    module.add_options(parser)
 
 
 def _parse_module_name(text: str) -> str:

@@ -1,4 +1,16 @@
-"""`gv-engine play`: play in a window or a terminal."""
+"""Play in a window.
+
+examples:
+  gv-engine play
+  gv-engine play empty-8x8 --seed 7
+  gv-engine play caves/first.yaml
+  gv-engine play --from worlds.npz --row 5
+  gv-engine play keydoor-9x9 --policy valid --seed 3
+  gv-engine play keydoor-9x9 --policy solver
+  gv-engine play keydoor-9x9 --race solver
+  gv-engine play hold-plates --policy bob=random
+  gv-engine play keydoor-9x9 --terminal
+"""
 
 from __future__ import annotations
 
@@ -32,21 +44,10 @@ from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
 _DEFAULT = "keydoor-9x9"
 _NAMES_AGENTS = re.compile("[^/]+=").match
 """Match of a policy argument that names agents, as `bob=random`."""
-_EXAMPLES = """\
-gv-engine play
-gv-engine play empty-8x8 --seed 7
-gv-engine play caves/first.yaml
-gv-engine play --from worlds.npz --row 5
-gv-engine play keydoor-9x9 --policy valid --seed 3
-gv-engine play keydoor-9x9 --policy solver
-gv-engine play keydoor-9x9 --race solver
-gv-engine play hold-plates --policy bob=random
-gv-engine play keydoor-9x9 --terminal"""
 
 
-def add(commands: cli.Commands) -> None:
-    """Add the command `play` with its options to the command line."""
-    parser = cli.add_command(commands, run, "play", "Play in a window", _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `play` to its parser."""
     scenario_text = (
         f"{cli.SCENARIO_HELP}; or the folder of a rollout to watch (default: the scenario of "
         "--from, else the start screen)"

@@ -1,4 +1,13 @@
-"""`gv-engine record`: write an episode as a picture, animation or video."""
+"""Draw an episode into a file, without a display.
+
+examples:
+  gv-engine record keydoor-9x9 keydoor.png --view window
+  gv-engine record keydoor-9x9 keydoor.gif --seed 3 --policy valid --steps 60
+  gv-engine record cave cave.mp4 --policy ./policy.py:greedy --view state
+  gv-engine record keydoor-9x9 solved.gif --policy solver
+  gv-engine record keydoor-9x9 solved.gvreplay --policy solver
+  gv-engine record keydoor-5x5 values.gif --policy knows-doors --overlay
+"""
 
 from __future__ import annotations
 
@@ -13,19 +22,10 @@ from gv_engine.session.session import Session
 from gv_engine.session.video_writer import FORMATS
 
 _STEPS = 100
-_EXAMPLES = """\
-gv-engine record keydoor-9x9 keydoor.png --view window
-gv-engine record keydoor-9x9 keydoor.gif --seed 3 --policy valid --steps 60
-gv-engine record cave cave.mp4 --policy ./policy.py:greedy --view state
-gv-engine record keydoor-9x9 solved.gif --policy solver
-gv-engine record keydoor-9x9 solved.gvreplay --policy solver
-gv-engine record keydoor-5x5 values.gif --policy knows-doors --overlay"""
 
 
-def add(commands: cli.Commands) -> None:
-    """Add the command `record` with its options to the command line."""
-    text = "Draw an episode into a file, without a display"
-    parser = cli.add_command(commands, run, "record", text, _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `record` to its parser."""
     parser.add_scenario()
     out_text = (
         f"file to write: {', '.join(FORMATS)} (the last is one picture, after --steps), or "

@@ -1,4 +1,11 @@
-"""`gv-engine replay`: watch, verify or record a saved episode."""
+"""Watch, verify or record a replay.
+
+examples:
+  gv-engine replay first.gvreplay
+  gv-engine replay keydoor-episodes
+  gv-engine replay first.gvreplay --verify
+  gv-engine replay first.gvreplay --scenario cave --record first.mp4 --view state
+"""
 
 from __future__ import annotations
 
@@ -13,16 +20,9 @@ from gv_engine.session.replay import Replay, ReplayError
 from gv_engine.session.rollout_games import is_rollout
 from gv_engine.session.session import Session
 
-_EXAMPLES = """\
-gv-engine replay first.gvreplay
-gv-engine replay keydoor-episodes
-gv-engine replay first.gvreplay --verify
-gv-engine replay first.gvreplay --scenario cave --record first.mp4 --view state"""
 
-
-def add(commands: cli.Commands) -> None:
-    """Add the command `replay` with its options to the command line."""
-    parser = cli.add_command(commands, run, "replay", "Watch, verify or record a replay", _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `replay` to its parser."""
     file_text = "a replay, or the folder of a rollout to watch"
     parser.add_argument("file", metavar="FILE", type=Path, help=file_text)
     parser.add_flag("--verify", "replay all steps and compare every state; no window")

@@ -1,4 +1,32 @@
-"""`gv-engine rollout`: play many episodes by a policy, and save all steps."""
+"""Play many episodes without a window.
+
+examples:
+  gv-engine rollout keydoor-9x9 --episodes 1000 --seed 0
+  gv-engine rollout cave --policy valid --out cave-valid --threads 2
+  gv-engine rollout cave --policy ./policy.py:greedy
+  gv-engine rollout keydoor-9x9 --policy solver --levels train --episodes 200 --out shortest
+  gv-engine rollout keydoor-9x9 --from-replays games/*.gvreplay --out mine
+
+Episode k with --seed S is the same for every number of worlds. Its level is the level of
+reset(seed=S + k), or, with K --levels, level number (S + k) % K. Its policy samples from
+numpy.random.default_rng([S, k]).
+
+A policy in a file is a function (observation, info, rngs) -> actions for N worlds at once:
+observation["grid"] (N, h, w, 3), observation["item"] (N, 3), info["action_mask"] (N, actions);
+in algebra observation["nodes"] (N, L), observation["values"] (N, L) and so on;
+rngs is a list of N generators; actions are (N,) integers. A policy with memory is a class with
+__init__(N, number of actions), act(observation, info, rngs) and begin(worlds), which gets the
+numbers of worlds whose episodes begin.
+
+With several agents, --policy ann=valid,hunters=./policy.py:greedy names agents or teams; the
+others act at random. Agent k of A samples from numpy.random.default_rng([S, A * number + k]).
+
+FOLDER gets an .npy file for each array, which grows while episodes are played. Per step: grid and
+item (in algebra nodes, values, mask and time), action, reward, reward_terms, terminated and
+truncated. Per episode: episode_start, episode_seed, episode_member, episode_success, last_grid and
+last_item (or last_nodes …). rollout.json has the counts. With A agents, arrays per step and
+last_grid have an axis of agents after the first; returns are sums over agents.
+"""
 
 from __future__ import annotations
 
@@ -111,40 +139,10 @@ _MAX_WORLDS = 256
 _EPISODES = 100
 _MAX_WAIT = 4.0
 """Seconds in which a step must end after Ctrl-C."""
-_EXAMPLES = """\
-gv-engine rollout keydoor-9x9 --episodes 1000 --seed 0
-gv-engine rollout cave --policy valid --out cave-valid --threads 2
-gv-engine rollout cave --policy ./policy.py:greedy
-gv-engine rollout keydoor-9x9 --policy solver --levels train --episodes 200 --out shortest
-gv-engine rollout keydoor-9x9 --from-replays games/*.gvreplay --out mine"""
-
-_EPILOG = """
-Episode k with --seed S is the same for every number of worlds. Its level is the level of
-reset(seed=S + k), or, with K --levels, level number (S + k) % K. Its policy samples from
-numpy.random.default_rng([S, k]).
-
-A policy in a file is a function (observation, info, rngs) -> actions for N worlds at once:
-observation["grid"] (N, h, w, 3), observation["item"] (N, 3), info["action_mask"] (N, actions);
-in algebra observation["nodes"] (N, L), observation["values"] (N, L) and so on;
-rngs is a list of N generators; actions are (N,) integers. A policy with memory is a class with
-__init__(N, number of actions), act(observation, info, rngs) and begin(worlds), which gets the
-numbers of worlds whose episodes begin.
-
-With several agents, --policy ann=valid,hunters=./policy.py:greedy names agents or teams; the
-others act at random. Agent k of A samples from numpy.random.default_rng([S, A * number + k]).
-
-FOLDER gets an .npy file for each array, which grows while episodes are played. Per step: grid and
-item (in algebra nodes, values, mask and time), action, reward, reward_terms, terminated and
-truncated. Per episode: episode_start, episode_seed, episode_member, episode_success, last_grid and
-last_item (or last_nodes …). rollout.json has the counts. With A agents, arrays per step and
-last_grid have an axis of agents after the first; returns are sums over agents.
-"""
 
 
-def add(commands: cli.Commands) -> None:
-    """Add the command `rollout` with its options to the command line."""
-    text = "Play many episodes without a window"
-    parser = cli.add_command(commands, run, "rollout", text, _EXAMPLES, _EPILOG)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `rollout` to its parser."""
     parser.add_scenario()
     episodes_text = f"number of episodes (default: {_EPISODES}, with --levels one for each level)"
     parser.add_option("--episodes N", cli.parse_positive, episodes_text)

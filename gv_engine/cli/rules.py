@@ -1,4 +1,10 @@
-"""`gv-engine rules`: reference of the rules, objects and helpers that scenarios can name."""
+"""List rules, objects, map characters and helpers that scenarios and rules can name.
+
+examples:
+  gv-engine rules
+  gv-engine rules keydoor
+  gv-engine rules --markdown > reference.md
+"""
 
 from __future__ import annotations
 
@@ -15,16 +21,9 @@ from gv_engine.scenario.library import list_built_in_grids
 if TYPE_CHECKING:
     from gv_engine.scenario.reference_docs import Chapter, Topic
 
-_EXAMPLES = """\
-gv-engine rules
-gv-engine rules keydoor
-gv-engine rules --markdown > reference.md"""
 
-
-def add(commands: cli.Commands) -> None:
-    """Add the command `rules` with its options to the command line."""
-    text = "List rules, objects, map characters and helpers that scenarios and rules can name"
-    parser = cli.add_command(commands, run, "rules", text, _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `rules` to its parser."""
     name_text = "name of a topic, or any word to search for"
     parser.add_argument("name", metavar="NAME", nargs="?", help=name_text)
     parser.add_flag("--markdown", "print all topics as a Markdown page")

@@ -1,4 +1,8 @@
-"""`gv-engine schema`: the JSON schema of scenario files."""
+"""Print the JSON schema of scenario files, for editors that complete and check them.
+
+examples:
+  gv-engine schema > scenario.schema.json
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,9 @@ import json
 
 from gv_engine.cli import options as cli
 
-_EXAMPLES = """\
-gv-engine schema > scenario.schema.json"""
 
-
-def add(commands: cli.Commands) -> None:
-    """Add the command's parser."""
-    text = "Print the JSON schema of scenario files, for editors that complete and check them"
-    cli.add_command(commands, run, "schema", text, _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add no options: the command `schema` has none."""
 
 
 def run(options: argparse.Namespace) -> int:

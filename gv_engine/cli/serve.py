@@ -1,4 +1,12 @@
-"""`gv-engine serve`: let language models play, by the Model Context Protocol."""
+"""Serve levels to language models.
+
+examples:
+  gv-engine serve --mcp
+  gv-engine serve --mcp cave --port 8000
+
+Without --port, a host of language models starts the command and talks to it over stdin and stdout.
+See docs/language-models.md.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +19,10 @@ from gv_engine.session.text_games import Limits, TextGames
 from gv_engine.session.watchdog import PATIENCE, Watchdog
 
 _HOST = "127.0.0.1"
-_EXAMPLES = """\
-gv-engine serve --mcp
-gv-engine serve --mcp cave --port 8000"""
-_EPILOG = """
-Without --port, a host of language models starts the command and talks to it over stdin and stdout.
-See docs/language-models.md.
-"""
 
 
-def add(commands: cli.Commands) -> None:
-    """Add the command `serve` with its options to the command line."""
-    text = "Serve levels to language models"
-    parser = cli.add_command(commands, run, "serve", text, _EXAMPLES, _EPILOG)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `serve` to its parser."""
     scenarios_text = f"further scenarios, beside the built-in ones: {cli.SCENARIO_HELP}"
     parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenarios_text)
     parser.add_flag("--mcp", "speak the Model Context Protocol (needs the extra mcp)")

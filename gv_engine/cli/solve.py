@@ -1,4 +1,11 @@
-"""`gv-engine solve`: find a shortest solution of a level."""
+"""Search for the shortest solution of a level.
+
+examples:
+  gv-engine solve keydoor-9x9 --seed 3
+  gv-engine solve keydoor-9x9 --seeds 20
+  gv-engine solve "sokoban#3"
+  gv-engine solve cave --out cave.gif
+"""
 
 from __future__ import annotations
 
@@ -20,17 +27,9 @@ from gv_engine.session.session import Session
 if TYPE_CHECKING:
     from gv_engine.validation.solver import Solution
 
-_EXAMPLES = """\
-gv-engine solve keydoor-9x9 --seed 3
-gv-engine solve keydoor-9x9 --seeds 20
-gv-engine solve "sokoban#3"
-gv-engine solve cave --out cave.gif"""
 
-
-def add(commands: cli.Commands) -> None:
-    """Add the command `solve` with its options to the command line."""
-    text = "Search for the shortest solution of a level"
-    parser = cli.add_command(commands, run, "solve", text, _EXAMPLES)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `solve` to its parser."""
     parser.add_scenario()
     parser.add_seed("seed of the level")
     parser.add_option(

@@ -1,4 +1,17 @@
-"""`gv-engine splits`: the train and test levels of a scenario."""
+"""List the train and test levels of a scenario.
+
+examples:
+  gv-engine splits keydoor-9x9
+  gv-engine splits keydoor-9x9 --levels test --solve --seconds 60
+  gv-engine splits keydoor-9x9 --levels test --out test.json
+
+The levels of seeds 0, 1, 2 … are collected without duplicates; two levels are equal if they have
+the same objects in the same places, the same mission, and the same sampled values that rules read.
+Every fifth level is in `test`; its layout, which is the level without agents, mission and sampled
+values, may be in `train`, with another start. All levels of every fifth layout are in
+`test-layout`, all others in `train`. "new layouts" is the share of levels whose layout is not in
+`train`. All commands with --levels accept FILE.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +24,9 @@ from gv_engine.envs.level_sets import SETS, LevelsError, LevelSet, find_layouts,
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.scenario import Scenario
 
-_EXAMPLES = """\
-gv-engine splits keydoor-9x9
-gv-engine splits keydoor-9x9 --levels test --solve --seconds 60
-gv-engine splits keydoor-9x9 --levels test --out test.json"""
 
-_EPILOG = """
-The levels of seeds 0, 1, 2 … are collected without duplicates; two levels are equal if they have
-the same objects in the same places, the same mission, and the same sampled values that rules read.
-Every fifth level is in `test`; its layout, which is the level without agents, mission and sampled
-values, may be in `train`, with another start. All levels of every fifth layout are in
-`test-layout`, all others in `train`. "new layouts" is the share of levels whose layout is not in
-`train`. All commands with --levels accept FILE.
-"""
-
-
-def add(commands: cli.Commands) -> None:
-    """Add the command `splits` with its options to the command line."""
-    text = "List the train and test levels of a scenario"
-    parser = cli.add_command(commands, run, "splits", text, _EXAMPLES, _EPILOG)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `splits` to its parser."""
     parser.add_scenario()
     parser.add_levels("list the levels of this set; without --levels, print the size of each set")
     parser.add_flag("--solve", "search for the shortest solution of each level")

@@ -1,4 +1,21 @@
-"""`gv-engine sweep`: train with many settings, and compare them."""
+"""Train with many settings, and compare them (needs the extras rl and sweep).
+
+examples:
+  gv-engine sweep rates.yaml
+  gv-engine sweep rates.yaml --trials 40           # continue with more trials
+  gv-engine train keydoor-5x5 --config rates-sweep/best.yaml
+
+A file as
+
+  scenario: keydoor-5x5
+  config: {steps: 100000, levels: train}
+  search: {learning_rate: [1e-3, 2e-3, 4e-3]}
+  levels: test-layout
+
+trains once with each learning rate. docs/learning.md#sweeps lists all keys. The folder gets a run
+for each trial and seed, results.md, the table, and best.yaml, the settings of the best trial. The
+same command continues a sweep that was stopped or killed.
+"""
 
 from __future__ import annotations
 
@@ -26,28 +43,9 @@ if TYPE_CHECKING:
 
     from gv_engine.learning.sweep import Sweep
 
-_EXAMPLES = """\
-gv-engine sweep rates.yaml
-gv-engine sweep rates.yaml --trials 40           # continue with more trials
-gv-engine train keydoor-5x5 --config rates-sweep/best.yaml"""
-_EPILOG = """
-A file as
 
-  scenario: keydoor-5x5
-  config: {steps: 100000, levels: train}
-  search: {learning_rate: [1e-3, 2e-3, 4e-3]}
-  levels: test-layout
-
-trains once with each learning rate. docs/learning.md#sweeps lists all keys. The folder gets a run
-for each trial and seed, results.md, the table, and best.yaml, the settings of the best trial. The
-same command continues a sweep that was stopped or killed.
-"""
-
-
-def add(commands: cli.Commands) -> None:
-    """Add the command `sweep` with its options to the command line."""
-    text = "Train with many settings, and compare them (needs the extras rl and sweep)"
-    parser = cli.add_command(commands, run, "sweep", text, _EXAMPLES, _EPILOG)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `sweep` to its parser."""
     parser.add_argument("config", metavar="CONFIG", type=Path, help="a YAML or TOML file")
     parser.add_option("--out FOLDER", Path, "folder of the sweep (default: CONFIG-sweep)")
     parser.add_option("--trials N", cli.parse_positive, "number of trials, in place of the file's")

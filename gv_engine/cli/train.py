@@ -1,4 +1,26 @@
-"""`gv-engine train`: train a policy on a scenario."""
+"""Train a policy by reinforcement learning (needs the extra rl).
+
+examples:
+  gv-engine train keydoor-9x9
+  gv-engine train keydoor-9x9 --watch
+  gv-engine train memory-9x9 --memory --steps 3000000 --out remembers
+  gv-engine train BabyAI-GoToLocal-v0 --imitate shown --out follows
+  gv-engine train maze-9x9 --curriculum plr
+  gv-engine train hunt --partner self
+  gv-engine train --resume remembers --steps 6000000
+  gv-engine train keydoor-9x9 --seeds 0:10 --ray --out tens
+  gv-engine train --resume tens --ray
+  gv-engine rollout memory-9x9 --policy remembers --episodes 1000
+  gv-engine play memory-9x9 --policy remembers:greedy
+
+RUN gets run.json, the scenario and all hyperparameters; checkpoint.pt, from which --resume
+continues bit for bit; policy.npz, the best weights so far; progress.csv, a line for each update;
+and TensorBoard events, if TensorBoard is installed. Ctrl-C and SIGTERM save a checkpoint first.
+The folder can be given as --policy to every command that takes one.
+
+With --seeds there is one run per seed, RUN/0, RUN/1 …, and --resume RUN continues all of them,
+here or by --ray, including those that have not started.
+"""
 
 from __future__ import annotations
 
@@ -346,33 +368,8 @@ def _print_results(plan: TrainingPlan, results: Sequence[RunResult]) -> None:
     cli.print_table(heads, rows, plan.scenario.name)
 
 
-_EXAMPLES = """\
-gv-engine train keydoor-9x9
-gv-engine train keydoor-9x9 --watch
-gv-engine train memory-9x9 --memory --steps 3000000 --out remembers
-gv-engine train BabyAI-GoToLocal-v0 --imitate shown --out follows
-gv-engine train maze-9x9 --curriculum plr
-gv-engine train hunt --partner self
-gv-engine train --resume remembers --steps 6000000
-gv-engine train keydoor-9x9 --seeds 0:10 --ray --out tens
-gv-engine train --resume tens --ray
-gv-engine rollout memory-9x9 --policy remembers --episodes 1000
-gv-engine play memory-9x9 --policy remembers:greedy"""
-_EPILOG = """
-RUN gets run.json, the scenario and all hyperparameters; checkpoint.pt, from which --resume
-continues bit for bit; policy.npz, the best weights so far; progress.csv, a line for each update;
-and TensorBoard events, if TensorBoard is installed. Ctrl-C and SIGTERM save a checkpoint first.
-The folder can be given as --policy to every command that takes one.
-
-With --seeds there is one run per seed, RUN/0, RUN/1 …, and --resume RUN continues all of them,
-here or by --ray, including those that have not started.
-"""
-
-
-def add(commands: cli.Commands) -> None:
-    """Add the command `train` with its options to the command line."""
-    text = "Train a policy by reinforcement learning (needs the extra rl)"
-    parser = cli.add_command(commands, run, "train", text, _EXAMPLES, _EPILOG)
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `train` to its parser."""
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help=cli.SCENARIO_HELP)
     out_text = "a new folder (default: SCENARIO-run, with --seeds SCENARIO-runs)"
     parser.add_option("--out RUN", Path, out_text)

@@ -1,4 +1,10 @@
-"""`gv-engine view`: watch a batch of worlds in a window."""
+"""Watch a batch of worlds in a window.
+
+examples:
+  gv-engine view keydoor-9x9
+  gv-engine view keydoor-9x9 --num-envs 256 --policy valid
+  gv-engine view caves/first.yaml --policy caves-run
+"""
 
 from __future__ import annotations
 
@@ -7,17 +13,9 @@ import argparse
 from gv_engine.cli import options as cli
 from gv_engine.scenario.loading import load_scenario
 
-_EXAMPLES = """\
-gv-engine view keydoor-9x9
-gv-engine view keydoor-9x9 --num-envs 256 --policy valid
-gv-engine view caves/first.yaml --policy caves-run"""
 
-
-def add(commands: cli.Commands) -> None:
-    """Add the command `view` with its options to the command line."""
-    parser = cli.add_command(
-        commands, run, "view", "Watch a batch of worlds in a window", _EXAMPLES
-    )
+def add_options(parser: cli.CommandParser) -> None:
+    """Add the options of the command `view` to its parser."""
     parser.add_scenario()
     parser.add_policy()
     parser.add_option("--num-envs M", cli.parse_positive, "number of parallel worlds", 1024)

@@ -12,7 +12,7 @@ from gv_engine.scenario.plugin import DomainPlugin
 
 ENGINE = Path(gv_engine.__file__).parent
 NAMED_ELSEWHERE = ("gridverse", "cli/starter")
-ROLES = {*vars(DomainPlugin), "DOMAIN", "FORMAT", "add", "run", "main"}
+ROLES = {*vars(DomainPlugin), "DOMAIN", "FORMAT", "add_options", "run", "main"}
 """What every domain or command has under the same name."""
 
 
