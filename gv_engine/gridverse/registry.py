@@ -200,12 +200,11 @@ terminating_function_registry = FUNCTION_REGISTRIES[Phase.TERMINATING]
 observation_function_registry = FUNCTION_REGISTRIES[Phase.OBSERVATION]
 visibility_function_registry = FUNCTION_REGISTRIES[Phase.VISIBILITY]
 
-reset_functions = _Functions(reset_function_registry)
-transition_functions = _Functions(transition_function_registry)
-reward_functions = _Functions(reward_function_registry)
-terminating_functions = _Functions(terminating_function_registry)
-observation_functions = _Functions(observation_function_registry)
-visibility_functions = _Functions(visibility_function_registry)
+FUNCTION_MODULES = {
+    f"{phase.name.lower()}_functions": _Functions(registry)
+    for phase, registry in FUNCTION_REGISTRIES.items()
+}
+"""Modules of the functions of a registry, by name."""
 
 observation_function_registry.register(from_visibility)
 for _shorthand in SHORTHANDS.values():
