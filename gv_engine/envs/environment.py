@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gv_engine.envs.arg_checks import check_at_least, check_options
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
-from gv_engine.envs.render_modes import RenderedEnv, Renderer, check_render_mode, with_usable_modes
+from gv_engine.envs.render_modes import RenderedEnv, check_render_mode, with_usable_modes
 from gv_engine.late_imports import RENDER_MODES
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.fields import INT32_MAX
@@ -57,10 +57,6 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
     @property
     def _action_legend(self) -> str:
         """Names of the actions, for messages."""
-        raise NotImplementedError
-
-    def _new_renderer(self, mode: str) -> Renderer:
-        """Return a renderer of the world."""
         raise NotImplementedError
 
     def _reset_generator(self, seed: int | None) -> np.random.Generator | None:
@@ -104,9 +100,7 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
             return None
         if not self._started:
             raise ValueError("call reset() before the first render()")
-        if self._renderer is None:
-            self._renderer = self._new_renderer(self.render_mode)
-        return self._renderer.draw(0)
+        return self._draw(0)
 
 
 _ALONE = np.ones(1, np.bool_)
@@ -324,10 +318,6 @@ class GridEnv(ScenarioEnv[Any]):
         """Set the pickled attributes, and make the views of the world's output arrays again."""
         vars(self).update(state)
         self._cache_output_views()
-
-    def _new_renderer(self, mode: str) -> Renderer:
-        """Return a renderer of the world."""
-        return Renderer(mode, self.scenario, self._batch.render)
 
 
 def flatten_reward_terms(terms: dict[str, Any]) -> dict[str, Any]:

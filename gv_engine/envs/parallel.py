@@ -15,7 +15,7 @@ from pettingzoo import ParallelEnv  # optional dependency
 
 from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
-from gv_engine.envs.render_modes import RenderedEnv, Renderer, check_render_mode, with_usable_modes
+from gv_engine.envs.render_modes import RenderedEnv, check_render_mode, with_usable_modes
 from gv_engine.rules.errors import MissingExtraError, describe_allowed
 from gv_engine.scenario.plugin import PARALLEL
 from gv_engine.scenario.scenario import Scenario
@@ -221,15 +221,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         present = self.scenario.present_agents(int(self._batch.outputs.member[0])).tolist()
         return list(compress(self.possible_agents, present))
 
-    def _new_renderer(self, mode: str) -> Renderer:
-        """Return a renderer of the world."""
-        return Renderer(mode, self.scenario, self._batch.render)
-
     def render(self) -> Any:
         """Return a picture of the world as `GridEnv.render` does; it shows the view of the first
         agent."""
-        if self.render_mode is None or not self._started:
-            return None
-        if self._renderer is None:
-            self._renderer = self._new_renderer(self.render_mode)
-        return self._renderer.draw(0)
+        return None if self.render_mode is None or not self._started else self._draw(0)

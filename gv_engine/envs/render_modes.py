@@ -105,19 +105,45 @@ class NotebookView:
         return resolve_name(NOTEBOOK_HTML)(self)
 
 
-class RenderedEnv(NotebookView):
-    """Base class of environments that draw one world, and can be copied.
+class DrawsWorlds(NotebookView):
+    """Base class of environments that draw their worlds.
 
     Attributes:
         scenario: scenario that is played.
-        world: name of the current backend, such as "compiled".
         render_mode: a name in `RENDER_MODES`, or None.
     """
 
     scenario: AnyScenario
-    world: str
     render_mode: str | None
+    _batch: Any
     _renderer: Renderer | None = None
+
+    def _new_renderer(self, mode: str) -> Renderer:
+        """Return a renderer of the worlds for a render mode."""
+        return Renderer(mode, self.scenario, self._batch.render)
+
+    def _draw(self, i: int) -> Any:
+        """Return a picture of world number `i` in the format of the render mode, which is not
+        None."""
+        if self._renderer is None:
+            self._renderer = self._new_renderer(str(self.render_mode))
+        return self._renderer.draw(i)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the window of the environment, if it has one."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+
+class RenderedEnv(DrawsWorlds):
+    """Base class of environments that draw one world, and can be copied.
+
+    Attributes:
+        world: name of the current backend, such as "compiled".
+    """
+
+    world: str
     _started = False
 
     def fork(self) -> Self:
@@ -126,9 +152,7 @@ class RenderedEnv(NotebookView):
 
     def close(self) -> None:
         """Close the window of the environment, if it has one."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
+        self.close_extras()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling and copying, without the renderer."""

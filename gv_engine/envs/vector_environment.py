@@ -18,7 +18,7 @@ from gv_engine.envs import arg_checks
 from gv_engine.envs.environment import GridEnv, flatten_reward_terms, resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
-from gv_engine.envs.render_modes import NotebookView, Renderer
+from gv_engine.envs.render_modes import DrawsWorlds
 from gv_engine.envs.representations import MISSION, STATE, Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.envs.step_results import StepResults
@@ -30,7 +30,7 @@ _MAX_POOL_SIZE = 3
 """Maximum number of step results that callers may hold at a time before they get copies."""
 
 
-class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
+class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
     """Gymnasium vector environment with N worlds of one scenario, stepped by compiled code.
 
     World i of `reset(seed=s)` has the same episodes as a `GridEnv` that was reset with `seed=s+i`.
@@ -79,7 +79,6 @@ class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
     metadata = GridEnv.metadata
     is_multi_agent = False
     """True for classes that play scenarios with several agents."""
-    _renderer: Renderer | None = None
     _final_arrays: tuple[Arrays, NDArray[np.object_]] | None = None
     _planner: backend.Backend | None = None
 
@@ -523,21 +522,7 @@ class GridVectorEnv(NotebookView, ScenarioVectorEnv[Any]):
         vars(self).update(state)
         self._make_results()
 
-    def _new_renderer(self, mode: str) -> Renderer:
-        """Return a renderer of the worlds."""
-        return Renderer(mode, self.scenario, self._batch.render)
-
     def render(self) -> tuple[Any, ...] | None:
         """Return a picture of each world in the format of the render mode; None without a render
         mode."""
-        if self.render_mode is None:
-            return None
-        if self._renderer is None:
-            self._renderer = self._new_renderer(self.render_mode)
-        return tuple(self._renderer.draw(i) for i in range(self.num_worlds))
-
-    def close_extras(self, **kwargs: Any) -> None:
-        """Close the renderer; Gymnasium calls this when the environment is closed."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
+        return None if self.render_mode is None else tuple(map(self._draw, range(self.num_worlds)))
