@@ -30,7 +30,7 @@ from gv_engine.cli import options as cli
 from gv_engine.cli.replay import watch_file
 from gv_engine.rollout import snapshots
 from gv_engine.rollout.policy import load_policy, policies_by_agent
-from gv_engine.rules.errors import Stopped, StoppedError
+from gv_engine.rules.errors import Stopped, StoppedError, format_count
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import Autoplayer, Opponent, make_autoplayer, play_steps
@@ -263,7 +263,7 @@ def _print_summaries(games: Iterable[Session]) -> None:
 def summarize_episode(played: EpisodeSummary) -> str:
     """Return a short text about the episode `played` with its seed, end, return and number of
     steps."""
-    steps = "1 step" if played.steps == 1 else f"{played.steps} steps"
+    steps = format_count(played.steps, "step")
     ending = played.ending.rstrip("!.") or "left"
     ending = ending[0].lower() + ending[1:]
     return f"seed {played.seed}, {ending}, return {format_reward(played.total)} in {steps}"

@@ -15,6 +15,7 @@ import argparse
 from pathlib import Path
 
 from gv_engine.cli import options as cli
+from gv_engine.rules.errors import format_count
 from gv_engine.session.autoplay import iter_mapped_frames, play_steps
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import SUFFIX
@@ -55,6 +56,5 @@ def run(options: argparse.Namespace) -> int:
     else:
         frames = iter_mapped_frames(game, options.policy) if options.overlay else game.frames()
         cli.draw_frames(frames, scenario, out, options)
-    steps = "1 step" if game.length == 1 else f"{game.length} steps"
-    cli.say(f"{out}: {scenario.name}, seed {options.seed}, {steps}")
+    cli.say(f"{out}: {scenario.name}, seed {options.seed}, {format_count(game.length, 'step')}")
     return 0

@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from gv_engine.cli import options as cli
+from gv_engine.rules.errors import format_count
 from gv_engine.scenario.map import format_reward
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
@@ -78,7 +79,7 @@ def load_verified(file: Path, scenario: Playable | None = None) -> Session:
 
 def _summarize(replay: Replay) -> str:
     """Return a short text about a replay with its scenario, seed, steps, return and end."""
-    steps = "1 step" if len(replay.steps) == 1 else f"{len(replay.steps)} steps"
+    steps = format_count(len(replay.steps), "step")
     total = f"return {format_reward(replay.total)}"
     parts = replay.scenario.name, f"seed {replay.seed}", steps, total, replay.outcome
     return ", ".join(filter(None, parts))

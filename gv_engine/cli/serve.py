@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 
 from gv_engine.cli import options as cli
 from gv_engine.session.catalogue import load_playable
@@ -26,7 +27,8 @@ def add_options(parser: cli.CommandParser) -> None:
     scenarios_text = f"further scenarios, beside the built-in ones: {cli.SCENARIO_HELP}"
     parser.add_argument("scenarios", metavar="SCENARIO", nargs="*", help=scenarios_text)
     parser.add_flag("--mcp", "speak the Model Context Protocol (needs the extra mcp)")
-    parser.add_option("--port N", _parse_port, "serve over HTTP at this port; 0: a free one")
+    parse_port = partial(cli.parse_at_most, 2**16 - 1, cli.parse_natural)
+    parser.add_option("--port N", parse_port, "serve over HTTP at this port; 0: a free one")
     host_text = f"address to listen at, which others may reach (default: {_HOST}, this machine)"
     parser.add_option("--host ADDRESS", cli.parse_text, host_text)
     limits = Limits()
@@ -67,8 +69,3 @@ def _report(url: str) -> None:
     """Print the URL, and flush stdout."""
     cli.say(f"Serving at {url}; Ctrl-C ends")
     sys.stdout.flush()
-
-
-def _parse_port(text: str) -> int:
-    """Return the number of a port; raise an argparse error for another text."""
-    return cli.parse_at_most(2**16 - 1, cli.parse_natural, text)

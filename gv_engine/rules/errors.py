@@ -189,6 +189,11 @@ def shorten(text: str, max_length: int) -> str:
     return f"{text[:head]} … {text[len(text) - (max_length - head) :]}"
 
 
+def format_count(number: int, noun: str) -> str:
+    """Return a number of things, each called `noun`: `1 step`, `2 steps`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
 def describe_allowed(wrong: object, allowed: Iterable[object]) -> str:
     """Return the end of an error message about the wrong name `wrong`: `did you mean 'x'? (allowed:
     x, y)`."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT
 from components.objects import DOOR, PARCEL, WALL
-from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
+from gv_engine.rules.errors import GVEngineError, describe_allowed, format_count, shorten
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.rules.objects import ObjectTypes
@@ -73,7 +73,7 @@ def view_to_sentences(
         while looks.get((ahead * steps, right * steps)) in unnamed:
             steps += 1
         if looks.get((ahead * steps, right * steps), (NONE_GRID_OBJECT,))[0] == WALL:
-            lines.append(f"You see a wall {_format_steps(steps, way)}")
+            lines.append(f"You see a wall {format_count(steps, 'step')} {way}")
     for (ahead, right), look in sorted(looks.items(), key=lambda cell: (cell[0][1], -cell[0][0])):
         if look not in unnamed and look[0] != WALL and (ahead, right) != (0, 0):
             lines.append(f"You see {_name_thing(types, look)} {_format_offset(ahead, right)}")
@@ -103,14 +103,9 @@ def _name_thing(types: ObjectTypes, look: Iterable[int]) -> str:
 def _format_offset(ahead: int, right: int) -> str:
     """Return the place of a cell that is `ahead` and `right` of the agent, as `1 step left and 2
     steps forward`; negative numbers are behind and left."""
-    aside = _format_steps(abs(right), "right" if right > 0 else "left")
-    along = _format_steps(abs(ahead), "forward" if ahead > 0 else "backward")
+    aside = f"{format_count(abs(right), 'step')} {'right' if right > 0 else 'left'}"
+    along = f"{format_count(abs(ahead), 'step')} {'forward' if ahead > 0 else 'backward'}"
     return " and ".join([aside] * (right != 0) + [along] * (ahead != 0))
-
-
-def _format_steps(steps: int, way: str) -> str:
-    """Return `1 step left`, or `2 steps left`, for a number of steps and a direction."""
-    return f"{steps} step{'s' if steps > 1 else ''} {way}"
 
 
 def action_to_text(name: str) -> str:

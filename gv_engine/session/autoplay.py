@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rollout.policy import SOLVER as SOLVER
 from gv_engine.rollout.policy import TRAINED, Policy, RandomPolicy, load_policies, load_policy
-from gv_engine.rules.errors import GVEngineError
+from gv_engine.rules.errors import GVEngineError, format_count
 from gv_engine.rules.frame import Frame, PolicyMap
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import get_plugin
@@ -446,8 +446,7 @@ def describe_standing(name: str, session: Session) -> str:
     """Return a line such as `ann: 5 steps, return 0.5` about the game of `session`, played by
     `name`."""
     total = format_reward(sum(step.reward for step in session.past_steps))
-    steps = "1 step" if session.position == 1 else f"{session.position} steps"
-    return f"{name}: {steps}, return {total}"
+    return f"{name}: {format_count(session.position, 'step')}, return {total}"
 
 
 # ---- opponents -----------------------------------------------------------------------------------

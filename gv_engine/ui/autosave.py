@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
 
-from gv_engine.rules.errors import error_text, shorten
+from gv_engine.rules.errors import error_text, format_count, shorten
 from gv_engine.scenario.document import MAX_SCENARIO_BYTES
 from gv_engine.scenario.files import exclusive_lock, parse_json, read_bytes, write_file
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
@@ -185,8 +185,8 @@ class Autosave(NamedTuple):
         if isinstance(self.work, UnsavedEdits):
             return f"Unsaved edits of {self.work.file or self.title}, {when}."
         if isinstance(self.work, Replay):
-            steps = len(self.work.steps)
-            return f"A game of {self.title}, {steps} step{'s' * (steps != 1)}, {when}."
+            steps = format_count(len(self.work.steps), "step")
+            return f"A game of {self.title}, {steps}, {when}."
         return f"{self.file}, {when}, cannot be read: {shorten(self.work, 200)}"
 
     def discard(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import platformdirs
 
-from gv_engine.rules.errors import shorten
+from gv_engine.rules.errors import format_count, shorten
 from gv_engine.scenario.files import check_file_size, make_file_name, read_bytes, write_file
 from gv_engine.scenario.level_files import PackLevel
 from gv_engine.session.replay import SUFFIX, Replay
@@ -379,8 +379,7 @@ class Progress:
                 invalid_lines += bool(line.strip()) and not line.lstrip().startswith(b"#")
         if not invalid_lines:
             return fewest, marks, ""
-        count = "1 line" if invalid_lines == 1 else f"{invalid_lines} lines"
-        kept = backup_broken_file(self._file)
+        count, kept = format_count(invalid_lines, "line"), backup_broken_file(self._file)
         return fewest, marks, f"{self._file}: {count} cannot be used and left out{kept}"
 
     def find_locked(self, levels: Iterable[PackLevel]) -> set[str]:
@@ -402,8 +401,8 @@ class Progress:
         level = game.pack_level
         if level is None:
             return ""
-        count = "1 step" if steps == 1 else f"{steps} steps"
-        return " · ".join(filter(None, (count, self.format_goal(level))))
+        texts = format_count(steps, "step"), self.format_goal(level)
+        return " · ".join(filter(None, texts))
 
     def medals(self, level: PackLevel) -> tuple[str, ...]:
         """Return the medals, keys of `MEDALS`, that the player has won in `level`."""

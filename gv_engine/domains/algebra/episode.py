@@ -20,6 +20,7 @@ from gv_engine.domains.algebra.rule_set import RewriteError
 from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.domains.algebra.state import MathyEnvState, is_terminal_transition
 from gv_engine.domains.algebra.world import ExpressionWorld, WorldSnapshot, action_names
+from gv_engine.rules.errors import format_count
 from gv_engine.rules.frame import ExpressionFrame, TreeNode
 from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session.autoplay import SolutionPath
@@ -417,7 +418,7 @@ class HintSearch(Thread):
         """Return a sentence with the hint, or with the reason for having none."""
         if self.hint is None:
             return self._error or "No way to the goal was found in time"
-        moves = "1 move" if self.hint.length == 1 else f"{self.hint.length} moves"
+        moves = format_count(self.hint.length, "move")
         return f"Hint: {self.frame.rules[self.hint.rule]} here; the goal is {moves} away"
 
     def run(self) -> None:

@@ -16,7 +16,7 @@ from gv_engine.domains.grid.motion import Cell
 from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import Policy
-from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.errors import describe_allowed, format_count
 from gv_engine.rules.frame import AgentMark, Frame
 from gv_engine.rules.geometry import WAIT, action_name, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION, get_system
@@ -90,7 +90,7 @@ class GridHint:
     def _hint_text(self, actions: Sequence[str]) -> str:
         """Return the hint of the requested strength, given the `actions` that win; from the second
         strength on, set `cell`."""
-        steps = "1 step" if len(actions) == 1 else f"{len(actions)} steps"
+        steps = format_count(len(actions), "step")
         if self._strength == 1:
             return f"It can be won from here in {steps}. The same key tells where to go"
         words, self.cell = self._find_next_object(actions)

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from gv_engine.rules.errors import GVEngineError
+from gv_engine.rules.errors import GVEngineError, format_count
 from gv_engine.rules.frame import Scene
 from gv_engine.scenario.map import format_reward
 from gv_engine.session.episode import Playable
@@ -85,7 +85,7 @@ def _figure(
             for last in frames:
                 recorder.add(last)
         data = base64.b64encode(path.read_bytes()).decode()
-    steps = "1 step" if last.steps == 1 else f"{last.steps} steps"
+    steps = format_count(last.steps, "step")
     texts = [title, last.mission, steps + note, f"return {format_reward(last.total)}", last.ending]
     caption = html.escape(" · ".join(filter(None, texts)))
     return _FIGURE.format(kind=kind, data=data, alt=html.escape(title), caption=caption)

@@ -25,7 +25,7 @@ from gv_engine.session.catalogue import (
 )
 from gv_engine.session.replay import SUFFIX
 from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
-from gv_engine.session.watchdog import PATIENCE, StuckRule, Watchdog
+from gv_engine.session.watchdog import PATIENCE, Watchdog
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.input.bindings import PADS, Bindings, key_label, next_row
 from gv_engine.ui.settings import (
@@ -256,7 +256,8 @@ def play(
         NoTerminal: input or output is no terminal.
         KeyboardInterrupt: Ctrl-C was pressed, and not to stop a rule; the terminal is restored.
     """
-    with Tty() as tty, Watchdog(PATIENCE, lambda rule: tty.ask(_stop_question(rule))):
+    question = "Ctrl-C: stop what has been running for {0.seconds:.0f} s, {0}"
+    with Tty() as tty, Watchdog(PATIENCE, lambda rule: tty.ask(question.format(rule))):
         if game is not None:
             _run_screen(tty, TerminalGame(game, settings, bindings))
             return
@@ -290,11 +291,6 @@ def _run_screen(tty: Tty, screen: TerminalScreen) -> bool:
             screen.needs_redraw = False
             tty.show(screen.lines(*size), screen.ground)
     return True
-
-
-def _stop_question(rule: StuckRule) -> str:
-    """Return the question whether to stop a rule."""
-    return f"Ctrl-C: stop what has been running for {rule.seconds:.0f} s, {rule}"
 
 
 class TerminalGame(TerminalScreen):
