@@ -233,8 +233,8 @@ def can_switch(
 def switch(
     w: World, agent: int, object_type: int, again: bool = True, on_action: Action = Action.ACTUATE
 ) -> None:
-    """The object of a type ahead goes on to its next state, and from the last to the first unless
-    `again` is no."""
+    """The object of a type ahead goes on to its next state, and from the last to the first if it
+    may go round again."""
     thing = ahead(w, agent)
     w.set_state(thing, (w.state_of(thing) + 1) % w.num_states(object_type))
 
@@ -242,7 +242,7 @@ def switch(
 @system(TRANSITION, check=_check_has_states)
 def elapse(w: World, object_type: int, again: bool = True) -> None:
     """Objects of a type go on to their next state in every step, and from the last to the first
-    unless `again` is no."""
+    if they may go round again."""
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
         state = w.state_of(thing)
@@ -252,8 +252,8 @@ def elapse(w: World, object_type: int, again: bool = True) -> None:
 
 @system(TRANSITION, check=_check_has_states)
 def follow(w: World, object_type: int, other_type: int, every: bool = False) -> None:
-    """Objects of a type take the highest state of objects of another type in the same
-    colour, or with `every` the lowest, but at most their own last state."""
+    """Objects of a type take the highest state of objects of another type in the same colour, or
+    the lowest if every one of them counts, but at most their own last state."""
     others = all_of(w, other_type)
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):

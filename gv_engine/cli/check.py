@@ -44,7 +44,7 @@ def add_options(parser: cli.CommandParser) -> None:
         "policy of the episodes, as in `gv-engine rollout`; a trained run gets further than "
         "random actions (default: random actions, in turn all and only valid ones)"
     )
-    parser.add_option("--policy P", str, policy_text, "")
+    parser.add_option("--policy P", cli.parse_text, policy_text)
     parser.add_seed("seed of the first episode")
     sample_text = "of a pack, check this many of its levels, chosen by --seed (default: all)"
     parser.add_option("--sample N", cli.parse_positive, sample_text)
@@ -161,7 +161,7 @@ def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: 
         cli.print_table(
             ("phase", "system", "where"), systems, f"{title}: its systems in their order"
         )
-    how = options.episodes, options.seed, options.limit, options.quick, options.policy
+    how = options.episodes, options.seed, options.limit, options.quick, options.policy or ""
     report = hooks.check_scenario(scenario, CheckPlan(*how))
     working, faults = _try_parameter_values(scenario, options, source)
     begun = [("begun", ", ".join(working))] if working else []

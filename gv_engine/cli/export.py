@@ -57,7 +57,7 @@ def add_options(parser: cli.CommandParser) -> None:
         "show how a policy plays, alone and in 256 worlds at once: random, valid, trained, or the "
         "folder of a run of `gv-engine train`; the last two with :greedy for the most likely action"
     )
-    parser.add_option("--policy P", str, policy_text)
+    parser.add_option("--policy P", cli.parse_text, policy_text)
     parser.add_flag("--embed", "leave out title and footer, for an iframe of another page")
     parser.add_option("--theme NAME", str, "theme of the pages", "dark", choices=[*THEMES])
     palette_text = "colours of the objects"

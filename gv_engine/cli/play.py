@@ -65,7 +65,7 @@ def add_options(parser: cli.CommandParser) -> None:
         "race against an opponent: a policy as for --policy, or the file of a replay with the "
         "same seed"
     )
-    parser.add_option("--race P", str, race_text)
+    parser.add_option("--race P", cli.parse_text, race_text)
     parser.add_flag("--terminal", "play in this terminal instead of a window")
     parser.add_consent()
 

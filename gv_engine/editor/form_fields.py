@@ -12,7 +12,7 @@ from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario import json_schema
 from gv_engine.scenario.json_schema import TEXT, FunctionSchema, JsonSchema, Key, KeyTable
-from gv_engine.scenario.reference_docs import argument_keys, first_sentence, load_formats
+from gv_engine.scenario.reference_docs import argument_keys, first_paragraph, load_formats
 from gv_engine.scenario.yaml_parser import parse_value
 
 VIEW_AREAS = {
@@ -191,9 +191,9 @@ def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
     if functions is None:
         return {}
     systems = {system.name: system for system in functions.systems}
-    description = first_sentence(systems[name].function) if name in systems else "Which rule it is."
+    summary = first_paragraph(systems[name].function) if name in systems else "Which rule it is."
     keys = {
-        "name": Key(description, json_schema.enum_schema(systems), required=True),
+        "name": Key(summary, json_schema.enum_schema(systems), required=True),
         **functions.extra_keys,
     }
     return {**keys, **argument_keys(systems[name])} if name in systems else keys

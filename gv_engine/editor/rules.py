@@ -17,7 +17,7 @@ from gv_engine.scenario.calls import NESTED, OBJECT_KIND, find_value_kind
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import FieldError, YamlNode
 from gv_engine.scenario.json_schema import FunctionSchema, KeyTable
-from gv_engine.scenario.reference_docs import argument_keys, first_sentence
+from gv_engine.scenario.reference_docs import argument_keys, first_paragraph
 from gv_engine.scenario.rule_modules import list_defined_names
 from gv_engine.scenario.yaml_parser import parse_value
 
@@ -74,8 +74,8 @@ class Rule(NamedTuple):
 
     @property
     def description(self) -> str:
-        """First sentence of the docstring of the rule's function, with the rule's arguments filled
-        in, and arguments that the sentence does not mention appended; an error message if there is
+        """First paragraph of the docstring of the rule's function, with the rule's arguments filled
+        in, and arguments that it does not mention appended; an error message if there is
         no such function."""
         if self.system is None:
             return "There is no rule of this name"
@@ -140,8 +140,8 @@ def _fill_in(summary: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
 
 
 def _summarize(system: System) -> str:
-    """Return the first sentence of the docstring of the rule `system`."""
-    return first_sentence(system.objects or system.function)
+    """Return the first paragraph of the docstring of the rule `system`."""
+    return first_paragraph(system.objects or system.function)
 
 
 class RuleList:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from gv_engine.rules.errors import ScenarioError, escape_unprintable
 from gv_engine.scenario import fields, library, packs, parameters, rule_modules
 from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
-from gv_engine.scenario.files import format_bytes, read_bytes
+from gv_engine.scenario.files import format_bytes, path_exists, read_bytes
 from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
 from gv_engine.scenario.level_files import LevelFiles, PackLevel
 from gv_engine.scenario.library import ScenarioRef
@@ -408,6 +408,9 @@ def _read_base(
     if name not in built_in and not document.trust.can_name_files(document.folder):
         raise node.error(packs.no_file_message(name))
     with node.report(ScenarioError):
+        is_plain = Path(name).parts == (Path(name).stem,)  # a name without folder and suffix
+        if name not in built_in and is_plain and not path_exists(beside):
+            raise library.no_scenario_error(name, {each: each for each in built_in})
         ref = built_in[name] if name in built_in else library.find_ref(beside, built_in)
         raw = _read_bytes(ref)
     if (bytes_left := bytes_left - len(raw)) < 0:

@@ -433,9 +433,15 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
     names = {name: name for name in refs}
     names |= {file.parent.name: file.parent.name for file in Path().glob(f"*/{FOLDER_FILE}")}
     names |= {file.stem: file.name for file in Path().glob("*") if file.suffix in _SUFFIXES}
-    near = [names[name] for name in get_close_matches(path.name, names, cutoff=0.5)]
+    raise no_scenario_error(path.name, names)
+
+
+def no_scenario_error(name: str, names: Mapping[str, str]) -> ScenarioError:
+    """Return an error that there is no scenario called `name`; it suggests the nearest of `names`,
+    which has what to write by name."""
+    near = [names[each] for each in get_close_matches(name, names, cutoff=0.5)]
     hint = f"; did you mean {near[0]!r}? (near: {', '.join(near)})" if near else ""
-    raise ScenarioError([f"{path}: no scenario of this name{hint}; `gv-engine list` shows all"])
+    return ScenarioError([f"{name}: no scenario of this name{hint}; `gv-engine list` shows all"])
 
 
 def _suggest_file(folder: Path, name: str = "") -> str:

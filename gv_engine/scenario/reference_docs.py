@@ -147,7 +147,7 @@ def _function_entry(functions: schema.FunctionSchema) -> JsonSchema:
     mapping with the name and parameters."""
     names = {
         "enum": [system.name for system in functions.systems],
-        "enumDescriptions": [first_sentence(system.function) for system in functions.systems],
+        "enumDescriptions": [first_paragraph(system.function) for system in functions.systems],
     }
     name = Key(f"Of the {functions.phase.label}.", any_of(names, schema.REFERENCE), required=True)
     entry = {
@@ -477,7 +477,7 @@ def _make_topic(
     file, line = source_location(source)
     path = Path(file)
     place = path.relative_to(HOME).as_posix() if path.is_relative_to(HOME) else path.name
-    return Topic(name, first_sentence(source), docstring, tuple(parts), f"{place}:{line}", example)
+    return Topic(name, first_paragraph(source), docstring, tuple(parts), f"{place}:{line}", example)
 
 
 # ---- descriptions of rules -----------------------------------------------------------------------
@@ -540,7 +540,7 @@ def _refers_to_types(call: Call, kinds: Collection[int]) -> bool:
 def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
     """Return (name, description) of a rule, the system that `call` runs; the description names the
     actual object types, values and inner rules."""
-    description = first_sentence(call.system.objects or call.system.function)
+    description = first_paragraph(call.system.objects or call.system.function)
     arguments = dict(call.arguments)
     for name, pattern in _TYPE_PARAMETERS.items():
         kind = arguments.get(name)
@@ -550,7 +550,7 @@ def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
             del arguments[name]
     inner = [part for part in call.walk() if part is not call]
     if inner:
-        rules = "; ".join(first_sentence(part.system.function).rstrip(".") for part in inner)
+        rules = "; ".join(first_paragraph(part.system.function).rstrip(".") for part in inner)
         description = f"{description} Made of: {rules}."
     values = [
         f"{name.replace('_', ' ')} {format_value(name, value, types).replace('_', ' ')}"
@@ -589,6 +589,6 @@ def _name_type(sentence: str, pattern: str, noun: str) -> str:
     return re.sub(pattern, replace_phrase, sentence)
 
 
-def first_sentence(function: Any) -> str:
+def first_paragraph(function: Any) -> str:
     """Return the first paragraph of a function's docstring as one line."""
     return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())

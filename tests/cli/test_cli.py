@@ -144,6 +144,7 @@ def test_what_a_file_says_cannot_speak_to_the_terminal(here: Path, capsys):
         ("train", ["--seed", f"{2**62 + 1}"], f"found {2**62 + 1}, allowed are at most {2**62}"),
         ("record", ["a.png", "--cell", "1000000"], "found 1000000, allowed are at most 256"),
         ("rollout", ["--policy", ""], "found an empty text"),
+        ("check", ["--policy", ""], "found an empty text"),
         ("rollout", ["--a\x9b1m"], r"--a\x9b1m"),
     ],
 )

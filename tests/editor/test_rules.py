@@ -51,6 +51,15 @@ def test_rules_are_told_in_sentences():
     assert all(each.system for part in RULE_PARTS for each in made.rules.rules(part))
 
 
+@pytest.mark.parametrize("name", ["switch", "elapse", "follow"])
+def test_sentences_about_levers_and_lamps_have_no_words_of_the_file(name: str):
+    """Those of the play window and of the palette's tooltips."""
+    known = new_document("keydoor").rules.available_rules(HAPPENS)
+    (said,) = (each.description for each in known if each.name == name)
+    assert "`" not in said
+    assert "next state" in said or "highest state" in said
+
+
 def test_rules_are_added_ordered_and_taken_out():
     made = open_document("keydoor-9x9")
     before = made.buffer.text

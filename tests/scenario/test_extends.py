@@ -101,6 +101,10 @@ CHANGE = "extends: scenario.yaml\nreward_functions:"
     ("text", "said"),
     [
         ("extends: nothing.yaml", "child.yaml:1: extends: .*nothing.yaml: no such file"),
+        (
+            "extends: keydoor",
+            r"child.yaml:1: extends: keydoor: no scenario of this name; did you mean 'keydoor-",
+        ),
         ("extends: large.yaml", "the files that a scenario extends are at most 512 KiB together"),
         ("extends: scenario.yaml\nmax_steps: 0", "child.yaml:2: max_steps: found 0"),
         (f"{CHANGE} {{living: null}}", "child.yaml:2: .*there is no 'living' to take out; did you"),

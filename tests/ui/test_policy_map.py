@@ -220,6 +220,28 @@ def test_agents_that_cannot_turn_keep_their_facing():
     assert (known.sum(-1) <= 1).all()
 
 
+LOOKS_NORTH = """
+from gv_engine import TERMINATING, World, system
+
+
+@system(TERMINATING)
+def looks_north(w: World, agent: int) -> bool:
+    '''The agent faces north.'''
+    return w.agent.facing[agent] == 0
+"""
+
+
+def test_places_whose_facing_ends_the_episode_are_left_out(here: Path):
+    (here / "rules.py").write_text(LOOKS_NORTH)
+    text = "extends: empty-4x4\nterminating_function: ./rules.py:looks_north\n"
+    (here / "looking.yaml").write_text(text)
+    scenario = Scenario.load("looking.yaml")
+    row = Session(scenario, 0).row()
+    policy_map = finished(PolicyMapper(scenario, "valid").map_row(row, {}))
+    known = ~np.isnan(policy_map.probabilities[..., 0])
+    assert known.sum((0, 1)).tolist() == [0, 4, 4, 4]
+
+
 @pytest.mark.window
 def test_v_shows_the_values_while_the_agent_acts(desk: Desk, tmp_path: Path):
     drawn(tmp_path / "run")

@@ -34,9 +34,9 @@ class _Probe(GridEpisode):
     """Episode that puts an agent into other cells and returns its observations from there."""
 
     def iter_places(self, row: NDArray[Any], agent: int) -> Iterator[tuple[int, int, int]]:
-        """Put `agent` of the state `row` into each cell that it can enter and where its episode
-        would not end, facing in each direction, and yield (y, x, facing) while it is there. Agents
-        that cannot turn keep their facing."""
+        """Put `agent` of the state `row` into each cell that it can enter, facing each direction,
+        and yield (y, x, facing) while it is there, unless its episode would end there. Agents that
+        cannot turn keep their facing."""
         self.load_row(row)
         world, scenario = self.world, self.scenario
         rng_state, facing = world.rng_state(), int(world.agent.facing[agent])
@@ -46,12 +46,11 @@ class _Probe(GridEpisode):
             if not can_enter(world, y, x) or ((y, x) != own and world.is_taken(y, x)):
                 continue
             world.stand(agent, y, x)
-            if self._simulation.would_end(agent):
-                continue
             for direction in range(NUM_FACINGS) if turns else (facing,):
                 world.agent.facing[agent] = direction
-                world.set_rng_state(rng_state)  # so that random views are the same in all places
-                yield y, x, direction
+                if not self._simulation.would_end(agent):
+                    world.set_rng_state(rng_state)  # random views are the same in all places
+                    yield y, x, direction
 
     def observe_as(self, agent: int) -> PolicyInput:
         """Return observation and info of `agent` in its current cell."""
