@@ -25,6 +25,7 @@ from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session.episode import PolicyInput
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import Session
+from gv_engine.session.timeline import run_generator
 
 _RUN_PATTERNS = "*/policy.npz", "runs/*/policy.npz"
 _MAX_RUNS = 20  # in a list
@@ -429,17 +430,7 @@ def iter_mapped_frames(session: Session, policy: str) -> Iterator[Frame]:
                     f"{session.title} has no overlay of {policy}: it is drawn in the cells of "
                     f"grids, with an agent on the board"
                 )
-            yield replace(frame, policy_map=run_map_steps(work))
-
-
-def run_map_steps(work: MapSteps) -> PolicyMap:
-    """Run the generator `work` to its end, sleeping for the seconds that it yields, and return its
-    result."""
-    while True:
-        try:
-            time.sleep(next(work))
-        except StopIteration as end:
-            return cast(PolicyMap, end.value)
+            yield replace(frame, policy_map=run_generator(work))
 
 
 def describe_standing(name: str, session: Session) -> str:

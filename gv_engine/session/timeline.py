@@ -294,11 +294,13 @@ Result = TypeVar("Result")
 _MAX_DIFFERENCES = 3  # number of differences in a message
 
 
-def run_generator(work: Generator[None, None, Result]) -> Result:
-    """Run the generator `work` to its end without pause, and return its result."""
+def run_generator(work: Generator[float | None, None, Result]) -> Result:
+    """Run the generator `work` to its end, sleeping for the seconds that it yields, if any, and
+    return its result."""
     while True:
         try:
-            next(work)
+            if pause := next(work):
+                time.sleep(pause)
         except StopIteration as end:
             return end.value
 

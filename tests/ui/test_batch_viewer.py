@@ -12,10 +12,11 @@ import pytest
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.rollout.policy import RandomPolicy
-from gv_engine.session.autoplay import PolicyMaps, run_map_steps
+from gv_engine.session.autoplay import PolicyMaps
 from gv_engine.session.batch_viewer import BatchViewer, CurvePoint
 from gv_engine.session.replay import row_digest
 from gv_engine.session.session import Session
+from gv_engine.session.timeline import run_generator
 from gv_engine.ui.colors import THEMES
 from gv_engine.ui.drawing.batch_view import BatchView, lay_out_batch
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
@@ -183,7 +184,7 @@ def watch_values(desk: Desk, worlds: BatchViewer, process: BatchProcess, far: An
     session.restore(row)
     work = PolicyMaps("valid").start(session)
     assert work is not None
-    expected = run_map_steps(work)
+    expected = run_generator(work)
     same = {"equal_nan": True}
     assert np.array_equal(policy_map.probabilities, expected.probabilities, **same)
     assert policy_map.visits.sum() == 3

@@ -21,7 +21,7 @@ from gv_engine.ui.drawing.batch_view import (
     lay_out_batch,
 )
 from gv_engine.ui.drawing.recording import FrameRenderer
-from gv_engine.ui.drawing.sprites import Rect, SpriteSheet, pygame
+from gv_engine.ui.drawing.sprites import Rect, SpriteSheet, clipped, pygame
 from gv_engine.ui.drawing.widgets import Painter, cut
 from gv_engine.ui.screens.autoplay import AutoplayScreen
 from gv_engine.ui.screens.screen import AppContext, Screen
@@ -232,22 +232,20 @@ class BatchScreen(Screen):
         if self._watched is not None:
             self._draw_values(painter, room)
         elif state is not None and min(room.size) > 0:
-            clip = painter.surface.get_clip()
-            painter.surface.set_clip(room)
             codes = state.codes[self._shown_worlds()]
             if self._anchor is not None:
                 shape, min_cell = codes.shape[1:], self._view.min_cell
                 layout = lay_out_batch(room.size, len(codes), shape, min_cell)
                 self._scroll_to_anchor(layout, len(codes))
-            if len(codes):
-                self._view.draw(painter.surface, room, codes, self._first)
-            else:
-                text = f"No world has {[*RESULTS.values()][self._filter]} yet"
-                painter.draw_text(room, text, "muted", "center")
-            if self._selected is not None and self._selected < len(codes):
-                world_rect = self._view.world_rect(self._selected)
-                pygame.draw.rect(painter.surface, self._theme.select, world_rect, 2)
-            painter.surface.set_clip(clip)
+            with clipped(painter.surface, room):
+                if len(codes):
+                    self._view.draw(painter.surface, room, codes, self._first)
+                else:
+                    text = f"No world has {[*RESULTS.values()][self._filter]} yet"
+                    painter.draw_text(room, text, "muted", "center")
+                if self._selected is not None and self._selected < len(codes):
+                    world_rect = self._view.world_rect(self._selected)
+                    pygame.draw.rect(painter.surface, self._theme.select, world_rect, 2)
         hints = self.worlds.trouble or " · ".join(self._hints())
         painter.draw_text(footer, hints, "loss" if self.worlds.trouble else "muted", "center", 0.9)
 

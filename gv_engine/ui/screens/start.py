@@ -15,7 +15,7 @@ from gv_engine.session.catalogue import Entry, built_in_entries, folder_entries,
 from gv_engine.session.replay import LINE_BEGINS, SUFFIX
 from gv_engine.session.rollout_games import is_rollout
 from gv_engine.ui.colors import Theme
-from gv_engine.ui.drawing.sprites import Rect, pygame
+from gv_engine.ui.drawing.sprites import Rect, clipped, pygame
 from gv_engine.ui.drawing.widgets import Painter, cut
 from gv_engine.ui.screens.cards import (
     Card,
@@ -280,17 +280,16 @@ class CardsScreen(SearchField):
     def _draw_cards(self, painter: Painter) -> None:
         """Draw the visible headings and cards, and make the cards clickable."""
         room = self._viewport
-        painter.surface.set_clip(room)
-        for heading, rect in self._headings:
-            slot = rect.move(room.x, room.y - int(self._scroll))
-            if slot.colliderect(room):
-                painter.draw_text(slot, heading, "muted")
-        for number, (card, rect) in enumerate(self._cards):
-            place = rect.move(room.x, room.y - int(self._scroll))
-            if place.colliderect(room):
-                painter.add_hit_area(place.clip(room), partial(self._press, number, card))
-                card.draw(painter, place, number == self.chosen)
-        painter.surface.set_clip(None)
+        with clipped(painter.surface, room):
+            for heading, rect in self._headings:
+                slot = rect.move(room.x, room.y - int(self._scroll))
+                if slot.colliderect(room):
+                    painter.draw_text(slot, heading, "muted")
+            for number, (card, rect) in enumerate(self._cards):
+                place = rect.move(room.x, room.y - int(self._scroll))
+                if place.colliderect(room):
+                    painter.add_hit_area(place.clip(room), partial(self._press, number, card))
+                    card.draw(painter, place, number == self.chosen)
 
     def _press(self, index: int, card: Card, position: tuple[int, int]) -> None:
         self.chosen = index

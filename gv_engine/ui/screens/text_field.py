@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gv_engine.ui.drawing.sprites import Rect
+from gv_engine.ui.drawing.sprites import Rect, clipped
 from gv_engine.ui.drawing.widgets import Painter
 from gv_engine.ui.screens.keyboard import copy_to_clipboard, paste_from_clipboard
 
@@ -113,16 +113,12 @@ class TextField:
         caret = painter.text_width(self.text[: self.caret], _SIZE)
         self._scroll = max(caret - inner.w + 2, min(self._scroll, caret))
         x = inner.x - self._scroll
-        before = painter.surface.get_clip()
-        painter.surface.set_clip(inner.inflate(4, 0))
-        for color, left, width in (
-            ("outline", first, last - first),
-            ("accent", caret, max(2, line // 10)),
-        ):
-            painter.surface.fill(painter.color(color), (x + left, inner.y, width, inner.h))
-        whole = Rect(x, inner.y, painter.text_width(self.text, _SIZE) + line, inner.h)
-        painter.draw_text(whole, self.text, size=_SIZE)
-        painter.surface.set_clip(before)
+        selected = "outline", first, last - first
+        with clipped(painter.surface, inner.inflate(4, 0)):
+            for color, left, width in (selected, ("accent", caret, max(2, line // 10))):
+                painter.surface.fill(painter.color(color), (x + left, inner.y, width, inner.h))
+            whole = Rect(x, inner.y, painter.text_width(self.text, _SIZE) + line, inner.h)
+            painter.draw_text(whole, self.text, size=_SIZE)
 
         def press(position: tuple[int, int]) -> None:
             """Move the caret to the mouse."""

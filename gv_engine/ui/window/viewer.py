@@ -26,11 +26,12 @@ from gv_engine.rules.frame import Frame
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.worker_process import start_worker
-from gv_engine.session.autoplay import PolicyMaps, run_map_steps
+from gv_engine.session.autoplay import PolicyMaps
 from gv_engine.session.batch_viewer import BatchSnapshot, BatchSource, CurvePoint, cell_codes
 from gv_engine.session.episode import Playable
 from gv_engine.session.session import Session
 from gv_engine.session.sprite_paths import sprite_folders
+from gv_engine.session.timeline import run_generator
 from gv_engine.ui.drawing.recording import FrameRenderer
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
 from gv_engine.ui.input.bindings import Bindings
@@ -290,7 +291,7 @@ class BatchProcess:
         session.restore(self._batch.snapshot(self._watched))
         with closing(PolicyMaps(make_policy)) as maps:
             if work := maps.start(session, self._visits):
-                self.send(replace(session.frame(), policy_map=run_map_steps(work)))
+                self.send(replace(session.frame(), policy_map=run_generator(work)))
 
     def send(self, message: int | CurvePoint | Frame) -> None:
         """Send `message`, the number of steps, a new point of the curves or a world with values, to
