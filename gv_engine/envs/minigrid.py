@@ -258,10 +258,8 @@ class MiniGridEnv(GridEnv):
         highlight: pictures show the cells that the agent sees.
     """
 
-    _is_rng_shared = False
-    """True if wrappers may have used the RNG since the last step of the world."""
-    _has_ended = False
-    """True if the last step has ended the episode."""
+    _is_rng_shared = False  # whether wrappers may have used the RNG since the world's last step
+    _has_ended = False  # whether the last step has ended the episode
     actions = MiniGridActions
 
     def __init__(

@@ -38,6 +38,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         num_actions: size of the action space of one world.
         world_noun: word for a world in messages.
         recorded: names of the observation arrays that rollouts record.
+        agent_shape: axes of agents behind the axis of worlds: () for a single agent.
 
     Raises:
         ValueError: a number is too small, or there is no such mode.
@@ -49,6 +50,7 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     world_noun = "world"
     _copy: bool
     recorded: tuple[str, ...]
+    agent_shape: tuple[int, ...] = ()
 
     def __init__(
         self,
@@ -80,9 +82,6 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
     def observation_space(self) -> gymnasium.Space[Any]:  # type: ignore[override]  # the same
         """Space of the observations of all worlds."""
         return batch_space(self.single_observation_space, self.num_envs)
-
-    agent_shape: tuple[int, ...] = ()
-    """Axes of agents behind the axis of worlds: () for a single agent."""
 
     @property
     def num_worlds(self) -> int:

@@ -71,6 +71,9 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         flat_info: as for `GridEnv`.
         reward_dtype: "float64" or "float32", of the rewards; reward terms are float64.
 
+    Attributes:
+        is_multi_agent: True for classes that play scenarios with several agents.
+
     Raises:
         ScenarioError: the scenario has mistakes.
         DoesNotCompileError: as for `GridEnv`.
@@ -78,7 +81,6 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
 
     metadata = GridEnv.metadata
     is_multi_agent = False
-    """True for classes that play scenarios with several agents."""
     _final_arrays: tuple[Arrays, NDArray[np.object_]] | None = None
     _planner: backend.Backend | None = None
 

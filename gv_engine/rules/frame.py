@@ -86,32 +86,35 @@ class PolicyMap(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Scene:
-    """Part of a frame that all domains share: last action, rewards, outcome and texts."""
+    """Part of a frame that all domains share: last action, rewards, outcome and texts.
+
+    Attributes:
+        action: last action, such as MOVE_FORWARD or `Commutative Swap at 3`; "" after a reset.
+        reward: reward of the last step.
+        terms: reward of the last step by reward function.
+        total: return, the sum of the rewards of the episode so far.
+        steps: number of steps of the episode so far.
+        max_steps: step limit of an episode, None for no limit.
+        mission: task of the agent as text; "" for none.
+        numbers: state vector of the agent.
+        outcome: "", `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`.
+        success: True if the episode ended in success.
+        ending: sentence for the player on how the episode ended; "" while it goes on.
+        message: note for the player.
+    """
 
     action: str = ""
-    """Last action, such as MOVE_FORWARD or `Commutative Swap at 3`; "" after a reset."""
     reward: float = 0.0
-    """Reward of the last step."""
     terms: Mapping[str, float] = field(default_factory=dict)
-    """Reward of the last step by reward function."""
     total: float = 0.0
-    """Return: sum of the rewards of the episode so far."""
     steps: int = 0
-    """Number of steps of the episode so far."""
     max_steps: int | None = None
-    """Step limit of an episode, None for no limit."""
     mission: str = ""
-    """Task of the agent as text; "" for none."""
     numbers: tuple[ShownNumber, ...] = ()
-    """State vector of the agent."""
     outcome: str = ""
-    """"", `terminated` or `truncated`; in algebra `win`, `lose` or `truncated`."""
     success: bool = False
-    """True if the episode ended in success."""
     ending: str = ""
-    """Sentence for the player on how the episode ended; "" while it goes on."""
     message: str = ""
-    """Note for the player."""
 
     @property
     def is_loss_highlighted(self) -> bool:
@@ -121,45 +124,46 @@ class Scene:
 
 @dataclass(frozen=True, eq=False)
 class Frame(Scene):
-    """Contents of one picture of a grid world, as arrays and plain values."""
+    """Contents of one picture of a grid world, as arrays and plain values.
+
+    Attributes:
+        grid: (H, W, 3) uint8 type, state and colour of every cell.
+        agent: (y, x, facing), with 0 up, 1 down, 2 left, 3 right.
+        item: type, state and colour of the held object; type 0 for none.
+        seen: (H, W) mask of the cells of the grid that the agent sees now.
+        observation: (h, w, 3) uint8 like `grid`; type 1, Hidden, for cells that are not seen.
+        observer: (y, x, facing) of the agent in the observation; a cell outside the observation
+            means that no agent is drawn.
+        beneath: (H, W, 3) uint8 objects on the ground layer of every cell; None if the scenario has
+            none.
+        types: object types by index.
+        color: colour of the agent in a scenario with several agents.
+        explored: (H, W, 6) uint8 type, state and colour of every cell and of its ground, as the
+            agent last saw them; type 1, Hidden, where it never looked. None if this is not
+            recorded.
+        marks: agents on the board, the shown one first; () in a level with one agent.
+        is_dim: True if cells out of the agent's sight are drawn darker.
+        watched: cells (y, x) in which guards see an agent, by cell of the guard.
+        policy_map: values, likely actions and visits to draw over the grid; None for none.
+    """
 
     domain: ClassVar[str] = "grid"
 
     title: str
     grid: NDArray[np.uint8]
-    """(H, W, 3) uint8 type, state and colour of every cell."""
     agent: tuple[int, int, int]
-    """(y, x, facing), with 0 up, 1 down, 2 left, 3 right."""
     item: tuple[int, int, int]
-    """Type, state and colour of the held object; type 0 for none."""
     seen: NDArray[np.bool_]
-    """(H, W) mask of the cells of the grid that the agent sees now."""
     observation: NDArray[np.uint8]
-    """(h, w, 3) uint8 like `grid`; type 1, Hidden, for cells that are not seen."""
     observer: tuple[int, int, int]
-    """(y, x, facing) of the agent in the observation; a cell outside the observation means that no
-    agent is drawn."""
     beneath: NDArray[np.uint8] | None = None
-    """(H, W, 3) uint8 objects on the ground layer of every cell; None if the scenario has none."""
     types: ObjectTypes = OBJECT_TYPES
-    """Object types by index."""
     color: int = 0
-    """Colour of the agent in a scenario with several agents."""
     explored: NDArray[np.uint8] | None = None
-    """(H, W, 6) uint8 type, state and colour of every cell and of its ground, as the agent last saw
-    them; type 1, Hidden, where it never looked. None if this is not recorded."""
-
     marks: tuple[AgentMark, ...] = ()
-    """Agents on the board, the shown one first; () in a level with one agent."""
-
     is_dim: bool = True
-    """True if cells out of the agent's sight are drawn darker."""
-
     watched: Mapping[tuple[int, int], Sequence[tuple[int, int]]] = field(default_factory=dict)
-    """Cells (y, x) in which guards see an agent, by cell of the guard."""
-
     policy_map: PolicyMap | None = None
-    """Values, likely actions and visits to draw over the grid; None for none."""
 
     @property
     def lit(self) -> NDArray[np.bool_] | None:
@@ -240,86 +244,100 @@ class Frame(Scene):
 @dataclass(frozen=True, eq=False)
 class Canvas:
     """Argument of rendering systems: the view, texts and numbers that the world itself does not
-    hold."""
+    hold.
+
+    Attributes:
+        show: function that takes the finished frame and shows it in a window, an array or a text.
+        area: observation area.
+        observation: (h, w, 3) last observation of the agent.
+        numbers: state vector of the agent.
+        types: object types of the scenario.
+        agent: number of the agent whose view is shown.
+    """
 
     show: Callable[[Frame], None]
-    """Function that takes the finished frame and shows it in a window, an array or a text."""
     title: str
     area: Area
-    """Observation area."""
     observation: NDArray[np.uint8]
-    """(h, w, 3) last observation of the agent."""
     terms: Mapping[str, float]
     max_steps: int | None
     mission: str
     numbers: tuple[ShownNumber, ...]
-    """State vector of the agent."""
     ending: str
     message: str
     types: ObjectTypes
-    """Object types of the scenario."""
     agent: int = 1
-    """Number of the agent whose view is shown."""
 
 
 @dataclass(frozen=True)
 class TreeNode:
     """One node of an expression tree with its position in the drawing; no two nodes share a
-    column."""
+    column.
+
+    Attributes:
+        identity: number that a node keeps across rewrites, so that it can move smoothly between
+            pictures.
+        kind: `constant`, `variable` or `operator`.
+        text: label of the node: a number, a letter or a sign.
+        x: index in in-order traversal (left operand, node, right operand), from 0. Actions use it.
+        y: depth of the node in the tree, 0 for the root.
+        parent: `x` of the parent node; -1 for the root.
+        changed: True if the last move changed or created the node.
+        rules: indices of the rules that apply to the node.
+        span: start and end of the node's own characters in the written expression; an empty range
+            for the multiplication in 4x, which has no sign.
+        whole: start and end of the characters of the node's whole subtree.
+    """
 
     identity: int
-    """Number that a node keeps across rewrites, so that it can move smoothly between pictures."""
     kind: str
-    """`constant`, `variable` or `operator`."""
     text: str
-    """Label of the node: a number, a letter or a sign."""
     x: int
-    """Index in in-order traversal (left operand, node, right operand), from 0. Actions use it."""
     y: int
-    """Depth of the node in the tree, 0 for the root."""
     parent: int
-    """`x` of the parent node; -1 for the root."""
     changed: bool
-    """True if the last move changed or created the node."""
     rules: tuple[int, ...]
-    """Indices of the rules that apply to the node."""
     span: tuple[int, int]
-    """Start and end of the node's own characters in the written expression; an empty range for the
-    multiplication in 4x, which has no sign."""
     whole: tuple[int, int]
-    """Start and end of the characters of the node's whole subtree."""
 
 
 @dataclass(frozen=True)
 class RewriteRecord:
-    """One entry of the history of moves: an expression, and the rule and node that led to it."""
+    """One entry of the history of moves: an expression, and the rule and node that led to it.
+
+    Attributes:
+        rule: name of the rule; "" for the start.
+        node: index of the node; -1 for the start.
+    """
 
     text: str
     rule: str
-    """Name of the rule; "" for the start."""
     node: int
-    """Index of the node; -1 for the start."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExpressionFrame(Scene):
-    """Contents of one picture of an expression, as plain values."""
+    """Contents of one picture of an expression, as plain values.
+
+    Attributes:
+        text: written expression.
+        nodes: nodes of the tree in in-order traversal, so that `nodes[i].x == i`.
+        rules: names of the rules by index.
+        codes: two-letter codes of the rules.
+        actions: prefix of each rule's actions, such as `commutative_swap`; a space and the node
+            follow.
+        history: all expressions of the episode, the start first and the present one last.
+    """
 
     domain: ClassVar[str] = "algebra"
 
     title: str
     text: str
-    """Written expression."""
     nodes: tuple[TreeNode, ...]
-    """Nodes of the tree in in-order traversal, so that `nodes[i].x == i`."""
     rules: tuple[str, ...]
-    """Names of the rules by index."""
     codes: tuple[str, ...]
-    """Two-letter codes of the rules."""
     actions: tuple[str, ...]
-    """Prefix of each rule's actions, such as `commutative_swap`; a space and the node follow."""
     history: tuple[RewriteRecord, ...]
-    """All expressions of the episode, the start first and the present one last."""
     moves_remaining: int
     max_moves: int
 

@@ -561,19 +561,22 @@ def is_nested_call(argument: Any) -> bool:
 
 @dataclass(frozen=True)
 class EnvRewards:
-    """Rewards of moves by kind."""
+    """Rewards of moves by kind.
+
+    Attributes:
+        win: reward of winning, before the bonus for unused moves.
+        helpful: reward of a move with a rule that the environment rewards.
+        unhelpful: reward of a move with a rule that the environment penalizes.
+        time: reward of any other move.
+        revisit: reward of a repeated expression, per visit.
+    """
 
     win: float = 1.0
-    """Reward of winning, before the bonus for unused moves."""
     lose: float = -1.0
     helpful: float = 0.01
-    """Reward of a move with a rule that the environment rewards."""
     unhelpful: float = -0.01
-    """Reward of a move with a rule that the environment penalizes."""
     time: float = -0.01
-    """Reward of any other move."""
     revisit: float = -0.02
-    """Reward of a repeated expression, per visit."""
     invalid: float = -0.5
 
 

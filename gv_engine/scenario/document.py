@@ -133,6 +133,8 @@ class Document:
         label: name for messages.
         folder: the folder that relative names of rule files start from.
         source: the file, None for a mapping.
+        problems: errors that did not stop the reading, such as duplicate keys.
+        text: source text.
         trust: the Python code that the scenario may run.
         variants: names of all variants of the file, see `gv_engine.scenario.library`.
         variant: name of the selected variant; "" without one.
@@ -150,9 +152,7 @@ class Document:
     folder: Path
     source: Path | None = None
     problems: ErrorCollector | None = None
-    """Errors that did not stop the reading, such as duplicate keys."""
     text: str = ""
-    """Source text."""
     trust: Trust = DEFAULT_TRUST
     variants: tuple[str, ...] = ()
     variant: str = ""

@@ -237,15 +237,18 @@ def format_place(name: str, line: int) -> str:
 
 
 class KeyCommand(NamedTuple):
-    """Command of a game that keys can be bound to."""
+    """Command of a game that keys can be bound to.
+
+    Attributes:
+        description: a few words for the help.
+        keys: the default keys; the help shows the first.
+        repeats: True if the command repeats while the key is held.
+    """
 
     name: str
     description: str
-    """A few words for the help."""
     keys: tuple[str, ...]
-    """The default keys; the help shows the first."""
     repeats: bool = False
-    """True if the command repeats while the key is held."""
 
 
 def read_commands(file: Path) -> dict[str, tuple[KeyCommand, ...]]:

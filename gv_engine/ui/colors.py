@@ -9,16 +9,19 @@ from typing import NamedTuple
 
 class Shades(NamedTuple):
     """Shades and symbol of a palette colour, filled into sprites: four `#rrggbb` and two SVG
-    paths."""
+    paths.
+
+    Attributes:
+        emblem: SVG path data of the symbol, around (24, 17) of a 48 × 48 sprite.
+        sign: SVG path data of the symbol in 4 × 4 whole pixels, for an 8 × 8 sprite.
+    """
 
     fill: str
     dark: str
     light: str
     ink: str
     emblem: str
-    """SVG path data of the symbol, around (24, 17) of a 48 × 48 sprite."""
     sign: str
-    """SVG path data of the symbol in 4 × 4 whole pixels, for an 8 × 8 sprite."""
 
 
 DISC = "M24 10.3a6.7 6.7 0 1 0 .01 0z"
@@ -77,31 +80,34 @@ PALETTES: dict[str, tuple[Shades, ...]] = {
 
 class Theme(NamedTuple):
     """Colours of the user interface, each `#rrggbb`; every text colour is legible on each of the
-    backgrounds `background`, `card` and `well`."""
+    backgrounds `background`, `card` and `well`.
+
+    Attributes:
+        background: background of the window.
+        card: background of a panel.
+        well: background of a text field, a button or the place of the held item.
+        muted: text of less importance: labels, hints, disabled options.
+        accent: background of the chosen, focused or pressed element; `on_accent` is the text on it.
+        gain: a reward, a check that passed.
+        loss: a penalty, an error.
+        outline: edges of panels and fields.
+        select: outline of selected cells, with a line of `on_select` beside it.
+        palette: palette of the objects, a key of `PALETTES`.
+    """
 
     background: str
-    """Background of the window."""
     card: str
-    """Background of a panel."""
     well: str
-    """Background of a text field, a button or the place of the held item."""
     text: str
     muted: str
-    """Text of less importance: labels, hints, disabled options."""
     accent: str
-    """Background of the chosen, focused or pressed element; `on_accent` is the text on it."""
     on_accent: str
     gain: str
-    """A reward, a check that passed."""
     loss: str
-    """A penalty, an error."""
     outline: str
-    """Edges of panels and fields."""
     select: str
-    """Outline of selected cells, with a line of `on_select` beside it."""
     on_select: str
     palette: str = "standard"
-    """Palette of the objects, a key of `PALETTES`."""
 
 
 _DARK_AND_LIGHT = (

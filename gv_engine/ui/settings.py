@@ -175,47 +175,50 @@ SPEEDS = (1, 2, 4, 8, 16, 30, 60)
 STEERING = {"agent": "turn and walk", "screen": "go where the key points"}
 """Descriptions of how arrow keys move the agent, by value of the setting."""
 
-"""Descriptions of what agents outside the player's team do, by policy."""
-
 
 @dataclass
 class Settings:
     """Settings of the player, stored in `settings.toml`; invalid values are replaced by the
-    defaults."""
+    defaults.
+
+    Attributes:
+        view: view of the stage; empty for the default view.
+        steering: meaning of arrow keys, a key of `STEERING`.
+        opponents: policy of agents outside the player's team; "" for none, so that they wait for
+            keys.
+        scale: scale of text and panels, from 0.5 to 4; 0 for automatic. `GV_ENGINE_SCALE` overrides
+            it.
+        window: width and height of the window in pixels; empty before the first window.
+        puzzle_rewards: True to show seed and rewards also in levels of packs.
+        speed: steps per second of a replay.
+        time_speed: steps per second of real time.
+        recording: file type of recordings.
+        export_as: file type of exports.
+        export_view: view of exports; empty for the level's first view.
+        export_cell: side of a cell in exports, in pixels.
+        export_speed: steps per second of exports.
+        recent: names and files of scenarios, the most recent first.
+    """
 
     theme: str = "dark"
     palette: str = "standard"
     view: str = ""
-    """View of the stage; empty for the default view."""
     animation: bool = True
     steering: str = "agent"
-    """Meaning of arrow keys, a key of `STEERING`."""
     opponents: str = "valid"
-    """Policy of agents outside the player's team; "" for none, so that they wait for keys."""
     scale: float = 0.0
-    """Scale of text and panels, from 0.5 to 4; 0 for automatic. `GV_ENGINE_SCALE` overrides it."""
     window: list[int] = field(default_factory=list)
-    """Width and height of the window in pixels; empty before the first window."""
     full_screen: bool = False
     sound: bool = False
     puzzle_rewards: bool = False
-    """True to show seed and rewards also in levels of packs."""
     speed: int = 4
-    """Steps per second of a replay."""
     time_speed: int = 4
-    """Steps per second of real time."""
     recording: str = ".mp4"
-    """File type of recordings."""
     export_as: str = ".mp4"
-    """File type of exports."""
     export_view: str = ""
-    """View of exports; empty for the level's first view."""
     export_cell: int = 32
-    """Side of a cell in exports, in pixels."""
     export_speed: int = 4
-    """Steps per second of exports."""
     recent: list[str] = field(default_factory=list)
-    """Names and files of scenarios, the most recent first."""
 
     @classmethod
     def load(cls, file: Path | None = None) -> tuple[Settings, str]:

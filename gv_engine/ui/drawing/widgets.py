@@ -23,12 +23,15 @@ SHADE = 150  # of 255: opacity of the shade behind an overlay
 
 
 class HitArea(NamedTuple):
-    """Rectangle of the picture that reacts to presses of the mouse button."""
+    """Rectangle of the picture that reacts to presses of the mouse button.
+
+    Attributes:
+        drag: True to call `press` again whenever the mouse moves while the button is down.
+    """
 
     rect: Rect
     press: Callable[[Pixel], None]
     drag: bool
-    """True to call `press` again whenever the mouse moves while the button is down."""
 
 
 def line_height(size: tuple[int, int], scale: float) -> int:

@@ -50,21 +50,23 @@ class GameScreen(Screen):
         stage: stage that draws the game.
         frame: current frame.
         domain: domain of the game.
+        controls: height of the controls below the stage, in lines; `tight_controls` in small
+            windows.
+        heading: text before the title of the game.
+        menu_commands: commands of the pause menu; the menu also has the actions that no gamepad
+            button has.
+        resume_label, leave_label: labels of the rows of the pause menu that resume and leave.
+        error_text: error that is shown until it is fixed.
+        extra_groups: groups of bindings in addition to the groups for viewing.
     """
 
     controls = 1.0
-    """Height of the controls below the stage, in lines; `tight_controls` in small windows."""
     tight_controls = 1.0
     heading = ""
-    """Text before the title of the game."""
     menu_commands: tuple[str, ...] = ()
-    """Commands of the pause menu; the menu also has the actions that no gamepad button has."""
     resume_label, leave_label = "Go on playing", "Leave this level"
-    """Labels of the rows of the pause menu that resume and leave."""
     error_text = ""
-    """Error that is shown until it is fixed."""
     extra_groups: tuple[str, ...] = ()
-    """Groups of bindings in addition to the groups for viewing."""
 
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
         "help": Screen.commands["help"],

@@ -122,27 +122,34 @@ NO_POSITION = (-1, -1)
 
 
 class MenuRow(NamedTuple):
-    """Row of a menu."""
+    """Row of a menu.
+
+    Attributes:
+        act: function that the row calls: with 1 when chosen; a row with a value with -1 or 1 by
+            left and right.
+        key: key with the same effect outside of the menu.
+        choose: function for a choice by Enter or a click, if it differs from `act`, as a list of
+            values.
+        has_steps: False if left and right do not change the value.
+    """
 
     label: str
     act: Callable[[int], object]
-    """Function that the row calls: with 1 when chosen; a row with a value with -1 or 1 by left and
-    right."""
     value: str | None = None
     key: str = ""
-    """Key with the same effect outside of the menu."""
     choose: Callable[[], object] | None = None
-    """Function for a choice by Enter or a click, if it differs from `act`, as a list of values."""
     has_steps: bool = True
-    """False if left and right do not change the value."""
 
 
 class Menu(ListScreen):
-    """Menu with a title, a text and rows with labels and values."""
+    """Menu with a title, a text and rows with labels and values.
+
+    Attributes:
+        free_lines: lines at the bottom of the window to leave free.
+    """
 
     wraps = True
     free_lines = 0
-    """Lines at the bottom of the window to leave free."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -348,10 +355,13 @@ class AutosaveMenu(Menu):
 
 
 class TextScreen(ListScreen):
-    """List of lines to read; `chosen` is the first line that is seen."""
+    """List of lines to read; `chosen` is the first line that is seen.
+
+    Attributes:
+        lines_per_notch: lines that a notch of the wheel scrolls.
+    """
 
     lines_per_notch = 1
-    """Lines that a notch of the wheel scrolls."""
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: scroll the text, or close the screen."""

@@ -49,7 +49,11 @@ _SIMILAR_ACTIONS = {
 
 
 class PlayScreen(GameScreen):
-    """Screen to play a game. See `GameScreen` for the arguments."""
+    """Screen to play a game. See `GameScreen` for the arguments.
+
+    Attributes:
+        has_opponents: True if agents outside the player's team act by the policy in the settings.
+    """
 
     menu_commands: tuple[str, ...] = (
         *("again", "hint", "rules", "next_level", "previous_level", "kin", "enter_seed", "copy"),
@@ -58,7 +62,6 @@ class PlayScreen(GameScreen):
     )
 
     has_opponents = True
-    """True if agents outside the player's team act by the policy in the settings."""
 
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
         **GameScreen.commands,

@@ -26,8 +26,8 @@ class KeysScreen(Menu):
 
     title = "Change keys"
 
+    # group, name and description of the command that gets the next key
     _pending_command: tuple[str, str, str] | None = None
-    """Group, name and description of the command that gets the next key."""
 
     @property
     def text_above(self) -> str:

@@ -44,26 +44,29 @@ class PlacedCard(NamedTuple):
 
 
 class CardsScreen(SearchField):
-    """Screen of cards under headings; arrow keys choose a card, typed text is searched for."""
+    """Screen of cards under headings; arrow keys choose a card, typed text is searched for.
+
+    Attributes:
+        placeholder: text in the empty search field.
+        leave_label: text for the key that leaves.
+        buttons: label, group and command of the buttons at the top.
+        hinted_commands: group, command and text of further hints.
+        categories: names of the categories to choose from; the first one shows some cards of each.
+        category: name of the chosen category.
+        card_scales: sizes of the cards to try, the largest first.
+    """
 
     title = "GV Engine"
     placeholder = "Search for a level, or type the path of a file"
-    """Text in the empty search field."""
     leave_label = "quits"
-    """Text for the key that leaves."""
     buttons: Sequence[tuple[str, str, str]] = (
         ("Settings", "window", "settings"),
         ("Keys", "window", "help"),
     )
-    """Label, group and command of the buttons at the top."""
     hinted_commands: Sequence[tuple[str, str, str]] = ()
-    """Group, command and text of further hints."""
     categories: Sequence[str] = ()
-    """Names of the categories to choose from; the first one shows some cards of each."""
     category = ""
-    """Name of the chosen category."""
     card_scales: tuple[float, ...] = (1,)
-    """Sizes of the cards to try, the largest first."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
