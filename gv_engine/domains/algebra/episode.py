@@ -358,7 +358,7 @@ def _term_key(node: Node) -> tuple[str | None, Any] | None:
     The coefficient may still be an unevaluated expression.
     """
     if node.term is not None:
-        return node.term.key
+        return node.term[1:]
     left, right = node.left, node.right
     if node.kind is not MULTIPLY or left is None or right is None:
         return None

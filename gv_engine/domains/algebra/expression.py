@@ -47,16 +47,12 @@ the square root: larger coefficients take seconds, and above 2^64 mathy_core fai
 
 
 class Term(NamedTuple):
-    """Term in natural order, such as 4x^2."""
+    """Term in natural order, such as 4x^2. Like terms share the key `term[1:]`: (variable,
+    exponent)."""
 
     coefficient: Number | None
     variable: str | None
     exponent: Number | None
-
-    @property
-    def key(self) -> tuple[str | None, Number | None]:
-        """Return (variable, exponent), which like terms share."""
-        return self[1:]
 
 
 class Node:
@@ -172,8 +168,8 @@ class Node:
         b = right.text if open_right else f"({right.text})"
         if kind is ADD or kind is SUBTRACT:
             self.text = f"{a} {SYMBOLS[kind]} {b}"
-            ones = () if left.precedence == 0 else (left.term and left.term.key,)
-            twos = () if right.precedence == 0 else (right.term and right.term.key,)
+            ones = () if left.precedence == 0 else (left.term and left.term[1:],)
+            twos = () if right.precedence == 0 else (right.term and right.term[1:],)
             self.term_keys = left.term_keys + ones + right.term_keys + twos
             self.is_plain = plain and kind is ADD
             self.is_exact = exact and kind is ADD
@@ -280,7 +276,7 @@ def _operator_rules(kind: NodeKind, left: Node, right: Node) -> int:
         rule_bits = CS | CS_ANY
         if _can_factor_out(left, right):
             rule_bits |= DF
-        if _is_negative(right):
+        if not right.is_plain and _is_negative(right):
             rule_bits |= RS
     elif kind is MULTIPLY:
         rule_bits = CS_ANY

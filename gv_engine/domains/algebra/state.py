@@ -144,6 +144,7 @@ _TYPES: dict[type[lib.MathExpression], int] = {
 }
 NUM_TYPES: int = lib.MathTypeKeysMax
 """Number of type ids; 0 stands for no node."""
+_TERM: int = lib.MathTypeKeys["term"]
 _BYTES = [bytes((number,)) for number in range(NUM_TYPES)]
 _NO_NUMBER = struct.pack("=f", 0.0)
 
@@ -350,10 +351,10 @@ def _encode_tree(node: Node) -> tuple[bytes, bytes]:
             number = min(max(node.value, -MAX_FLOAT), MAX_FLOAT)  # type: ignore[type-var]
             numbers = struct.pack("=f", number)
         if node.left is not None:
-            before = _encode_tree(node.left)
+            before = node.left.encoding or _encode_tree(node.left)
             types, numbers = before[0] + types, before[1] + numbers
         if node.right is not None:
-            after = _encode_tree(node.right)
+            after = node.right.encoding or _encode_tree(node.right)
             types, numbers = types + after[0], numbers + after[1]
         node.encoding = types, numbers
     return node.encoding
@@ -364,7 +365,7 @@ def type_id(node: Node) -> int:
     variable has an id of its own."""
     if node.kind is VARIABLE:
         return _LETTER_A + ord(str(node.value)[0].lower()) - ord("a")
-    return _TYPES.get(node.kind, int(lib.MathTypeKeys["term"]))
+    return _TYPES.get(node.kind, _TERM)
 
 
 def tree_edges(root: Node) -> NDArray[np.int64]:

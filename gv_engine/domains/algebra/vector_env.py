@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import weakref
 from collections.abc import Mapping, Sequence
@@ -211,6 +212,7 @@ def _run_worker(
     """Main function of a worker process: create an `EnvWorker` for the records `part` in the shared
     `memory`, and call its methods as requested through `pipe`."""
     worker = EnvWorker(np.frombuffer(memory, dtype)[part], *arguments)
+    gc.freeze()  # full collections, of which many games need more, then skip imported modules
     while True:
         try:
             method, args = pipe.recv()
