@@ -68,6 +68,10 @@ CLAIMS = (
         *("dynamic obstacles, of the same without resets", 0.85, True, "step"),
         *("gv-dynamic", "gv-endless"),
     ),
+    Claim(
+        *("make_vec, safe to keep, of copy=False, 256 worlds", 0.95, True, "step"),
+        *("gv-make-vec", "gv-make-vec-shared"),
+    ),
     Claim("seeded reset of a world", 3, False, "reset", "gv-seeded", "", "µs"),
     Claim("shortest way as a reward, 33x33", 2, False, "step", "gv-ways", "", "µs"),
     Claim(

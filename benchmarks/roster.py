@@ -69,6 +69,8 @@ ROSTER = {
         "shortest ways, 33x33, 256 worlds",
         *("gv_vector", {"scenario": "ways", "size": 33, "worlds": 256}),
     ),
+    "gv-make-vec": Entry("make_vec, 256 worlds", "uses.made", {"copy": True}),
+    "gv-make-vec-shared": Entry("make_vec, copy=False", "uses.made", {"copy": False}),
     "gv-256": Entry("256 worlds", "gv_vector", {"worlds": 256}),
     "gv-16384": Entry("16,384 worlds", "gv_vector", {"worlds": 16384}, ("step", "memory")),
     "gv-65536": Entry("65,536 worlds", "gv_vector", {"worlds": 65536}),

@@ -29,6 +29,25 @@ def shown(representation: str | dict[str, Any]) -> Contestant:
     return vector(f"key-door 9x9, {representation}", env)
 
 
+def made(copy: bool) -> Contestant:
+    """Return the key-door level as `gymnasium.make_vec` makes it, for a caller that still has the
+    results of the last step; with `copy`, the default, they never change."""
+    import gymnasium
+
+    import gv_engine  # noqa: F401  # registers its environments
+
+    env: Any = gymnasium.make_vec("GV-Keydoor-9x9-v0", 256, world="compiled", copy=copy)
+    contestant, step = vector("key-door 9x9", env), env.step
+    results: list[Any] = []
+
+    def step_and_keep(actions: Any) -> None:
+        """Take a step in all worlds, and keep its results until the next one."""
+        results[:] = [step(actions)]
+
+    env.step = step_and_keep
+    return contestant
+
+
 def endless() -> Contestant:
     """Return dynamic obstacles without resets: episodes that are over continue."""
     import gv_engine

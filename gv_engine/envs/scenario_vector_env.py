@@ -152,7 +152,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
                 f"({self.num_envs},) integers"
             )
         numbers = np.ascontiguousarray(array, np.int64)
-        if numbers.view(np.uint64).max() > last:  # negative ones are the largest
+        unsigned = numbers.view(np.uint64)  # negative ones are the largest
+        if unsigned[unsigned.argmax()] > last:  # faster than `max`
             invalid = int(np.flatnonzero((array < 0) | (array > last))[0])
             raise ValueError(
                 f"action {array[invalid]} of {self._describe_line(invalid)}: "

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from sys import getrefcount
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays, ObservationEncoder
-from gv_engine.vector.backend import StepArrays
+from gv_engine.vector.backend import Backend, StepArrays
+
+_MIN_POOL_SIZE = 3
+"""Step results that a pool may hold, however large they are."""
+
+_MAX_POOL_BYTES = 2**24
+"""Bytes of arrays up to which a pool may hold more step results than `_MIN_POOL_SIZE`."""
 
 
 class StepResults:
@@ -17,9 +25,11 @@ class StepResults:
     an environment returns from them.
 
     Args:
-        outputs: arrays of the backend.
         encoder: encoder of the observations.
         make_info: function that returns the dictionary `info` over the arrays of `outputs`.
+        constants: values of the arrays that no step writes, by name, which are added here; all
+            results of an environment share them, as memory in the CPU cache is copied faster.
+        outputs: arrays of the backend.
 
     Attributes:
         outputs: as given.
@@ -29,9 +39,10 @@ class StepResults:
 
     def __init__(
         self,
-        outputs: StepArrays,
         encoder: ObservationEncoder,
         make_info: Callable[[StepArrays], dict[str, Any]],
+        constants: dict[str, bytes],
+        outputs: StepArrays,
     ) -> None:
         """Make the arrays of observations, and `info`; the class says what each argument means."""
         self.outputs = outputs
@@ -39,10 +50,12 @@ class StepResults:
         self.arrays: Arrays = encoder.make_shared_arrays(*self.observed)
         self._info = make_info(outputs)
         self._nested = [name for name, value in self._info.items() if isinstance(value, dict)]
-        fixed = self.arrays.keys() - encoder.buffer_names
-        self._constants = [(self.arrays[name], self.arrays[name].copy()) for name in fixed]
-        self._counted: list[NDArray[Any]] = []
-        self._counts: list[int] = []
+        self._constants = []
+        for name in self.arrays.keys() - encoder.buffer_names:
+            memory = self.arrays[name].reshape(-1).view(np.uint8).data  # copied faster than arrays
+            self._constants.append((memory, constants.setdefault(name, memory.tobytes())))
+        self._counted: tuple[NDArray[Any], ...] = ()
+        self._count = 0
 
     def copy_info(self) -> dict[str, Any]:
         """Return a new dictionary `info`, with new nested dictionaries, but the same arrays."""
@@ -51,13 +64,9 @@ class StepResults:
             info[name] = info[name].copy()
         return info
 
-    def write_constants(self) -> None:
-        """Restore the arrays that no step writes, as a caller may have changed them."""
-        for array, values in self._constants:
-            array[...] = values
-
-    def record_reference_counts(self) -> None:
-        """Store the number of references to each returned array, as the baseline of `is_unused`.
+    def record_reference_counts(self) -> int:
+        """Store the number of references to the returned arrays, as the baseline of `reclaim`;
+        return the bytes of these arrays.
 
         Call it after `Backend.write_into`, as the backend's references are part of the baseline,
         and before any array is returned.
@@ -65,18 +74,58 @@ class StepResults:
         names = "rewards", "terminated", "truncated", "terms"  # `info` has views of the terms
         own = dict(zip(names, self.outputs.get_arrays(names), strict=True))
         returned = _iter_arrays({"outputs": own, "arrays": self.arrays, "info": self._info})
-        self._counted = [*{id(array): array for array in returned}.values()]
+        self._counted = (*{id(array): array for array in returned}.values(),)
         del own  # its references must not be counted
-        self._counts = self._count_references()
+        self._count = sum(map(getrefcount, self._counted))
+        return sum(array.nbytes for array in self._counted)
 
-    def _count_references(self) -> list[int]:
-        """Return the number of references to each array that may have been returned."""
-        return [*map(getrefcount, self._counted)]
-
-    def is_unused(self) -> bool:
-        """Return True if no caller holds a reference to a returned array or to a view of one; needs
+    def reclaim(self) -> bool:
+        """Return True if no caller holds a reference to a returned array or to a view of one, after
+        restoring the arrays that no step writes, as a caller may have changed them; needs
         `record_reference_counts`."""
-        return self._count_references() == self._counts
+        if sum(map(getrefcount, self._counted)) != self._count:
+            return False
+        for memory, values in self._constants:
+            memory[:] = values
+        return True
+
+
+class StepResultsPool:
+    """Step results that callers get without a copy. Results are used again when no caller has a
+    reference to one of their arrays any more.
+
+    Args:
+        backend: backend that writes into the results.
+        make: function that returns the results over some arrays of the backend.
+    """
+
+    def __init__(self, backend: Backend, make: Callable[[StepArrays], StepResults]) -> None:
+        self._backend, self._make = backend, make
+        self._used: deque[StepResults] = deque()  # the latest ones last
+        self._spare: list[StepResults] = []
+        self._bytes = 0
+
+    def acquire(self) -> StepResults | None:
+        """Return results for the next step; None if callers hold all results of a full pool, or if
+        the backend cannot write into other arrays."""
+        used = self._used
+        if used and used[0].reclaim():
+            results = used.popleft()
+            if len(used) > 1 and used[0].reclaim():  # callers hold fewer results than before
+                self._spare.append(used.popleft())
+        else:
+            used.rotate(-1)  # a caller may hold the oldest results for ever
+            has_room = len(used) < _MIN_POOL_SIZE or self._bytes < _MAX_POOL_BYTES
+            if self._spare:
+                results = self._spare.pop()
+            elif not has_room or not self._backend.can_switch_outputs:
+                return None
+            else:
+                results = self._make(self._backend.outputs.make_similar())
+                self._backend.write_into(results.outputs)  # its references must be counted, too
+                self._bytes += results.record_reference_counts()
+        used.append(results)
+        return results
 
 
 def _iter_arrays(nested: dict[str, Any]) -> Iterator[NDArray[Any]]:

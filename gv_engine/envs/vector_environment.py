@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,10 @@ from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import DrawsWorlds
 from gv_engine.envs.representations import MISSION, STATE, Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
-from gv_engine.envs.step_results import StepResults
+from gv_engine.envs.step_results import StepResults, StepResultsPool
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector import backend
 from gv_engine.world import simulation
-
-_MAX_POOL_SIZE = 3
-"""Maximum number of step results that callers may hold at a time before they get copies."""
 
 
 class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
@@ -48,9 +45,9 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
       episode ends.
 
     Results that callers keep never change later: a step only writes into arrays to which no caller
-    holds a reference any more, not even a view. A caller that keeps the results of more than three
-    steps gets copies. With `copy=False` every step writes into the same arrays, for callers that
-    read results before the next step or provide arrays as `out`.
+    holds a reference any more, not even a view. A caller that keeps more than three results, and
+    more than fit into 16 MiB, gets copies. With `copy=False` every step writes into the same
+    arrays, for callers that read results before the next step or provide arrays as `out`.
 
     Args:
         scenario, world, max_steps, observation_representation, options: as for `GridEnv`.
@@ -209,7 +206,9 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         """
         outputs, numbers = self._output_arrays(out), self._check_actions(actions)
         if self._copy:
-            self._use_results(self._own_results if outputs else self._acquire_results())
+            results = (None if outputs else self._pool.acquire()) or self._own_results
+            self._results, self._makes_copies = results, results is self._own_results
+            self._batch.write_into(results.outputs)
         self._batch.step(numbers, self._mode)
         return self._step_results(outputs)
 
@@ -220,49 +219,25 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
     def _make_results(self) -> None:
         """Make the environment's own arrays of results, over those of the backend. Only copies of
         them are returned, unless the environment makes no copies."""
-        results = StepResults(self._batch.outputs, self._encoder, self._share_info)
-        self._results = self._own_results = results
-        self._buffer_pool: tuple[StepResults, ...] = ()
+        make = partial(StepResults, self._encoder, self._share_info, {})
+        self._results = self._own_results = make(self._batch.outputs)
+        self._pool: StepResultsPool = StepResultsPool(self._batch, make)
         self._makes_copies = self._copy
-
-    def _acquire_results(self) -> StepResults:
-        """Return arrays for the results of the next step, for `_use_results`: arrays of the pool
-        that no caller has a reference to any more, or else new ones, added to the pool. Callers get
-        these without a copy. If the pool is full, or the backend cannot write into other arrays,
-        return the environment's own, of which callers get copies."""
-        for results in self._buffer_pool:
-            # not those of the last step: callers usually still have them
-            if results is not self._results and results.is_unused():
-                results.write_constants()
-                return results
-        if len(self._buffer_pool) == _MAX_POOL_SIZE or not self._batch.can_switch_outputs:
-            return self._own_results
-        outputs = self._own_results.outputs.make_similar()
-        results = StepResults(outputs, self._encoder, self._share_info)
-        self._batch.write_into(outputs)  # before counting: the backend keeps references, too
-        results.record_reference_counts()
-        self._buffer_pool += (results,)
-        return results
-
-    def _use_results(self, results: StepResults) -> None:
-        """Let the backend write into the arrays of `results` from now on."""
-        self._batch.write_into(results.outputs)
-        self._results = results
-        self._makes_copies = self._copy and results is self._own_results
 
     def _restore_own_buffers(self) -> None:
         """Let the backend write into the environment's own arrays again, with the results of the
         last step in them: callers may have the arrays of that step."""
         if self._results is not self._own_results:
             self._own_results.outputs.copy_from(self._results.outputs)
-            self._use_results(self._own_results)
+            self._batch.write_into(self._own_results.outputs)
+            self._results, self._makes_copies = self._own_results, self._copy
 
     def _step_results(self, outputs: Arrays) -> VectorStep:
         """Return the results of the step that the backend has just made; arrays that the caller
         gave in `outputs` are filled."""
         out = self._batch.outputs
         info = self._info(outputs)
-        np.logical_or(out.terminated, out.truncated, out=self._ended)
+        np.logical_or(out.terminated, out.truncated, self._ended)
         self._mark_ended_worlds()
         if np.count_nonzero(self._ended):  # faster than `any`
             if self._mode == simulation.SAME_STEP:
@@ -516,7 +491,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         """Return the attributes to be pickled or copied: all but the renderer and the arrays that
         are shared."""
         # a copy opens its own window and has its own arrays
-        own = "_renderer", "_results", "_own_results", "_buffer_pool", "_final_arrays", "_planner"
+        own = "_renderer", "_results", "_own_results", "_pool", "_final_arrays", "_planner"
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

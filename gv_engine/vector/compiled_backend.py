@@ -201,10 +201,12 @@ class CompiledBatch(Backend):
 
     def write_into(self, outputs: StepArrays) -> None:
         """Write the results of later steps into `outputs`; see `Backend.write_into`."""
-        if id(outputs) not in self._lanes_by_outputs:
-            lanes = [[lane.write_into(outputs) for lane in each] for each in self._lanes]
-            self._lanes_by_outputs[id(outputs)] = outputs, lanes
-        self.outputs, self._lanes = self._lanes_by_outputs[id(outputs)]
+        try:
+            self.outputs, self._lanes = self._lanes_by_outputs[id(outputs)]
+        except KeyError:
+            self._lanes = [[lane.write_into(outputs) for lane in each] for each in self._lanes]
+            self.outputs = outputs
+            self._lanes_by_outputs[id(outputs)] = outputs, self._lanes
 
     @property
     def lanes(self) -> list[Lane]:

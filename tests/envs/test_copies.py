@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import weakref
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import gv_engine
+from gv_engine.envs import step_results
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.envs.representations import Representation
 from gv_engine.gridverse import GridWorld
@@ -132,8 +134,58 @@ def test_results_that_callers_drop_are_reused(form: str):
         if step % 40 == 39:
             kept.assert_unchanged()
             kept = KeptResults()  # the callers drop what they have kept so far
+    del result, observation, terminated, info, array
+    for _ in range(80):  # each lets go of one of the results that are no longer needed
+        envs.step(actions)
     dropped = [weakref.ref(envs.step(actions)[1]) for _ in range(6)]
     assert len({id(array()) for array in dropped}) == 2, "they are freed, or made anew"
+
+
+def as_tensor(array: Any) -> Any:
+    return pytest.importorskip("torch").from_numpy(array)
+
+
+WAYS_TO_HOLD: dict[str, Callable[[Any], Any]] = {
+    "itself": lambda array: array,
+    "slice": lambda array: array[1:],
+    "worlds one by one": lambda array: [*array],
+    "transposed": lambda array: array.T,
+    "view": lambda array: array.view(),
+    "asarray": lambda array: np.asarray(array),
+    "memoryview": memoryview,
+    "array over a memoryview": lambda array: np.asarray(memoryview(array)),
+    "dlpack": lambda array: np.from_dlpack(array),
+    "tensor": as_tensor,
+    "part of a tensor": lambda array: as_tensor(array)[1:],
+    "function": lambda array: lambda: array,
+}
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("way", WAYS_TO_HOLD)
+def test_arrays_never_change_in_whatever_way_a_caller_holds_them(
+    way: str, monkeypatch: pytest.MonkeyPatch
+):
+    """The caller holds one array of each of the latest results, and nothing else of them."""
+    monkeypatch.setattr(step_results, "_MAX_POOL_BYTES", 10_000)  # 10 results
+    envs = gv_engine.GridVectorEnv(LEVEL, 3, world="compiled", **SHORT)
+    envs.reset(seed=0)
+    pilot, hold = np.random.default_rng(0), WAYS_TO_HOLD[way]
+
+    def read(held: Any) -> Any:
+        return np.array(held() if callable(held) else held.numpy() if "tensor" in way else held)
+
+    for number in (1, 4, 30, 2):
+        kept = deque[Any](maxlen=number)
+        for _ in range(4 * number + 40):
+            result = envs.step(pilot.integers(8, size=3))
+            observation, reward, terminated, _, info = result
+            terms = info["reward_terms"]["reach_exit"]
+            arrays = [*observation.values(), reward, terminated, info["action_mask"], terms]
+            held = hold(arrays[pilot.integers(len(arrays))])
+            kept.append((held, read(held)))
+            del result, observation, reward, terminated, info, terms, arrays, held
+            assert all(np.array_equal(read(held), then) for held, then in kept)
 
 
 @pytest.mark.sample("keydoor-5x5", "minigrid", "default")
