@@ -337,7 +337,8 @@ def _load_scenario(
         """Return the scenario that `source` names, with the settings and the step limit of the
         dataset."""
         loaded = read_scenario(source, trust, settings=settings)
-        return get_plugin(loaded).with_step_limit(loaded, limit)
+        limited: AnyScenario = get_plugin(loaded).with_step_limit(loaded, limit)
+        return limited
 
     if not override:
         return read(source, trust.for_reference(name))

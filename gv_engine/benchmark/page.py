@@ -34,7 +34,8 @@ def middle_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean of the middle half of the values along the last axis."""
     cut = values.shape[-1] // 4
     ordered = np.sort(values, axis=-1)
-    return ordered[..., cut : values.shape[-1] - cut].mean(-1)
+    mean: NDArray[np.float64] = ordered[..., cut : values.shape[-1] - cut].mean(-1)
+    return mean
 
 
 def interquartile_mean(scores: Sequence[Sequence[float]]) -> Estimate:

@@ -49,7 +49,8 @@ class _Loader(yaml.SafeLoader):
         if self.check_event(yaml.AliasEvent):
             event = self.get_event()  # type: ignore[no-untyped-call]  # its stubs lack it
             return yaml.ScalarNode("!alias", event.anchor, event.start_mark, event.end_mark)
-        return super().compose_node(parent, index)
+        compose_yaml: yaml.Node | None = super().compose_node(parent, index)
+        return compose_yaml
 
 
 class _Entry(NamedTuple):

@@ -184,7 +184,8 @@ def draw_grid(
     from minigrid.core.grid import Grid as MiniGridGrid
 
     cells, _ = MiniGridGrid.decode(grid.codes)
-    return cells.render(cell, agent_pos, agent_dir, highlight)
+    picture: NDArray[np.uint8] = cells.render(cell, agent_pos, agent_dir, highlight)
+    return picture
 
 
 # ---- environments --------------------------------------------------------------------------------
@@ -418,7 +419,8 @@ class MiniGridEnv(GridEnv):
             self._views[size] = GridEnv(scenario, None, "object", observation_representation=shown)
         view = self._views[size]
         view._batch.restore(0, self._row, trusted=True)
-        return view._observation()
+        observation: dict[str, Any] = view._observation()
+        return observation
 
     def get_frame(
         self, highlight: bool = True, tile_size: int = 32, agent_pov: bool = False

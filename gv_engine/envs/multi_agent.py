@@ -184,7 +184,8 @@ class AgentsVectorEnv:
     def missions(self) -> tuple[tuple[str, ...], ...]:
         """Return the mission text of each of the agents in each world, "" in a scenario without
         missions."""
-        return self._by_world(self.flat.missions())
+        texts: tuple[tuple[str, ...], ...] = self._by_world(self.flat.missions())
+        return texts
 
     def fork(self) -> AgentsVectorEnv:
         """Return an independent copy of the environment; its worlds have the same states and, for

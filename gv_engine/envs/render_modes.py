@@ -7,10 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from pkgutil import resolve_name
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from gv_engine.late_imports import NOTEBOOK_HTML, RENDER_MODES
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario
+
+if TYPE_CHECKING:
+    from gv_engine.vector.backend import Backend
 
 
 class RenderMode(Protocol):
@@ -102,7 +105,8 @@ class NotebookView:
 
     def _repr_html_(self) -> str:
         """Return a picture or an animation as HTML; it is drawn without a display."""
-        return resolve_name(NOTEBOOK_HTML)(self)
+        text: str = resolve_name(NOTEBOOK_HTML)(self)
+        return text
 
 
 class DrawsWorlds(NotebookView):
@@ -115,7 +119,7 @@ class DrawsWorlds(NotebookView):
 
     scenario: AnyScenario
     render_mode: str | None
-    _batch: Any
+    _batch: Backend
     _renderer: Renderer | None = None
 
     def _new_renderer(self, mode: str) -> Renderer:

@@ -277,7 +277,7 @@ def get_store(world: ObjectWorld) -> ObjectStore:
     """Return the store that links a world's entities to objects, which is created on first use."""
     if world.objects is None:
         world.objects = ObjectStore(world)
-    return world.objects
+    return world.objects  # type: ignore[no-any-return]  # `World.objects` is Any
 
 
 @contextmanager

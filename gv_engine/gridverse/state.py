@@ -135,7 +135,7 @@ def state_of(world: ObjectWorld) -> State:
     store = get_store(world)
     if store.state is None:
         store.state = State.of(world)
-    return store.state
+    return store.state  # type: ignore[no-any-return]  # `ObjectStore.state` is Any
 
 
 def load_state(world: ObjectWorld, state: State) -> None:

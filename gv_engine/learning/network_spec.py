@@ -221,7 +221,8 @@ class StateCodes(NamedTuple):
             bins = logarithms * BINS_PER_UNIT + self.size // 2
         else:
             bins = (values - self.low) * (self.size - 1) / (self.high - self.low)
-        return np.clip(np.rint(bins), 0, self.size - 1).astype(np.int32)
+        codes: NDArray[np.int32] = np.clip(np.rint(bins), 0, self.size - 1).astype(np.int32)
+        return codes
 
 
 class NetworkSpec(NamedTuple):
@@ -319,4 +320,5 @@ def cells_to_codes(cells: NDArray[np.uint8], codes: NDArray[np.int32]) -> NDArra
     """Return the code of each cell in `cells` (..., 3) of type, state and colour, by the array from
     `codes_by_cell`; -1 for one without a code."""
     indices = np.minimum(cells, np.array(codes.shape) - 1)
-    return codes[tuple(np.moveaxis(indices, -1, 0))]
+    found: NDArray[np.int32] = codes[tuple(np.moveaxis(indices, -1, 0))]
+    return found

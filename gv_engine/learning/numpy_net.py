@@ -167,11 +167,13 @@ class _Linear:
         blocks = np.zeros((-(-number // self._block), self._block, width))
         blocks.reshape(-1, width)[:number] = inputs
         products = (blocks @ self._weight).reshape(len(self._bias), -1, self.outputs)
-        return products[:, :number] + self._bias
+        outputs: Floats = products[:, :number] + self._bias
+        return outputs
 
     def __call__(self, inputs: Floats) -> Floats:
         """Return the (N, outputs) outputs of the first layer for (N, inputs)."""
-        return self.all_layers(inputs)[0]
+        outputs: Floats = self.all_layers(inputs)[0]
+        return outputs
 
 
 class _Convolution:
@@ -205,7 +207,8 @@ class _GRU:
         hidden_reset, hidden_update, hidden_new = self._hidden_gates.all_layers(memory)
         update = _sigmoid(input_update + hidden_update)
         new = np.tanh(input_new + _sigmoid(input_reset + hidden_reset) * hidden_new)
-        return new + update * (memory - new)
+        state: Floats = new + update * (memory - new)
+        return state
 
 
 def _relu(numbers: Floats) -> Floats:
@@ -221,9 +224,11 @@ def _same(numbers: Floats) -> Floats:
 def _layer_norm(numbers: Floats) -> Floats:
     """Return each row shifted and scaled to mean 0 and standard deviation 1 (Ba et al., 2016)."""
     centered = numbers - numbers.mean(1, keepdims=True)
-    return centered / np.sqrt(centered.var(1, keepdims=True) + 1e-5)
+    normalised: Floats = centered / np.sqrt(centered.var(1, keepdims=True) + 1e-5)
+    return normalised
 
 
 def _sigmoid(numbers: Floats) -> Floats:
     """Return the logistic function, in a form that does not overflow."""
-    return 0.5 + 0.5 * np.tanh(0.5 * numbers)
+    values: Floats = 0.5 + 0.5 * np.tanh(0.5 * numbers)
+    return values

@@ -263,14 +263,16 @@ class TrainedPolicy:
         probabilities, self.values, self.memory = self._net.forward(rows, self.memory, masks)
         self.probabilities = probabilities
         if self._greedy:
-            return probabilities.argmax(1)
+            actions: NDArray[np.int64] = probabilities.argmax(1)
+            return actions
         if len(rngs) != number:
             raise ValueError(f"found {len(rngs)} generators, expected {number}, one for each world")
         samples = np.array([rng.random() for rng in rngs])
         below = probabilities.cumsum(1) <= samples[:, None]
         # rounding may leave the sum of all below a sample: take the last possible action then
         last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(1)
-        return np.minimum(below.sum(1), last)
+        actions = np.minimum(below.sum(1), last)
+        return actions
 
     def _check_observation(self, observation: Any, info: Mapping[str, Any]) -> None:
         """Raise ValueError unless an observation has the arrays and the shape that the policy

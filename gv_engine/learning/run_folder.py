@@ -392,7 +392,8 @@ def _write_run_file(run: Path, about: Mapping[str, Any]) -> None:
 
 def _load_run_file(path: Path) -> dict[str, Any]:
     """Return the unchecked JSON of `run.json`."""
-    return parse_json(read_bytes(path, _MAX_RUN_FILE, "descriptions of runs"))
+    about: dict[str, Any] = parse_json(read_bytes(path, _MAX_RUN_FILE, "descriptions of runs"))
+    return about
 
 
 def _read_run_file(path: Path) -> dict[str, Any]:

@@ -74,7 +74,8 @@ class PolicyMap(NamedTuple):
         is_known = ~np.isnan(self.values)
         scores = self.values if is_known.any() else self.probabilities.max(-1)
         scores = np.where(np.isnan(scores), -np.inf, scores)
-        return np.where(np.isinf(scores.max(-1)), -1, scores.argmax(-1))
+        best: NDArray[np.int64] = np.where(np.isinf(scores.max(-1)), -1, scores.argmax(-1))
+        return best
 
     def value_range(self) -> tuple[float, float]:
         """Return the lowest and the highest value of the cells, where a cell has the value of its

@@ -435,7 +435,8 @@ def system_of(owner: object) -> System | None:
 
 def get_system(function: Any) -> System:
     """Return the system that the decorator `system` attached to a function."""
-    return function.system
+    attached: System = function.system
+    return attached
 
 
 @dataclass(frozen=True)

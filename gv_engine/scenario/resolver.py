@@ -324,7 +324,7 @@ class NameResolver:
             except (TypeError, ValueError) as error:
                 count = "one argument" if len(example) == 1 else f"{len(example)} arguments"
                 raise node.error(f"{node.text} does not take {count}: {error}") from None
-        return thing
+        return thing  # type: ignore[no-any-return]  # known to be callable
 
     def resolve_distance(self, node: YamlNode) -> Callable[..., Any]:
         """Return the distance function of (dy, dx) that `node` gives by name or reference."""
@@ -503,7 +503,7 @@ class NameResolver:
             component = self.resolve_object(node)
             if not is_component(component):
                 raise node.error(f"{node.text} is no component; decorate its class with @component")
-            return component
+            return component  # type: ignore[no-any-return]  # is_component is no TypeGuard
         components = {cls.__name__: cls for cls in (*built_in_components(), *OPTIONAL)}
         if node.text not in components:
             hint = self._suggest(node.text, components)

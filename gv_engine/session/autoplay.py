@@ -107,7 +107,8 @@ class PolicyMaps:
         if self._mapper is None:
             return None
         visits = self._count_visits(session) if visits is None else visits
-        return self._mapper.map_row(session.row(), visits)
+        steps: MapSteps = self._mapper.map_row(session.row(), visits)
+        return steps
 
     def close(self) -> None:
         """Release what the maps need, such as a search process."""

@@ -193,4 +193,5 @@ class Playable(AnyScenario, Protocol):
 
 def make_episode(scenario: AnyScenario) -> Episode:
     """Return an episode that runs `scenario`, before its first reset."""
-    return resolve_name(DOMAINS[scenario.domain].episode)(scenario)
+    episode: Episode = resolve_name(DOMAINS[scenario.domain].episode)(scenario)
+    return episode

@@ -302,7 +302,8 @@ def run_generator(work: Generator[float | None, None, Result]) -> Result:
             if pause := next(work):
                 time.sleep(pause)
         except StopIteration as end:
-            return end.value
+            result: Result = end.value
+            return result
 
 
 def replay_timeline(

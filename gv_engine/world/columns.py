@@ -369,7 +369,10 @@ class RowWorld:
     @property
     def ground(self) -> NDArray[Any]:
         """(H + 1, W + 1) array with the entity number of the object on the ground of each cell."""
-        return self._row["ground"] if "ground" in self._layout.layers else np.zeros_like(self.at)
+        ground: NDArray[Any] = (
+            self._row["ground"] if "ground" in self._layout.layers else np.zeros_like(self.at)
+        )
+        return ground
 
     @property
     def world(self) -> int:

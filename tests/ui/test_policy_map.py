@@ -31,7 +31,7 @@ def finished(steps: Any) -> PolicyMap:
         try:
             next(steps)
         except StopIteration as end:
-            return end.value
+            return end.value  # type: ignore[no-any-return]
 
 
 def walked(*actions: str) -> Session:

@@ -446,7 +446,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
 
     def snapshot(self, i: int) -> WorldSnapshot:
         """Return an opaque snapshot of environment i, which can be pickled."""
-        return self._call_one(i, "snapshot")
+        return self._call_one(i, "snapshot")  # type: ignore[no-any-return]  # the worker's snapshot
 
     def restore(self, i: int, snapshot: WorldSnapshot) -> None:
         """Restore environment `i` from a snapshot that `snapshot` returned.

@@ -99,7 +99,7 @@ class GridWorld(InnerEnv):
             """Return the observation of a state, from the scenario's observation function or else
             its visibility function."""
             if observing:
-                return observing[0](state, rng=rng)
+                return observing[0](state, rng=rng)  # type: ignore[no-any-return]  # any function
             return from_visibility(state, area=scenario.area, visibility_function=sight[0], rng=rng)
 
         shape = next(
@@ -128,7 +128,7 @@ class GridWorld(InnerEnv):
 
     def functional_reset(self) -> State:
         """Return a random initial state."""
-        return call_function(self._reset_function, (), {}, self._rng)
+        return call_function(self._reset_function, (), {}, self._rng)  # type: ignore[no-any-return]
 
     def functional_step(self, state: State, action: Action) -> tuple[State, float, bool]:
         """Return the state that an action leads to, the reward, and True if the episode is over;
@@ -146,4 +146,4 @@ class GridWorld(InnerEnv):
 
     def functional_observation(self, state: State) -> Observation:
         """Return the observation of a state."""
-        return call_function(self._observation_function, (state,), {}, self._rng)
+        return call_function(self._observation_function, (state,), {}, self._rng)  # type: ignore[no-any-return]

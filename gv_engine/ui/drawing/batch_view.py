@@ -89,7 +89,8 @@ class TileTable:
             self._codes = all_codes[order]
             self._tiles = np.concatenate([self._tiles, tiles])[order]
             indices = np.searchsorted(self._codes, codes)
-        return self._tiles[indices]
+        pixels: NDArray[np.uint32] = self._tiles[indices]
+        return pixels
 
     def _draw_tile(self, code: int) -> NDArray[np.uint32]:
         """Return the picture of a cell as (cell, cell) uint32 pixels; `code` packs the cell's

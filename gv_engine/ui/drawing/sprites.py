@@ -454,7 +454,8 @@ def encode_looks(
     if beneath is not None:
         covered = (beneath[..., 0] > FLOOR) & (beneath != grid).any(-1)
         parts[..., 4:7] = np.where(covered[..., None], beneath, 0)
-    return parts.view(f"<u{parts.shape[-1]}")[..., 0]
+    cell_codes: CellCodes = parts.view(f"<u{parts.shape[-1]}")[..., 0]
+    return cell_codes
 
 
 class TileCache:
@@ -485,7 +486,8 @@ class TileCache:
             places[code] = len(places)
         if len(self._stack) < len(places):
             self._stack = cast(CellPixels, np.stack(self._pictures))
-        return self._stack[[places[code] for code in codes_list]]
+        pixels: CellPixels = self._stack[[places[code] for code in codes_list]]
+        return pixels
 
     def _draw_tile(self, code: int) -> CellPixels:
         """Return the picture of a cell; `code` packs its appearance as `encode_looks` does."""

@@ -273,7 +273,8 @@ class Stage(Protocol):
 def make_stage(game: Any, theme: Theme) -> Stage:
     """Return a new stage, of the class that the game's domain registers, that draws the session
     `game` in colours of `theme`."""
-    return resolve_name(DOMAINS[game.frame().domain].stage)(game, theme)
+    stage: Stage = resolve_name(DOMAINS[game.frame().domain].stage)(game, theme)
+    return stage
 
 
 # ---- map drawing ---------------------------------------------------------------------------------
@@ -326,7 +327,8 @@ def make_map_drawing(
 ) -> MapDrawing:
     """Return a new `MapDrawing`, of the class that `domain` registers, in colours of `theme`.
     `folders` are searched for the level's sprites, and `types` are its object types."""
-    return resolve_name(DOMAINS[domain].sketch)(theme, folders, types)
+    drawing: MapDrawing = resolve_name(DOMAINS[domain].sketch)(theme, folders, types)
+    return drawing
 
 
 _MISSION_LINES = 6  # lines from which on a panel shows the mission at its top

@@ -152,7 +152,8 @@ class Painter:
 
     def color(self, name: str) -> str:
         """Return the theme's colour called `name`, such as `accent`, as `#rrggbb`."""
-        return getattr(self.theme, name)
+        color: str = getattr(self.theme, name)
+        return color
 
     def draw_card(self, rect: Rect, color: str = "card") -> None:
         """Draw `rect` filled with round corners in the theme's colour called `color`."""
