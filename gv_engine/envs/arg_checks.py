@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -171,10 +172,10 @@ def _as_output_array(
         ValueError: shape, dtype or memory layout does not fit, or the memory is read-only.
     """
     array = _view_memory(label, buffer)
-    is_bytes = array.dtype.kind in "iuSV" and array.dtype.itemsize == 1 and array.ndim == 1
-    size = int(np.prod(shape)) * dtype.itemsize
-    if is_bytes and not isinstance(buffer, np.ndarray) and array.nbytes == size:
-        array = array.view(dtype).reshape(shape)
+    if array is not buffer and array.ndim == 1 and array.dtype.itemsize == 1:
+        size = math.prod(shape) * dtype.itemsize
+        if array.dtype.kind in "iuSV" and array.nbytes == size:
+            array = array.view(dtype).reshape(shape)
     if array.shape != shape or array.dtype != dtype:
         raise ValueError(
             f"{label} has shape {array.shape} and dtype {array.dtype}: expected {shape} {dtype}"
