@@ -79,6 +79,11 @@ CLAIMS = (
         *(("gv-keydoor-5", "gv-keydoor-7", "gv-keydoor-9"), "gv-sizes"),
     ),
     Claim("rollouts, of steps alone", 0.8, True, "step", "gv-rollouts", "gv-9x9-1024"),
+    Claim("rollouts to disk, the same", 0.6, True, "step", "gv-rollouts-disk", "gv-9x9-1024"),
+    Claim(
+        *("the same by the clock, two cores", 0.6, True, "step"),
+        *("gv-rollouts-disk", "gv-9x9-1024", "x", CLOCK),
+    ),
     Claim("states by all actions", 1e6, True, "step", "gv-expand", "", "/s"),
     Claim("shortest solution", 0.3, False, "step", "gv-search", "", "s"),
     Claim("restore of one world", 20, False, "step", "gv-restore", "", "µs"),

@@ -6,6 +6,9 @@ Each function returns a contestant as those in `benchmarks.contestants` do.
 from __future__ import annotations
 
 import itertools
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from benchmarks.contestants import Contestant, vector
@@ -13,6 +16,8 @@ from benchmarks.contestants import Contestant, vector
 _WORLDS = 4096
 _FOR_EVER = 1 << 40
 """Number of episodes that is never reached."""
+_STEPS_ON_DISK = 10_000_000
+"""Steps after which a folder of episodes is deleted."""
 
 
 def shown(representation: str | dict[str, Any]) -> Contestant:
@@ -98,9 +103,9 @@ def seeded() -> Contestant:
     return contestant._replace(reset=reset)
 
 
-def rollouts(worlds: int = 1024) -> Contestant:
+def rollouts(worlds: int = 1024, to_disk: bool = False) -> Contestant:
     """Return rollouts of the key-door level with a random policy; steps are steps of the
-    environment."""
+    environment. With `to_disk`, they are written into a folder, a new one every few gigabytes."""
     import gv_engine
     from gv_engine.rollout.policy import load_policy
     from gv_engine.rollout.rollout import rollout
@@ -110,16 +115,47 @@ def rollouts(worlds: int = 1024) -> Contestant:
     )
     policy = load_policy("random", worlds, env.num_actions, compiled=True)
     done = wanted = 0
-    episodes = rollout(env, policy, _FOR_EVER, seed=0)
+    episodes = rollout(env, policy, _FOR_EVER, 0, to_disk)
+    append: Callable[[Any], None] = _EndlessFolder(env).append if to_disk else lambda episode: None
 
     def step(times: int) -> None:
         """Run the rollout until its episodes have `times` more steps for each world."""
         nonlocal done, wanted
         wanted += times * worlds
         while done < wanted:  # episodes arrive some steps after their end; totals agree
-            done += next(episodes).length
+            episode = next(episodes)
+            append(episode)
+            done += episode.length
 
     return Contestant("key-door 9x9", worlds, step, step)
+
+
+class _EndlessFolder:
+    """Folder of episodes that is replaced by an empty one when it is large.
+
+    Args:
+        env: environment of the episodes.
+    """
+
+    def __init__(self, env: Any) -> None:
+        """Make the first folder."""
+        self._env = env
+        self._replace_folder()
+
+    def _replace_folder(self) -> None:
+        """Make a new folder, in a temporary one that is deleted with the old one."""
+        from gv_engine.rollout.episode_folder import EpisodeFolder
+
+        self._parent = tempfile.TemporaryDirectory()
+        self._folder = EpisodeFolder(Path(self._parent.name, "rollout"), self._env, {})
+
+    def append(self, episode: Any) -> None:
+        """Write an episode."""
+        self._folder.append(episode)
+        if self._folder.steps > _STEPS_ON_DISK:
+            self._folder.close(complete=True)
+            self._parent.cleanup()
+            self._replace_folder()
 
 
 def expanded(states: int = 1024) -> Contestant:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gymnasium.spaces import Discrete
@@ -150,6 +150,21 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
     def batch(self) -> backend.Backend:
         """Backend that holds the worlds and steps them; read from it only."""
         return self._batch
+
+    @property
+    def step_arrays(self) -> Arrays:
+        """Arrays that compiled code overwrites in each step, by the names under which rollouts
+        record them; {} if Python computes one of the recorded values."""
+        batch, shown = cast(Any, self._batch), self._results.arrays
+        arrays: Arrays = {name: shown[name] for name in self.recorded}
+        own = {*map(id, vars(batch.outputs).values())}
+        own_reward = self._reward_dtype == batch.outputs.rewards.dtype
+        if not (batch.can_run_loop and own_reward and own.issuperset(map(id, arrays.values()))):
+            return {}
+        arrays |= {"action": batch.lanes[0].inputs["actions"], "reward": batch.outputs.rewards}
+        arrays |= {"reward_terms": batch.outputs.terms, "action_mask": batch.outputs.mask}
+        flags = batch.outputs.terminated, batch.outputs.truncated
+        return arrays | dict(zip(("terminated", "truncated"), flags, strict=True))
 
     @property
     def labels(self) -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gv_engine.compiler.intrinsics import call_program
+from gv_engine.compiler.intrinsics import call_program, copy_bytes
 from gv_engine.compiler.rng import random
 from gv_engine.world.simulation import DISABLED
 
@@ -14,7 +14,7 @@ worlds stay in the CPU cache."""
 
 
 def play_random_steps(
-    program: Any, steps: int, draws: Any, results: Any, playing: Any, sums: Any
+    program: Any, steps: int, draws: Any, results: Any, playing: Any, sums: Any, recorded: Any
 ) -> tuple[int, int, int]:
     """Take up to `steps` random steps in each world where `playing`, (N,), is True, and set it to
     False when the world's episode ends. Runs as compiled code.
@@ -26,6 +26,8 @@ def play_random_steps(
             (N, actions), updated by the program, or (0, actions) to allow all.
         results: terminated, truncated (N,) and reward terms (N, F) of a step.
         sums: (N, F), to which the reward terms are added.
+        recorded: columns that are recorded before each step and after it, see `copy_row`; the first
+            step is row 0.
 
     Returns:
         (0, start, stop) of the last group of worlds, or (error code, start, stop) of a failed one.
@@ -33,10 +35,11 @@ def play_random_steps(
     loop, address, actions = program
     records, num_actions, allowed = draws
     terminated, truncated, terms = results
+    before, after = recorded
     start = stop = 0
     for start in range(0, len(actions), _GROUP):
         stop = min(start + _GROUP, len(actions))
-        for _ in range(steps):
+        for row in range(steps):
             count = 0
             for i in range(start, stop):
                 if playing[i]:
@@ -45,6 +48,7 @@ def play_random_steps(
                         actions[i] = int(random(records[i]) * num_actions)
                     else:
                         actions[i] = sample_allowed_action(records[i], allowed[i])
+                    copy_row(before, i, row)
             if count == 0:
                 break
             failed = call_program(loop, address, start, stop, DISABLED)  # no autoreset
@@ -52,10 +56,31 @@ def play_random_steps(
                 return failed, start, stop
             for i in range(start, stop):
                 if playing[i]:
+                    copy_row(after, i, row)
                     for k in range(terms.shape[1]):
                         sums[i, k] += terms[i, k]
                     playing[i] = not (terminated[i] or truncated[i])
     return 0, start, stop
+
+
+def copy_row(columns: Any, world: int, row: int) -> None:
+    """Copy the values of `world` into its row number `row`. Runs as compiled code.
+
+    Args:
+        columns: (C, 5) int64. For each column: address of the values of world 0, and bytes from a
+            world to the next; address of the rows of world 0, bytes from a world to the next, and
+            of a row.
+    """
+    for k in range(len(columns)):
+        source, source_step, target, world_step, size = columns[k]
+        source += world * source_step
+        target += world * world_step + row * size
+        if size == 1:  # a constant size needs no call
+            copy_bytes(target, source, 1)
+        elif size == 8:
+            copy_bytes(target, source, 8)
+        else:
+            copy_bytes(target, source, size)
 
 
 def sample_allowed_actions(records: Any, allowed: Any, chosen: Any) -> None:

@@ -36,8 +36,9 @@ import math
 import os
 import sys
 import zlib
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -51,7 +52,8 @@ from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.rollout.policy import without_files
-from gv_engine.rollout.rollout import FinishedEpisode, RowKind, find_ended, rows_of_steps
+from gv_engine.rollout.rollout import FinishedEpisode, find_ended, rows_of_steps
+from gv_engine.rollout.step_history import RowKind
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario import files
 from gv_engine.scenario.array_files import ArrayError, read_npy_header
@@ -94,14 +96,18 @@ class GrowingArray:
         self.set_count(number)
         self._begin = self._file.tell()
         self._file.truncate(self._begin + number * self._row)
+        self._buffer = np.empty((0, *shape), dtype)
 
-    def write(self, start: int, rows: Any) -> None:
-        """Write K new rows into the file after the first `start` rows; they count only after a call
-        of `set_count`."""
-        data = np.ascontiguousarray(rows, self._dtype)
+    def write(self, start: int, pieces: Sequence[NDArray[Any]]) -> None:
+        """Write new rows, all `pieces` one after the other, into the file after the first `start`
+        rows; they count only after a call of `set_count`."""
+        count = sum(map(len, pieces))
+        if count > len(self._buffer):  # reused, as new memory is slow
+            self._buffer = np.empty((count, *self._shape), self._dtype)
+        data = np.concatenate(pieces, out=self._buffer[:count])
         self._file.seek(self._begin + start * self._row)
         self._file.write(data.data)
-        self._sums[start + len(rows)] = zlib.crc32(data.data, self._sums[start])
+        self._sums[start + count] = zlib.crc32(data.data, self._sums[start])
 
     def set_count(self, number: int) -> None:
         """Write into the file's header that the array has `number` rows."""
@@ -138,7 +144,10 @@ LISTING = "rollout.json"
 _COUNTS = "complete", "episodes", "steps"
 # Arrays that every folder has
 _REQUIRED = frozenset({"action", "reward", "episode_start", "episode_seed"})
-_CHUNK = 2**14  # steps that are written at once; a killed process may lose twice as many
+# Steps that are written at once, and their bytes
+_CHUNK, _MAX_CHUNK_BYTES = 2**14, 2**25
+_MAX_UNCOUNTED = 2**18  # steps that are written before `rollout.json` counts them
+_MAX_WAITING_BYTES = 2**27  # bytes of steps that wait to be written, or a single chunk
 _MAX_AXES = 16
 _MAX_NAME = 100  # maximum length of an array's name
 _MAX_LISTING = 2**22  # maximum bytes of `rollout.json`
@@ -185,14 +194,19 @@ class EpisodeFolder:
         self._path = path
         state: dict[str, Any] = _read_listing(path) if go_on else {"episodes": 0, "steps": 0}
         self.episodes, self.steps = state["episodes"], state["steps"]
+        self._written = self.steps, self.episodes
         with self._writing():
             path.mkdir(exist_ok=True)
         self._pending: list[FinishedEpisode] = []
         self._num_pending = 0
+        self._chunks: deque[list[FinishedEpisode]] = deque()  # for the thread that writes
+        self._tasks: deque[Future[None]] = deque()
         self._executor = ThreadPoolExecutor(1, "gv-engine-writer")
-        self._chunk: tuple[list[FinishedEpisode], Future[None]] | None = None
         scenario, shown = env.scenario, cast(Any, env.single_observation_space)
         step_kinds = rows_of_steps(env, masks)
+        step_bytes = sum(np.dtype(kind).itemsize for kind in step_kinds.values())
+        self._chunk_steps = max(1, min(_CHUNK, _MAX_CHUNK_BYTES // step_bytes))
+        self._max_waiting = max(1, _MAX_WAITING_BYTES // (self._chunk_steps * step_bytes))
         self._bounds = {name: _space_bounds(shown[name]) for name in env.recorded}
         names = "episode_start", "episode_seed", "episode_member"
         episode_kinds: dict[str, RowKind] = dict.fromkeys(names, (np.int64, ()))
@@ -231,27 +245,27 @@ class EpisodeFolder:
         """
         self._pending.append(episode)
         self._num_pending += episode.length
-        if self._num_pending >= _CHUNK:
-            self._wait_for_writer()
-            chunk, self._pending, self._num_pending = self._pending, [], 0
-            self._chunk = chunk, self._executor.submit(self._write_episodes, chunk)
+        if self._num_pending >= self._chunk_steps:
+            self._start_chunk()
+            self._tasks.append(self._executor.submit(self._write_chunk))
+            self._wait_for_writer(self._max_waiting)
 
-    def _wait_for_writer(self) -> None:
-        """Wait until the writer thread has written its episodes; after an error, keep the episodes
-        for another try.
+    def _start_chunk(self) -> None:
+        """Hand over the pending episodes to the thread that writes."""
+        self._chunks.append(self._pending)
+        self._pending, self._num_pending = [], 0
+
+    def _wait_for_writer(self, waiting: int) -> None:
+        """Wait until the thread that writes has at most `waiting` tasks left. If a chunk cannot be
+        written, it stays the first one, for the next task.
 
         Raises:
             OSError: an episode could not be written.
         """
-        if self._chunk:
-            (chunk, writing), self._chunk = self._chunk, None
-            try:
-                with self._writing():
-                    writing.result()
-            except Exception:
-                self._pending[:0] = chunk
-                self._num_pending = sum(episode.length for episode in self._pending)
-                raise
+        while self._tasks and (len(self._tasks) > waiting or self._tasks[0].done()):
+            wait([self._tasks[0]])
+            with self._writing():
+                self._tasks.popleft().result()
 
     def flush(self) -> None:
         """Write all episodes that were added but not yet written; may be called again after an
@@ -260,15 +274,22 @@ class EpisodeFolder:
         Raises:
             OSError: an episode cannot be written; earlier ones are safe.
         """
-        self._wait_for_writer()
+        self._wait_for_writer(0)
+        if self._pending:
+            self._start_chunk()
         with self._writing():
-            self._write_episodes(self._pending)
-        self._pending, self._num_pending = [], 0
+            while self._chunks:
+                self._write_chunk()
+            if self._written != (self.steps, self.episodes):
+                self._count()
 
-    def _write_episodes(self, episodes: list[FinishedEpisode]) -> None:
-        """Write these episodes into the files of the folder."""
-        if episodes:
-            self._write(episode_rows(episodes))
+    def _write_chunk(self) -> None:
+        """Write the first chunk of episodes that was handed over. Count its episodes, unless other
+        chunks wait."""
+        self._write(_pieces_of(self._chunks[0]))
+        self._chunks.popleft()
+        if not self._chunks or self._written[0] - self.steps >= _MAX_UNCOUNTED:
+            self._count()
 
     def extend(self, rows: Mapping[str, Any]) -> None:
         """Write many episodes at once, which are given as the arrays that `episode_rows` returns.
@@ -278,24 +299,27 @@ class EpisodeFolder:
         """
         self.flush()
         with self._writing():
-            self._write(rows)
+            self._write({name: [array] for name, array in rows.items()})
+            self._count()
 
-    def _write(self, rows: Mapping[str, Any]) -> None:
-        """Write the arrays `rows` into the files after the steps and episodes that are already
-        there, then update the counts in `rollout.json`."""
-        steps, number = self.steps + len(rows["action"]), self.episodes + len(rows["episode_seed"])
-        rows = {**rows, "episode_start": rows["episode_start"] + self.steps}
-        groups = (
-            (self._step_arrays, self.steps, steps),
-            (self._episode_arrays, self.episodes, number),
-        )
-        for arrays, start, _ in groups:
+    def _write(self, pieces: dict[str, list[NDArray[Any]]]) -> None:
+        """Write the pieces of each array into its file, after the steps and episodes that are
+        already there; they count only after a call of `_count`."""
+        steps, episodes = self._written
+        pieces["episode_start"] = [starts + steps for starts in pieces["episode_start"]]
+        for arrays, start in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
             for name, array in arrays.items():
-                array.write(start, rows[name])
-        for arrays, _, end in groups:  # after all rows, so that a failed write leaves equal counts
+                array.write(start, pieces[name])
+        new_steps, new_episodes = (sum(map(len, pieces[n])) for n in ("action", "episode_seed"))
+        self._written = steps + new_steps, episodes + new_episodes
+
+    def _count(self) -> None:
+        """Update the numbers of steps and episodes in the files to what was written."""
+        steps, episodes = self._written
+        for arrays, end in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
             for array in arrays.values():
                 array.set_count(end)
-        self.steps, self.episodes = steps, number
+        self.steps, self.episodes = steps, episodes
         self._write_listing(complete=False)
 
     def close(self, complete: bool) -> None:
@@ -358,16 +382,21 @@ class EpisodeFolder:
 def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
     """Return these episodes, with their steps, as arrays by name, in the form in which a folder
     stores them."""
+    return {name: np.concatenate(pieces) for name, pieces in _pieces_of(episodes).items()}
+
+
+def _pieces_of(episodes: Sequence[FinishedEpisode]) -> dict[str, list[NDArray[Any]]]:
+    """Return the arrays that `episode_rows` returns, each in pieces that belong together."""
     lengths = np.array([episode.length for episode in episodes])
     all_steps = [episode.steps for episode in episodes if episode.steps is not None]
-    rows = {"episode_start": np.cumsum(lengths) - lengths}
+    pieces = {"episode_start": [np.cumsum(lengths) - lengths]}
     for name in ("seed", "member", "success"):
-        rows[f"episode_{name}"] = np.array([getattr(episode, name) for episode in episodes])
+        pieces[f"episode_{name}"] = [np.array([getattr(episode, name) for episode in episodes])]
     for name in all_steps[0]:
-        rows[name] = np.concatenate([piece for steps in all_steps for piece in steps.pieces(name)])
+        pieces[name] = [piece for steps in all_steps for piece in steps.pieces(name)]
     for name in episodes[0].last:
-        rows[f"last_{name}"] = np.stack([episode.last[name] for episode in episodes])
-    return rows
+        pieces[f"last_{name}"] = [np.stack([episode.last[name] for episode in episodes])]
+    return pieces
 
 
 def _space_bounds(space: Any) -> dict[str, Any]:

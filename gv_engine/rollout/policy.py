@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays
 from gv_engine.learning.policy_file import POLICY_FILE, CheckpointPolicy
+from gv_engine.rollout.step_history import NO_COLUMNS, CopiedColumns
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
 from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
 from gv_engine.scenario import rule_modules
@@ -138,15 +139,21 @@ class CompiledRandomPolicy(RandomPolicy):
             self._rngs[world] = _make_generator_block(seed, block)[k]
 
     def play(
-        self, batch: Any, steps: int, playing: NDArray[np.bool_], terms: NDArray[np.float64]
+        self,
+        batch: Any,
+        steps: int,
+        playing: NDArray[np.bool_],
+        terms: NDArray[np.float64],
+        recorded: CopiedColumns = NO_COLUMNS,
     ) -> None:
         """Take up to `steps` steps in each world of `batch`, a `CompiledBatch`, where `playing`,
         (N,), is True, and set it to False when the world's episode ends; add the reward terms to
-        `terms`, (N, F)."""
+        `terms`, (N, F), and copy the columns `recorded` in each step."""
         out, allowed = batch.outputs, self._allowed[:0]
         draws = self._rngs, allowed.shape[1], out.mask if self._valid else allowed
         results = out.terminated, out.truncated, out.terms
-        batch.run_loop(lambda *program: self._play(program, steps, draws, results, playing, terms))
+        work = steps, draws, results, playing, terms, recorded
+        batch.run_loop(lambda *program: self._play(program, *work))
 
     def _sample(self) -> NDArray[np.int64]:
         """Return a random action for each of N worlds: an allowed action, or any action in worlds

@@ -6,7 +6,7 @@ k)`, and its policy samples from `numpy.random.default_rng([s, k])`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -19,12 +19,11 @@ from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
 from gv_engine.rollout.policy import CompiledRandomPolicy, Policy
+from gv_engine.rollout.step_history import RowKind, StepHistory, Steps
 from gv_engine.rules.turns import ANY
 
-RowKind = tuple[Any, tuple[int, ...]]
-"""Dtype and shape of one step, or one episode, in a recorded array."""
-
-_BLOCK_STEPS = 64  # steps of a block, and of random policies at once
+_STEPS_AT_ONCE = 64
+"""Steps that a random policy takes at once where they are not recorded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +93,7 @@ def rollout(
     numbers = np.array([min(k, end - 1) for k in range(first, next_number)])  # by world
     length, total = np.zeros(n, np.int64), np.zeros(n)
     terms = np.zeros((len(names), n))
-    history = _StepHistory(row_kinds, n) if keep else None
+    history = StepHistory(row_kinds, n) if keep else None
     waiting: dict[int, FinishedEpisode] = {}  # for earlier episodes to end
     expected = first
 
@@ -109,20 +108,27 @@ def rollout(
         return env.reset(seed=world_seeds, options={"reset_mask": mask})
 
     player, worlds, batch = cast(Any, policy), cast(Any, env), cast(Any, getattr(env, "batch", 0))
-    plays_alone = isinstance(policy, CompiledRandomPolicy) and not keep
-    plays_alone &= getattr(batch, "can_run_loop", False)
+    plays_alone = isinstance(policy, CompiledRandomPolicy) and getattr(batch, "can_run_loop", False)
     over: NDArray[np.bool_]
     observation, info = begin(np.ones(n, np.bool_))
+    sources: Arrays = worlds.step_arrays if plays_alone and history else {}
+    plays_alone &= not history or row_kinds.keys() <= sources.keys()
     while not idle.all():
         if plays_alone:
             playing = ~idle
-            player.play(batch, _BLOCK_STEPS, playing, terms.T)
+            if history:
+                history.start_block(int(length[playing].max()))
+                columns = history.make_columns(sources)
+                player.play(batch, history.block_steps, playing, terms.T, columns)
+            else:
+                player.play(batch, _STEPS_AT_ONCE, playing, terms.T)
             over = ~(playing | idle)
             length[:], total[:] = batch.outputs.lengths, batch.outputs.returns
             terminated, (observation, info) = batch.outputs.terminated, worlds.observe()
         else:
             action = policy.act(observation, info)
             if history:
+                history.start_step(int(length.max()))
                 masks_now = {"action_mask": info.get("action_mask")}
                 history.record({**masks_now, **observation, "action": action})
             observation, reward, terminated, truncated, info = env.step(action)
@@ -133,7 +139,6 @@ def rollout(
                 flags = {"terminated": terminated, "truncated": truncated}
                 history.record({"reward": reward, **flags})
                 history.record_terms([new_terms[name] for name in names])
-                history.advance(int(length.max()) + 1)
             length += 1
             total += reward.sum(axis=1) if several else reward
             over = terminated | truncated
@@ -151,6 +156,10 @@ def rollout(
         lasts = {name: array[finished] for name, array in observation.items()}
         values = zip(*(array[finished].tolist() for array in (numbers, length, total)), strict=True)
         for k, (i, (played, steps, returned)) in enumerate(zip(finished, values, strict=True)):
+            recorded = None
+            if history:  # compiled code starts each episode in a new block
+                stop = (steps - 1) % history.block_steps + 1 if plays_alone else history.stop
+                recorded = history.steps_of(i, steps, stop)
             waiting[played] = FinishedEpisode(
                 number=played,
                 seed=seeds[played],
@@ -162,7 +171,7 @@ def rollout(
                 truncated=not ends[k],
                 success=good[k],
                 last={name: array[k] for name, array in lasts.items()},
-                steps=history.steps_of(i, steps) if history else None,
+                steps=recorded,
             )
             idle[i] = next_number >= end
             if not idle[i]:
@@ -184,80 +193,6 @@ def find_ended(
     is_present = scenario.present_agents(member)
     suffices = np.array([each.sharing.ends == ANY for each in scenario.members])[member]
     return (flags | ~is_present).all(axis=1) | suffices & (flags & is_present).any(axis=1)  # type: ignore[no-any-return]  # numpy's
-
-
-class Steps(Mapping[str, NDArray[Any]]):
-    """Recorded steps of an episode: (T, …) arrays by the names of `rows_of_steps`.
-
-    Each array is concatenated on access; safe in other threads.
-    """
-
-    def __init__(self, parts: Sequence[tuple[Arrays, slice]], world: int) -> None:
-        self._parts, self._world = parts, world
-
-    def pieces(self, name: str) -> list[NDArray[Any]]:
-        """Return views of the recorded array `name`, one for each block of steps, in order."""
-        return [block[name][lines, self._world] for block, lines in self._parts]
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return np.concatenate(self.pieces(name))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._parts[0][0])
-
-    def __len__(self) -> int:
-        return len(self._parts[0][0])
-
-
-class _StepHistory:
-    """Latest steps of all worlds, in blocks back to the first step of the longest running
-    episode."""
-
-    def __init__(self, kinds: dict[str, RowKind], num_envs: int) -> None:
-        self._kinds, self._num_envs = kinds, num_envs
-        self._row = 0
-        self._blocks = [self._new_block()]
-
-    def _new_block(self) -> Arrays:
-        """Return a block, the arrays of some consecutive steps."""
-        return {
-            name: np.zeros((_BLOCK_STEPS, self._num_envs, *shape), dtype)
-            for name, (dtype, shape) in self._kinds.items()
-        }
-
-    def record(self, values: Mapping[str, Any]) -> None:
-        """Store the `values` of the current step in all worlds, by name; ignore values that the
-        rollout does not record."""
-        arrays = self._blocks[-1]
-        for name in values.keys() & arrays.keys():
-            arrays[name][self._row] = values[name]
-
-    def record_terms(self, terms: Sequence[NDArray[np.float64]]) -> None:
-        """Store `terms`, the current step's value of each reward function: arrays (N,), or (N, A)
-        for A agents."""
-        row = self._blocks[-1]["reward_terms"][self._row]  # (N, F) or (N, A, F)
-        for column, term in enumerate(terms):
-            row[..., column] = term
-
-    def advance(self, longest: int) -> None:
-        """Go on to the next step, and drop the steps that no running episode needs; `longest` is
-        the number of steps of the longest one."""
-        self._row += 1
-        if self._row == _BLOCK_STEPS:
-            num_blocks = -(-longest // _BLOCK_STEPS)  # rounded up
-            self._blocks = [*self._blocks[-num_blocks - 1 :], self._new_block()]
-            self._row = 0
-
-    def steps_of(self, world: int, length: int) -> Steps:
-        """Return the last `length` steps of the world with the number `world`."""
-        parts, stop = [], self._row
-        for block in reversed(self._blocks):
-            start = max(0, stop - length)
-            parts.append((block, slice(start, stop)))
-            length, stop = length - (stop - start), _BLOCK_STEPS
-            if not length:
-                break
-        return Steps(parts[::-1], world)
 
 
 def rows_of_steps(

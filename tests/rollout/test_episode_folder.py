@@ -154,28 +154,61 @@ def test_chunks_do_not_show_in_files_and_a_failed_one_is_told_and_written_again(
     env: Any, episodes: list[Any], tmp_path: Path, monkeypatch
 ):
     write, playing, fails = GrowingArray.write, threading.get_ident(), list[str]()
+    goes_on = threading.Event()
 
     def full(array: GrowingArray, start: int, rows: Any) -> None:
-        if threading.get_ident() != playing and fails:
-            raise OSError(fails.pop())
+        if threading.get_ident() != playing:
+            goes_on.wait()
+            if fails:
+                raise OSError(fails.pop())
         write(array, start, rows)
 
     monkeypatch.setattr(GrowingArray, "write", full)  # called beside the next steps
-    told, files = [], []
-    for name, chunk in (("one", 2**14), ("many", 20), ("full", 20)):
+    told, files, counted = [], [], []
+    for name, chunk, uncounted, waiting in (
+        ("one", 2**14, 2**14, 1),
+        ("many", 20, 20, 1),
+        ("full", 20, 2**14, 1),
+        ("waiting", 20, 2**14, 2**14),
+    ):
         monkeypatch.setattr(episode_folder, "_CHUNK", chunk)
+        monkeypatch.setattr(episode_folder, "_MAX_UNCOUNTED", uncounted)
+        monkeypatch.setattr(episode_folder, "_MAX_WAITING_BYTES", waiting)
         fails += ["full"] * (name == "full")
+        goes_on.clear() if name == "waiting" else goes_on.set()
         folder = EpisodeFolder(tmp_path / name, env, {})
         for episode in episodes:
             try:
                 folder.append(episode)
             except OSError as error:
                 told.append(str(error))
+        counted.append(listing(tmp_path / name)["episodes"])
+        goes_on.set()
         folder.close(complete=True)
         files.append(bytes_of(tmp_path / name))
     assert told == [f"{tmp_path / 'full'} cannot be written: full"]
-    assert files[0] == files[1] == files[2]
+    assert counted[3] == 0, "the thread that writes has begun"
+    assert files[0] == files[1] == files[2] == files[3]
     assert json.loads(files[0]["rollout.json"])["episodes"] == 9
+
+
+def test_a_caller_waits_for_a_slow_disk(env: Any, episodes: list[Any], tmp_path: Path, monkeypatch):
+    write, counts = GrowingArray.write, []
+
+    def slow(array: GrowingArray, start: int, rows: Any) -> None:
+        counts.append(len(writer._tasks))
+        write(array, start, rows)
+
+    monkeypatch.setattr(GrowingArray, "write", slow)
+    monkeypatch.setattr(episode_folder, "_CHUNK", 1)
+    monkeypatch.setattr(episode_folder, "_MAX_WAITING_BYTES", 1)
+    writer = EpisodeFolder(tmp_path / "out", env, {})
+    for episode in episodes:
+        writer.append(episode)
+        assert len(writer._tasks) <= 1
+    writer.close(complete=True)
+    assert max(counts) <= 2
+    assert len(episode_folder.read(tmp_path / "out")[0]["episode_seed"]) == 9
 
 
 def test_a_cut_array_is_named(folder: Path):

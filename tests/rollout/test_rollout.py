@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 import pytest
 
 from gv_engine import AgentsVectorEnv, GridVectorEnv, Scenario
 from gv_engine.rollout import rollout as rollouts
+from gv_engine.rollout import step_history
 from gv_engine.rollout.episode_folder import EpisodeStats, EpisodeValues
 from gv_engine.rollout.policy import (
     ActionSequence,
@@ -100,7 +102,7 @@ def alone(scenario, text, seed, number):
 def test_an_episode_is_that_of_a_world_alone(
     document, text, episodes, kinds_of_end, num_envs, monkeypatch
 ):
-    monkeypatch.setattr(rollouts, "_BLOCK_STEPS", 1)  # room for steps grows
+    monkeypatch.setattr(step_history, "_MAX_BLOCK_STEPS", 1)  # room for steps grows
     scenario = Scenario.load(document)
     env = made(scenario, num_envs)
     policy = load_policies(text, scenario, num_envs, env.num_actions)
@@ -126,19 +128,60 @@ def test_an_episode_is_that_of_a_world_alone(
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("policy", ["random", "valid"])
 @pytest.mark.parametrize("document", [CASES["draws"][0], CASES["mission"][0], TWO])
-def test_episodes_in_a_compiled_loop_are_those_of_single_steps(document, policy, monkeypatch):
-    monkeypatch.setattr(rollouts, "_BLOCK_STEPS", 7)
+def test_episodes_in_a_compiled_loop_are_those_of_single_steps(document, policy, keep, monkeypatch):
+    monkeypatch.setattr(rollouts, "_STEPS_AT_ONCE", 7)
+    monkeypatch.setattr(step_history, "_MAX_BLOCK_STEPS", 7)
     env = GridVectorEnv(document, 70, world="compiled", autoreset_mode="Disabled")
-    found = []
+    single_steps, found, step = [], [], env.step
+
+    def count_step(*args):
+        single_steps.append(args)
+        return step(*args)
+
+    monkeypatch.setattr(env, "step", count_step)
     for compiled in (False, True):
         player = load_policy(policy, 70, env.num_actions, compiled=compiled)
-        episodes = rollouts.rollout(env, player, 150, 5)
-        found.append([(e.last, replace(e, last={}, terms=e.terms.tolist())) for e in episodes])
-    for (last, one), (again, other) in zip(*found, strict=True):
-        assert vars(one) == vars(other)
-        assert same(last, again)
+        episodes = [*rollouts.rollout(env, player, 150, 5, keep, masks=True)]
+        found.append([(dict(episode.steps or {}), episode) for episode in episodes])
+        assert bool(single_steps) != (compiled and env.batch.can_run_loop)
+        single_steps.clear()
+    for (steps, one), (again, other) in zip(*found, strict=True):
+        assert same(steps, again)
+        assert bool(steps) == keep
+        assert same((one.last, one.terms), (other.last, other.terms))
+        facts = [vars(replace(e, last={}, terms=np.zeros(0), steps=None)) for e in (one, other)]
+        assert same(*facts)
+
+
+@pytest.mark.compiled
+def test_values_that_python_computes_are_not_recorded_by_compiled_code():
+    shown = []
+    settings: Any = [{"observation_representation": "compact"}, {"reward_dtype": "float32"}, {}]
+    for options in settings:
+        env = GridVectorEnv(
+            "keydoor-5x5", 3, world="compiled", autoreset_mode="Disabled", **options
+        )
+        shown.append(bool(env.step_arrays))
+    assert shown == [False, False, True]
+    assert not GridVectorEnv("keydoor-5x5", 3, world="object").step_arrays
+
+
+def test_blocks_of_steps_are_used_again_when_no_episode_has_them():
+    history = step_history.StepHistory({"action": (np.uint8, ())}, 2)
+    kept, addresses = [], []
+    for number in range(8):
+        history.start_block(0)
+        history.stop = history.block_steps
+        history.record({"action": [number, number]})
+        steps = history.steps_of(1, 1, history.stop)
+        addresses.append(steps.pieces("action")[0].ctypes.data)
+        kept += [steps] if number in (2, 4) else []
+        del steps
+    assert [int(steps["action"][0]) for steps in kept] == [2, 4]
+    assert len({*addresses}) == 4
 
 
 def test_episodes_are_told_apart_by_which_they_are():
