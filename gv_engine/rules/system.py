@@ -16,9 +16,11 @@ The same function runs on the object world and, compiled, on the rows of a batch
 
 from __future__ import annotations
 
+import dis
 import enum
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -128,6 +130,16 @@ class System:
         """The system's rule function, and its helper functions that take a world."""
         helpers = self.remember, self.when, self.until, self.answers
         return (self.function, *(helper for helper in helpers if helper is not None))
+
+    @property
+    def reads_only_view(self) -> bool:
+        """True for a visibility function that reads neither the world nor the agent."""
+        if self.objects:
+            return False
+        code = " ".join(each.argrepr for each in dis.get_instructions(self.function))
+        names = [*inspect.signature(self.function).parameters][:3]
+        reads = [bool(re.search(rf"\b{name}\b", code)) for name in names]
+        return reads == [False, False, True]  # w, agent, view
 
     @property
     def place(self) -> tuple[str, int]:
@@ -244,7 +256,8 @@ def system(
     action valid. A REWARD or TERMINATING with `remember` takes `was` next, the result of
     `remember(w, agent)` before the transitions. VISIBILITY takes `view`, OBSERVATION `view` and
     `out`, RENDERING `canvas`; these three always take `agent`. All further arguments are parameters
-    that scenarios set; helpers may take parameters of the system by the same names.
+    that scenarios set; helpers may take parameters of the system by the same names. Object worlds
+    keep the results of a VISIBILITY by opaque cells if it reads no `w`, `agent` and `view.entity`.
 
     Args:
         phase: part of the step in which the system runs.

@@ -187,6 +187,12 @@ class Scenario(ImmutableScenario):
         """Call of the visibility function, which marks the cells that the agent sees."""
         return self.calls(VISIBILITY)[0]
 
+    @cached_property
+    def sight_cache(self) -> dict[Any, Any] | None:
+        """Results of the visibility function by opaque cells, shared by all object worlds; None if
+        the function reads more than the view."""
+        return {} if self.visibility.system.reads_only_view else None
+
     @property
     def success(self) -> Call | None:
         """Call of the success function, which says when an episode is won; None if the scenario has

@@ -53,7 +53,7 @@ class BoundCall:
         self._masked_value = call.masked_value
         self._is_spontaneous = call.system.is_spontaneous
         self._arguments = call.bind_arguments()
-        # arguments of calls without measurements, nested calls or leading values
+        # arguments of calls without nested calls or leading values; `measure` adds what it measures
         self._arguments_by_agent = self._list_by_agent(self._function, self._arguments)
         self._leading = self._list_by_agent(self._function, ())
         self._measurements: list[tuple[Any, ...]] = [()] * (agents + 1)  # by agent, () or one value
@@ -64,7 +64,6 @@ class BoundCall:
             if is_nested_call(argument) and call.system.objects is None
         }
         self._parts = [part for calls in self._nested.values() for part in calls]
-        self._has_extra_arguments = bool(self._remember or self._nested)
         is_transition = call.system.phase is Phase.TRANSITION
         self._inner = [
             part
@@ -95,6 +94,7 @@ class BoundCall:
             if self._system.objects is None:
                 measurement = to_measurement(measurement)
             self._measurements[agent] = (measurement,)
+            self._arguments_by_agent[agent] = (*self._leading[agent], measurement, *self._arguments)
 
     def watch(self, wrap: FunctionWrapper) -> None:
         """Replace each function of this call and of nested calls by `wrap(system, name, function)`,
@@ -153,7 +153,7 @@ class BoundCall:
             if holds is not None and not holds(w, agent, w.action[agent]):
                 return self._masked_value
             values = self._arguments_by_agent[agent]
-            if leading or self._has_extra_arguments:
+            if leading or self._nested:
                 arguments = self._run_nested(w, agent) if self._nested else self._arguments
                 values = (*self._leading[agent], *self._measurements[agent], *leading, *arguments)
             self._result = self._function(w, *values)

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from functools import cache
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import esper
 import numpy as np
@@ -28,10 +28,6 @@ from numpy.typing import NDArray
 from gv_engine.rules.component import NOTHING, Field, column_name, fields_of
 from gv_engine.rules.errors import ColumnError, OutOfBoundsError
 from gv_engine.scenario.layout import Layout
-
-if TYPE_CHECKING:
-    pass
-
 
 # ---- esper context -------------------------------------------------------------------------------
 
@@ -112,14 +108,6 @@ class EsperContext:
                 having[cls] = {e}
         self._single_query_cache.clear()
         self._multi_query_cache.clear()
-
-    def attach_range(
-        self, entities: range, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]
-    ) -> None:
-        """Attach new components to each of `entities`, a range of entity numbers, as `attach` does
-        for one entity."""
-        for cls, values, rows in prefab:
-            self.attach_each(entities, [cls(*values) for _ in entities], rows)
 
     def attach_each(
         self, entities: Sequence[int], components: Sequence[Any], rows: list[Any]

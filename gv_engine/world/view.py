@@ -3,7 +3,7 @@ the agent looks up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
@@ -16,6 +16,7 @@ from components.core import HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.geometry import Area, up_in_view
+from gv_engine.world.world import find_seen_cells
 
 if TYPE_CHECKING:
     from gv_engine.world.world import ObjectWorld
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 VIEW_SIZES = "height", "width", "y", "x", "turns"
 """Fields of a view that all views of a scenario share, see `ObjectView`."""
+_CACHED_CELLS = 1 << 15
+"""Number of cells in all results of a cache of `ObjectView.see_cached` before it is emptied."""
 READ_ONLY_MESSAGE = "a rule writes view.{}, which all views of all worlds share; it is read-only"
 """Message about a write to a field that all views share."""
 
@@ -71,14 +74,13 @@ class ObjectView:
     def _set_cells(self, entities: list[int], opaque: list[Any]) -> None:
         """Store the visible entity of each cell (`entities`) and whether the cell blocks vision
         (`opaque`), both row by row; mark all cells as not seen."""
-        width = self._width
         self._entities, self._opaque = entities, opaque
+        # arrays once a rule reads them
         self._entity: NDArray[Any] | None = None
-        self._clear: _WritableRows | list[tuple[int, int]] = [
-            _compute_clear_bits(tuple(opaque[k : k + width])) for k in range(0, len(opaque), width)
-        ]
+        self._opaque_cells: NDArray[Any] | None = None
         # lists by row; an array once a rule reads `seen`
-        self._seen: Any = [[0] * width] * self._height
+        self._seen: Any = [[0] * self._width] * self._height
+        self._seen_cells: Any = None  # computed by `show`, if no cache has them
 
     @property
     def entity(self) -> NDArray[Any]:
@@ -91,15 +93,15 @@ class ObjectView:
     def opaque(self) -> NDArray[Any]:
         """(h, w) array, True for cells that block vision; from the first access on rules may write
         it."""
-        if isinstance(self._clear, list):
-            self._clear = _WritableRows(self._make_cell_array(self._opaque))
-        return self._clear.opaque
+        if self._opaque_cells is None:
+            self._opaque_cells = self._make_cell_array(self._opaque)
+        return self._opaque_cells
 
     @property
     def seen(self) -> NDArray[Any]:
         """(h, w) array, True for cells that the agent sees; visibility rules write it."""
         array: NDArray[Any] = np.asarray(self._seen, object)
-        self._seen = array
+        self._seen, self._seen_cells = array, None
         return array
 
     def _make_cell_array(self, values: list[Any]) -> NDArray[Any]:
@@ -111,7 +113,7 @@ class ObjectView:
         yet."""
         blocks_vision = w.blocks_vision
         entities, self._ground = w.around(agent, self.area)
-        opaque = [e != NOTHING and (e == OUTSIDE or blocks_vision(e)) for e in entities]
+        opaque = [e and (e == OUTSIDE or blocks_vision(e)) for e in entities]
         if self._ground:
             opaque = [
                 hides or (below > NOTHING and blocks_vision(below))
@@ -127,15 +129,39 @@ class ObjectView:
                     entities[k], opaque[k] = other, opaque[k] or blocks_vision(other)
         self._set_cells(entities, opaque)
 
+    def see_cached(
+        self, run: Callable[..., Any], w: ObjectWorld, agent: int, cache: dict[Any, Any]
+    ) -> None:
+        """Mark the seen cells as `run(w, agent, view)` does, a visibility system that reads the
+        view alone; `cache` has its earlier results by opaque cells."""
+        opaque = tuple(self._opaque)
+        known = cache.get(opaque)
+        if known is None:
+            run(w, agent, self)
+            if self._entity is not None:  # it has read which entities are in the cells
+                return
+            if len(cache) * len(opaque) > _CACHED_CELLS:
+                cache.clear()
+            seen = tuple(self._seen)
+            known = cache[opaque] = seen, find_seen_cells(tuple(chain.from_iterable(seen)))
+        self._seen, self._seen_cells = [*known[0]], known[1]
+
+    def _clear_bits(self, i: int) -> tuple[int, int]:
+        """Return two bit masks of the cells of view row `i` that do not block vision: counted from
+        the left, and from the right."""
+        if self._opaque_cells is not None:
+            return _compute_clear_bits(tuple(self._opaque_cells[i].tolist()))
+        return _compute_clear_bits(tuple(self._opaque[i * self._width : (i + 1) * self._width]))
+
     def clear_row(self, i: int) -> int:
         """Return an integer whose bits mark the cells of view row `i` that do not block vision; bit
         j is column j."""
-        return self._clear[i][0]
+        return self._clear_bits(i)[0]
 
     def clear_row_from_right(self, i: int) -> int:
         """Return an integer whose bits mark the cells of view row `i` that do not block vision; bit
         j is column width - 1 - j."""
-        return self._clear[i][1]
+        return self._clear_bits(i)[1]
 
     def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
         """Mark cells of view row `i` as seen: column j for each bit j of `seen`, column width - 1 -
@@ -147,7 +173,8 @@ class ObjectView:
     ) -> None:
         """Write the cells that are marked as seen into `grid`, an (h, w, 3) array of (type, state,
         colour), and the object in the agent's hand into `item`."""
-        shown = w.shown(self._entities, chain.from_iterable(self._seen))
+        cells = self._seen_cells or find_seen_cells(tuple(chain.from_iterable(self._seen)))
+        shown = w.shown(self._entities, *cells)
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         if w.layout.oriented:
             w.layout.object_types.turn_to_view(grid, up_in_view(w, agent, self._turns))
@@ -163,8 +190,8 @@ class ObjectView:
         Floor where nothing lies, and Hidden where `grid` is Hidden.
         """
         entities = self._ground or [NOTHING] * len(self._entities)
-        seen = grid[..., 0] != HIDDEN
-        out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, seen.flat))
+        cells = find_seen_cells(tuple((grid[..., 0] != HIDDEN).ravel().tolist()))
+        out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, *cells))
         if w.layout.oriented:
             w.layout.object_types.turn_to_view(out, up_in_view(w, agent, self._turns))
 
@@ -198,18 +225,6 @@ def _compute_clear_bits(opaque: tuple[Any, ...]) -> tuple[int, int]:
 def _unpack_bits(bits: int, from_right: int, width: int) -> list[int]:
     """Return (width,) flags of a row from bits counted from the left and from the right."""
     return [bits >> j & 1 | from_right >> width - 1 - j & 1 for j in range(width)]
-
-
-class _WritableRows:
-    """Transparent cells by row, read from an array that rules may write."""
-
-    def __init__(self, opaque: NDArray[Any]) -> None:
-        """Read from an (h, w) array of opaque flags."""
-        self.opaque = opaque
-
-    def __getitem__(self, i: int) -> tuple[int, int]:
-        """Return the bits of row i's transparent cells, from the left and from the right."""
-        return _compute_clear_bits(tuple(self.opaque[i].tolist()))
 
 
 def get_view_tile_size(shape: tuple[int, ...]) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import compress, count, product, repeat
+from itertools import product
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -235,7 +235,8 @@ class ObjectWorld(Verbs, World):
             and not any(self._alive[new.start : new.stop])
             and not self.at.any()
         ):
-            self.context.attach_range(new, prefabs[kind])
+            for cls, values, rows in prefabs[kind]:
+                self.context.attach_each(new, [cls(*values) for _ in new], rows)
             for e, (y, x) in zip(new, cells):
                 self.at[y, x] = e
                 self._places[e].y, self._places[e].x = y, x
@@ -461,7 +462,8 @@ class ObjectWorld(Verbs, World):
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
         """Return (type, state, colour) numbers for the entity numbers `entities`: an array of the
         same shape with 3 more at the end."""
-        flat = np.frombuffer(self.shown(entities.ravel().tolist(), repeat(True)), np.uint8)
+        seen = find_seen_cells((True,) * entities.size)
+        flat = np.frombuffer(self.shown(entities.ravel().tolist(), *seen), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
     def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
@@ -471,26 +473,28 @@ class ObjectWorld(Verbs, World):
         Cells off the grid are OUTSIDE. The second list is empty in worlds without ground.
         """
         numbers = area.cell_numbers(self, agent, self.at.shape[1])
-        things = self._flat_layers[0].take(numbers).tolist()
-        # no loop over layers, as nearly all worlds have one
+        # no loop over layers, as nearly all worlds have one; `take` would be slower
+        things = self._flat_layers[0][numbers].tolist()
         has_ground = len(self._flat_layers) > 1
-        return things, self._flat_layers[1].take(numbers).tolist() if has_ground else []
+        return things, self._flat_layers[1][numbers].tolist() if has_ground else []
 
-    def shown(self, entities: Sequence[int], seen: Iterable[Any]) -> bytearray:
-        """Return type, state and colour of each of `entities`, 3 bytes each; Hidden where `seen` is
-        false and for cells off the grid (OUTSIDE)."""
+    def shown(self, entities: Sequence[int], looks: bytes, cells: Iterable[int]) -> bytearray:
+        """Return type, state and colour of each of `entities`, 3 bytes each; Hidden for those that
+        are not seen and for cells off the grid (OUTSIDE). The other arguments are from
+        `find_seen_cells`."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
-        looks = _HIDDEN * len(entities)
-        for k, e in compress(zip(count(0, len(_HIDDEN)), entities), seen):
+        shown = bytearray(looks)
+        for k in cells:
+            e = entities[k]
             if e > NOTHING:
-                looks[k] = kind = kinds[e].value
+                shown[3 * k] = kind = kinds[e].value
                 state = states[kind]
                 if state is not None:
-                    looks[k + 1] = state[e]
-                looks[k + 2] = colors[e].value
-            elif e == NOTHING:
-                looks[k] = FLOOR
-        return looks
+                    shown[3 * k + 1] = state[e]
+                shown[3 * k + 2] = colors[e].value
+            elif e == OUTSIDE:
+                shown[3 * k] = HIDDEN
+        return shown
 
     def appearance(self, e: int) -> tuple[int, int, int]:
         """Return (type, state, colour) of an entity as observations show it; Floor for NOTHING."""
@@ -599,6 +603,17 @@ _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items(
 """Initial value of each per-agent attribute."""
 
 
+@lru_cache(maxsize=16)
+def find_seen_cells(seen: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
+    """Return for `seen`, a flag for each cell of a view, type, state and colour of its cells, 3
+    bytes each, as if all were free floor, Hidden if not seen; and the numbers of the seen cells."""
+    cells = tuple([k for k, is_seen in enumerate(seen) if is_seen])
+    looks = bytearray((HIDDEN, 0, 0) * len(seen))
+    for k in cells:
+        looks[3 * k] = FLOOR
+    return bytes(looks), cells
+
+
 @lru_cache(maxsize=64)
 def _list_edge_cells(height: int, width: int) -> list[tuple[int, int]]:
     """Return (y, x) of all cells at the edge of a grid of this size, row by row."""
@@ -640,4 +655,3 @@ TERRAIN_IS_SHARED = (
     "w.remove: all cells with terrain of a type share its entity; w.pave(y, x, FLOOR) clears one"
 )
 UNKNOWN_TYPE = "w.spawn: an object type that is not in the scenario's state_space"
-_HIDDEN = bytearray((HIDDEN, 0, 0))

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from benchmarks.contestants import make_keydoor
 from components.core import HIDDEN
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, RuleError, Scenario
 from gv_engine.compiler import observation as sight
@@ -14,6 +15,8 @@ from gv_engine.compiler.observation import cut_looks
 from gv_engine.rules.geometry import TURN_LEFT, TURN_RIGHT
 from gv_engine.validation import differential
 from gv_engine.validation.differential import run_differential_test
+from gv_engine.world import view
+from gv_engine.world.simulation import Simulation
 from gv_engine.world.view import ObjectView
 
 RULES = '''
@@ -137,6 +140,46 @@ def test_rules_cannot_write_what_all_worlds_share(load, rules, said, cause):
         env.step(0)
     with pytest.raises(DoesNotCompileError, match=rf"rules\.py, line \d+\): {cause}"):
         GridEnv(level, world="compiled")
+
+
+@pytest.mark.parametrize(
+    ("visibility", "is_cached"),
+    [
+        ("partially_occluded", True),
+        ("raytracing", True),
+        ("fully_transparent", True),
+        ("stochastic_raytracing", False),
+        ("./rules.py:glance_by_rows", False),
+        ("./rules.py:objects_alone", False),
+    ],
+)
+def test_rules_that_read_opaque_cells_alone_are_cached(load, visibility, is_cached):
+    level = load(visibility)
+    GridEnv(level, world="object").reset(seed=0)
+    assert bool(level.sight_cache) == is_cached
+
+
+@pytest.mark.parametrize("visibility", ["partially_occluded", "raytracing"])
+def test_cached_views_equal_computed_ones(monkeypatch, visibility):
+    monkeypatch.setattr(view, "_CACHED_CELLS", 49 * 20)
+    level = Scenario.load(make_keydoor(7, visibility))
+    simulations = [Simulation(level), Simulation(level)]
+    simulations[1].watch(lambda system, name, function: function)  # ends the use of the cache
+    cache, sizes = level.sight_cache, list[int]()
+    assert cache is not None
+    for seed in range(20):
+        for simulation in simulations:
+            simulation.reset(np.random.default_rng(seed))
+        for action in np.random.default_rng(seed).integers(0, 8, 30).tolist():
+            grids = np.zeros((2, 7, 7, 3), np.uint8)
+            for simulation, grid in zip(simulations, grids, strict=True):
+                simulation.step(action)
+                simulation.observe(grid, np.zeros(3, np.uint8))
+            assert (grids[0] == grids[1]).all()
+            assert (simulations[0].view.seen == simulations[1].view.seen).all()
+            sizes.append(len(cache))
+    assert max(sizes) <= 21
+    assert sorted(sizes) != sizes, "the cache was never emptied"
 
 
 # ---- what `check` finds ------------------------------------------------------------------------
