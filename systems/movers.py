@@ -104,9 +104,9 @@ def check_probability(chance: float) -> str:
 
 @system(TRANSITION, check=check_probability)
 def spread(w: World, object_type: int, other_type: int = FLOOR, chance: float = 1.0) -> None:
-    """Objects of `object_type` replace each neighbouring object of `other_type` (by default, they
-    fill each free neighbouring cell) with a probability of `chance`. If `object_type` lies in the
-    ground layer, objects above it do not stop it, except walls."""
+    """An object of a type takes the place of every object of another type beside it (by default, it
+    fills every free cell beside it) with a probability of `chance`. If it lies in the ground layer,
+    objects above it do not stop it, except walls."""
     for thing in all_of(w, object_type):
         for y, x in neighbours(w.position.y[thing], w.position.x[thing]):
             own = w.on_layer_of(object_type, y, x)

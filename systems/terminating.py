@@ -57,7 +57,7 @@ def bump_into_wall(w: World, agent: int, was: float) -> bool:
 
 @system(TERMINATING)
 def none_left(w: World, agent: int, object_type: int, spare: int = 0) -> bool:
-    """All objects of a type are gone from the grid, or at most `spare` are left."""
+    """No more than `spare` objects of a type are left on the grid."""
     return w.placed[object_type] <= spare
 
 
@@ -105,7 +105,7 @@ def all_covered(w: World, agent: int, object_type: int, other_type: int) -> bool
 
 @system(TERMINATING)
 def reduce_any(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
-    """At least one condition in `terminating_functions` holds."""
+    """At least one of several conditions holds."""
     for over in terminating_functions:
         if over:
             return True
@@ -114,7 +114,7 @@ def reduce_any(w: World, agent: int, terminating_functions: Sequence[bool]) -> b
 
 @system(TERMINATING)
 def reduce_all(w: World, agent: int, terminating_functions: Sequence[bool]) -> bool:
-    """All conditions in `terminating_functions` hold."""
+    """All of several conditions hold."""
     for over in terminating_functions:
         if not over:
             return False

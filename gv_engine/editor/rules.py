@@ -3,8 +3,7 @@ the file."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -13,11 +12,11 @@ from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, insert, 
 from gv_engine.rules import system
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase, System, system_of
-from gv_engine.scenario.calls import NESTED, OBJECT_KIND, find_value_kind
+from gv_engine.scenario.calls import NESTED, OBJECT_KIND, TYPES, find_value_kind
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.fields import FieldError, YamlNode
 from gv_engine.scenario.json_schema import FunctionSchema, KeyTable
-from gv_engine.scenario.reference_docs import argument_keys, first_paragraph
+from gv_engine.scenario.reference_docs import argument_keys, fill_in, first_paragraph
 from gv_engine.scenario.rule_modules import list_defined_names
 from gv_engine.scenario.yaml_parser import parse_value
 
@@ -79,10 +78,11 @@ class Rule(NamedTuple):
         no such function."""
         if self.system is None:
             return "There is no rule of this name"
-        numbers = [p for p in self.system.parameters if isinstance(p.default, float)]
-        values: dict[str, Any] = {**{p.name: p.default for p in numbers}, **self.arguments}
+        parameters = [p for p in self.system.parameters if p.name not in TYPES]
+        numbers = {p.name: p.default for p in parameters if type(p.default) in (int, float)}
+        values: dict[str, Any] = {**numbers, **self.arguments}
         texts = {name: _as_text(value) for name, value in values.items() if value is not None}
-        summary, used = _fill_in(_summarize(self.system), texts)
+        summary, used = fill_in(_summarize(self.system), texts)
         rest = [name for name in self.arguments if name in texts and name not in used]
         others = ", ".join(f"{name.replace('_', ' ')} {texts[name]}" for name in rest)
         return f"{summary} ({others})" if others else summary
@@ -103,40 +103,6 @@ class AvailableRule(NamedTuple):
     def description(self) -> str:
         """Sentence about the rule."""
         return _summarize(self.system)
-
-
-_TYPE_WORDS = {
-    "object_type": {"objects of a type": "{} objects", "object of a type": "{}"},
-    "other_type": {
-        "objects of another type": "{} objects",
-        "one of another type": "one {}",
-        "object of another type": "{}",
-    },
-    "ground_type": {"objects of a third type": "{} objects"},
-}
-"""Phrases in the summaries of rules that stand for a parameter, and the texts that replace them, by
-name of the parameter."""
-
-
-def _fill_in(summary: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
-    """Return the sentence `summary` with the phrases for parameters replaced by their values in
-    `texts`, and the names of the parameters that were replaced.
-
-    >>> _fill_in("Push an object of a type.", {"object_type": "Crate"})
-    ('Push a Crate.', {'object_type'})
-    """
-    used = set()
-    for name, value in texts.items():
-        value = value.replace("\\", r"\\")  # for `re.subn`
-        article = "an" if value[:1] in "AEIOU" else "a"
-        patterns = {rf"`{name}`": value, **({rf"\b{name}\b": value} if "_" in name else {})}
-        for words, place in _TYPE_WORDS.get(name, {}).items():
-            patterns[rf"\ban {words}"] = f"{article} {place.format(value)}"
-            patterns[words] = place.format(value)
-        for pattern, text in patterns.items() if value not in ("yes", "no") else ():
-            summary, count = re.subn(pattern, text, summary, flags=re.IGNORECASE)
-            used |= {name} if count else set()
-    return summary[:1].upper() + summary[1:], used
 
 
 def _summarize(system: System) -> str:

@@ -496,10 +496,12 @@ _TYPE_PHRASE = (
     r"(?i)(?P<before>\b(?:an?|the|one|every|each) )?(?P<objects>objects?|those|one) of {} type"
 )
 _TYPE_PARAMETERS = {
-    name: rf"{_TYPE_PHRASE.format(article)}\b(, such as \w+,?)?"
+    name: rf"{_TYPE_PHRASE.format(article)}\b(, such as \w+(,|(?=\.)))?"
     for name, article in zip(TYPES, ("a", "another", "a third"), strict=True)
 }
 """Patterns of the phrases by which docstrings refer to a rule's type parameters, by parameter."""
+_TYPES_WITHOUT_NOUNS = [OBJECT_TYPES[kind].name for kind in range(FLOOR + 1)]
+"""Types that stand for no object in a cell."""
 _MASS_NOUNS = ("ice", "lava", "water", "slime", "sand", "mud", "grass", "snow", "fire", "floor")
 """Types whose names have no plural."""
 
@@ -528,8 +530,12 @@ def list_rule_sections(
 def _iter_alternatives(call: Call) -> Iterator[Call]:
     """Yield the calls nested in `call` if that is `reduce_any`, which needs only one of them to be
     true; otherwise yield `call` itself."""
-    inner = [part for path in call.walk_paths() if len(path) == 2 for part in path[1:]]
-    yield from inner if call.name == "reduce_any" and inner else (call,)
+    yield from (call.name == "reduce_any" and _list_inner(call)) or (call,)
+
+
+def _list_inner(call: Call) -> list[Call]:
+    """Return the calls that are arguments of `call`."""
+    return [path[1] for path in call.walk_paths() if len(path) == 2]
 
 
 def _refers_to_types(call: Call, kinds: Collection[int]) -> bool:
@@ -540,26 +546,38 @@ def _refers_to_types(call: Call, kinds: Collection[int]) -> bool:
 def describe_rule(call: Call, types: ObjectTypes) -> tuple[str, str]:
     """Return (name, description) of a rule, the system that `call` runs; the description names the
     actual object types, values and inner rules."""
-    description = first_paragraph(call.system.objects or call.system.function)
-    arguments = dict(call.arguments)
-    for name, pattern in _TYPE_PARAMETERS.items():
-        kind = arguments.get(name)
-        if isinstance(kind, int) and FLOOR < kind < len(types) and re.search(pattern, description):
-            noun = to_snake_case(types[kind].name).replace("_", " ")
-            description = _name_type(description, pattern, noun)
-            del arguments[name]
-    inner = [part for part in call.walk() if part is not call]
-    if inner:
-        rules = "; ".join(first_paragraph(part.system.function).rstrip(".") for part in inner)
-        description = f"{description} Made of: {rules}."
-    values = [
-        f"{name.replace('_', ' ')} {format_value(name, value, types).replace('_', ' ')}"
-        for name, value in arguments.items()
+    texts = {
+        name: f"{value:g}" if isinstance(value, float) else format_value(name, value, types)
+        for name, value in call.arguments.items()
         if isinstance(value, int | float)
-    ]
-    if values:
-        description = f"{description} ({', '.join(values)})"
+    }
+    summary = first_paragraph(call.system.objects or call.system.function)
+    description, used = fill_in(summary, texts)
+    if inner := [describe_rule(part, types)[1].rstrip(".") for part in _list_inner(call)]:
+        description = f"{description} Made of: {'; '.join(inner)}."
+    if values := [f"{name} {text}" for name, text in texts.items() if name not in used]:
+        description = f"{description} ({', '.join(values).replace('_', ' ')})"
     return call.name.replace("_", " "), description
+
+
+def fill_in(sentence: str, texts: Mapping[str, str]) -> tuple[str, set[str]]:
+    """Return a sentence about a rule in which the values `texts` of the rule's parameters replace
+    the phrases and names that stand for them, and the names of the parameters that were replaced.
+
+    >>> fill_in("Push an object of a type, at most `most` times.", {"object_type": "Crate"})
+    ('Push a crate, at most `most` times.', {'object_type'})
+    """
+    used = set()
+    for name, text in texts.items():
+        before = sentence
+        if name in _TYPE_PARAMETERS and text.isidentifier() and text not in _TYPES_WITHOUT_NOUNS:
+            noun = to_snake_case(text).replace("_", " ")
+            sentence = _name_type(sentence, _TYPE_PARAMETERS[name], noun)
+        if text not in ("yes", "no", "true", "false"):
+            written = rf"(the )?`{name}`" + (rf"|\b{name}\b" if "_" in name else "")
+            sentence = re.sub(written, text.replace("\\", r"\\"), sentence)
+        used |= {name} if sentence != before else set()
+    return sentence[:1].upper() + sentence[1:], used
 
 
 def _name_type(sentence: str, pattern: str, noun: str) -> str:
@@ -573,7 +591,8 @@ def _name_type(sentence: str, pattern: str, noun: str) -> str:
     """
     is_vowel = noun[0] in "aeiou" and not noun.startswith("one")
     singular = noun if noun in _MASS_NOUNS else f"{'an' if is_vowel else 'a'} {noun}"
-    plural = noun if noun in _MASS_NOUNS else f"{noun}es" if noun[-1] in "sxh" else f"{noun}s"
+    ending = "es" if noun[-1] in "sxh" else "s"
+    plural = noun if noun in _MASS_NOUNS else re.sub("(?<![aeiou])ys$", "ies", noun + ending)
 
     def replace_phrase(match: re.Match[str]) -> str:
         """Return the noun in the number (singular or plural) and case of the matched phrase."""

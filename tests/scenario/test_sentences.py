@@ -1,5 +1,7 @@
 """Rules told to players, from the docstrings of the systems that run."""
 
+import pytest
+
 from gv_engine import Scenario
 from gv_engine.domains.grid.hooks import list_schedules
 from gv_engine.scenario.reference_docs import list_rule_sections
@@ -9,6 +11,7 @@ def test_values_of_the_level_stand_behind_the_sentence():
     told = dict(list_rule_sections(list_schedules(Scenario.load("keydoor-9x9"))))
     pays = dict(told["What pays"])
     assert pays["living reward"] == "Pays the same reward for every step. (reward -0.05)"
+    assert pays["reach exit"] == "Pays 5 on an exit, 0 elsewhere."
     assert pays["getting closer"].startswith("Pays for a step closer to the one exit, or for")
     assert dict(told["What happens"])["actuate door"].endswith("(on action ACTUATE)")
     assert dict(told["What wins"])["reach exit"] == "The agent stands on an exit."
@@ -36,6 +39,27 @@ def test_things_are_called_by_their_names_and_what_a_level_lacks_is_left_out():
         *("move agent", "turn agent", "actuate door", "actuate box", "pickndrop", "teleport"),
         "patrol",
     ]
+
+
+@pytest.mark.parametrize(
+    ("level", "heading", "name", "sentence"),
+    [
+        (
+            *("coins", "What ends it", "reduce all"),
+            "All of several conditions hold. Made of: The agent stands on an exit; "
+            "No more than 2 coins are left on the grid.",
+        ),
+        ("commons", "What happens", "spread", "A berry takes the place of every object of"),
+        ("targets", "What wins", "all covered", "There are targets, and each shares its cell with"),
+    ],
+)
+def test_values_and_names_stand_within_the_sentence(
+    level: str, heading: str, name: str, sentence: str
+):
+    scenario = Scenario.load(level)
+    told = dict(list_rule_sections(list_schedules(scenario), scenario.types))
+    assert dict(told[heading])[name].startswith(sentence)
+    assert "`" not in dict(told[heading])[name]
 
 
 def test_rules_that_members_share_are_told_once():

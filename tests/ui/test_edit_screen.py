@@ -589,7 +589,7 @@ def test_the_palette_says_what_an_object_does(desk: Desk, monkeypatch: pytest.Mo
     desk.app.edit("crates")
     screen = desk.top(EditScreen)
     text = describe_brush(screen, "Crate")
-    assert text.startswith("Crate. Push a Crate out of the way of a move")
+    assert text.startswith("Crate. Push a crate out of the way of a move")
     desk.draw()
     before = desk.look()
     assert screen._layout
