@@ -13,8 +13,6 @@ import argparse
 from pathlib import Path
 
 from gv_engine.cli import options as cli
-from gv_engine.rules.errors import format_count
-from gv_engine.scenario.map import format_reward
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
 from gv_engine.session.replay import Replay, ReplayError
@@ -50,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     session = load_verified(options.file, scenario)
     if options.record:
         cli.draw_frames(session.frames(), session.scenario, options.record, options)
-    summary = _summarize(session.replay())
+    summary = session.replay().summary
     cli.say(f"{options.record or options.file}: {summary}, every state as it was")
     return 0
 
@@ -75,14 +73,6 @@ def load_verified(file: Path, scenario: Playable | None = None) -> Session:
     except ReplayError as error:
         raise ReplayError(f"{file}: {error}") from None
     return session
-
-
-def _summarize(replay: Replay) -> str:
-    """Return a short text about a replay with its scenario, seed, steps, return and end."""
-    steps = format_count(len(replay.steps), "step")
-    total = f"return {format_reward(replay.total)}"
-    parts = replay.scenario.name, f"seed {replay.seed}", steps, total, replay.outcome
-    return ", ".join(filter(None, parts))
 
 
 def watch_file(file: Path, options: argparse.Namespace, scenario: Playable | None = None) -> int:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from gv_engine import __version__
 from gv_engine.envs.render_modes import NotebookView
-from gv_engine.rules.errors import GVEngineError, shorten
+from gv_engine.rules.errors import GVEngineError, format_count, shorten
 from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario import files
@@ -31,6 +31,7 @@ from gv_engine.scenario.files import check_digest, check_line, format_bytes, wri
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.library import ScenarioRef, add_whole_files
 from gv_engine.scenario.loading import get_domain
+from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.rule_modules import Trust
 from gv_engine.session.catalogue import is_scenario_text, pack_level_named, read_playable
@@ -216,6 +217,13 @@ class Replay(NotebookView):
     def outcome(self) -> str:
         """End of the episode: `terminated`, `truncated`, or empty if it has not ended."""
         return self.steps[-1].outcome if self.steps else ""
+
+    @property
+    def summary(self) -> str:
+        """Short text with scenario, seed, number of steps, return and end."""
+        texts = self.scenario.name, f"seed {self.seed}", format_count(len(self.steps), "step")
+        total = f"return {format_reward(self.total)}"
+        return ", ".join(filter(None, (*texts, total, self.outcome)))
 
     # ---- files ---------------------------------------------------------------------------
 

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from gv_engine.cli import main
 from gv_engine.cli.new import write_starter
 from gv_engine.scenario.plugin import list_playable_scenarios
-from gv_engine.session.catalogue import built_in_entries
+from gv_engine.session.catalogue import built_in_entries, load_playable
+from gv_engine.session.session import Session
 from gv_engine.ui import settings
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.screens import start as start_module
-from gv_engine.ui.screens.cards import Card
+from gv_engine.ui.screens.cards import Card, ReplayCard
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.start import PackScreen, StartScreen
 from tests.desk import Desk, playing
@@ -72,6 +74,19 @@ def test_what_is_not_installed_is_one_card(desk: Desk, monkeypatch: pytest.Monke
     assert [placed.card for placed in start._placed_cards] == [card]
     desk.press("Return")
     assert desk.app._note == card.text
+
+
+def test_the_card_of_a_replay_says_what_the_command_says(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+):
+    game = Session(load_playable("keydoor-5x5"), 3)
+    game.step("TURN_LEFT")
+    game.replay().save(Path("a.gvreplay"))
+    card = ReplayCard(Path("a.gvreplay"))
+    card.load(desk.app, DARK, 40)
+    assert card.text.startswith("keydoor-5x5, seed 3, 1 step, return ")
+    assert main(["replay", "a.gvreplay", "--verify"]) == 0
+    assert capsys.readouterr().out.startswith(f"a.gvreplay: {card.text}, ")
 
 
 @pytest.mark.thorough

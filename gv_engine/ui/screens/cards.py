@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from gv_engine.rules.errors import GVEngineError, Stopped, TrustError, error_text
-from gv_engine.scenario.map import format_reward
 from gv_engine.session.catalogue import Entry
 from gv_engine.session.replay import SUFFIX, Replay
 from gv_engine.session.rollout_games import is_rollout
@@ -175,11 +174,8 @@ class ReplayCard(Card):
             self._make_thumbnail(Session(scenario, replay.seed), theme, side)
 
     def summarize(self, replay: Replay, app: AppContext) -> str:
-        """Return one line of text about the replay: scenario, seed, steps and return."""
-        return (
-            f"{replay.scenario.name}, seed {replay.seed}: {len(replay.steps)} steps, "
-            f"return {format_reward(replay.total)}"
-        )
+        """Return one line of text about the replay."""
+        return replay.summary
 
     def open(self, app: AppContext) -> None:
         app.watch_replay(self.file)
