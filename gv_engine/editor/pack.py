@@ -54,8 +54,9 @@ def make_pack(text: str, rows: Sequence[str]) -> str:
 
 
 def add_level(text: str, number: int) -> str:
-    """Return the scenario `text` with a copy of level `number` right after it, titled "Level N" for
-    N levels, without the keys that describe the original map: solution, texts and number of steps.
+    """Return the scenario `text` with a copy of level `number` right after it, without the keys
+    that describe the original map: solution, texts and number of steps. If there are N levels then,
+    the title of the copy is "Level N".
 
     Raises:
         EditError: the level is in a file of another format.

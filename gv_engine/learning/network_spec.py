@@ -210,8 +210,9 @@ class StateCodes(NamedTuple):
         return cls(low, high, values) if values <= _MAX_VALUES else cls(None, None, _BINS)
 
     def encode(self, values: NDArray[Any]) -> NDArray[np.int32]:
-        """Return the codes of an array of values, 0 to `size` - 1: in equal steps between the
-        bounds, else of the signed logarithm; values beyond the ends have the first or last code.
+        """Return the codes of an array of values, 0 to `size` - 1. Codes are equal steps between
+        the bounds; without bounds, equal steps of the signed logarithm. Values beyond the ends have
+        the first or last code.
 
         NaN has the code of 0. Saved policies depend on these codes.
         """

@@ -163,17 +163,17 @@ class Area:
         ahead, right = dy * up_y + dx * up_x, dy * up_x - dx * up_y
         return row - ahead, column + right
 
-    def cell_numbers(self, w: World, agent: int, width: int) -> NDArray[np.int64]:
-        """Return (h * w,) numbers of the grid cells that the agent's view area shows, row by row;
-        cell (y, x) has the number y * `width` + x.
+    def cell_numbers(self, w: World, agent: int, row_stride: int) -> NDArray[np.int64]:
+        """Return a flat array of the numbers of the grid cells in the agent's view area, row by row
+        of the view: the grid cell (y, x) has the number y * `row_stride` + x.
 
         Args:
-            w, agent: the world and the agent that looks.
-            width: row stride of the cell numbers; cells beyond the grid get OUTSIDE.
+            w, agent: world, and the agent that observes.
+            row_stride: at least the width of the grid. Cells beyond the grid get OUTSIDE.
         """
         position = w.position
         stands = up_in_view(w, agent, self.turns), position.y[agent], position.x[agent]
-        return _find_cell_numbers(self, *stands, w.height, w.width, width)
+        return _find_cell_numbers(self, *stands, w.height, w.width, row_stride)
 
     def grid_mask(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return an (H, W) mask of the whole grid, True for the cells that `seen`, an (h, w) mask

@@ -520,8 +520,8 @@ class Session(NotebookView):
             self.message = message
 
     def _leave_timeline(self) -> Timeline:
-        """Update the summary of the current game (timeline), and return the game, to be put into
-        the history."""
+        """Update the summary of the current timeline, and return the timeline, to be put into the
+        history."""
         self._timeline.summary = self._timeline.summarize()
         self._timeline.is_listed = True
         return self._timeline

@@ -53,13 +53,13 @@ def level_folder() -> Path:
     return replay_folder().parent / "levels"
 
 
-def read_toml(file: Path, content: str) -> tuple[dict[str, Any], str, str]:
-    """Return the values and the text of the TOML file `file`, and an error message or "". `content`
-    names in the message what the file holds, such as `settings`; a missing file is no error.
+def read_toml(file: Path, noun: str) -> tuple[dict[str, Any], str, str]:
+    """Return the values and the text of a TOML file, and an error message or "". A missing file is
+    no error.
 
     Args:
         file: file to read.
-        content: settings or keys, for the message.
+        noun: the values in the message, "settings" or "keys".
 
     Returns:
         The parsed file and its text, both empty if the file is missing or wrong; and a message if
@@ -78,7 +78,7 @@ def read_toml(file: Path, content: str) -> tuple[dict[str, Any], str, str]:
         why = f"{file}: it is not TOML: nested too deep"
     except ValueError as error:  # numbers of too many digits are no TOMLDecodeError
         why = f"{file}: it is not TOML: {shorten(str(error), 200)}"
-    return {}, "", f"{why}. The usual {content} are used"
+    return {}, "", f"{why}. The usual {noun} are used"
 
 
 def backup_broken_file(file: Path) -> str:

@@ -186,8 +186,8 @@ class ObjectWorld(Verbs, World):
         return self._allocate_entity(())
 
     def _allocate_entity(self, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> int:
-        """Mark the lowest free entity number as used, attach new components as `prefab` lists them,
-        and return the number."""
+        """Mark the lowest free entity number as used, attach new components to it, and return the
+        number. `prefab` is as for `attach` of the columns: classes, values and rows."""
         e, alive, capacity = self.free, self._alive, self.capacity
         while e < capacity and alive[e]:
             e += 1
