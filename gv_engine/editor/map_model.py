@@ -191,7 +191,7 @@ rules: the object types that such a rule names are also put below it. The first 
 def _find_themes(values: Any) -> dict[str, str]:
     """Return the heading of the palette for each object type that the rules in `values`, the plain
     content of a scenario, name."""
-    rules = [*_iter_mappings(values)]
+    rules = [part for part in iter_nested(values) if isinstance(part, dict)]
     themes = {name: theme for theme, names in _THEMES.items() for name in names}
     for key, theme in product(("object_type", "other_type", "ground_type"), _THEMES):
         for rule in rules:
@@ -200,13 +200,12 @@ def _find_themes(values: Any) -> dict[str, str]:
     return themes
 
 
-def _iter_mappings(value: Any) -> Iterator[dict[str, Any]]:
-    """Yield all mappings in `value`, which may be nested lists and mappings."""
-    if isinstance(value, dict):
-        yield value
+def iter_nested(value: Any) -> Iterator[Any]:
+    """Yield `value` and, if it is a list or mapping, all values nested in it, without keys."""
+    yield value
     if isinstance(value, dict | list):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from _iter_mappings(part)
+            yield from iter_nested(part)
 
 
 def _fixed_symbol(symbol: Symbol, draws: RandomValues) -> Symbol:

@@ -14,6 +14,7 @@ from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.compiler.program_cache import find_functions
 from gv_engine.editor.document import EditorDocument, check_domain
+from gv_engine.editor.map_model import iter_nested
 from gv_engine.editor.rules import RULE_PARTS, Rule, RulePart
 from gv_engine.editor.text_buffer import EditError, TextBuffer
 from gv_engine.rules.component import column_name, to_snake_case
@@ -131,12 +132,9 @@ def _find_types(rule: Rule, document: EditorDocument) -> list[str]:
 
 
 def _iter_texts(value: Any) -> Iterator[str]:
-    """Yield all texts in `value`, a text or nested lists and mappings, without keys."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _iter_texts(part)
+    """Return an iterator over all texts in `value`, a text or nested lists and mappings, without
+    keys."""
+    return (part for part in iter_nested(value) if isinstance(part, str))
 
 
 class Addition:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from gv_engine.editor import text_buffer
 from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, insert, move, put, remove
 from gv_engine.rules import system
@@ -301,16 +302,8 @@ def _as_text(value: Any) -> str:
 def has_fault(rule: Rule, paths: Sequence[str]) -> bool:
     """Return True if one of `paths`, key paths of errors in the file, is the entry of `rule` or
     lies inside it."""
-    own = format_key_path(rule.path)
+    own = text_buffer.format_key_path(rule.path)
     return any(path == own or path.startswith((f"{own}.", f"{own}[")) for path in paths)
-
-
-def format_key_path(path: KeyPath) -> str:
-    """Return a key path as error messages show it, such as `reward_functions[0].name`."""
-    text = ""
-    for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f"{'.' * bool(text)}{step}"
-    return text
 
 
 def swap_fault_path(path: str, key_path: KeyPath, offset: int) -> str:
@@ -319,8 +312,8 @@ def swap_fault_path(path: str, key_path: KeyPath, offset: int) -> str:
     *above, number = key_path
     if not isinstance(number, int):
         return path
-    own = format_key_path(key_path)
-    other = format_key_path((*above, number + offset))
+    own = text_buffer.format_key_path(key_path)
+    other = text_buffer.format_key_path((*above, number + offset))
     for before, after in ((own, other), (other, own)):
         if path == before or path.startswith((f"{before}.", f"{before}[")):
             return after + path.removeprefix(before)

@@ -132,7 +132,7 @@ def put(text: str, path: KeyPath, value: Any, after: str = "") -> str:
     if above and parent is None:
         return put(text, tuple(above), {last: value}, after)
     if not isinstance(within, yaml.MappingNode) or isinstance(last, int):
-        raise EditError(f"{_format_path(path)}: nothing can be put there")
+        raise EditError(f"{format_key_path(path)}: nothing can be put there")
     if within.flow_style and (within.value or parent):
         line = _format_flow({last: value})[1:-1]
         if not within.value:
@@ -162,7 +162,7 @@ def remove(text: str, path: KeyPath) -> str:
     if len(within.value) == 1:
         empty = "[]" if entry.key is None else "{}"
         if not within.start_mark:  # the only key of a file
-            raise EditError(f"{_format_path(path)}: the last key of a file stays")
+            raise EditError(f"{format_key_path(path)}: the last key of a file stays")
         start, end = _span(text, within)
         head = text[:start].rstrip()
         return f"{head}{' ' if head.endswith((':', '-', ',')) else ''}{empty}{text[end:]}"
@@ -198,7 +198,7 @@ def insert(text: str, path: KeyPath, index: int, value: Any) -> str:
         return put(text, path, [value])
     sequence = entry.node
     if not isinstance(sequence, yaml.SequenceNode):
-        raise EditError(f"{_format_path(path)}: found no list to put something into")
+        raise EditError(f"{format_key_path(path)}: found no list to put something into")
     items, item = sequence.value, _format_flow(value)
     if not items:
         return _splice(text, *_span(text, sequence), f"[{item}]")
@@ -244,7 +244,7 @@ def move(text: str, path: KeyPath, index: int, new_index: int) -> str:
     """
     sequence = _require_entry(text, path).node
     if not isinstance(sequence, yaml.SequenceNode) or max(index, new_index) >= len(sequence.value):
-        raise EditError(f"{_format_path(path)}: found no such item")
+        raise EditError(f"{format_key_path(path)}: found no such item")
     if index == new_index:
         return text
     if sequence.flow_style:
@@ -323,7 +323,7 @@ def _require_entry(text: str, path: KeyPath) -> _Entry:
     """
     found = _find_entry(compose_yaml(text), path)
     if found is None:
-        raise EditError(f"{_format_path(path)}: there is nothing")
+        raise EditError(f"{format_key_path(path)}: there is nothing")
     return found
 
 
@@ -457,9 +457,12 @@ def _splice(text: str, start: int, end: int, part: str) -> str:
     return text[:start] + part + text[end:]
 
 
-def _format_path(path: KeyPath) -> str:
-    """Return a key path as text for error messages, such as `objects.Key.color`."""
-    return ".".join(map(str, path))
+def format_key_path(path: KeyPath) -> str:
+    """Return a key path as error messages show it, such as `reward_functions[0].name`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f"{'.' * bool(text)}{step}"
+    return text
 
 
 class TextBuffer:

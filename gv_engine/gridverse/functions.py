@@ -195,22 +195,17 @@ def _to_metric(value: Any) -> Any:
     return metric
 
 
-def _identity(value: Any) -> Any:
-    """Return the value unchanged."""
-    return value
-
-
 _CONVERTERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "shape": (_to_pair, lambda shape: Shape(*shape)),
-    "layout": (_to_pair, _identity),
+    "layout": (_to_pair, lambda layout: layout),
     "area": (as_area, as_area),
-    **dict.fromkeys(TYPES, (index_of, _identity)),
+    **dict.fromkeys(TYPES, (index_of, lambda cls: cls)),
     "color": (lambda color: int(Color(color)), Color),
     "colors": (
         lambda colors: tuple(sorted({int(Color(color)) for color in colors})),
         lambda colors: tuple(Color(color) for color in colors),
     ),
-    "distance_function": (_to_metric, _identity),
+    "distance_function": (_to_metric, lambda metric: metric),
 }
 """Converters of reserved parameter names: (to systems, to functions of states)."""
 

@@ -10,7 +10,7 @@ import pytest
 from components.objects import WALL
 from gv_engine.editor.document import STARTERS, CheckState, Fault
 from gv_engine.editor.map_model import MapCell
-from gv_engine.editor.rules import format_key_path
+from gv_engine.editor.text_buffer import format_key_path
 from gv_engine.rules.errors import ProblemPlace
 from gv_engine.ui.drawing import sprites, widgets
 from gv_engine.ui.drawing.sprites import pygame

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from components.core import FLOOR
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import DONE, NOOP, WAIT, action_name
+from systems.queries import neighbours
 
 Cell = tuple[int, int]
 """(y, x) of a cell."""
@@ -88,7 +89,7 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
     )
     movements = []
     for cell, obj in added.items():
-        start = next((near for near in _neighbours(cell) if removed.get(near) == obj), None)
+        start = next((near for near in neighbours(*cell) if removed.get(near) == obj), None)
         if start is not None:
             del removed[start]
             movements.append(Movement(obj, start, cell))
@@ -131,12 +132,6 @@ def is_failure(before: Frame, after: Frame) -> bool:
     # the whole grid if the agent is outside of it
     near = tuple(slice(max(0, at - 1), max(0, at + 2) or None) for at in after.agent[:2])
     return not (before.grid[near] != after.grid[near]).any()
-
-
-def _neighbours(cell: Cell) -> tuple[Cell, ...]:
-    """Return the four neighbouring cells of `cell`."""
-    y, x = cell
-    return (y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)
 
 
 def _grid_without_ground(frame: Frame) -> NDArray[np.uint8]:

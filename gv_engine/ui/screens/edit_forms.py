@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gv_engine.editor.form_fields import FormField, form_fields, make_field
 from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.pack import level_path
-from gv_engine.editor.rules import (
-    RULE_PARTS,
-    Rule,
-    format_key_path,
-)
-from gv_engine.editor.text_buffer import EditError, KeyPath, has_value, read_scalar
+from gv_engine.editor.rules import RULE_PARTS, Rule
+from gv_engine.editor.text_buffer import EditError, KeyPath, format_key_path, has_value, read_scalar
 from gv_engine.scenario.json_schema import TEXT, Key
 from gv_engine.scenario.map import LEGEND_KEYS
 from gv_engine.scenario.packs import LEVEL_KEYS
