@@ -23,13 +23,7 @@ from components.core import NONE_GRID_OBJECT
 from gv_engine.envs import representations
 from gv_engine.envs.arg_checks import check_at_least
 from gv_engine.envs.minigrid_observations import MiniGridEncoder
-from gv_engine.envs.representations import (
-    MISSION,
-    STATE,
-    Arrays,
-    ObservationEncoder,
-    agent_id_grid,
-)
+from gv_engine.envs.representations import MISSION, STATE, Arrays, ObservationEncoder, agent_id_grid
 from gv_engine.late_imports import CELL_RENDERER
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD

@@ -24,14 +24,7 @@ from gv_engine.gridverse.component_fields import (
     state_field,
 )
 from gv_engine.rules import objects
-from gv_engine.rules.component import (
-    NOTHING,
-    Int8,
-    column_name,
-    component,
-    field_values,
-    fields_of,
-)
+from gv_engine.rules.component import NOTHING, Int8, column_name, component, field_values, fields_of
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.objects import ABOVE, OBJECT_TYPES, Color, ObjectType, ObjectTypes
 from gv_engine.scenario.layout import Layout, make_prefab, round_up_size

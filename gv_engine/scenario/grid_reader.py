@@ -16,14 +16,7 @@ from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.frame import VIEWS
 from gv_engine.rules.geometry import USUAL_ACTIONS
-from gv_engine.rules.objects import (
-    GROUND,
-    OBJECT_TYPES,
-    TERRAIN,
-    USUAL_COLORS,
-    ObjectTypes,
-    Parts,
-)
+from gv_engine.rules.objects import GROUND, OBJECT_TYPES, TERRAIN, USUAL_COLORS, ObjectTypes, Parts
 from gv_engine.rules.system import REGISTRIES, Call, Phase, get_system
 from gv_engine.scenario import definitions, fields, missions
 from gv_engine.scenario import json_schema as schema

@@ -15,15 +15,7 @@ from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TE
 from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.errors import escape_unprintable
 from gv_engine.rules.frame import Frame, ShownNumber
-from gv_engine.rules.geometry import (
-    BACKWARD,
-    FORWARD,
-    LEFT,
-    ORIENTATIONS,
-    RIGHT,
-    step_x,
-    step_y,
-)
+from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT, step_x, step_y
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, TERRAIN, ObjectType, ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields

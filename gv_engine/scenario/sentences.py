@@ -18,12 +18,7 @@ from gv_engine.rules.errors import GVEngineError, describe_allowed, format_count
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import step_x, step_y
 from gv_engine.rules.objects import ObjectTypes
-from gv_engine.scenario.map import (
-    describe_object,
-    format_mission,
-    format_numbers,
-    view_to_text,
-)
+from gv_engine.scenario.map import describe_object, format_mission, format_numbers, view_to_text
 
 _WAYS = (1, 0, "forward"), (0, -1, "left"), (0, 1, "right"), (-1, 0, "backward")
 """(ahead, right) of one step in each direction, and its name."""
