@@ -116,7 +116,8 @@ class Program:
                 # cached under this digest if only comments of the engine have changed
                 if not (cached := self._load_first(linked.digest)):
                     complain(f"compiling {self._name} for this machine, once; later runs load it")
-                    self._load(cached := compiler.compile_linked(linked))
+                    if not self._load(cached := compiler.compile_linked(linked)):
+                        raise DoesNotCompileError("the code calls functions that do not exist")
                 write_program(self.key, cached)
             except DoesNotCompileError as error:
                 self.failure = str(error)

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import gc
+import operator
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from llvmlite import ir
 from numba import njit, types
-from numba.core.typing.templates import builtin_registry
+from numba.core import event, utils
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.postproc import PostProcessor
+from numba.core.typing.templates import _OverloadFunctionTemplate, builtin_registry
 
 import gv_engine
 from gv_engine import DoesNotCompileError, GridEnv, GridVectorEnv, Scenario
@@ -236,6 +242,7 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
 
 
 TINY = """
+from llvmlite import ir
 from numba import njit, types
 from gv_engine.compiler.numba_pipeline import CompiledFunctionCache
 
@@ -425,6 +432,60 @@ def test_a_part_is_compiled_once_for_all_columns_whose_numbers_it_takes():
     # Numba's own functions are parts, of which no machine code is made
     kinds = {type(each) for each in once._linking_libraries if each.name != "nrt"}
     assert kinds == {numba_pipeline.PartLibrary}
+
+
+def twice(narrow, wide):
+    return sum_of(narrow, wide) + further(wide)
+
+
+def test_a_function_that_is_called_on_two_paths_is_linked_once():
+    for written in (further, sum_of):
+        numba_pipeline.register_parts([cast(Any, written)])
+    with numba_pipeline.patch_numba():
+        module, name, _ = numba_pipeline.compile_to_ir(twice, (types.int64, types.int64))
+    defined = {f.name: f.linkage.name for f in module.functions if not f.is_declaration}
+    kinds = [kind for each, kind in defined.items() if "further" in each or "sum_of" in each]
+    assert kinds == ["linkonce_odr"] * 2
+    assert defined[name] == "external"
+
+
+def make_library(kind, name, *callees):
+    """Return a library of `kind` with a function `name` that calls the functions of the `callees`,
+    or none if there is one callee, and lists these libraries."""
+    library = kind(numba_pipeline.target_context.codegen(), name)
+    module = numba_pipeline.target_context.create_module(name)
+    signature = ir.FunctionType(ir.VoidType(), [])
+    function = ir.Function(module, signature, name)
+    builder = ir.IRBuilder(function.append_basic_block())
+    for callee in callees:
+        library.add_linking_library(callee)
+    if len(callees) != 1:
+        for callee in callees:
+            builder.call(ir.Function(module, signature, callee.name), [])
+    builder.ret_void()
+    library.add_ir_module(module)
+    return library
+
+
+def test_a_function_of_numba_is_linked_where_only_the_second_library_that_lists_it_calls_it():
+    part: Any = numba_pipeline.PartLibrary
+    with global_compiler_lock:
+        numbas = make_library(JITCodeLibrary, "numbas")
+        unused = make_library(JITCodeLibrary, "unused")
+        lists = make_library(part, "lists", numbas)
+        calls = make_library(part, "calls", numbas, unused)
+        whole = make_library(part, "whole", lists, calls)
+    module = whole.link_callees("whole")
+    assert not [function.name for function in module.functions if function.is_declaration]
+
+
+def test_numba_is_as_before_after_a_program_is_compiled():
+    owners: list[Any] = [_OverloadFunctionTemplate, PostProcessor, event, utils]
+    names = "_get_impl", "run", "broadcast", "order_by_target_specificity"
+    before = list(map(getattr, owners, names))
+    with numba_pipeline.patch_numba():
+        assert not any(map(operator.is_, before, map(getattr, owners, names)))
+    assert list(map(getattr, owners, names)) == before
 
 
 def test_the_digest_of_the_engine_is_of_the_files_that_are_compiled():
