@@ -72,6 +72,7 @@ CLAIMS = (
         *("make_vec, safe to keep, of copy=False, 256 worlds", 0.95, True, "step"),
         *("gv-make-vec", "gv-make-vec-shared"),
     ),
+    Claim("four agents in a world, of one alone", 0.9, True, "step", "gv-agents", "gv-engine"),
     Claim("seeded reset of a world", 3, False, "reset", "gv-seeded", "", "µs"),
     Claim("shortest way as a reward, 33x33", 2, False, "step", "gv-ways", "", "µs"),
     Claim(

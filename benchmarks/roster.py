@@ -83,6 +83,9 @@ ROSTER = {
         "pixels, 63x63", "uses.shown", {"representation": {"name": "pixels", "cell": 9}}
     ),
     "gv-endless": Entry("dynamic obstacles without resets", "uses.endless"),
+    "gv-agents": Entry(
+        "four agents, 1,024 worlds", "together.gv_agents", {"size": 9, "agents": 4, "worlds": 1024}
+    ),
     "gv-seeded": Entry("seeded resets", "uses.seeded", {}, ("reset",)),
     "gv-sizes": Entry("three sizes, mixed", "gv_vector", {"scenario": "keydoor-sizes"}),
     **{

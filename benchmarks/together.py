@@ -69,7 +69,7 @@ class Ratio(NamedTuple):
 
 
 RATIOS = [
-    Ratio(FOUR, SINGLE_AGENT, 0.8),
+    Ratio(FOUR, SINGLE_AGENT, 0.9),
     Ratio(CROWD, ALONE_65, 0.5),
     Ratio(CROWD, SINGLE_AGENT, 0.0),
     *(Ratio(FOUR, name, 100.0) for name, entry in CONTESTANTS.items() if entry.packages),

@@ -46,16 +46,22 @@ class EachAgentVectorEnv(GridVectorEnv):
     def _mark_ended_worlds(self) -> None:
         """Set `_ended` to False for agents that do not exist, and for agents in whose world another
         agent's episode still goes on."""
-        out, over = self._batch.outputs, self._by_world(self._ended).all(axis=1, keepdims=True)
+        out = self._batch.outputs
         member = out.final_member if self._mode == SAME_STEP else out.member
-        self._by_world(self._ended)[:] = over & self._present_agents(member)
+        self._ended[:] = self._worlds_with_all(self._ended) & self._present_agents(member)
+
+    def _worlds_with_all(self, lines: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return an (N * A,) mask of the lines of those worlds where `lines` is True for all
+        agents."""
+        by_agent = np.ascontiguousarray(self._by_world(lines).T)  # NumPy is slow along short axes
+        return by_agent.all(axis=0).repeat(len(by_agent))
 
     def _present_agents(self, member: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return an (N, A) or (A,) mask, True for agents that exist; `member` has, for each agent,
-        the index of the mixture's scenario in its world."""
+        """Return an (N * A,) mask, True for agents that exist; `member` has, for each agent, the
+        index of the mixture's scenario in its world."""
         if not self.scenario.layout.has_smaller_members:
-            return self._all[: len(self.scenario.sharing.names)]
-        return self.scenario.present_agents(self._by_world(member)[:, 0])
+            return self._all
+        return self.scenario.present_agents(self._by_world(member)[:, 0]).ravel()
 
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
         """Return a view of `lines`, an array of shape (N * A, …), with shape (N, A, …) by world and
@@ -67,11 +73,11 @@ class EachAgentVectorEnv(GridVectorEnv):
         """Return the dictionary `info` about all agents of all worlds, with `live`: True for agents
         that can act in the next step. `outputs` are the caller's arrays."""
         out = self._batch.outputs
-        over = self._by_world(out.terminated | out.truncated)
-        live = (~over | over.all(axis=1, keepdims=True)) & self._present_agents(out.member)
+        over = out.terminated | out.truncated
+        live = (~over | self._worlds_with_all(over)) & self._present_agents(out.member)
         if self.scenario.layout.has_absence and self._has_action_masks:
-            live &= self._by_world(out.mask).any(axis=-1)
-        return super()._info(outputs) | add_presence_masks({"live": live.ravel()}, self._all)
+            live &= out.mask.any(axis=-1)
+        return super()._info(outputs) | add_presence_masks({"live": live}, self._all)
 
 
 def _delegate(name: str) -> Any:

@@ -137,8 +137,9 @@ def rollout(
                 line += new_terms[name].sum(axis=1) if several else new_terms[name]
             if history:
                 flags = {"terminated": terminated, "truncated": truncated}
-                history.record({"reward": reward, **flags})
-                history.record_terms([new_terms[name] for name in names])
+                by_name = np.array([new_terms[name] for name in names])  # (F, N), or (F, N, A)
+                recorded_terms = {"reward_terms": np.moveaxis(by_name, 0, -1)}
+                history.record({"reward": reward, **flags, **recorded_terms})
             length += 1
             total += reward.sum(axis=1) if several else reward
             over = terminated | truncated

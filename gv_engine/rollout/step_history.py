@@ -97,13 +97,6 @@ class StepHistory:
         for name in values.keys() & arrays.keys():
             arrays[name][:, self.stop - 1] = values[name]
 
-    def record_terms(self, terms: Sequence[NDArray[np.float64]]) -> None:
-        """Store `terms`, the current step's value of each reward function: arrays (N,), or (N, A)
-        for A agents."""
-        target = self._blocks[-1]["reward_terms"][:, self.stop - 1]  # (N, F) or (N, A, F)
-        for column, term in enumerate(terms):
-            target[..., column] = term
-
     def make_columns(self, sources: Mapping[str, NDArray[Any]]) -> CopiedColumns:
         """Return the columns by which compiled code copies values from `sources`, (N, …) arrays by
         name, into the last block."""
