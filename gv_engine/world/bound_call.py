@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import count
 from typing import Any
 
@@ -199,13 +200,41 @@ def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) 
     return False
 
 
+class _UnreadWorld:
+    """Stand-in for a world; its `vars` are empty until a rule tries to read an attribute."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise AttributeError, and note the attempt."""
+        vars(self)["read"] = name
+        raise AttributeError(name)
+
+
+def list_acting_calls(calls: Iterable[BoundCall], agent: int, action: int) -> list[BoundCall]:
+    """Return those of `calls` that may have an effect for an agent's action: all but those whose
+    test is false without a look at the world, so that it is false in every world."""
+    acting = []
+    for call in calls:
+        world = _UnreadWorld()
+        with suppress(Exception):  # of a test that reads the world
+            if not call.acts(world, agent, action) and not vars(world):
+                continue
+        acting.append(call)
+    return acting
+
+
 def write_action_mask(
-    calls: Iterable[BoundCall], w: Any, agent: int, actions: Iterable[int], mask: Any
+    tests: Iterable[tuple[int, Iterable[BoundCall]]], w: Any, agent: int, mask: Any
 ) -> None:
-    """Write into `mask`, an array with one value per action, 1 for each of `actions` for which one
-    of `calls` has an effect, else 0."""
+    """Write the action mask of an agent into `mask`, an array with one value per action: 1 if one
+    of the calls has an effect, else 0.
+
+    Args:
+        tests: for each action its number, and the calls that may have an effect.
+        w, agent: the world and the agent.
+        mask: array to fill.
+    """
     mask[...] = 0
-    for position, action in enumerate(actions):
+    for position, (action, calls) in enumerate(tests):
         # not by `answers_action`: the calls would take a tenth of the mask's time
         for call in calls:
             try:

@@ -22,7 +22,12 @@ from gv_engine.rules.turns import TurnPolicy
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.missions import get_limit_test
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.world.bound_call import BoundCall, FunctionWrapper, write_action_mask
+from gv_engine.world.bound_call import (
+    BoundCall,
+    FunctionWrapper,
+    list_acting_calls,
+    write_action_mask,
+)
 from gv_engine.world.rng import sample_member
 from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld
@@ -170,15 +175,15 @@ class BoundScenario:
         measurements: rules that measure before the transitions.
         slots: index of each reward among all rewards of the mixture.
         success: call that tests the success of an ended episode; None if there is none.
-        mask_calls: calls that the action mask depends on.
+        mask_tests: by agent number, for each action its number and the calls that its value in the
+            action mask depends on.
     """
 
     def __init__(
-        self, scenario: Scenario, world: ObjectWorld, share: float, reward_names: tuple[str, ...]
+        self, scenario: Scenario, world: ObjectWorld, share: float, whole: Scenario
     ) -> None:
-        """Prepare all calls of a scenario to run in `world`; in a mixture, `share` is the
-        scenario's cumulative probability, and `reward_names` has the reward functions of all
-        scenarios."""
+        """Prepare all calls of a scenario to run in `world`; in the mixture `whole`, `share` is the
+        scenario's cumulative probability."""
         self.scenario = scenario
         self.share = share
         bind = partial(BoundCall, agents=scenario.layout.agents)
@@ -186,13 +191,17 @@ class BoundScenario:
         self.visibility = bind(scenario.visibility)
         self.sight_cache = scenario.sight_cache
         self.observations = [bind(call) for call in scenario.calls(Phase.OBSERVATION)]
-        self.mask_calls = [
+        calls = [
             bound
             for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
             for bound in map(bind, scenario.calls(phase))
             if bound.can_act
         ]
-        self.slots = [reward_names.index(name) for name in scenario.reward_names]
+        self.mask_tests = [
+            [(action, list_acting_calls(calls, agent, action)) for action in whole.actions]
+            for agent in (NOTHING, *scenario.layout.everyone)
+        ]
+        self.slots = [whole.reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
         self.endings: list[BoundCall] = []
         self.success = bind(scenario.success) if scenario.success else None
@@ -255,7 +264,7 @@ class Simulation:
         self._reaches_limit = get_limit_test(scenario.layout.mission)
         self.world.context.release_with(self)
         self._members = [
-            BoundScenario(member, self.world, share, scenario.reward_names)
+            BoundScenario(member, self.world, share, scenario)
             for member, share in zip(scenario.members, scenario.cumulative_weights, strict=True)
         ]
         self._active_member = self._members[0]
@@ -449,11 +458,11 @@ class Simulation:
 
         All are 0 if the agent is away, or done while others are not.
         """
-        world, answering = self.world, self._bound.mask_calls
+        world, tests = self.world, self._bound.mask_tests[agent]
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
             mask[...] = 0
             return
-        write_action_mask(answering, world, agent, self.scenario.actions, mask)
+        write_action_mask(tests, world, agent, mask)
 
     def would_end(self, agent: int = 1) -> bool:
         """Return True if the terminating rules would end the agent's episode in the present state

@@ -6,9 +6,18 @@ import numpy as np
 import pytest
 
 from gv_engine import GridEnv, Scenario
-from gv_engine.rules.geometry import DONE, MOVE_FORWARD, PICK_UP, TOGGLE, Action
-from gv_engine.rules.system import REWARD, TRANSITION, system
+from gv_engine.rules.geometry import (
+    DONE,
+    MOVE_FORWARD,
+    PICK_N_DROP,
+    PICK_UP,
+    TOGGLE,
+    TURN_LEFT,
+    Action,
+)
+from gv_engine.rules.system import REWARD, TRANSITION, Call, system
 from gv_engine.validation.action_masks import find_mask_faults
+from gv_engine.world.bound_call import BoundCall, list_acting_calls
 from tests.boards import scenario
 from tests.scenario.reading import RULES as WALK
 
@@ -145,3 +154,28 @@ def test_what_answers_is_of_rewards_and_ends():
         system(TRANSITION, answers=any_action)(pays)
     with pytest.raises(TypeError, match="its helper unknown asks for 'depth'"):
         system(REWARD, answers=unknown)(pays)
+
+
+def test_the_mask_asks_what_an_action_can_set_off():
+    level = scenario("#>.#", transition_functions=["move_agent", "turn_agent", "pickndrop"])
+    bound = [BoundCall(call) for call in level.calls(TRANSITION)]
+    names = {
+        action: [call.call.name for call in list_acting_calls(bound, 1, action)]
+        for action in (MOVE_FORWARD, TURN_LEFT, PICK_N_DROP, TOGGLE)
+    }
+    assert names == {
+        MOVE_FORWARD: ["move_agent"],
+        TURN_LEFT: ["turn_agent"],
+        PICK_N_DROP: ["pickndrop"],
+        TOGGLE: [],
+    }
+
+
+def test_the_mask_asks_tests_that_look_for_what_is_not_there():
+    @system(TRANSITION, when=lambda w, agent, action: getattr(w, "unknown", 0) > 0)
+    def guess(w: Any, agent: int) -> Any:
+        """Does nothing."""
+
+    system_of: Any = guess
+    bound = [BoundCall(Call.of(system_of.system, {}))]
+    assert list_acting_calls(bound, 1, MOVE_FORWARD) == bound
