@@ -241,7 +241,7 @@ DAMAGES = {
     "empty": (lambda data: b"", "no NumPy archive"),
     "cut": (lambda data: data[: len(data) // 2], "no NumPy archive"),
     "renamed": (lambda data: data.replace(b"net.first_bias", b"net.first_wave"), "first_bias"),
-    "objects": (replaced(about=np.array([print], object)), "objects"),
+    "objects": (replaced(about=np.array([len], object)), "objects"),
     "without a bias": (changed(lambda arrays: arrays.pop("net.second.bias")), "second.bias"),
     "without codes": (changed(lambda arrays: arrays.pop("cells")), "cells is missing"),
     "without names": (spec_changed(lambda spec: spec.pop("actions")), "KeyError: 'actions'"),
