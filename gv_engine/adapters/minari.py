@@ -234,7 +234,7 @@ def to_folder(
             stacklevel=2,
         )
     options = {_REPRESENTATION: kwargs[_REPRESENTATION]} if _REPRESENTATION in kwargs else {}
-    if not isinstance(loaded, Scenario) or len(loaded.sharing.names) > 1:
+    if not isinstance(loaded, Scenario) or len(loaded.agent_group.names) > 1:
         raise ValueError(f"{name} is of {loaded.name}: datasets are of grids with one agent")
     env = GridVectorEnv(loaded, 1, world="object", autoreset_mode="Disabled", **options)
     try:

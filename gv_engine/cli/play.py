@@ -239,7 +239,7 @@ def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) ->
     """Return a session of `scenario` in which policies act for the agents named in `policies`, such
     as `ann=random`, and players for the others; without a `seed` it is random."""
     game = Session(scenario, seed)
-    for name, policy in policies_by_agent(policies, scenario.sharing).items():
+    for name, policy in policies_by_agent(policies, scenario.agent_group).items():
         game.assign_policy(name, load_policy(policy, 1, len(game.actions), scenario=scenario))
     return game
 

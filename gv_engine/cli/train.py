@@ -52,7 +52,7 @@ from gv_engine.rollout import episode_folder
 from gv_engine.rollout.evaluation import evaluate_policy
 from gv_engine.rollout.policy import name_with_partners
 from gv_engine.rules.errors import MissingExtraError
-from gv_engine.rules.turns import TurnPolicy
+from gv_engine.rules.turns import AgentGroup
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference, load_scenario
 from gv_engine.scenario.plugin import RL, format_command
@@ -469,7 +469,7 @@ def run(options: argparse.Namespace) -> int:
         scenario,
         LevelSet(scenario, seeds) if seeds else None,
         _stop_condition(options, runs[0].stop_condition),
-        *_format_commands(options, runs[0], scenario.sharing, path),
+        *_format_commands(options, runs[0], scenario.agent_group, path),
     )
     with cli.handling_sigterm(), ExitStack() as stack:
         for each in runs:
@@ -496,15 +496,15 @@ def find_training_device(name: str) -> str:
 
 
 def _format_commands(
-    options: argparse.Namespace, run: Run, sharing: TurnPolicy, path: Path
+    options: argparse.Namespace, run: Run, group: AgentGroup, path: Path
 ) -> tuple[str, str]:
     """Return two shell commands for the training run in the folder `path`, or for runs in its
     subfolders that differ from `run` only in the seed: one plays episodes with its policy, one
-    resumes the training. `sharing` names the agents."""
+    resumes the training. `group` names the agents."""
     reference, partner = run.scenario, run.settings.partner
     load = partial(load_scenario, reference["source"], **reference["settings"])
     words = ["gv-engine", "rollout", *cli.scenario_words(reference), "--policy"]
-    words.append(name_with_partners(path, partner, sharing))
+    words.append(name_with_partners(path, partner, group))
     resume_words = ["gv-engine", "train", "--resume", str(path)]
     resume_words += ["--ray", options.ray] if options.ray else []
 

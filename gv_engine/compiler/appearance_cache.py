@@ -165,7 +165,7 @@ def _build_look_everywhere(w: Any, e: Any = None) -> Any:
             """Update the appearances, cell lists and movement map of a large grid, by writing each
             entity into its cell again."""
             w.forget_cells(False)
-            w.strange = TYPES_UNKNOWN
+            w.changed_types = TYPES_UNKNOWN
             w.highest = len(w.alive) - 1
             for y in range(w.at.shape[0]):
                 for x in range(w.at.shape[1]):
@@ -177,7 +177,7 @@ def _build_look_everywhere(w: Any, e: Any = None) -> Any:
         def derive_small(w: Any, e: Any = None) -> None:
             """Update the appearances of all cells of a small grid, by writing each entity into its
             cell again."""
-            w.strange = TYPES_UNKNOWN
+            w.changed_types = TYPES_UNKNOWN
             for y in range(w.height):
                 for x in range(w.width):
                     if layered:
@@ -212,9 +212,9 @@ def _build_get_of_empty_ground(cells: Any, index: Any) -> Any:
 
 
 @overload(operator.setitem)
-def _build_set_of_empty_ground(cells: Any, index: Any, value: Any) -> Any:
-    """Return the implementation of writing `w.ground[y, x]` in worlds without a ground layer: a
-    `RuleError`. Return None for other types of `cells`."""
+def _build_write_to_empty_ground(cells: Any, index: Any, value: Any) -> Any:
+    """Return the implementation of `w.ground[y, x] = value` in worlds without a ground layer, which
+    raises a `RuleError`. Return None for other types of `cells`."""
 
     def refuse(cells: Any, index: Any, value: Any) -> None:
         """Raise `RuleError` for any cell."""
@@ -255,7 +255,7 @@ def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
             writable_view(column)[index] = value
             w = owning_world(column)
             if is_kind:
-                w.now_strange(value)
+                w.add_changed_type(value)
             w.look_again(index if index >= 0 else len(column) + index)
 
         return write

@@ -27,15 +27,15 @@ from gv_engine.compiler.observation import find_typed_cells
 from gv_engine.rules.component import AGENT, NOTHING, column_name
 
 TYPES_UNKNOWN = np.uint32(2**32 - 1)
-"""Value of `w.strange` before `find_strange`: objects of any type may have other components than
-their type."""
+"""Value of `w.changed_types` before `find_changed_types`: objects of any type may have other
+components than their type."""
 
 
-@register_function("now_strange")
-def _mark_strange(w: Any, kind: Any) -> None:
-    """Implement `w.now_strange(kind)`: mark that objects of type `kind` may have other components
-    than their type."""
-    w.strange |= np.uint32(1) << np.uint32(kind & 31)
+@register_function("add_changed_type")
+def _add_changed_type(w: Any, kind: Any) -> None:
+    """Implement `w.add_changed_type(kind)`: record in `w.changed_types` that objects of type `kind`
+    may have other components than their type gives them."""
+    w.changed_types |= np.uint32(1) << np.uint32(kind & 31)
 
 
 @register_function("enlist")
@@ -104,21 +104,21 @@ def _build_forget_cells(w: Any, lift: Any) -> Any:
     return impl
 
 
-@register_method("find_strange")
-def _build_find_strange(w: Any) -> Any:
-    """Return the implementation of `w.find_strange()`, which finds the types with objects that have
-    gained or lost components, and sets their bits in `w.strange`."""
+@register_method("find_changed_types")
+def _build_find_changed_types(w: Any) -> Any:
+    """Return the implementation of `w.find_changed_types()`, which finds the types with objects
+    that have gained or lost components, and sets their bits in `w.changed_types`."""
     layout = LAYOUTS[w]
     agrees = make_entity_compare([part for part in prefab_tables(layout) if part[1] == "has"])
     kinds = layout.type_table_length
 
     def impl(w: Any) -> None:
         """Compare the components of each live object with the components of its type."""
-        w.strange = 0
+        w.changed_types = 0
         for e in range(AGENT + 1, len(w.alive)):
             kind = w.kind.value[e]
             if w.alive[e] and not agrees(w, e, kind if 0 <= kind < kinds else kinds):
-                w.strange |= np.uint32(1) << np.uint32(kind & 31)
+                w.changed_types |= np.uint32(1) << np.uint32(kind & 31)
 
     return impl
 
@@ -158,9 +158,9 @@ def _build_having(w: Any, columns: Any) -> Any:
     def search_lists(w: Any, columns: Any) -> Any:
         """Return the objects with the component by searching the lists of cells by type of a large
         grid."""
-        if w.strange == TYPES_UNKNOWN:
-            w.find_strange()
-        types, count = np.uint64(kinds | w.strange), 0
+        if w.changed_types == TYPES_UNKNOWN:
+            w.find_changed_types()
+        types, count = np.uint64(kinds | w.changed_types), 0
         for j in range(w.filled.shape[1]):
             full = _merge_bits(w.filled, types, j)
             while full != 0:
@@ -186,9 +186,9 @@ def _build_having(w: Any, columns: Any) -> Any:
     def search_looks(w: Any, columns: Any) -> Any:
         """Return the objects with the component by searching the cells that show an object of a
         type with the component."""
-        if w.strange == TYPES_UNKNOWN:
-            w.find_strange()
-        types, count = np.uint64(kinds | w.strange), 0
+        if w.changed_types == TYPES_UNKNOWN:
+            w.find_changed_types()
+        types, count = np.uint64(kinds | w.changed_types), 0
         entities = np.empty(rows * stride, np.int64)
         found = flat_array_view(entities)
         for i in range(-(-rows * stride // 64)):

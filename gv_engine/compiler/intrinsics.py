@@ -113,12 +113,12 @@ def count_agents(w: Any) -> int:
     return w.fields["reward"].type.shape[0] - 1  # type: ignore[no-any-return]  # numba's
 
 
-def emit_current_agent(context: Any, builder: Any, w: Any, world: Any) -> Any:
-    """Return the LLVM value of the index of the agent whose turn it is; the constant 1 in worlds
-    with one agent."""
-    if count_agents(w) == 1:  # a constant, so that LLVM removes the branch
+def emit_current_agent(context: Any, builder: Any, world_type: Any, world: Any) -> Any:
+    """Return the LLVM value of the number of the agent whose turn it is, from 1: a constant in
+    worlds with one agent. `world_type` is the Numba type of the world, and `world` its value."""
+    if count_agents(world_type) == 1:  # a constant, so that LLVM removes the branch
         return _INDEX(1)
-    return context.get_getattr(w, "turn")(context, builder, w, world, "turn")
+    return context.get_getattr(world_type, "turn")(context, builder, world_type, world, "turn")
 
 
 @emit_as(lambda w: types.intp(w))

@@ -165,12 +165,12 @@ def make_parameters(
         "always_truncates": np.asarray(member.always_truncates),
     }
     if member.layout.agents > 1:
-        sharing = member.sharing
-        values["turns"] = np.asarray(TURNS.index(sharing.turns))
-        values["leaves"] = np.asarray(sharing.done == LEAVE)
-        values["one_suffices"] = np.asarray(sharing.ends == ANY)
+        agent_group = member.agent_group
+        values["turns"] = np.asarray(TURNS.index(agent_group.turns))
+        values["leaves"] = np.asarray(agent_group.done == LEAVE)
+        values["one_suffices"] = np.asarray(agent_group.ends == ANY)
         if member.layout.has_smaller_members:
-            values["present"] = np.asarray(len(sharing.names))
+            values["present"] = np.asarray(len(agent_group.names))
     if scenario.missions:
         values["first_text"] = np.asarray(scenario.missions.firsts[number])
     for field, call in list_call_fields(member):

@@ -214,7 +214,7 @@ def _build_become_empty(w: Any) -> Any:
         for e in range(1, w.highest + 1):
             w.alive[e] = 0
         w.forget_cells(True)
-        w.strange = w.highest = 0
+        w.changed_types = w.highest = 0
         for kind in range(len(w.placed)):
             w.placed[kind] = 0
             w.recent[kind] = NOTHING
@@ -297,7 +297,7 @@ def _make_component_setter(
             return
         write(w, e, 0)
         if has:
-            w.now_strange(w.kind.value[e])
+            w.add_changed_type(w.kind.value[e])
         w.look_again(e)
 
     return impl

@@ -84,8 +84,9 @@ def link_module(programs: Sequence[CachedProgram], guarded: Container[int] = ())
 
 
 def _strip_module(text: str) -> str:
-    """Return the text of an LLVM module with empty reference counting, as all memory is freed at
-    once, and without pickled exceptions, which name files of this machine."""
+    """Return the text of an LLVM module after two changes: its functions for reference counting do
+    nothing, as all memory is freed at once; and it has no pickled exceptions, as these name files
+    of this machine."""
     text = re.sub(
         r"^(define [^\n]*@NRT_(?:inc|dec)ref(?:\.\d+)?\([^\n]*\{)$.*?^}$",
         r"\1\n  ret void\n}",

@@ -40,8 +40,8 @@ class EachAgentVectorEnv(GridVectorEnv):
     def _describe_line(self, line: int) -> str:
         """Return a text that names line `line` of the arrays in a message: the agent's name and the
         world's number."""
-        world, agent = divmod(line, len(self.scenario.sharing.names))
-        return f"{self.scenario.sharing.names[agent]} in {super()._describe_line(world)}"
+        world, agent = divmod(line, len(self.scenario.agent_group.names))
+        return f"{self.scenario.agent_group.names[agent]} in {super()._describe_line(world)}"
 
     def _mark_ended_worlds(self) -> None:
         """Set `_ended` to False for agents that do not exist, and for agents in whose world another
@@ -66,7 +66,7 @@ class EachAgentVectorEnv(GridVectorEnv):
     def _by_world(self, lines: NDArray[Any]) -> NDArray[Any]:
         """Return a view of `lines`, an array of shape (N * A, …), with shape (N, A, …) by world and
         agent."""
-        agents = len(self.scenario.sharing.names)
+        agents = len(self.scenario.agent_group.names)
         return lines.reshape(self.num_worlds, agents, *lines.shape[1:])
 
     def _info(self, outputs: Any = None) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class AgentsVectorEnv:
         means."""
         self.flat = EachAgentVectorEnv(scenario, num_envs, **options)
         self.num_envs = num_envs
-        self.agents = tuple(self.scenario.sharing.names)
+        self.agents = tuple(self.scenario.agent_group.names)
         self.agent_shape = (len(self.agents),)
         sizes = np.full((num_envs, *self.agent_shape), self.num_actions)
         self.action_space = spaces.MultiDiscrete(sizes)

@@ -65,7 +65,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
             "is_parallelizable": True,
         }
         self.render_mode = render_mode
-        self.possible_agents = list(self.scenario.sharing.names)
+        self.possible_agents = list(self.scenario.agent_group.names)
         self.agents: list[str] = []
         self._encoder = make_encoder(self.scenario, observation_representation)
         self._batch = make_batch(self.scenario, 1, world, more=self._encoder.source_arrays)

@@ -95,7 +95,7 @@ class MAPPOLearner(Learner):
         """Return the (T, N) rewards of the collected steps, summed over each agent's team."""
         rewards = super()._rewards()
         by_agent = rewards.reshape(len(rewards), -1, self.spec.agents)
-        teams = [members for _, members in self.env.scenario.sharing.teams]
+        teams = [members for _, members in self.env.scenario.agent_group.teams]
         shared = by_agent.copy()
         for team in teams or [tuple(range(1, self.spec.agents + 1))]:
             members = np.array(team) - 1

@@ -185,7 +185,7 @@ class PastSelves(Partners):
     ) -> None:
         super().__init__(env, settings, spec, *others)
         worlds, agents = self.is_learning.shape
-        teams = [members for _, members in env.scenario.sharing.teams]
+        teams = [members for _, members in env.scenario.agent_group.teams]
         in_teams = {agent for team in teams for agent in team}
         alone = [(agent,) for agent in range(1, 1 + agents) if agent not in in_teams]
         self._sides = np.zeros((len(teams) + len(alone), agents), np.bool_)

@@ -161,7 +161,7 @@ class Learner:
         colors = interchangeable_colors(scenario) if settings.augment_colors else ()
         self._colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rng)
         self._max_steps = min(member.max_steps or math.inf for member in scenario.members)
-        self._any_agent_succeeds = scenario.sharing.ends == ANY
+        self._any_agent_succeeds = scenario.agent_group.ends == ANY
         self.partners = make_partners(env, settings, self.spec, self._rng, self.cells)
         self._observed, self._info = env.reset(seed=settings.seed, out=self._buffer.first)
         self._live = self._live_agents()

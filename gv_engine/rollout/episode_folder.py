@@ -284,8 +284,8 @@ class EpisodeFolder:
                 self._count()
 
     def _write_chunk(self) -> None:
-        """Write the first chunk of episodes that was handed over. Count its episodes, unless other
-        chunks wait."""
+        """Write the oldest chunk of episodes that waits. If no other chunk waits, or many steps are
+        not counted yet, update the numbers of steps and episodes in `rollout.json`."""
         self._write(_pieces_of(self._chunks[0]))
         self._chunks.popleft()
         if not self._chunks or self._written[0] - self.steps >= _MAX_UNCOUNTED:

@@ -118,7 +118,7 @@ def play_shards(job: Job, first: int, episodes: int, address: str) -> Iterator[S
     size = _SHARD if job.keep else max(_SHARD, min(_LARGE_SHARD, episodes // _MIN_SHARDS))
     starts = takewhile(end.__gt__, count(first, size))
     parts = ((start, min(size, end - start)) for start in starts)
-    policy = with_absolute_paths(job.policy, job.scenario.sharing)
+    policy = with_absolute_paths(job.policy, job.scenario.agent_group)
     remote_job = replace(job, policy=policy, num_envs=min(job.num_envs, _SHARD))
     return run_parts(ShardPlayer(remote_job).play, parts, address, job.workers)
 

@@ -21,7 +21,7 @@ from gv_engine.envs.representations import Arrays
 from gv_engine.learning.policy_file import POLICY_FILE, CheckpointPolicy
 from gv_engine.rollout.step_history import NO_COLUMNS, CopiedColumns
 from gv_engine.rules.errors import GVEngineError, describe_allowed, shorten
-from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
+from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup
 from gv_engine.scenario import rule_modules
 from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.plugin import AnyScenario
@@ -473,10 +473,10 @@ def _policy_names(text: str) -> list[str]:
     return [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
 
 
-def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
+def with_absolute_paths(text: str, group: AgentGroup = SINGLE_AGENT) -> str:
     """Return `text`, the value of the option `--policy`, with absolute paths, for processes in
-    other folders; `sharing` has the names of the agents."""
-    if len(sharing.names) > 1 and "=" in text:
+    other folders; `group` has the names of the agents."""
+    if len(group.names) > 1 and "=" in text and not Path(text).exists():
         parts = (part.partition("=") for part in text.split(","))
         return ",".join(f"{agent}={with_absolute_paths(name)}" for agent, _, name in parts)
     file, _, attribute = text.rpartition(":")
@@ -485,23 +485,23 @@ def with_absolute_paths(text: str, sharing: TurnPolicy = SINGLE_AGENT) -> str:
     return f"{Path(file).absolute()}:{attribute}" if file else str(Path(text).absolute())
 
 
-def policies_by_agent(text: str, sharing: TurnPolicy, option: str = "--policy") -> dict[str, str]:
+def policies_by_agent(text: str, group: AgentGroup, option: str = "--policy") -> dict[str, str]:
     """Return the policy name of each agent in `text`: one for all agents, or a list such as
-    `ann=random,hunters=valid`. The names of agents and teams are those in `sharing`; `option` names
+    `ann=random,hunters=valid`. The names of agents and teams are those in `group`; `option` names
     the option in messages.
 
     Raises:
         PolicyError: there is no such agent or team.
     """
-    if "=" not in text:
-        return dict.fromkeys(sharing.names, text)
+    if "=" not in text or Path(text).exists():
+        return dict.fromkeys(group.names, text)
     policies: dict[str, str] = {}
     for part in text.split(","):
         name, _, policy = part.partition("=")
-        if name not in sharing.agents_by_name:
-            expected = describe_allowed(name, sharing.agents_by_name)
+        if name not in group.agents_by_name:
+            expected = describe_allowed(name, group.agents_by_name)
             raise PolicyError(f"{option} {text}: no agent or team {name!r}: {expected}")
-        policies |= {sharing.names[agent - 1]: policy for agent in sharing.agents_by_name[name]}
+        policies |= {group.names[agent - 1]: policy for agent in group.agents_by_name[name]}
     return policies
 
 
@@ -559,11 +559,11 @@ def load_policies(
         scenario: scenario of the environment.
         num_envs, num_actions, compiled, more: as for `load_policy`.
     """
-    sharing, acting = scenario.sharing, (num_envs, num_actions, compiled, scenario)
-    if len(sharing.names) == 1:
+    group, acting = scenario.agent_group, (num_envs, num_actions, compiled, scenario)
+    if len(group.names) == 1:
         return load_policy(text, *acting, more)
-    named = policies_by_agent(text, sharing)
-    each = (named.get(name, "random") for name in sharing.names)
+    named = policies_by_agent(text, group)
+    each = (named.get(name, "random") for name in group.names)
     return MultiAgentPolicy([load_policy(name, *acting) for name in each])
 
 
@@ -595,12 +595,12 @@ def load_partners(text: str, scenario: Scenario, num_envs: int) -> PartnerPolici
             keeps a state that a checkpoint cannot hold.
         RunError: a run is damaged, or does not fit the scenario.
     """
-    sharing, where = scenario.sharing, f"--partner {text}"
-    names = sharing.names
+    group, where = scenario.agent_group, f"--partner {text}"
+    names = group.names
     if "=" not in text:
         expected = f"expected self, or NAME=POLICY, as {names[-1]}=random"
         raise PolicyError(f"{where}: {expected}")
-    named = policies_by_agent(text, sharing, "--partner")
+    named = policies_by_agent(text, group, "--partner")
     if "self" in named.values():
         raise PolicyError(f"{where}: past selves act for all agents: give --partner self alone")
     if len(named) == len(names):
@@ -615,16 +615,16 @@ def load_partners(text: str, scenario: Scenario, num_envs: int) -> PartnerPolici
                 f"{where}: {name} keeps a state of its own, which a checkpoint cannot hold: "
                 f"allowed are {', '.join(RANDOM)}, runs and functions"
             )
-    return PartnerPolicies(by_agent, with_absolute_paths(text, sharing), policy_digest(text))
+    return PartnerPolicies(by_agent, with_absolute_paths(text, group), policy_digest(text))
 
 
-def name_with_partners(run: Path, partner: str, sharing: TurnPolicy) -> str:
+def name_with_partners(run: Path, partner: str, group: AgentGroup) -> str:
     """Return the value of the option `--policy` that plays the run in the folder `run` together
     with the partners that it was trained with; `partner` is the value of the option `--partner`."""
     if "=" not in partner:  # none, or past selves
         return str(run)
-    named = policies_by_agent(partner, sharing, "--partner")
-    return ",".join(f"{name}={named.get(name, run)}" for name in sharing.names)
+    named = policies_by_agent(partner, group, "--partner")
+    return ",".join(f"{name}={named.get(name, run)}" for name in group.names)
 
 
 # ---- following -----------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ def find_ended(
     if flags.ndim == 1:
         return flags
     is_present = scenario.present_agents(member)
-    suffices = np.array([each.sharing.ends == ANY for each in scenario.members])[member]
+    suffices = np.array([each.agent_group.ends == ANY for each in scenario.members])[member]
     return (flags | ~is_present).all(axis=1) | suffices & (flags & is_present).any(axis=1)  # type: ignore[no-any-return]  # numpy's
 
 

@@ -37,7 +37,7 @@ ENDS = ALL, ANY = "all", "any"
 
 
 @dataclass(frozen=True)
-class TurnPolicy:
+class AgentGroup:
     """Settings of a scenario for its agents as a group: names, turn order, end, teams.
 
     Attributes:
@@ -59,8 +59,8 @@ class TurnPolicy:
         return dict((*single, *self.teams))
 
 
-SINGLE_AGENT = TurnPolicy()
-"""Policy of a scenario with one agent."""
+SINGLE_AGENT = AgentGroup()
+"""Group of a scenario with one agent."""
 
 
 # The functions below run as they are on object worlds and, compiled, on rows of a batch.

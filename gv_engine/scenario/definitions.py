@@ -18,7 +18,7 @@ from components.objects import AGENT_TYPE
 from gv_engine.rules import objects
 from gv_engine.rules.component import Field, field_values, fields_of, to_snake_case
 from gv_engine.rules.objects import ABOVE, LAYERS, USUAL_COLORS, ObjectType, Parts, build_type
-from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, TurnPolicy
+from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, AgentGroup
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.fields import ErrorCollector, YamlNode
@@ -270,12 +270,12 @@ class AgentSpecs(NamedTuple):
     """Specification of all agents of a scenario.
 
     Attributes:
-        sharing: settings of the agents as a group, such as their names, teams and turn order.
+        agent_group: settings of the agents as a group, such as their names, teams and turn order.
         bodies: components of each agent, besides those that every agent has.
         kinds, colors: types and colours that other agents see.
     """
 
-    sharing: TurnPolicy = SINGLE_AGENT
+    agent_group: AgentGroup = SINGLE_AGENT
     bodies: tuple[Parts, ...] = ((),)
     kinds: tuple[int, ...] = ()
     colors: tuple[int, ...] = ()
@@ -292,7 +292,7 @@ class AgentSpecs(NamedTuple):
         named."""
         if len(self.bodies) == 1:
             raise node.error("names of agents need several agents; there is one")
-        named = self.sharing.agents_by_name
+        named = self.agent_group.agents_by_name
         chosen: set[int] = set()
         for each in fields.list_or_single(node):
             if fields.text(each) not in named:
@@ -344,7 +344,7 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
         """Return the value of a key of `agents`, or the default."""
         return problems.read_key(entries, key, AGENT_KEYS[key].read, default)
 
-    sharing = TurnPolicy(
+    agent_group = AgentGroup(
         agent_names,
         read_value("turns", SINGLE_AGENT.turns),
         read_value("done", SINGLE_AGENT.done),
@@ -364,7 +364,7 @@ def read_agents(names: NameResolver, node: YamlNode) -> AgentSpecs:
         raise node.error("only an agent that is alone can be Bodiless")
     parts = dict((*barriers, *besides)).items()
     bodies = (((Kind, (AGENT_TYPE,)), (Color, (color,)), *parts) for color in shown)
-    return AgentSpecs(sharing, tuple(bodies), (AGENT_TYPE,), shown)
+    return AgentSpecs(agent_group, tuple(bodies), (AGENT_TYPE,), shown)
 
 
 _is_name = re.compile(r"[\w-]+").fullmatch

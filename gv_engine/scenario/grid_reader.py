@@ -350,7 +350,7 @@ class GridReader(TopLevel):
                 fields.format_message(self.document.label, *warning)
                 for warning in self.read.warnings
             ),
-            "sharing": self.agents.sharing,
+            "agent_group": self.agents.agent_group,
             "code": tuple(list_source_files(self.names.modules.values())),
             "schedule": calls,
         }

@@ -414,8 +414,8 @@ class Layout:
         `looks` holds four bytes for each cell of `at`: type, state and colour, and in the topmost
         bit whether the cell blocks vision. `beneath` holds the same for the ground layer, if
         objects can lie there; the appearance of terrain needs no array, as it depends on its entity
-        alone. Bit k % 32 of `strange` is set if objects of type k may have components that their
-        type does not give them. Large rows also cache what takes long to find cell by cell:
+        alone. Bit k % 32 of `changed_types` is set if objects of type k may have components that
+        their type does not give them. Large rows also cache what takes long to find cell by cell:
 
         - `listed`: a bit set of the cells with objects of each type; `filled`: a bit set of its
           words that are not 0;
@@ -446,7 +446,7 @@ class Layout:
         more = np.dtype(
             [
                 *((name, np.uint32, cells) for name in self.look_arrays),
-                ("strange", np.uint32),
+                ("changed_types", np.uint32),
                 ("stale", np.uint8),
                 *(large if self.is_large else ()),
                 *(several if self.agents > 1 else ()),

@@ -318,17 +318,18 @@ def _list_numbers(scenario: Scenario) -> str:
 
 def _find_largest_member(members: Sequence[Scenario]) -> Scenario:
     """Return the first of the members with the most agents."""
-    return max(members, key=lambda member: len(member.sharing.names))
+    return max(members, key=lambda member: len(member.agent_group.names))
 
 
 def _describe_agent_difference(scenario: Scenario, largest: Scenario) -> str:
     """Return a text about the first agent of `scenario` that differs from the agent of the same
     index in `largest`, the member with the most agents; "" if none differs. A single agent may have
     another name, and fewer components."""
-    ours, theirs = scenario.sharing.names, largest.sharing.names[: len(scenario.sharing.names)]
+    ours = scenario.agent_group.names
+    theirs = largest.agent_group.names[: len(ours)]
     joins = len(ours) == 1 < largest.layout.agents
     if ours != theirs and not joins:
-        all_theirs = ", ".join(largest.sharing.names)
+        all_theirs = ", ".join(largest.agent_group.names)
         return f"{scenario.name} has the agents {', '.join(ours)}, and {largest.name} {all_theirs}"
     bodies = zip(ours, scenario.layout.bodies, largest.layout.bodies, strict=False)
     for name, body, other_body in bodies:
@@ -363,7 +364,7 @@ def _merge_fields(members: tuple[Scenario, ...]) -> dict[str, Any]:
         "actions": members[0].actions,
         "own_actions": members[0].own_actions,
         "area": members[0].area,
-        "sharing": _find_largest_member(members).sharing,
+        "agent_group": _find_largest_member(members).agent_group,
         "layout": members[0].layout,
         "state_numbers": members[0].state_numbers,
         "reward_names": tuple(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import gymnasium
 
     from gv_engine.rules.system import Call, Phase
-    from gv_engine.rules.turns import TurnPolicy
+    from gv_engine.rules.turns import AgentGroup
     from gv_engine.scenario.document import Document, ScenarioIdentity
 
 
@@ -105,7 +105,7 @@ class AnyScenario(Protocol):
     @property
     def own_actions(self) -> tuple[KeyCommand, ...]: ...
     @property
-    def sharing(self) -> TurnPolicy: ...
+    def agent_group(self) -> AgentGroup: ...
     @property
     def tells_success(self) -> bool: ...
     @property

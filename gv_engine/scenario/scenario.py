@@ -28,7 +28,7 @@ from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
 from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
-from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy, describe_ending
+from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup, describe_ending
 from gv_engine.scenario import document
 from gv_engine.scenario.document import Document, ImmutableScenario, ScenarioIdentity, read_file
 from gv_engine.scenario.grid_reader import GridReader, find_shapes
@@ -78,7 +78,7 @@ class Scenario(ImmutableScenario):
         state_numbers: numbers that agents observe beside their view.
         mixture: scenarios of which each reset samples one; () for other scenarios.
         weights: sampling weight of each of them.
-        sharing: settings of the agents as a group, such as their names, teams and turn order.
+        agent_group: settings of the agents as a group, such as their names, teams and turn order.
         numbering: numbering of its object types.
     """
 
@@ -107,7 +107,7 @@ class Scenario(ImmutableScenario):
     mixture: tuple[Scenario, ...] = ()
     weights: tuple[float, ...] = ()
     code: tuple[SourceFile, ...] = ()
-    sharing: TurnPolicy = SINGLE_AGENT
+    agent_group: AgentGroup = SINGLE_AGENT
     always_truncates: bool = False
     dim: bool | None = None
     numbering: TypeIds = field(default_factory=TypeIds, repr=False)
@@ -322,7 +322,7 @@ class Scenario(ImmutableScenario):
         Args:
             member: (…) indices of members.
         """
-        counts = np.array([len(each.sharing.names) for each in self.members])
+        counts = np.array([len(each.agent_group.names) for each in self.members])
         return np.arange(self.layout.agents) < counts[member, None]
 
     def require_single_agent(self, caller: str) -> Scenario:

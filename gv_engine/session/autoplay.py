@@ -515,7 +515,7 @@ def assign_opponents(session: Session, policy: str) -> str:
     Returns:
         The reason why opponents act at random; "" if they do not.
     """
-    teams, count = session.scenario.sharing.teams, len(session.actions)
+    teams, count = session.scenario.agent_group.teams, len(session.actions)
     player = session.agents.index(session.controlled) + 1
     allies = {agent for _, members in teams if player in members for agent in members} | {player}
     message = ""

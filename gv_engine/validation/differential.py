@@ -276,7 +276,7 @@ class _MultiAgentEnv:
     def __init__(self, scenario: Scenario, world: str, checked: bool) -> None:
         """Make the world: compiled or of Python objects, as `world` says, and with bounds checks if
         `checked`."""
-        self.scenario, self._names = scenario, scenario.sharing.names
+        self.scenario, self._names = scenario, scenario.agent_group.names
         self._batch = make_batch(scenario, 1, world, checked=checked)
         self.world = self._batch.world
         self._form = make_encoder(scenario, "default")

@@ -112,7 +112,7 @@ class Solver:
         self._limit = scenario.max_steps or states
         self._tells_success = scenario.tells_success
         self._scenario = scenario
-        self._one_suffices = np.array([each.sharing.ends == ANY for each in scenario.members])
+        self._one_suffices = np.array([each.agent_group.ends == ANY for each in scenario.members])
         self._actions = _list_lone_actions(scenario, agent) if agent else _joint_actions(scenario)
         self._by_steps = backend.depends_on_steps(scenario)
         self._worlds = _make_worlds(scenario, checked)

@@ -492,7 +492,7 @@ def depends_on_steps(scenario: Scenario) -> bool:
     This is so if a transition or a terminating function reads `w.steps`, or if the turn order
     rotates.
     """
-    if any(member.sharing.turns == ROTATING for member in scenario.members):
+    if any(member.agent_group.turns == ROTATING for member in scenario.members):
         return True
     phases = TRANSITION, TERMINATING, SUCCESS
     calls = (c for member in scenario.members for phase in phases for c in member.calls(phase))

@@ -312,7 +312,7 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         else None,
         "types": {kind.index: _describe_type(kind, level) for kind in level.types},
         "colors": [color.lower() for color in COLORS],
-        "agents": list(level.sharing.names),
+        "agents": list(level.agent_group.names),
         "actions": list(level.action_names),
         "commands": [command._asdict() for command in commands],
         "steering": [command._asdict() for command in steering.commands],

@@ -18,7 +18,7 @@ from gv_engine.rules.errors import RuleError
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.geometry import WAIT
 from gv_engine.rules.system import Call, Phase
-from gv_engine.rules.turns import TurnPolicy
+from gv_engine.rules.turns import AgentGroup
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.missions import get_limit_test
 from gv_engine.scenario.scenario import Scenario
@@ -306,7 +306,7 @@ class Simulation:
             world.rng = generator
         if len(self._members) > 1:
             world.member = sample_member(world.rng, self._members)
-        world.present = len(self.member.sharing.names)
+        world.present = len(self.member.agent_group.names)
         with world.context:
             world.clear()
             for reset in self._bound.resets:
@@ -330,7 +330,7 @@ class Simulation:
             (world.action[1],) = actions
             turns.clear_step_results(world, 1)
         else:
-            self._set_turn_order(actions, scenario.sharing)
+            self._set_turn_order(actions, scenario.agent_group)
         world.terminated = world.truncated = False
         if world.objects is not None:
             world.objects.before = None
@@ -348,21 +348,21 @@ class Simulation:
                 world.total[agent] += world.reward[agent]
         if not single and scenario.layout.has_absence:
             turns.take_absent_out(world)
-        one_suffices = scenario.sharing.ends == turns.ANY
+        one_suffices = scenario.agent_group.ends == turns.ANY
         world.terminated = world.done[1] if single else turns.is_episode_over(world, one_suffices)
         world.steps += 1
         limit = scenario.max_steps or sys.maxsize
         goes_on = not world.terminated or scenario.always_truncates
         world.truncated = self._reaches_limit(world, limit) and goes_on
 
-    def _set_turn_order(self, actions: Sequence[int], sharing: TurnPolicy) -> None:
-        """Store the agents' `actions`, and determine by the rules in `sharing` which agents take
+    def _set_turn_order(self, actions: Sequence[int], group: AgentGroup) -> None:
+        """Store the agents' `actions`, and determine by the rules in `group` which agents take
         part in this step and in which order."""
         world = self.world
         for agent, action in zip(self.agents, actions, strict=True):
             world.action[agent] = action
-        turns.begin_step(world, sharing.done == turns.LEAVE)
-        turns.set_turn_order(world, turns.TURNS.index(sharing.turns))
+        turns.begin_step(world, group.done == turns.LEAVE)
+        turns.set_turn_order(world, turns.TURNS.index(group.turns))
         present_agents = world.agents()
         world.playing[:] = [agent for agent in present_agents if world.live[agent]]
         order = world.order[: len(present_agents)].tolist()

@@ -18,7 +18,7 @@ from gv_engine.rollout.policy import (
     with_absolute_paths,
     without_files,
 )
-from gv_engine.rules.turns import TurnPolicy
+from gv_engine.rules.turns import AgentGroup
 from gv_engine.vector.seeding import make_paired_generators
 from tests.comparing import same
 
@@ -195,7 +195,7 @@ def test_chances_of_what_comes_with_the_engine():
 
 # ---- texts of policies -------------------------------------------------------------------------
 
-TEAMS = TurnPolicy(names=("ann", "bob", "cat"), teams=(("hunters", (2, 3)),))
+TEAMS = AgentGroup(names=("ann", "bob", "cat"), teams=(("hunters", (2, 3)),))
 
 
 def test_policies_of_agents_and_of_teams():
@@ -244,6 +244,10 @@ def test_policies_are_found_from_another_folder(own):
         ("run:greedy", f"{own}/run:greedy"),
         ("./own.py:fine", f"{own}/own.py:fine"),
     ):
-        assert with_absolute_paths(text, TurnPolicy()) == expected
-    several = with_absolute_paths("ann=./own.py:act,bob=valid", TurnPolicy(names=("ann", "bob")))
+        assert with_absolute_paths(text, AgentGroup()) == expected
+    several = with_absolute_paths("ann=./own.py:act,bob=valid", AgentGroup(names=("ann", "bob")))
     assert several == f"ann={own}/own.py:act,bob=valid"
+    (own / "lr=0.1").mkdir()
+    group = AgentGroup(names=("ann", "bob"))
+    assert with_absolute_paths("lr=0.1", group) == f"{own}/lr=0.1"
+    assert policies_by_agent("lr=0.1", group) == {"ann": "lr=0.1", "bob": "lr=0.1"}

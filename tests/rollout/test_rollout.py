@@ -36,7 +36,7 @@ CASES = {
 
 
 def made(scenario, num_envs):
-    kind = AgentsVectorEnv if len(scenario.sharing.names) > 1 else GridVectorEnv
+    kind = AgentsVectorEnv if len(scenario.agent_group.names) > 1 else GridVectorEnv
     return kind(scenario, num_envs, world="object", autoreset_mode="Disabled", copy=True)
 
 
@@ -51,7 +51,7 @@ def drawn(rngs, masks, names):
 
 def alone(scenario, text, seed, number):
     """Return an episode, played without a rollout, as (steps, last observation, facts)."""
-    env, agents = made(scenario, 1), scenario.sharing.names
+    env, agents = made(scenario, 1), scenario.agent_group.names
     named = dict(part.split("=") for part in text.split(",")) if "=" in text else {}
     policies = [named.get(name, "random" if named else text) for name in agents]
     rngs = [np.random.default_rng([seed, len(agents) * number + k]) for k in range(len(agents))]
@@ -75,11 +75,11 @@ def alone(scenario, text, seed, number):
         )
         over = (terminated | truncated).all()
     member = int(np.max(info.get("member", 0)))
-    sharing = scenario.members[member].sharing
-    suffices = any if sharing.ends == "any" else all
+    agent_group = scenario.members[member].agent_group
+    suffices = any if agent_group.ends == "any" else all
 
     def ended(flags):
-        return suffices(np.atleast_1d(flags[0])[: len(sharing.names)])
+        return suffices(np.atleast_1d(flags[0])[: len(agent_group.names)])
 
     facts = {
         "number": number,

@@ -95,10 +95,10 @@ def compare(objects: Backend, compiled: Backend) -> None:
     steps=st.integers(1, 60),
 )
 def test_compiled_worlds_equal_object_worlds(
-    agents: int, blocks: list[str], mode: int, seed: int, steps: int, **sharing: Any
+    agents: int, blocks: list[str], mode: int, seed: int, steps: int, **agent_group: Any
 ):
     played = level(agents, blocks)
-    played = played.with_(sharing=replace(played.sharing, **sharing))
+    played = played.with_(agent_group=replace(played.agent_group, **agent_group))
     objects, compiled = both(played, seed)
     compare(objects, compiled)
     chance = np.random.default_rng(seed)
@@ -119,7 +119,7 @@ def test_compiled_worlds_equal_object_worlds(
 def test_agents_that_are_done_leave_or_stay(world: str):
     for done in DONE:
         played = level(*CREWS[0], max_steps=1000)
-        played = played.with_(sharing=replace(played.sharing, done=done))
+        played = played.with_(agent_group=replace(played.agent_group, done=done))
         worlds = make_batch(played, 1, world)
         worlds.set_generator(0, np.random.default_rng(3))
         worlds.reset(np.ones(1, np.bool_))

@@ -68,7 +68,7 @@ def export(level: str, file: Path, cache: Path) -> float:
 def step_in_python(level: str) -> float:
     """Return the steps a second of `gymnasium.make`; NaN for several agents, which it refuses."""
     (name, *_) = find_levels(level, {})
-    if len(Scenario.load(name).sharing.names) > 1:
+    if len(Scenario.load(name).agent_group.names) > 1:
         return float("nan")
     env = gymnasium.make(
         "GV-Scenario-v0", scenario=name, world="compiled", disable_env_checker=True

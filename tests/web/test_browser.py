@@ -101,7 +101,7 @@ def test_a_level_is_won_by_keys_and_its_game_is_the_same_in_python(
         for name, key in keys
     }
     for agent, action in find_actions(level):
-        browser.press(codes[action if agent == 0 else f"{level.sharing.names[agent]} {action}"])
+        browser.press(codes[action if agent == 0 else f"{level.agent_group.names[agent]} {action}"])
     check_won(browser, tmp_path)
 
 
@@ -123,7 +123,7 @@ def test_two_at_one_keyboard(browser: Browser, tmp_path: Path):
     level = Scenario.load("hold-plates")
     browser.open(write_page(tmp_path, level))
     browser.press("KeyV", "KeyV", "ArrowUp", "KeyW", "ArrowUp", "Tab", "ArrowLeft")
-    ann, bob = level.sharing.names
+    ann, bob = level.agent_group.names
     choose = "(w => { w.value = '1'; w.dispatchEvent(new Event('change', { bubbles: true })) })"
     browser.run(f"{choose}(document.getElementById('who'))")
     assert browser.run("player.agent") == 1
@@ -140,7 +140,7 @@ def test_arrows_go_where_they_point_in_a_level_whose_view_does_not_turn(
     level = Scenario.load("kitchen-garden")
     browser.open(write_page(tmp_path, level))
     browser.press("ArrowLeft", "ArrowDown", "ArrowRight", "ArrowUp")
-    agent = level.sharing.names[0]
+    agent = level.agent_group.names[0]
     moves = "MOVE_LEFT", "MOVE_BACKWARD", "MOVE_RIGHT", "MOVE_FORWARD"
     assert [step.action for step in replay_of(browser).steps] == [f"{agent} {m}" for m in moves]
 

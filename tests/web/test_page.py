@@ -287,7 +287,7 @@ def test_an_agent_waits_also_if_all_actions_are_taken_by_others(
         """
     )
     replay = Replay.from_line(line)
-    ann, bob = level.sharing.names
+    ann, bob = level.agent_group.names
     assert [step.action for step in replay.steps] == [
         *(f"{ann} MOVE_FORWARD", f"{bob} MOVE_FORWARD", "WAIT"),
         f"{ann} MOVE_FORWARD | {bob} MOVE_FORWARD",

@@ -69,7 +69,7 @@ def test_a_policy_acts_as_in_python(
     drawn(Path("run"), name, **options)
     level = Scenario.load(name)
     found = iter(act_on_page(level, how, PLAY))
-    several = len(level.sharing.names) > 1
+    several = len(level.agent_group.names) > 1
     for seed in (0, 1, 2**40):
         game = Session(level, seed)
         player = PolicyAutoplayer(game, how)

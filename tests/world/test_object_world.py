@@ -357,7 +357,7 @@ def test_agents_that_a_member_has_not_are_done():
     found = set()
     for seed in range(9):
         simulation.reset(np.random.default_rng(seed))
-        row, count = simulation.world.snapshot(), len(simulation.member.sharing.names)
+        row, count = simulation.world.snapshot(), len(simulation.member.agent_group.names)
         assert row["done"][1:].tolist() == [0] * count + [1] * (3 - count)
         assert (row["position"]["y"][1:4] >= 0).tolist() == [True] * count + [False] * (3 - count)
         found.add(count)

@@ -33,7 +33,7 @@ from gv_engine.domains.algebra.state import (
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, Call, Phase, System, is_nested_call
-from gv_engine.rules.turns import SINGLE_AGENT, TurnPolicy
+from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.calls import ENDING_KEYS, CallReader
@@ -430,7 +430,7 @@ class AlgebraScenario(ImmutableScenario):
 
     domain: ClassVar[str] = "algebra"
     own_actions: ClassVar[tuple[KeyCommand, ...]] = ()
-    sharing: ClassVar[TurnPolicy] = SINGLE_AGENT
+    agent_group: ClassVar[AgentGroup] = SINGLE_AGENT
 
     name: str
     description: str

@@ -164,7 +164,7 @@ class GridEpisode(Episode):
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self._names = tuple(scenario.sharing.names)
+        self._names = tuple(scenario.agent_group.names)
         self.controlled = 0
         self.partners: dict[str, Policy] = {}
         self.actions = scenario.action_names
@@ -378,7 +378,7 @@ class GridEpisode(Episode):
             return ()
         teams = {
             agent: (team, number)
-            for number, (team, members) in enumerate(self.scenario.sharing.teams, 1)
+            for number, (team, members) in enumerate(self.scenario.agent_group.teams, 1)
             for agent in members
         }
         position, shown = self.world.position, self._shown_agent

@@ -84,8 +84,8 @@ class PolicyMapper:
             self._note = "" if is_alone else "if other agents do nothing"
             return
         if isinstance(policy, str):
-            own = scenario.sharing.names[agent - 1]
-            name = policies_by_agent(policy, scenario.sharing).get(own, "random")
+            own = scenario.agent_group.names[agent - 1]
+            name = policies_by_agent(policy, scenario.agent_group).get(own, "random")
             self._policy = load_policy(name, BATCH_SIZE, len(scenario.actions), scenario=scenario)
         else:
             self._policy = policy(BATCH_SIZE)
