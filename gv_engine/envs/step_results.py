@@ -80,9 +80,10 @@ class StepResults:
         return sum(array.nbytes for array in self._counted)
 
     def reclaim(self) -> bool:
-        """Return True if no caller holds a reference to a returned array or to a view of one, after
-        restoring the arrays that no step writes, as a caller may have changed them; needs
-        `record_reference_counts`."""
+        """Prepare the arrays for another step, and return True; return False if a caller holds a
+        reference to a returned array or to a view of one. Arrays that all steps leave as they are
+        get their first values again, as a caller may have changed them. Call
+        `record_reference_counts` before."""
         if sum(map(getrefcount, self._counted)) != self._count:
             return False
         for memory, values in self._constants:
@@ -107,7 +108,7 @@ class StepResultsPool:
 
     def acquire(self) -> StepResults | None:
         """Return results for the next step; None if callers hold all results of a full pool, or if
-        the backend cannot write into other arrays."""
+        the backend can only write into its own arrays."""
         used = self._used
         if used and used[0].reclaim():
             results = used.popleft()

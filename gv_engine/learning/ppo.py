@@ -261,7 +261,8 @@ class Learner:
         self._table.copy_(self.net.first_layer_table())
 
     def _start_acting(self, t: int) -> None:
-        """Encode the observations of step `t`, and run `_act`; on a GPU, do not wait for it."""
+        """Encode the observations of step `t`, and run `_act`; on a GPU, return before it is
+        done."""
         buffer = self._buffer
         with self._timed("copies"):
             observation = {name: buffer.arrays[name][t] for name in buffer.first}
@@ -275,7 +276,7 @@ class Learner:
 
     def _act(self, t: int) -> None:
         """Write log-probabilities, values and actions of step `t` into the buffer, and advance the
-        state of the GRU; after the last step, write the values only."""
+        state of the GRU; if `t` is the number of steps, write the values only."""
         buffer = self._buffer
         buffer.send(t)
         log_probs, buffer.values[t], memory = self._forward(*self._network_inputs(t))
@@ -377,8 +378,10 @@ class Learner:
 
         Args:
             info: information that the step returned.
-            counted: (W, A) True for agents that learned; returns and successes are theirs.
-            measured: (W,) `curriculum.is_measured` before the step.
+            counted: (W, A) True for agents that learned; the returns and successes of others are
+                left out.
+            measured: (W,) True for worlds whose episode is part of the estimates, see
+                `RandomLevels.is_measured`; as it was before the step, which may end the episode.
         """
         if "episode" not in info:
             none = self._no_ends

@@ -83,8 +83,8 @@ class RolloutBuffer:
                 copied[t].copy_(own[t], non_blocking=True)
 
     def receive(self, t: int) -> None:
-        """Copy the actions of step `t` from the device, without waiting; do nothing if the device
-        is the CPU."""
+        """Start to copy the actions of step `t` from the device; do nothing if it is the CPU. Wait
+        for the device before reading them."""
         if self.actions is not self._chosen:
             self._chosen[t].copy_(self.actions[t], non_blocking=True)
 

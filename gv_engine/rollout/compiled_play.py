@@ -64,12 +64,13 @@ def play_random_steps(
 
 
 def copy_row(columns: Any, world: int, row: int) -> None:
-    """Copy the values of `world` into its row number `row`. Runs as compiled code.
+    """Copy the present values of a world into row `row` of the world. Runs as compiled code.
 
     Args:
-        columns: (C, 5) int64. For each column: address of the values of world 0, and bytes from a
-            world to the next; address of the rows of world 0, bytes from a world to the next, and
-            of a row.
+        columns: (C, 5) int64, for each column: address of the value of world 0; bytes from the
+            value of a world to that of the next; address of row 0 of world 0; bytes from row 0 of a
+            world to that of the next; bytes of a row, as many as are copied.
+        world, row: indices.
     """
     for k in range(len(columns)):
         source, source_step, target, world_step, size = columns[k]

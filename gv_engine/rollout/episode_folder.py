@@ -284,8 +284,8 @@ class EpisodeFolder:
                 self._count()
 
     def _write_chunk(self) -> None:
-        """Write the oldest chunk of episodes that waits. If no other chunk waits, or many steps are
-        not counted yet, update the numbers of steps and episodes in `rollout.json`."""
+        """Write the oldest chunk of episodes that waits. If no other chunk waits, or many written
+        steps are not counted yet, update the numbers of steps and episodes by `_count`."""
         self._write(_pieces_of(self._chunks[0]))
         self._chunks.popleft()
         if not self._chunks or self._written[0] - self.steps >= _MAX_UNCOUNTED:

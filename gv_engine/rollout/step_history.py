@@ -71,8 +71,8 @@ class StepHistory:
         self._old_blocks: list[Arrays] = []  # that episodes may still use
 
     def start_block(self, longest: int) -> None:
-        """Go on to a new block, and drop the blocks that no running episode needs; `longest` is the
-        number of recorded steps of the longest one."""
+        """Go on to a new block, and drop the blocks that no running episode needs. `longest` is the
+        number of recorded steps of the longest running episode."""
         first = len(self._blocks) - -(-longest // self.block_steps)  # rounded up
         self._old_blocks += self._blocks[:first]
         counts = _count_references(self._old_blocks)

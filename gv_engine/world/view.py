@@ -132,8 +132,8 @@ class ObjectView:
     def see_cached(
         self, run: Callable[..., Any], w: ObjectWorld, agent: int, cache: dict[Any, Any]
     ) -> None:
-        """Mark the seen cells as `run(w, agent, view)` does, a visibility system that reads the
-        view alone; `cache` has its earlier results by opaque cells."""
+        """Mark the seen cells as `run(w, agent, view)` does. `run` is a visibility system that
+        reads only the view, so that its results are kept in `cache`, by the opaque cells."""
         opaque = tuple(self._opaque)
         known = cache.get(opaque)
         if known is None:
