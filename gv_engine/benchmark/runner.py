@@ -166,7 +166,7 @@ def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
         with closing(Training(run, grid, levels.train)) as training:
             began, is_done = time.process_time(), False
             while not is_done:
-                metrics = training.learner.update()  # without checkpoints, which take time
+                metrics = training.update()  # which keeps the best weights, as `train` does
                 if not math.isnan(metrics.success_rate):
                     curve.append((metrics.steps, round(metrics.success_rate, 3)))
                     if metrics.episodes >= _MIN_EPISODES:

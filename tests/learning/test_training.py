@@ -32,7 +32,7 @@ from tests.screen import PATIENCE
 
 torch: Any = pytest.importorskip("torch")
 
-from gv_engine.learning import evaluate, ppo  # noqa: E402
+from gv_engine.learning import evaluate, ppo, training  # noqa: E402
 from gv_engine.learning.run_folder import Run, write_run_files  # noqa: E402
 
 pytestmark = [pytest.mark.usefixtures("here"), pytest.mark.slow, pytest.mark.compiled]
@@ -439,6 +439,23 @@ def test_a_part_of_the_benchmark_is_a_run_that_stops_when_it_is_sure(monkeypatch
     again = PartRunner("ppo", settings).run("keydoor-5x5", 1)
     assert replace(again, seconds=part.seconds) == part
     assert sum(PartRunner("ppo", settings).run("keydoor-5x5", 2).lengths) != sum(part.lengths)
+
+
+def test_a_part_of_the_benchmark_plays_the_best_weights(monkeypatch):
+    """As a run of `train` does, also if the last updates made the policy worse."""
+    update = ppo.Learner.update
+
+    def get_worse(learner: Any) -> Any:
+        metrics = update(learner)
+        if metrics.steps > 60_000:
+            learner.net.actor.weight.data.zero_()
+        return metrics
+
+    monkeypatch.setattr(ppo.Learner, "update", get_worse)
+    settings = {"memory": False, "steps": 80_000, "until": 1.0}
+    part = PartRunner("ppo", settings).run("keydoor-5x5", 1)
+    training.train("keydoor-5x5", {"seed": 1, "levels": "train", "steps": 80_000}, "run")
+    assert runner.measure_lengths("keydoor-5x5", "run", 1) == part.lengths
 
 
 def test_seeds_are_runs_of_their_own_that_go_on_together(capsys):
