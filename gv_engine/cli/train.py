@@ -60,8 +60,8 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.watchdog import force_exit_after
 
 if TYPE_CHECKING:
-    from gv_engine.learning.ppo import TrainingMetrics
     from gv_engine.learning.run_folder import Run
+    from gv_engine.learning.survival_estimate import TrainingMetrics
     from gv_engine.ui.window.viewer import BatchProcess
 
 

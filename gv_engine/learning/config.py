@@ -20,7 +20,7 @@ from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.yaml_parser import parse_value
 
 if TYPE_CHECKING:
-    from gv_engine.learning.ppo import TrainingMetrics
+    from gv_engine.learning.survival_estimate import TrainingMetrics
 
 
 class ConfigError(GVEngineError, ValueError):

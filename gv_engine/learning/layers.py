@@ -203,20 +203,12 @@ def add_to_rows(rows: NDArray[np.int32], gradient: NDArray[Any], out: NDArray[An
                 out[row, k] += gradient[i, k]
 
 
-class OneHotBag(torch.autograd.Function):
+class OneHotBag(EmbeddingBag):
     """`sum_rows` of a small table on a GPU.
 
     The backward pass is a product with the indices as one-hot codes; the backward pass of
     `torch.nn.functional.embedding_bag` sorts the indices.
     """
-
-    @staticmethod
-    def forward(context: Any, table: Tensor, rows: Tensor) -> Tensor:
-        """Return the (M, width) sums of those rows of `table` that the indices `rows`, (M, slots),
-        select."""
-        context.save_for_backward(rows)
-        context.size = table.shape
-        return functional.embedding_bag(rows, table, mode="sum")
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,34 +40,11 @@ from gv_engine.learning.partners import Seen, make_partners
 from gv_engine.learning.ppo_loss import compute_ppo_loss
 from gv_engine.learning.reward_scaler import RewardScaler
 from gv_engine.learning.rollout_buffer import RolloutBuffer, TrainingBatch
-from gv_engine.learning.survival_estimate import SurvivalEstimator
+from gv_engine.learning.survival_estimate import SurvivalEstimator, TrainingMetrics
 from gv_engine.rules.turns import ANY
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """Options of glibc's `mallopt`."""
-
-
-class TrainingMetrics(NamedTuple):
-    """Progress of a learner; a row of `progress.csv`.
-
-    Attributes:
-        steps: environment steps so far, of all agents.
-        episodes: episodes that have ended so far.
-        episode_return, episode_length, success_rate: see `EpisodeMeans`. With several agents the
-            return is the sum over them, and an episode is a success if all agents succeed, or, if
-            the first end of an agent ends the episode, if any agent succeeds. The success rate is
-            NaN if the scenario does not define success.
-        entropy, approx_kl, value_loss: means over the minibatches of the last update.
-    """
-
-    steps: int
-    episodes: int
-    episode_return: float
-    episode_length: float
-    success_rate: float
-    entropy: float
-    approx_kl: float
-    value_loss: float
 
 
 def find_device(name: str) -> str:

@@ -40,6 +40,29 @@ class EpisodeMeans(NamedTuple):
     success_rate: float
 
 
+class TrainingMetrics(NamedTuple):
+    """Progress of a learner; a row of `progress.csv`.
+
+    Attributes:
+        steps: environment steps so far, of all agents.
+        episodes: episodes that have ended so far.
+        episode_return, episode_length, success_rate: see `EpisodeMeans`. With several agents the
+            return is the sum over them, and an episode is a success if all agents succeed, or, if
+            the first end of an agent ends the episode, if any agent succeeds. The success rate is
+            NaN if the scenario does not define success.
+        entropy, approx_kl, value_loss: means over the minibatches of the last update.
+    """
+
+    steps: int
+    episodes: int
+    episode_return: float
+    episode_length: float
+    success_rate: float
+    entropy: float
+    approx_kl: float
+    value_loss: float
+
+
 class SurvivalEstimator:
     """Running counts of episode ages and ends in worlds that reset as soon as an episode ends.
 

@@ -27,8 +27,8 @@ from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from gv_engine.learning.ppo import TrainingMetrics
     from gv_engine.learning.run_folder import Run
+    from gv_engine.learning.survival_estimate import TrainingMetrics
 
 Callback = Callable[["Training"], Any]
 """Function that is called after each update; it may return True to end the training."""

@@ -112,7 +112,7 @@ def test_ctrl_c_and_sigterm_wait_for_the_update_and_keep_it(number, monkeypatch)
     whole = trained("whole")
     update = ppo.Learner.update
 
-    def interrupted(learner: ppo.Learner) -> ppo.TrainingMetrics:
+    def interrupted(learner: ppo.Learner) -> Any:
         if learner.metrics.steps == UPDATE:
             signal.raise_signal(number)
             signal.raise_signal(number)
