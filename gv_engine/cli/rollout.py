@@ -40,7 +40,8 @@ from typing import Any, cast
 from gv_engine.cli import options as cli
 from gv_engine.cli.replay import load_verified
 from gv_engine.envs.level_sets import LevelSet, level_set
-from gv_engine.rollout.episode_folder import EpisodeFolder, EpisodeStats, EpisodeValues, read
+from gv_engine.rollout.episode_folder import EpisodeFolder, read
+from gv_engine.rollout.episode_stats import EpisodeStats, EpisodeValues
 from gv_engine.rollout.evaluation import estimate_success
 from gv_engine.rollout.policy import ActionSequence, policy_digest
 from gv_engine.rollout.shards import Job

@@ -9,7 +9,8 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from gv_engine.rollout import policy as policies
-from gv_engine.rollout.episode_folder import EpisodeValues, episode_rows
+from gv_engine.rollout.episode_folder import episode_rows
+from gv_engine.rollout.episode_stats import EpisodeValues
 from gv_engine.rollout.rollout import FinishedEpisode, rollout, rows_of_steps
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.scenario.plugin import AnyScenario, get_plugin

@@ -17,15 +17,14 @@ import pytest
 from gymnasium.spaces import Discrete
 
 from gv_engine import Scenario
-from gv_engine.rollout import episode_folder
+from gv_engine.rollout import episode_folder, episode_stats
 from gv_engine.rollout.episode_folder import (
     EpisodeFolder,
-    EpisodeStats,
-    EpisodeValues,
     GrowingArray,
     RolloutError,
     episode_rows,
 )
+from gv_engine.rollout.episode_stats import EpisodeStats, EpisodeValues
 from gv_engine.rollout.policy import ActionSequence, PolicyError, load_policies
 from gv_engine.rollout.rollout import rollout, rows_of_steps
 from gv_engine.rollout.shards import Job, ShardPlayer
@@ -397,7 +396,7 @@ def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: s
 @pytest.mark.parametrize("name", ["draws", "mixture", "mission", "all", "any", "fewer"])
 def test_a_tally_of_a_folder_is_that_of_its_episodes(tmp_path, name, chunk, monkeypatch):
     """However many are read at once."""
-    monkeypatch.setattr(episode_folder, "_CHUNK_EPISODES", chunk)
+    monkeypatch.setattr(episode_stats, "_CHUNK_EPISODES", chunk)
     document, text, _, _ = CASES[name]
     env, episodes = played(document, text, 7)
     one, kept = EpisodeStats(), EpisodeStats()

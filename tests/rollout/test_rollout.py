@@ -10,7 +10,7 @@ import pytest
 from gv_engine import AgentsVectorEnv, GridVectorEnv, Scenario
 from gv_engine.rollout import rollout as rollouts
 from gv_engine.rollout import step_history
-from gv_engine.rollout.episode_folder import EpisodeStats, EpisodeValues
+from gv_engine.rollout.episode_stats import EpisodeStats, EpisodeValues
 from gv_engine.rollout.policy import (
     ActionSequence,
     PolicyError,
