@@ -339,9 +339,10 @@ def patch_numba() -> Iterator[None]:
 
 
 def _post_process(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """Update the control flow graph and lifetimes of a function's Numba IR, as Numba's
-    `PostProcessor.run` does after nine passes, without the variables that are alive at the start of
-    each block: only generators use them."""
+    """Update the control flow graph and lifetimes of a function's Numba IR, in place of
+    `PostProcessor.run`, which Numba calls after each of nine passes; arguments are its own. It
+    does not find the variables that are alive at the start of each block, which only generators
+    use: for these it calls the original."""
     func_ir = processor.func_ir
     if func_ir.is_generator:
         _post_process_fully(processor, emit_dels, extend_lifetimes)

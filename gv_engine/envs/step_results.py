@@ -81,9 +81,9 @@ class StepResults:
 
     def reclaim(self) -> bool:
         """Prepare the arrays for another step, and return True; return False if a caller holds a
-        reference to a returned array or to a view of one. Arrays that all steps leave as they are
-        get their first values again, as a caller may have changed them. Call
-        `record_reference_counts` before."""
+        reference to a returned array or to a view of one. Arrays that no step writes are reset to
+        their first values, as a caller may have changed them. Call `record_reference_counts` once
+        before the first call."""
         if sum(map(getrefcount, self._counted)) != self._count:
             return False
         for memory, values in self._constants:

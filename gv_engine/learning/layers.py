@@ -248,8 +248,8 @@ class OneHotSelection(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient with respect to the scores, for that with respect to the selected
-        numbers."""
+        """Return the gradient with respect to the scores; `gradient` is the gradient with respect
+        to the selected numbers. The None is for the codes, which have none."""
         (codes,), parts = context.saved_tensors, []
         number = max(1, _MAX_NUMBERS // (codes.shape[1] * context.number))
         for part, of_part in zip(codes.split(number), gradient.split(number), strict=True):

@@ -234,7 +234,8 @@ class Learner:
         )
 
     def _prepare_acting(self) -> None:
-        """Compute the table of the first layer, which stays the same until the next update."""
+        """Compute the outputs of the first layer for each input code, which acting looks up; they
+        stay the same until the next update."""
         self._table.copy_(self.net.first_layer_table())
 
     def _start_acting(self, t: int) -> None:

@@ -64,7 +64,8 @@ def play_random_steps(
 
 
 def copy_row(columns: Any, world: int, row: int) -> None:
-    """Copy the present values of a world into row `row` of the world. Runs as compiled code.
+    """Copy the present values of a world into row `row` of its recorded steps, without checks.
+    Runs as compiled code.
 
     Args:
         columns: (C, 5) int64, for each column: address of the value of world 0; bytes from the

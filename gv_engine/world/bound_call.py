@@ -210,8 +210,8 @@ class _UnreadWorld:
 
 
 def list_acting_calls(calls: Iterable[BoundCall], agent: int, action: int) -> list[BoundCall]:
-    """Return those of `calls` that may have an effect for an agent's action: all but those whose
-    test is false without a look at the world, so that it is false in every world."""
+    """Return those of `calls` that may have an effect for an agent's action. Leave out a call if
+    its test is false without reading the world: it is false in every world."""
     acting = []
     for call in calls:
         world = _UnreadWorld()
