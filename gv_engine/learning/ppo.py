@@ -449,7 +449,7 @@ class Learner:
     def _gradient(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
         """Return the gradient of the loss as one vector, and the (3,) losses to report; both are
         sums over the batch divided by `num_live`."""
-        loss, losses = self._loss(num_live, *self._read_batch(batch))
+        loss, losses = self._loss(batch, num_live)
         parameters = tuple(self.net.parameters())
         gradients = torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
         return torch.cat([each.flatten() for each in gradients]), losses.detach()
@@ -466,11 +466,11 @@ class Learner:
             per_step = [each[live.flatten()] for each in per_step]
         return per_step
 
-    def _loss(self, num_live: int, features: Tensor, *per_step: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the PPO loss of L steps, and (3,) entropy, approximate KL divergence and value
-        loss. All are sums divided by `num_live`. Arguments are those of `_read_batch`."""
-        outputs = self.net.outputs(features)
-        loss, sums = compute_ppo_loss(outputs, per_step, self.settings)
+    def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
+        """Return the PPO loss of a batch, and (3,) entropy, approximate KL divergence and value
+        loss. All are sums over its live steps divided by `num_live`."""
+        features, *per_step = self._read_batch(batch)
+        loss, sums = compute_ppo_loss(self.net.outputs(features), tuple(per_step), self.settings)
         return loss / num_live, sums / num_live
 
     def minimise(self, loss: Tensor) -> None:

@@ -16,6 +16,7 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.network import ActorCritic, find_excluded
 from gv_engine.learning.ppo import Learner
+from gv_engine.learning.rollout_buffer import TrainingBatch
 
 
 class QNetwork(ActorCritic):
@@ -66,10 +67,10 @@ class PQNLearner(Learner):
         greatest values of the actions that the masks allow."""
         return self.net.act(features, masks, self._epsilon)
 
-    def _loss(self, num_live: int, features: Tensor, *per_step: Tensor) -> tuple[Tensor, Tensor]:
+    def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
         """Return half the squared error of the values of the actions that were taken, a sum divided
         by `num_live`; entropy and KL divergence, which PQN does not have, are NaN."""
-        _, actions, _, _, returns = per_step
+        features, _, actions, _, _, returns = self._read_batch(batch)
         values = self.net.actor(features).gather(1, actions[:, None])[:, 0]
         value_loss = (values - returns).square().sum() / num_live
         unknown = torch.full_like(value_loss, torch.nan)

@@ -23,6 +23,7 @@ from gv_engine.learning.network import ActorCritic, make_linear
 from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.ppo import Learner
 from gv_engine.learning.reward_scaler import RewardScaler
+from gv_engine.learning.rollout_buffer import TrainingBatch
 
 CodeRows = NDArray[np.int32]
 Errors = NDArray[np.float32]
@@ -33,10 +34,7 @@ _TRAINED_SHARE = 0.25
 
 
 class CuriousNet(ActorCritic):
-    """Actor and critic, and a predictor of the outputs of a random network.
-
-    Features are the features of actor and critic, followed by the error of the prediction.
-    """
+    """Actor and critic, and a predictor of the outputs of a random network."""
 
     def __init__(self, spec: NetworkSpec, settings: Hyperparameters) -> None:
         super().__init__(spec, settings)
@@ -55,18 +53,6 @@ class CuriousNet(ActorCritic):
         first = functional.relu(sum_rows(self.predictor_first, rows))
         predicted = self.predictor_third(functional.relu(self.predictor_second(first)))
         return (predicted - target).square().mean(1)
-
-    def features(self, table: Tensor, rows: Tensor) -> Tensor:
-        """Return the (M, hidden + 1) features of observations given as (M, slots) rows."""
-        return torch.cat([super().features(table, rows), self.prediction_errors(rows)[:, None]], 1)
-
-    def value(self, features: Tensor) -> Tensor:
-        """Return (M,) values for (M, hidden + 1) features."""
-        return super().value(features[:, :-1])
-
-    def outputs(self, features: Tensor) -> Tensor:
-        """Return (M, actions + 1) logits and values for (M, hidden + 1) features."""
-        return super().outputs(features[:, :-1])
 
 
 class RNDLearner(Learner):
@@ -102,11 +88,13 @@ class RNDLearner(Learner):
         """
         return self._novelty_scaler.scale(errors[1:] * live, np.zeros_like(done), live)
 
-    def _loss(self, num_live: int, features: Tensor, *per_step: Tensor) -> tuple[Tensor, Tensor]:
+    def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
         """Return the sum of PPO's loss and the predictor's loss, and PPO's losses to report."""
-        loss, losses = super()._loss(num_live, features, *per_step)
-        steps = math.ceil(_TRAINED_SHARE * len(features))  # of a minibatch in random order
-        return loss + features[:steps, -1].sum() / (_TRAINED_SHARE * num_live), losses
+        loss, losses = super()._loss(batch, num_live)
+        trained = math.ceil(_TRAINED_SHARE * batch.rows.shape[1])  # sequences are in random order
+        rows, live = (each[:, :trained].flatten(0, 1) for each in (batch.rows, batch.live))
+        errors = (self.net.prediction_errors(rows) * live).sum()
+        return loss + errors / (_TRAINED_SHARE * num_live), losses
 
     def state(self) -> dict[str, Any]:
         """Return everything that `restore` needs to continue the training bit for bit."""
