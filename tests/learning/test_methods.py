@@ -237,6 +237,26 @@ def test_rnd_rewards_what_is_new_and_less_each_time():
     assert learner.net.prediction_errors(unseen[new]).mean() > 2 * after
 
 
+@pytest.mark.parametrize("memory", [False, True])
+def test_the_predictor_of_rnd_learns_from_a_quarter_of_the_sequences(memory):
+    options: Any = {"num_envs": 8, "num_steps": 16, "learner": "rnd", "recurrent": memory}
+    learner = make_learner("keydoor-5x5", "object", **options)
+    batch = learner._collect()
+    names = [name for name, _ in learner.net.named_parameters()]
+
+    def gradients() -> dict[str, Any]:
+        whole, _ = learner._gradient(batch, batch.actions.numel())
+        sizes = [each.numel() for each in learner.net.parameters()]
+        return dict(zip(names, whole.split(sizes), strict=True))
+
+    before = gradients()
+    batch.rows[:, 2:] = batch.rows[:, :1]
+    after = gradients()
+    for name in names:
+        assert torch.equal(before[name], after[name]) == ("predictor" in name), name
+        assert before[name].any()
+
+
 def test_rnd_adds_to_rewards_and_novelty_does_not_end_with_an_episode():
     options: Any = {"num_envs": 4, "num_steps": 16, "learner": "rnd"}
     alone, curious = (
