@@ -41,6 +41,7 @@ BLOCK = re.compile(
 FILES_OF = re.compile(r"<!-- with the files of (.+?) -->")
 PROGRAMS = ("gv-engine", "python", "sed")
 LINK = re.compile(r"\]\((?!https?://)([^)#]*)#?([^)]*)\)")
+NAME_IN_FILE = re.compile(r"((?:`[\w.]+` and )?`[\w.]+`) in\s+`([\w/]+\.py)`")
 TITLE = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -167,6 +168,15 @@ def test_links_lead_somewhere(page: Path):
         file = page.parent / target if target else page
         assert file.exists(), target
         assert not anchor or anchor in anchors(file), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.stem)
+def test_functions_and_classes_are_in_the_files_that_pages_name(page: Path):
+    for names, file in NAME_IN_FILE.findall(page.read_text("utf-8")):
+        source, *_ = (ROOT / path for path in (file, f"gv_engine/{file}") if (ROOT / path).exists())
+        for name in re.findall(r"(\w+)`", names):
+            defined = rf"^\s*(?:(?:def|class) {name}\b|{name}\b.* = )"
+            assert re.search(defined, source.read_text("utf-8"), re.MULTILINE), (name, file)
 
 
 def test_the_site_has_all_pages():
