@@ -37,8 +37,8 @@ _T = TypeVar("_T")
 
 
 class CurvePoint(NamedTuple):
-    """Means over the last episodes, NaN before the first one has ended; and steps per second of all
-    worlds together."""
+    """Point of the curves of a batch: mean success, return and length of the last episodes, NaN
+    before the first one has ended, and the steps per second of all worlds together."""
 
     success: float
     total: float
@@ -47,7 +47,7 @@ class CurvePoint(NamedTuple):
 
 
 class BatchSnapshot(NamedTuple):
-    """Cell codes of all worlds at one time.
+    """Appearance of the cells of all worlds at one time.
 
     Attributes:
         codes: (N, H, W) uint32, see `APPEARANCE_BITS`.
@@ -61,8 +61,8 @@ class BatchSnapshot(NamedTuple):
     results: NDArray[np.int8] | None = None
 
     def worlds_with(self, result: int) -> NDArray[np.int64]:
-        """Return the indices of the worlds whose last episode had the result 1 or -1; of all
-        worlds for 0."""
+        """Return the indices of the worlds whose last episode was won (`result` 1) or failed (-1);
+        of all worlds for 0."""
         if not result or self.results is None:
             return np.arange(len(self.codes))
         return np.flatnonzero(self.results == result)
@@ -87,7 +87,8 @@ class BatchSource(Protocol):
         """Return the latest snapshot; None before the first."""
 
     def watch_values(self, world: int | None) -> None:
-        """Ask for the policy map of the world with index `world`; None to stop that."""
+        """Ask for the policy's action and value in each cell of the world with index `world`, to be
+        stored in `values`; stop asking if it is None."""
         return None
 
 
@@ -111,7 +112,7 @@ def cell_codes(batch: CompiledBatch) -> NDArray[np.uint32]:
 
 
 class CurveRecorder:
-    """Curves of the means over the last episodes."""
+    """Curves of the mean success, return and length of the last episodes, and of the speed."""
 
     def __init__(self) -> None:
         self.curves: deque[CurvePoint] = deque(maxlen=600)
@@ -124,9 +125,8 @@ class CurveRecorder:
         self._episodes.extend(zip(success, totals, lengths, strict=True))
 
     def add_point(self, steps: int) -> None:
-        """Append the means over the last episodes to the curves, if a quarter of a second has
-        passed since the last point. `steps` is the number of steps that all worlds have taken
-        together, for the speed."""
+        """Append a point to the curves if a quarter of a second has passed since the last one.
+        `steps` is the number of steps that all worlds have taken together, for the speed."""
         now = time.monotonic()
         if now < self._last + _POINT_INTERVAL:
             return
@@ -250,14 +250,14 @@ class BatchViewer(BatchSource):
         over = terminated | truncated
         over[[*self._frozen_rows]] = False
         if over.any():
-            self._count_episodes(np.flatnonzero(over), info)
+            self._finish_episodes(np.flatnonzero(over), info)
         if self._frozen_rows:
             worlds = np.array([*self._frozen_rows])
             rows = np.stack([*self._frozen_rows.values()])
             observation, info = self._env.restore(rows, worlds, trusted=True)
         self._policy_input = observation, info
 
-    def _count_episodes(self, worlds: NDArray[np.int64], info: dict[str, Any]) -> None:
+    def _finish_episodes(self, worlds: NDArray[np.int64], info: dict[str, Any]) -> None:
         """Record return, length and success of the episodes that have just ended in `worlds`
         (indices), as given by `info`, and start the next ones."""
         stats = info["episode"]

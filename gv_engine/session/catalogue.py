@@ -242,10 +242,10 @@ def with_pack_levels(entries: Iterable[Entry]) -> list[Entry]:
     return [item for entry in entries for item in (entry, *entry.levels)]
 
 
-def level_beside(scenario: Playable, step: int) -> Playable | None:
-    """Return the level that is `step` levels after `scenario` in its pack (file of levels); after
-    the last level of a built-in pack comes the next entry of `COURSE`. Return None if there is
-    none.
+def level_at_offset(scenario: Playable, step: int) -> Playable | None:
+    """Return the level `step` places after `scenario` in its pack (file of levels). After the last
+    level of a built-in pack comes the scenario that `COURSE`, the order for new players, lists
+    next. Return None if there is no such level.
 
     Raises:
         ScenarioError: the level can no longer be read.
@@ -257,7 +257,7 @@ def level_beside(scenario: Playable, step: int) -> Playable | None:
     if 1 <= number <= len(document.levels):
         source = str(ScenarioRef(document.source, str(number)))
         return read_playable(source, document.trust, document.settings)
-    following = _pack_after(document.source) if number > 0 else ""
+    following = _next_in_course(document.source) if number > 0 else ""
     if not following:
         return None
     is_pack_too = bool(Entry(following, "").levels)
@@ -265,17 +265,17 @@ def level_beside(scenario: Playable, step: int) -> Playable | None:
 
 
 def is_last_level(scenario: Playable) -> bool:
-    """Return True if `scenario` is the last level of its pack (file of levels), and no other pack
-    follows in `COURSE`."""
+    """Return True if `scenario` is the last level of its pack (file of levels), and no scenario
+    follows the pack in `COURSE`, the order for new players."""
     document = scenario.document
     if not document.pack_level or document.source is None:
         return False
-    return int(document.variant) == len(document.levels) and not _pack_after(document.source)
+    return int(document.variant) == len(document.levels) and not _next_in_course(document.source)
 
 
-def _pack_after(file: Path) -> str:
-    """Return the name of the scenario that follows the pack `file` in `COURSE`; "" if there is
-    none."""
+def _next_in_course(file: Path) -> str:
+    """Return the name of the scenario after the pack `file` in `COURSE`, the order for new players;
+    "" if there is none."""
     if file.parent != PUZZLES or file.stem not in COURSE:
         return ""
     return COURSE[COURSE.index(file.stem) + 1]
@@ -321,12 +321,12 @@ def next_size_variant(name: str) -> str:
     return names[(names.index(name) + 1) % len(names)]
 
 
-def _heading_of(name: str, domains: Iterable[str]) -> str:
-    """Return the heading under which the scenario `name` is listed: the shortest of `domains` with
+def _heading_of(name: str, prefixes: Iterable[str]) -> str:
+    """Return the heading under which the scenario `name` is listed: the shortest of `prefixes` with
     which `name` begins, such as Memory for memory-four-rooms."""
     own = _SIZE.sub("", name)
-    domain = min((f for f in domains if own == f or own.startswith(f"{f}-")), key=len)
-    return domain.replace("-", " ").capitalize()
+    prefix = min((p for p in prefixes if own == p or own.startswith(f"{p}-")), key=len)
+    return prefix.replace("-", " ").capitalize()
 
 
 def folder_entries(folder: Path) -> list[Entry]:

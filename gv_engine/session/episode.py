@@ -133,7 +133,7 @@ class Episode(Protocol):
         of shape () and dtype `scenario.layout.dtype`."""
 
     def load_row(self, row: Any) -> None:
-        """Start the episode from the saved world `row`, one record of an array of worlds.
+        """Start the episode from the saved state `row`, see `Episode.row`.
 
         Raises:
             ValueError: the row does not belong to the scenario.
@@ -144,7 +144,8 @@ class Episode(Protocol):
 
     @property
     def view_hash(self) -> int:
-        """Hash of the agents' observations, which may differ in equal states; 0 if they cannot."""
+        """Hash of the agents' observations, for domains in which equal states may have different
+        observations; 0 in other domains."""
         return 0
 
     def differences(self, was: Any) -> list[str]:
@@ -180,8 +181,8 @@ class Playable(AnyScenario, Protocol):
         """Scenario file; None if there is none."""
 
     def watched_files(self) -> Sequence[Path]:
-        """Return the files that the scenario was read from, and files that could become part of
-        it."""
+        """Return the files whose changes call for a reload: those that the scenario was read from,
+        and files beside them that it could import."""
 
     def reload(self) -> Playable:
         """Read the scenario again from its files, and return the new scenario.

@@ -80,7 +80,7 @@ def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iter
     agents = range(1, min(len(names) + 1, was.capacity, now.capacity))
     for e, name in zip(agents, names, strict=False):
         yield from _change_if(e, name, FACING, _facing(was, e), _facing(now, e))
-        yield from _change_if(e, name, PLACE, _place(was, e), _place(now, e))
+        yield from _change_if(e, name, PLACE, _format_position(was, e), _format_position(now, e))
         yield from _change_if(e, name, HELD, _held_object_name(was, e), _held_object_name(now, e))
         yield from _component_changes(was, now, e, name)
     held = {world.agent.holding[e] for world in (was, now) for e in agents}
@@ -91,7 +91,9 @@ def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iter
         else:
             yield from _change_if(e, words, LOOK, before, words)
             if e not in held:
-                yield from _change_if(e, words, PLACE, _place(was, e), _place(now, e))
+                yield from _change_if(
+                    e, words, PLACE, _format_position(was, e), _format_position(now, e)
+                )
             yield from _component_changes(was, now, e, words)
     yield from _terrain_changes(was, now)
 
@@ -141,7 +143,8 @@ def _change_sentence(world: Any, change: Change) -> str:
     """Return a sentence with the new and the old value of `change`, a difference from an earlier
     world; `world` is the new one."""
     entity, thing, aspect, was, now = change
-    at = "" if aspect == PLACE or thing == "agent" else _format_position(world, entity)
+    place = "" if aspect == PLACE or thing == "agent" else _format_position(world, entity)
+    at = f" at {place}" if place else ""
     if aspect == PLACE:
         return f"{thing} at {now or _NOWHERE}, was at {was or _NOWHERE}"
     if aspect == FACING:
@@ -205,9 +208,10 @@ def _other_fields(world: Any, e: int) -> dict[str, dict[str, Any]]:
 
 
 def field_in_words(world: Any, e: int, column: str, field: str, value: Any) -> str:
-    """Return the `value` of a component's `field` as text; a number of a type, colour, state or
-    direction with its name, such as `2 RED`; of an array, given by item, the numbers that are not
-    0. `column` is the component in snake case, and `e` the entity in `world`."""
+    """Return the `value` of a component's `field` as text, such as `2 RED`: the number of a type,
+    colour, state or direction comes with its name. An array field, given as a dict by item, becomes
+    a list of its numbers other than 0. `column` is the component in snake case, and `e` the entity
+    in `world`."""
     if isinstance(value, dict):
         shown = (f"{item}: {number:g}" for item, number in value.items() if number)
         return ", ".join(shown) or "all 0"
@@ -242,17 +246,10 @@ def _held_object_name(world: Any, agent: int) -> str:
     return _name_of(world, e) if e != agent else ""
 
 
-def _place(world: Any, e: int) -> str:
+def _format_position(world: Any, e: int) -> str:
     """Return the position of entity `e` of `world` as `row 2, column 3`; "" if it is in no cell."""
     y, x = world.position.y[e], world.position.x[e]
     return f"row {y}, column {x}" if y >= 0 else ""
-
-
-def _format_position(world: Any, e: int) -> str:
-    """Return the position of entity `e` of `world` as ` at row 2, column 3`; "" if it is in no
-    cell."""
-    place = _place(world, e)
-    return f" at {place}" if place else ""
 
 
 def _name_of(world: Any, e: int) -> str:
@@ -375,9 +372,9 @@ class VisibleCells(NamedTuple):
 def describe_numbers(
     numbers: NDArray[Any], shown: NDArray[np.uint8], types: ObjectTypes
 ) -> tuple[dict[int, str], dict[int, str], dict[int, str]]:
-    """Return the names of the type, state and colour numbers in an observation, in three dicts.
-    `numbers` has the cells as the agent observes them, `shown` the same cells as (type, state,
-    colour) indices of `types`.
+    """Return three dicts that name the type, state and colour numbers which occur in an
+    observation. `numbers` has the cells as the agent observes them, `shown` the same cells as
+    (type, state, colour) indices of `types`.
 
     Args:
         numbers: (…, 3) numbers of the representation.
@@ -448,7 +445,8 @@ class Inspection:
 
     def _inspect_entity(self, e: int, above: tuple[int, ...] = ()) -> Entity:
         """Return a description of the entity with index `e`, and of the entities that its fields
-        refer to, such as a held key, except those in `above`, which contain this one."""
+        refer to, such as a held key. Leave out entities in `above`, whose descriptions will contain
+        this one."""
         world = self._simulation.world
         parts, holds = [], {}
         for cls in self.scenario.layout.components:

@@ -261,7 +261,8 @@ class Replay(NotebookView):
 
     @classmethod
     def load(cls, path: Path) -> Replay:
-        """Return the replay saved in the file `path`, as itself or as the line of `to_line`.
+        """Return the replay in the file `path`, which was written by `save` or holds the text of
+        `to_line`.
 
         Raises:
             ReplayError: the file is no replay, or damaged.
@@ -314,8 +315,8 @@ class Replay(NotebookView):
     # ---- playing it again ----------------------------------------------------------------
 
     def find(self, among: Iterable[Playable] = ()) -> Playable:
-        """Return the scenario that was played in the replay: a built-in one, or one of `among`,
-        with the same hash.
+        """Find and return the scenario that was played in the replay: the built-in one, or one of
+        `among`, with the same hash.
 
         Raises:
             ReplayError: there is none, or the scenario has changed since.

@@ -19,7 +19,7 @@ from gv_engine.scenario.level_files import PackLevel
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session import timeline
-from gv_engine.session.catalogue import level_beside, size_variants
+from gv_engine.session.catalogue import level_at_offset, size_variants
 from gv_engine.session.episode import ACTION_SEPARATOR, Episode, Playable, PolicyInput, make_episode
 from gv_engine.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.session.sprite_paths import sprite_folders
@@ -261,8 +261,8 @@ class Session(NotebookView):
         self._start_episode(self.seed)
 
     def release_agent(self, agent: str) -> None:
-        """Let no policy act any longer for the agent named `agent`, if one did, and end its
-        searches."""
+        """Remove the policy that acts for the agent named `agent`, if there is one, and end its
+        background search."""
         policy: Any = self._episode.partners.pop(agent, None)
         if hasattr(policy, "close"):
             policy.close()
@@ -431,7 +431,7 @@ class Session(NotebookView):
     def _go_to_level(self, step: int, end_message: str) -> None:
         """Start the level `step` places after the current one in its pack, or without a pack the
         level of the seed plus `step`. Show `end_message` if the pack has no such level."""
-        level = level_beside(self.scenario, step)
+        level = level_at_offset(self.scenario, step)
         if level is not None:
             self.change_scenario(level)
         elif self.pack_level:

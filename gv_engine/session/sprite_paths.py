@@ -87,8 +87,8 @@ def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
 
 
 def with_builtin_folders(folders: Iterable[str | Path]) -> tuple[Path, ...]:
-    """Return all folders in which sprites are searched, in order: the engine's, then `folders`,
-    then those of common level objects."""
+    """Return all folders in which sprites are searched, in order: the engine's sprites, then
+    `folders`, then the engine's sprites for objects that many authors declare."""
     return ASSETS / "sprites", *map(Path, folders), ASSETS / "things"
 
 

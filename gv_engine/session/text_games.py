@@ -41,7 +41,7 @@ class GameError(GVEngineError):
 
 
 class Limits(NamedTuple):
-    """Limits of games.
+    """Maximum number of open games, of steps, and of idle seconds.
 
     Attributes:
         games: maximum number of open games.
@@ -145,7 +145,7 @@ class TextGames:
         if game.length >= self.limits.steps:
             raise GameError(f"the game has had {game.length} steps, the limit: start another one")
         steps = game.position
-        game.step(_find_joint_action(game, action))
+        game.step(_parse_action(game, action))
         if game.position == steps:
             raise GameError(game.message)
         return _describe_state(game)
@@ -272,9 +272,9 @@ def _iter_views(game: Session, style: str) -> Iterator[tuple[str, str, list[str]
             game.control_next_agent()
 
 
-def _find_joint_action(game: Session, text: str) -> str:
-    """Return the action of a game that `text` names, with the actions of several agents, see
-    `TextGames.act`.
+def _parse_action(game: Session, text: str) -> str:
+    """Return the action, or the joint action of several agents, that a player of `game` has typed
+    as `text`; see `TextGames.act`.
 
     Raises:
         GameError: the text names an agent that is not in the game.

@@ -282,8 +282,8 @@ class SessionHistory:
 
 
 def _titled_summary(timeline: Timeline) -> list[tuple[str, EpisodeSummary]]:
-    """Return [(scenario name, summary)] of a timeline that the player has left; [] if its summary
-    is missing or not listed."""
+    """Return [(scenario name, summary)] of a timeline that the player has left; [] if it has no
+    summary, or is hidden from the list of episodes."""
     if timeline.summary is None or not timeline.is_listed:
         return []
     return [(timeline.scenario.name, timeline.summary)]
@@ -371,7 +371,8 @@ def _compare(old: Timeline, step: int, message: str, num_steps: int) -> ReloadCo
 
 def _looks_equal(old: Timeline, new: Timeline, position: int) -> bool:
     """Return whether the states of the timelines `old` and `new` after `position` steps are known
-    to be equal; always False for position 0, whose state lacks the words of the mission."""
+    to be equal. Return False for position 0, as the text of a mission may differ there without a
+    change of the state."""
     return (
         old.state_at(position) == new.state_at(position)
         and old.view_hashes[position] == new.view_hashes[position]

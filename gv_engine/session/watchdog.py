@@ -117,7 +117,7 @@ class Watchdog:
 
     def _monitor(self) -> None:
         """Run the watching thread: send the main thread a signal ten times a second while a rule
-        runs there, and with `ends` end the process if the rule cannot be stopped."""
+        runs there. If the rule cannot be stopped and `ends` was set, end the process."""
         main = threading.main_thread().ident
         assert main is not None, "it runs"
         while not self._over.wait(_STOP_EVERY if self._tries else _LOOK_EVERY):
@@ -151,12 +151,12 @@ class Watchdog:
         if call is None or call is not self._call or _is_debugged():
             self._forget_call()
             self._call, self._since = call, now
-        elif now - self._since >= self._limit and (self._tries or self._ask_overrun(stack, now)):
+        elif now - self._since >= self._limit and (self._tries or self._should_stop(stack, now)):
             self._stop(stack, now)
 
-    def _ask_overrun(self, stack: list[FrameType], now: float) -> bool:
-        """Return whether the function `overrun` wants the rule to be stopped; `stack` has the
-        rule's Python frames, and `now` is the time."""
+    def _should_stop(self, stack: list[FrameType], now: float) -> bool:
+        """Call the function `overrun`, and return whether it wants the rule to be stopped; `stack`
+        has the rule's Python frames, and `now` is the time."""
         self._is_asking = True
         try:
             return self._overrun(self._stuck_rule(stack, now))
@@ -174,8 +174,8 @@ class Watchdog:
 
     def _stop(self, stack: list[FrameType], now: float) -> None:
         """Raise `Stopped` in the running rule, whose Python frames are in `stack`, but not inside a
-        function of the engine; `now` is the time. If the rule has caught it before, its next line
-        raises again."""
+        function of the engine; `now` is the time. If the rule has caught an earlier `Stopped`, also
+        let its next line raise one."""
         rule = self._stuck_rule(stack, now)
         stopped = Stopped(f"{rule} ran for {rule.seconds:.0f} s and was stopped")
         self._tries += 1
@@ -261,27 +261,27 @@ def force_exit_after(seconds: float, message: str) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
-    thread = threading.Thread(target=_handle_signals, args=(ours, seconds, message), daemon=True)
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    thread = threading.Thread(target=_handle_signals, args=(reader, seconds, message), daemon=True)
     thread.start()
     try:
         yield
     finally:
         signal.set_wakeup_fd(before)
-        theirs.close()
+        writer.close()
         thread.join()
-        ours.close()
+        reader.close()
 
 
-def _handle_signals(ours: socket.socket, seconds: float, message: str) -> None:
-    """Read the numbers of arriving signals from the socket `ours` until it closes, and end the
+def _handle_signals(reader: socket.socket, seconds: float, message: str) -> None:
+    """Read the numbers of arriving signals from the socket `reader` until it closes, and end the
     process with `message` if the block does not end within `seconds` seconds of a signal."""
     signal_number, first = 0, math.inf
     while True:
         try:
-            number = ours.recv(1)
+            number = reader.recv(1)
         except TimeoutError:
             _exit(message, 128 + signal_number)
         if not number:
@@ -291,7 +291,7 @@ def _handle_signals(ours: socket.socket, seconds: float, message: str) -> None:
             if number[0] == signal.SIGINT and now - first > _SAME_SIGINT:
                 _exit(message, 128 + signal.SIGINT)
             signal_number, first = number[0], min(first, now)
-            ours.settimeout(seconds)
+            reader.settimeout(seconds)
 
 
 def _exit(message: str, code: int = 1) -> NoReturn:
