@@ -80,7 +80,7 @@ def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iter
     agents = range(1, min(len(names) + 1, was.capacity, now.capacity))
     for e, name in zip(agents, names, strict=False):
         yield from _change_if(e, name, FACING, _facing(was, e), _facing(now, e))
-        yield from _change_if(e, name, PLACE, _format_position(was, e), _format_position(now, e))
+        yield from _change_if(e, name, PLACE, _position_of(was, e), _position_of(now, e))
         yield from _change_if(e, name, HELD, _held_object_name(was, e), _held_object_name(now, e))
         yield from _component_changes(was, now, e, name)
     held = {world.agent.holding[e] for world in (was, now) for e in agents}
@@ -91,9 +91,7 @@ def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iter
         else:
             yield from _change_if(e, words, LOOK, before, words)
             if e not in held:
-                yield from _change_if(
-                    e, words, PLACE, _format_position(was, e), _format_position(now, e)
-                )
+                yield from _change_if(e, words, PLACE, _position_of(was, e), _position_of(now, e))
             yield from _component_changes(was, now, e, words)
     yield from _terrain_changes(was, now)
 
@@ -143,7 +141,7 @@ def _change_sentence(world: Any, change: Change) -> str:
     """Return a sentence with the new and the old value of `change`, a difference from an earlier
     world; `world` is the new one."""
     entity, thing, aspect, was, now = change
-    place = "" if aspect == PLACE or thing == "agent" else _format_position(world, entity)
+    place = "" if aspect == PLACE or thing == "agent" else _position_of(world, entity)
     at = f" at {place}" if place else ""
     if aspect == PLACE:
         return f"{thing} at {now or _NOWHERE}, was at {was or _NOWHERE}"
@@ -246,7 +244,7 @@ def _held_object_name(world: Any, agent: int) -> str:
     return _name_of(world, e) if e != agent else ""
 
 
-def _format_position(world: Any, e: int) -> str:
+def _position_of(world: Any, e: int) -> str:
     """Return the position of entity `e` of `world` as `row 2, column 3`; "" if it is in no cell."""
     y, x = world.position.y[e], world.position.x[e]
     return f"row {y}, column {x}" if y >= 0 else ""

@@ -62,8 +62,9 @@ def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _Step
 
 
 def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, place: str) -> str:
-    """Return the error message for the first of the `outcomes`, by excluded action, that differs
-    from `usual`, the outcome of most actions that the mask excludes."""
+    """Return the error message for the first action whose outcome differs from `usual`, the most
+    frequent one. `outcomes` has the outcome of each action that the mask excludes, and `place` the
+    level and step, for the message."""
     action, outcome = next(item for item in outcomes.items() if item[1] != usual)
     if outcome.over != usual.over:
         effect = "ends the episode; give the terminating function answers="

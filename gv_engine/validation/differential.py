@@ -116,8 +116,8 @@ class Report(NamedTuple):
     fault: str
 
     def with_fault(self, message: str) -> Report:
-        """Return the report with `message` appended to its fault, which is the place of the error
-        so far."""
+        """Return a copy with the text `message` appended to `fault`, which so far holds the place
+        of the error, such as the step."""
         return self._replace(fault=self.fault + message)
 
 
@@ -139,8 +139,8 @@ class _WaitingRows:
         return len(self._waiting) >= self._room
 
     def add(self, row: NDArray[Any], report: Report) -> None:
-        """Add a record to check later; the fault of `report` is its place, the beginning of the
-        message."""
+        """Add a record to check later. `report.fault` holds the place of the record, such as the
+        step, with which an error message begins."""
         self._waiting.append((row, report))
 
     def find_fault(self) -> Report | None:

@@ -72,8 +72,8 @@ def find_undeclared_actions(scenario: Scenario) -> list[str]:
 
 
 def _called_functions(call: Call) -> Mapping[FunctionType, list[tuple[str, Any]]]:
-    """Return the functions that a rule call can call, each with the (name, value) pairs that it
-    uses."""
+    """Return the functions that a rule call can call, each with the (name, value) pairs of the
+    globals, closure cells and defaults that the function uses."""
     system = call.system
     return find_functions([*system.functions, system.objects, *call.arguments.values()])
 
@@ -159,7 +159,8 @@ class Finding(NamedTuple):
 
 
 def find_mistakes(scenario: Scenario) -> list[Finding]:
-    """Return the findings for a scenario, or for all members of a mixture."""
+    """Return the findings for a scenario; for a mixture of scenarios, the findings for each of
+    them."""
     return [finding for finding, _ in find_placed_mistakes(scenario)]
 
 
@@ -199,8 +200,8 @@ class _Mistake(NamedTuple):
 
 
 class _Linter:
-    """Checks of one scenario that is no mixture; each `check_…` method yields mistakes of one
-    kind."""
+    """Checks of one scenario that is no mixture of scenarios; each `check_…` method yields mistakes
+    of one kind."""
 
     def __init__(self, scenario: Scenario) -> None:
         """Sample some levels of the scenario for the checks."""
@@ -423,8 +424,8 @@ class _Linter:
                 )
 
     def _random_worlds(self, actions: list[int]) -> Iterator[ObjectWorld]:
-        """Yield the world after each step of short random episodes, with random `actions`, which
-        the scenario may not have."""
+        """Yield the world before each step of short random episodes. Actions are sampled from
+        `actions`, which may include actions that the scenario does not declare."""
         simulation = Simulation(self._scenario)
         for seed in range(2):
             rng = np.random.default_rng(seed)

@@ -108,7 +108,8 @@ class Solver:
         """Create the worlds in which levels are searched; see the class for the arguments."""
         self._agent = agent
         self._met = self._depth = 0  # states and steps of the running search
-        self._states, self._seconds = states, seconds
+        # `_deadline` is the `time.process_time` at which the running search gives up
+        self._states, self._seconds, self._deadline = states, seconds, np.inf
         self._limit = scenario.max_steps or states
         self._tells_success = scenario.tells_success
         self._scenario = scenario
@@ -117,35 +118,35 @@ class Solver:
         self._by_steps = backend.depends_on_steps(scenario)
         self._worlds = _make_worlds(scenario, checked)
         # random observations do not change the effect of actions
-        blind = _make_blind(scenario)
+        blind = _without_random_observations(scenario)
         self._blind = self._worlds if blind is scenario else _make_worlds(blind, checked)
         followers = scenario.layout.dtype.itemsize * len(self._actions)
         self._together = max(1, _BATCH_BYTES // followers)
         self.searched: dict[int, Solution] = {}  # by hash of the level, without random steps
 
-    def solve(self, seed: int, ends: float | None = None) -> Solution:
-        """Return the shortest way to win the level of a seed, or the reason why there is none. A
-        level that is equal to an earlier one is not searched again.
+    def solve(self, seed: int, deadline: float | None = None) -> Solution:
+        """Return the shortest sequence of actions that wins the level of a seed, or the reason why
+        there is none. A level that is equal to an earlier one is not searched again.
 
         Args:
             seed: seed of the level.
-            ends: `time.process_time` at which the search gives up; by default after the solver's
-                seconds.
+            deadline: `time.process_time` at which the search gives up; by default after the
+                solver's seconds.
 
         Raises:
             RuleError: a rule failed on a state.
         """
         self._worlds.set_generator(0, np.random.default_rng(seed))
         self._worlds.reset(np.arange(len(self._worlds)) == 0)
-        return self.solve_from(self._worlds.snapshot(0), ends)
+        return self.solve_from(self._worlds.snapshot(0), deadline)
 
-    def solve_from(self, row: NDArray[Any], ends: float | None = None) -> Solution:
-        """Return the shortest way to win from the state `row`, a record of the scenario's layout,
-        or the reason why there is none.
+    def solve_from(self, row: NDArray[Any], deadline: float | None = None) -> Solution:
+        """Return the shortest sequence of actions that wins from the state `row`, or the reason why
+        there is none.
 
         Args:
             row: () row of the scenario's layout.
-            ends: as for `solve`.
+            deadline: as for `solve`.
 
         Raises:
             RuleError: a rule failed on a state.
@@ -153,14 +154,14 @@ class Solver:
         start = row[None]
         level = int(backend.hash_states(start, False, True, self._worlds.uses_compiled_code)[0])
         if level not in self.searched:
-            ends = time.process_time() + self._seconds if ends is None else ends
+            self._deadline = time.process_time() + self._seconds if deadline is None else deadline
             try:
-                self.searched[level] = self._search(self._blind, start, False, ends)
+                self.searched[level] = self._search(self._blind, start, False)
             except _RandomStep:
-                return self._search(self._worlds, start, True, ends)
+                return self._search(self._worlds, start, True)
         return self.searched[level]
 
-    def _search(self, worlds: Backend, start: NDArray[Any], draws: bool, ends: float) -> Solution:
+    def _search(self, worlds: Backend, start: NDArray[Any], uses_rng: bool) -> Solution:
         """Search breadth-first for a win from the state `start`; return the shortest way to it. The
         arguments are as for `_explore`.
 
@@ -169,7 +170,7 @@ class Solver:
         """
         layers: list[list[tuple[Any, Any]]] = []  # for each step (n,) parents and actions
         try:
-            for begin, keys, won, new in self._explore(worlds, start, draws, ends, self._limit):
+            for begin, keys, won, new in self._explore(worlds, start, uses_rng, self._limit):
                 if len(layers) == self._depth:
                     layers.append([])
                 if won.any():
@@ -177,43 +178,42 @@ class Solver:
                     indices = [action, *_trace_back(layers[:-1], begin + state)][::-1]
                     path = self._actions[indices].tolist()
                     path = [tuple(each) if isinstance(each, list) else each for each in path]
-                    return Solution(Verdict.WON, tuple(path), self._met, len(path), draws)
+                    return Solution(Verdict.WON, tuple(path), self._met, len(path), uses_rng)
                 layers[-1].append((begin + new // keys.shape[1], new % keys.shape[1]))
         except SearchLimitError:
-            return Solution(Verdict.UNKNOWN, (), self._met, self._depth, draws)
-        return Solution(Verdict.LOST, (), self._met, self._depth, draws)
+            return Solution(Verdict.UNKNOWN, (), self._met, self._depth, uses_rng)
+        return Solution(Verdict.LOST, (), self._met, self._depth, uses_rng)
 
     def _explore(
-        self, worlds: Backend, starts: NDArray[Any], draws: bool, ends: float, limit: float
+        self, worlds: Backend, starts: NDArray[Any], uses_rng: bool, limit: float
     ) -> Iterator[tuple[int, NDArray[Any], NDArray[Any], NDArray[Any]]]:
-        """Expand all states that can be reached, breadth-first, several at once. For these, yield
-        the number of the first one among all after as many steps, (n, a) hashes of the states after
-        each action, (n, a) which of them win, and (m,) flat indices of those that were not met
-        before. Update the numbers of states met and of steps.
+        """Expand all states that can be reached, breadth-first, in batches of n states. Yield for
+        each batch the index of its first state among all states after the same number of steps, (n,
+        a) hashes of the states after each action, an (n, a) mask of the wins, and (m,) flat indices
+        of those next states that are new. Update the numbers of known states and of steps.
 
         Args:
             worlds: worlds that take the steps.
             starts: (k,) rows of the first states; equal ones are expanded once.
-            draws: whether steps may use the RNG.
-            ends: `time.process_time` at which the search gives up.
+            uses_rng: whether steps may use the RNG.
             limit: maximum number of steps.
 
         Raises:
-            _RandomStep: a step used the RNG although `draws` is False.
+            _RandomStep: a step used the RNG although `uses_rng` is False.
             SearchLimitError: there are more states than the solver's limit, or no more time.
         """
-        key_options = draws, self._by_steps, worlds.uses_compiled_code
+        key_options = uses_rng, self._by_steps, worlds.uses_compiled_code
         seen_keys, first = np.unique(backend.hash_states(starts, *key_options), return_index=True)
         states, self._met, self._depth = starts[first], len(seen_keys), 0
         while len(states) and self._depth < limit:
             new_words: list[Any] = []
             for begin in range(0, len(states), self._together):
-                if self._met > self._states or time.process_time() > ends:
+                if self._met > self._states or time.process_time() > self._deadline:
                     raise SearchLimitError(f"{self._met:,} states are too many to search")
                 chunk = states[begin : begin + self._together]
                 successors = backend.expand_states(worlds, chunk, self._actions).rows
                 rows = successors.reshape(-1)
-                if not draws and (successors["rng"] != chunk["rng"][:, None]).any():
+                if not uses_rng and (successors["rng"] != chunk["rng"][:, None]).any():
                     raise _RandomStep
                 next_keys = backend.hash_states(rows, *key_options)
                 keys, first = np.unique(next_keys, return_index=True)
@@ -248,17 +248,18 @@ class Solver:
             return self._count_steps(self._worlds, rows, True)
 
     def _count_steps(
-        self, worlds: Backend, starts: NDArray[Any], draws: bool
+        self, worlds: Backend, starts: NDArray[Any], uses_rng: bool
     ) -> NDArray[np.float64]:
-        """Return the result of `count_steps`; `draws` says whether steps may use random numbers.
+        """Return the result of `count_steps`; `uses_rng` says whether steps may use random numbers.
 
         Raises:
-            _RandomStep: a step used the RNG although `draws` is False.
+            _RandomStep: a step used the RNG although `uses_rng` is False.
         """
-        ends = time.process_time() + self._seconds
-        start_keys = backend.hash_states(starts, draws, self._by_steps, worlds.uses_compiled_code)
+        self._deadline = time.process_time() + self._seconds
+        key_options = uses_rng, self._by_steps, worlds.uses_compiled_code
+        start_keys = backend.hash_states(starts, *key_options)
         keys, found = [np.unique(start_keys)], list[tuple[Any, Any]]()
-        for _, next_keys, won, new in self._explore(worlds, starts, draws, ends, np.inf):
+        for _, next_keys, won, new in self._explore(worlds, starts, uses_rng, np.inf):
             keys.append(next_keys.ravel()[new])
             found.append((next_keys, won))
         all_keys = np.concatenate(keys)
@@ -303,8 +304,8 @@ def _joint_actions(scenario: Scenario) -> NDArray[np.int64]:
 
 
 def _list_lone_actions(scenario: Scenario, agent: int) -> NDArray[np.int64]:
-    """Return (a, A) joint actions in which `agent`, counted from 1, takes each of the a actions and
-    all other agents do nothing, which is the index a; for one agent, (a,) actions."""
+    """Return (a, A) joint actions in which `agent`, counted from 1, takes each of the a actions,
+    and all other agents do nothing (action index a); (a,) actions if there is only one agent."""
     count = len(scenario.actions)
     actions = np.full((count, scenario.layout.agents), count)
     actions[:, agent - 1] = np.arange(count)
@@ -336,7 +337,7 @@ class Survey:
     ) -> None:
         """Search the levels of all seeds, until the time limit is reached."""
         self._solver = Solver(scenario, _SURVEY_STATES, seconds, checked)
-        self._seconds, self._ends = seconds, time.process_time() + seconds
+        self._seconds, self._deadline = seconds, time.process_time() + seconds
         self._asked = 0
         self.solutions: dict[int, Solution] = {}
         for seed in seeds:
@@ -346,20 +347,21 @@ class Survey:
     def add(self, seed: int) -> None:
         """Search the level of one more seed for a solution."""
         self._asked += 1
-        solution = self._solver.solve(seed, self._ends)
-        in_time = time.process_time() < self._ends or solution.verdict is not Verdict.UNKNOWN
+        solution = self._solver.solve(seed, self._deadline)
+        in_time = time.process_time() < self._deadline or solution.verdict is not Verdict.UNKNOWN
         if in_time or not self.solutions:
             self.solutions[seed] = solution
 
     @property
     def all_alike(self) -> bool:
-        """Return True if all seeds give the same level, without random steps."""
+        """True if all seeds give the same level, without random steps."""
         by_chance = any(solution.by_chance for solution in self.solutions.values())
         return self._asked > 1 and not by_chance and len(self._solver.searched) == 1
 
     @property
     def extent(self) -> str:
-        """Return a text with the number of searched levels and the limits of the search."""
+        """Text such as `5 of 9 levels, within …`: the number of searched levels and the limits of
+        the search."""
         limits = f"{_SURVEY_STATES:,} states of each and {self._seconds:g} s of computing in all"
         extent = f"{len(self.solutions)} of {self._asked} levels"
         return f"{'the one level' if self.all_alike else extent}, within {limits}"
@@ -414,8 +416,9 @@ def _format_seeds(seeds: list[int]) -> str:
 
 
 def _trace_back(layers: list[list[Any]], state: int) -> Iterator[int]:
-    """Yield the actions that led to the state with index `state` in the last of `layers`, which
-    have (parents, actions) of states, the last action first."""
+    """Yield the actions that led to the state with index `state` in the last of `layers`, the last
+    action first. Each layer lists (parents, actions) of the states that are reached in one more
+    step."""
     for layer in reversed(layers):
         parents, actions = (np.concatenate(parts) for parts in zip(*layer, strict=True))
         yield int(actions[state])
@@ -439,9 +442,10 @@ def _make_worlds(scenario: Scenario, checked: bool) -> Backend:
         return make_batch(scenario, 1, "object", checked=checked)
 
 
-def _make_blind(scenario: Scenario) -> Scenario:
+def _without_random_observations(scenario: Scenario) -> Scenario:
     """Return the scenario with full visibility if its observations may use random numbers, else the
-    scenario itself. Observations do not matter to the search."""
+    scenario itself. Observations do not matter to the search, and random ones would slow it
+    down."""
     transparent = Call(REGISTRIES[VISIBILITY]["fully_transparent"], {})
 
     def blinded(member: Scenario) -> Scenario:

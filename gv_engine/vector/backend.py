@@ -504,7 +504,8 @@ def hash_states(
     rows: NDArray[Any], by_generator: bool, by_steps: bool, use_compiled_code: bool
 ) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each state in `rows` (records of worlds); states with the same future
-    have equal hashes.
+    have equal hashes. The state of the random generator counts if `by_generator`, the number of
+    steps if `by_steps`.
 
     Args:
         rows: (n,) states.

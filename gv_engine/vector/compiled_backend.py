@@ -77,8 +77,9 @@ class Lane(NamedTuple):
         return self._replace(address=addresses.ctypes.data, inputs=inputs)
 
     def get_running_system(self, member: int) -> System | None:
-        """Return the system (rule) that ran last for mixture member number `member`, in a program
-        with bounds checks; None if unknown."""
+        """Return the system (rule) that ran last in the parameter record with index `member`: the
+        one of that scenario in a mixture of scenarios. Only programs with bounds checks note it;
+        else None."""
         record = self.records[member]
         field, systems = self.systems.get(int(record["running"]), ("", {}))
         return systems.get(int(record[field]["running"])) if field else None
@@ -239,7 +240,8 @@ class CompiledBatch(Backend):
             self._raise_error(np.flatnonzero(actions[:: self._seats] != KEEP))
 
     def run_loop(self, play: Callable[[int, int, NDArray[np.int64]], tuple[int, int, int]]) -> None:
-        """Let compiled code step worlds of one agent; results are in `outputs` as after `step`.
+        """Step worlds of one agent in a loop of compiled code, which `play` calls; results are in
+        `outputs` as after `step`.
 
         Args:
             play: function that gets the addresses of the program's loop (`object_loader.Loaded`)

@@ -127,8 +127,8 @@ class ObjectBatch(Backend):
         self, i: int, shown: list[Any], member: NDArray[Any], facing: NDArray[Any]
     ) -> None:
         """Write what the agents of world number `i` observe and their action masks into the arrays
-        `shown`, the index of its mixture member into `member`, and the agents' directions into
-        `facing`.
+        `shown`, the index of the scenario that the world plays (in a mixture of scenarios) into
+        `member`, and the agents' directions into `facing`.
 
         Args:
             shown: for each agent of each world its mask and observation arrays.
@@ -201,8 +201,8 @@ class ObjectBatch(Backend):
 
 
 class DeferredBackend(Backend):
-    """N worlds that are compiled if their program is in the cache, else objects until it is
-    compiled.
+    """N worlds that are compiled if their program is in the cache; else Python objects until a
+    background process has compiled it.
 
     The switch happens between two steps and changes no result. If an author's rule does not
     compile, the worlds stay objects, with a warning.
@@ -316,7 +316,8 @@ class DeferredBackend(Backend):
         self.current.set_rows(worlds, rows)
 
     def set_generators(self, worlds: WorldIndex, rows: NDArray[Any]) -> None:
-        """Set generators of the current backend."""
+        """Set the random number generators of `worlds` of the current backend to the states in
+        `rows`."""
         self.current.set_generators(worlds, rows)
 
     def render(self, i: int, show: Callable[[Frame], None]) -> None:

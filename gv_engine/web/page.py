@@ -267,8 +267,8 @@ def _locate(address: int, kind: np.dtype[Any]) -> list[Any]:
 
 
 def _locate_fields(dtype: np.dtype[Any], address: int, prefix: str = "") -> dict[str, list[Any]]:
-    """Return where each number of a record at `address` is, as `_locate` does, by names such as
-    `door.status`."""
+    """Return the place of each number of a record at `address`, as `_locate` gives it, by names
+    such as `door.status`."""
     located: dict[str, list[Any]] = {}
     for name in dtype.names or ():
         assert dtype.fields
@@ -343,8 +343,8 @@ def _describe_pack_level(level: Scenario) -> dict[str, Any]:
 
 
 def _find_field(memory: MemoryImage, lane: Lane, name: str) -> list[int]:
-    """Return for each member of the mixture the address of the field `name` in the member's
-    parameter record."""
+    """Return the addresses of the field `name` in the parameter records of a lane; there is one
+    record for each scenario of a mixture."""
     records = lane.inputs["parameters"]
     assert records.dtype.fields
     start = memory.add(records) + records.dtype.fields[name][1]
@@ -353,7 +353,7 @@ def _find_field(memory: MemoryImage, lane: Lane, name: str) -> list[int]:
 
 def _locate_current_rule(memory: MemoryImage, lane: Lane) -> list[Any]:
     """Return [call addresses, calls] of a program with bounds checks, from which `engine.js` names
-    the rule that failed. Both kinds of addresses are listed by member of the mixture.
+    the rule that failed. All addresses are listed by scenario of the mixture.
 
     The call addresses are where the id of the current call is stored. `calls` has by this id
     [rule addresses, names]: where the id of the current rule of that call is stored, and the rules'
@@ -384,8 +384,8 @@ def _describe_type(kind: ObjectType, level: Scenario) -> dict[str, Any]:
 
 
 def _describe_endings(level: Scenario) -> Iterator[Any]:
-    """Yield for each member the sentences on how an episode ends: by the number in `ended_by`, then
-    without and with success, then terminated and truncated."""
+    """Yield for each scenario of a mixture the sentences on how an episode ends, as nested lists:
+    by the number in `ended_by`, then without and with success, then terminated and truncated."""
     for member, own in enumerate(level.members):
         paths = sum(len([*call.walk_paths()]) for call in own.calls(TERMINATING))
 
@@ -403,8 +403,8 @@ def _describe_endings(level: Scenario) -> Iterator[Any]:
 
 
 def _describe_missions(missions: Missions) -> dict[str, Any]:
-    """Return the texts of missions, the words for the values of each field, and the phrases of all
-    other placeholders, for JSON."""
+    """Return for JSON the texts of missions, the words for the values of each field, and the
+    phrases that fill the other placeholders of the texts."""
     names = missions.names[1:]
     fields, words = [public_field_name(name) for name in names], {}
     for field, low, high in zip(fields, missions.low[1:], missions.high[1:], strict=True):

@@ -76,8 +76,8 @@ class BoundCall:
     def _list_by_agent(
         self, function: Callable[..., Any] | None, arguments: tuple[Any, ...]
     ) -> list[tuple[Any, ...]]:
-        """Return, by agent number, the arguments with which `function` is called after the world:
-        `arguments`, with the agent number first if the function takes one."""
+        """Return, by agent number, the arguments that `function` gets after the world: `arguments`,
+        with the agent number first if the function takes one."""
         asks = function is not None and has_parameter(function, "agent")
         return [(agent, *arguments) if asks else arguments for agent in self._agents]
 
@@ -201,7 +201,8 @@ def answers_action(calls: Iterable[BoundCall], w: Any, agent: int, action: int) 
 
 
 class _UnreadWorld:
-    """Stand-in for a world; its `vars` are empty until a rule tries to read an attribute."""
+    """Stand-in for a world that fails and notes it in `vars(world)` when a rule reads an
+    attribute."""
 
     def __getattr__(self, name: str) -> Any:
         """Raise AttributeError, and note the attempt."""
@@ -210,8 +211,8 @@ class _UnreadWorld:
 
 
 def list_acting_calls(calls: Iterable[BoundCall], agent: int, action: int) -> list[BoundCall]:
-    """Return those of `calls` that may have an effect for an agent's action. Leave out a call if
-    its test is false without reading the world: it is false in every world."""
+    """Return those of `calls` that may have an effect for an agent's action in some world. A call
+    whose test is false without reading the world is left out."""
     acting = []
     for call in calls:
         world = _UnreadWorld()
@@ -247,5 +248,5 @@ def write_action_mask(
 
 
 def _as_tuple(argument: Any) -> tuple[Call, ...]:
-    """Return the calls of an argument, a call or a tuple of calls, as a tuple."""
+    """Return the calls in an argument, which is a call or a tuple of calls."""
     return argument if isinstance(argument, tuple) else (argument,)

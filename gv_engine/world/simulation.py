@@ -279,7 +279,7 @@ class Simulation:
 
     @property
     def _bound(self) -> BoundScenario:
-        """Calls and processors of the scenario that the world plays (one member of a mixture),
+        """Calls and processors of the scenario that the world plays (one scenario of a mixture),
         which are added to esper if needed."""
         playing = self._members[self.world.member]
         if playing is not self._active_member:
@@ -466,7 +466,8 @@ class Simulation:
 
     def would_end(self, agent: int = 1) -> bool:
         """Return True if the terminating rules would end the agent's episode in the present state
-        after a step without an action; functions of states are left out."""
+        after a step without an action. GridVerse-style functions, which take states instead of a
+        world, are not asked."""
         self.world.action[agent] = WAIT
         with self.world.context:
             for ending in self._bound.endings:

@@ -16,7 +16,7 @@ from components.core import HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.geometry import Area, up_in_view
-from gv_engine.world.world import find_seen_cells
+from gv_engine.world.world import mask_seen_cells
 
 if TYPE_CHECKING:
     from gv_engine.world.world import ObjectWorld
@@ -143,25 +143,25 @@ class ObjectView:
             if len(cache) * len(opaque) > _CACHED_CELLS:
                 cache.clear()
             seen = tuple(self._seen)
-            known = cache[opaque] = seen, find_seen_cells(tuple(chain.from_iterable(seen)))
+            known = cache[opaque] = seen, mask_seen_cells(tuple(chain.from_iterable(seen)))
         self._seen, self._seen_cells = [*known[0]], known[1]
 
-    def _clear_bits(self, i: int) -> tuple[int, int]:
-        """Return two bit masks of the cells of view row `i` that do not block vision: counted from
-        the left, and from the right."""
+    def _get_transparent_bits(self, i: int) -> tuple[int, int]:
+        """Return two bit masks of the transparent cells of view row `i`: counted from the left, and
+        from the right."""
         if self._opaque_cells is not None:
             return _compute_clear_bits(tuple(self._opaque_cells[i].tolist()))
         return _compute_clear_bits(tuple(self._opaque[i * self._width : (i + 1) * self._width]))
 
     def clear_row(self, i: int) -> int:
-        """Return an integer whose bits mark the cells of view row `i` that do not block vision; bit
-        j is column j."""
-        return self._clear_bits(i)[0]
+        """Return a bit mask of the transparent ("clear") cells of view row `i`; bit j is column
+        j."""
+        return self._get_transparent_bits(i)[0]
 
     def clear_row_from_right(self, i: int) -> int:
-        """Return an integer whose bits mark the cells of view row `i` that do not block vision; bit
-        j is column width - 1 - j."""
-        return self._clear_bits(i)[1]
+        """Return a bit mask of the transparent ("clear") cells of view row `i`; bit j is column
+        width - 1 - j."""
+        return self._get_transparent_bits(i)[1]
 
     def see_row(self, i: int, seen: int, from_right: int = 0) -> None:
         """Mark cells of view row `i` as seen: column j for each bit j of `seen`, column width - 1 -
@@ -173,7 +173,7 @@ class ObjectView:
     ) -> None:
         """Write the cells that are marked as seen into `grid`, an (h, w, 3) array of (type, state,
         colour), and the object in the agent's hand into `item`."""
-        cells = self._seen_cells or find_seen_cells(tuple(chain.from_iterable(self._seen)))
+        cells = self._seen_cells or mask_seen_cells(tuple(chain.from_iterable(self._seen)))
         shown = w.shown(self._entities, *cells)
         grid[...] = np.ndarray(grid.shape, np.uint8, shown)
         if w.layout.oriented:
@@ -190,7 +190,7 @@ class ObjectView:
         Floor where nothing lies, and Hidden where `grid` is Hidden.
         """
         entities = self._ground or [NOTHING] * len(self._entities)
-        cells = find_seen_cells(tuple((grid[..., 0] != HIDDEN).ravel().tolist()))
+        cells = mask_seen_cells(tuple((grid[..., 0] != HIDDEN).ravel().tolist()))
         out[...] = np.ndarray(out.shape, np.uint8, w.shown(entities, *cells))
         if w.layout.oriented:
             w.layout.object_types.turn_to_view(out, up_in_view(w, agent, self._turns))

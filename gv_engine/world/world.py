@@ -462,7 +462,7 @@ class ObjectWorld(Verbs, World):
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
         """Return (type, state, colour) numbers for the entity numbers `entities`: an array of the
         same shape with 3 more at the end."""
-        seen = find_seen_cells((True,) * entities.size)
+        seen = mask_seen_cells((True,) * entities.size)
         flat = np.frombuffer(self.shown(entities.ravel().tolist(), *seen), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
@@ -479,9 +479,9 @@ class ObjectWorld(Verbs, World):
         return things, self._flat_layers[1][numbers].tolist() if has_ground else []
 
     def shown(self, entities: Sequence[int], looks: bytes, cells: Iterable[int]) -> bytearray:
-        """Return type, state and colour of each of `entities`, 3 bytes each; Hidden for those that
-        are not seen and for cells off the grid (OUTSIDE). The other arguments are from
-        `find_seen_cells`."""
+        """Return type, state and colour, 3 bytes each, of the `entities` in the cells of a view;
+        Hidden for cells that are not seen or off the grid (OUTSIDE). `looks` and `cells` are from
+        `mask_seen_cells`."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
         shown = bytearray(looks)
         for k in cells:
@@ -604,9 +604,10 @@ _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items(
 
 
 @lru_cache(maxsize=16)
-def find_seen_cells(seen: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
-    """Return for `seen`, a flag for each cell of a view, type, state and colour of its cells, 3
-    bytes each, as if all were free floor, Hidden if not seen; and the numbers of the seen cells."""
+def mask_seen_cells(seen: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
+    """Return two things about the cells of a view, given a flag for each that says whether it is
+    seen: type, state and colour, 3 bytes each, Floor for seen cells and Hidden for others; and the
+    numbers of the seen cells."""
     cells = tuple([k for k, is_seen in enumerate(seen) if is_seen])
     looks = bytearray((HIDDEN, 0, 0) * len(seen))
     for k in cells:
