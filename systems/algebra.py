@@ -86,21 +86,21 @@ def revisit(w: Rewriting, agent: int) -> None:
 
 @system(REWARD)
 def helpful_move(w: Rewriting, agent: int) -> None:
-    """A rule that simplifies pays a little."""
+    """A move by a rule that simplifies the expression pays a little."""
     if w.has_rewarded_rule:
         w.score(w.rewards.helpful)
 
 
 @system(REWARD)
 def unhelpful_move(w: Rewriting, agent: int) -> None:
-    """A rule that only shifts brackets or expands an expression costs a little."""
+    """A move by a rule that only shifts brackets or expands an expression costs a little."""
     if w.has_penalized_rule:
         w.score(w.rewards.unhelpful)
 
 
 @system(REWARD)
 def spend_time(w: Rewriting, agent: int) -> None:
-    """Any other move costs the time penalty."""
+    """A move on which no earlier rule has decided costs the time penalty."""
     w.score(w.rewards.time)
 
 

@@ -35,8 +35,8 @@ def check_is_oriented(types: ObjectTypes, object_type: int) -> str:
 
 @system(TRANSITION, when=any_on_grid, check=check_is_oriented)
 def patrol(w: World, object_type: int) -> None:
-    """Objects of a type move over free floor in the direction they face, and turn round where it
-    ends; one with an agent on it stays."""
+    """Objects of a type move over free floor in the direction they face, and turn round at its end.
+    An object with an agent on it stays."""
     for thing in all_of(w, object_type):
         direction = w.state_of(thing)
         y, x = beside(w.position.y[thing], w.position.x[thing], direction)

@@ -60,8 +60,9 @@ def sample_by_weight(w: World, weights: Table) -> int:
 
 
 @system(RESET)
-def draw_values(w: World, options: Table, weights: Table, unlike: Table) -> None:
-    """Sample the values that a level uses in several places, in their order.
+def sample_values(w: World, options: Table, weights: Table, unlike: Table) -> None:
+    """Sample the random values that a scenario file names, one after the other; several places of
+    the level can use the same value.
 
     Args:
         options: (values, options) allowed values; without weights, first and last of a range.
@@ -172,7 +173,7 @@ def from_maps(
     holds: Table,
     oriented: Table,
 ) -> None:
-    """Build one of several maps: number `which`, turned or mirrored in the way `way`.
+    """Build one of several maps: number `which`, rotated or mirrored by the transform `way`.
 
     Args:
         which, way: table values: index of the map, and its `transform`.
@@ -202,8 +203,8 @@ def from_level_files(
     holds: Table,
     oriented: Table,
 ) -> None:
-    """Build one of many levels from text files: number `which`, turned or mirrored in the way
-    `way`.
+    """Build one of many levels from text files: number `which`, rotated or mirrored by the
+    transform `way`.
 
     Args:
         which, way: table values: index of the level, and its `transform`.
@@ -447,10 +448,11 @@ def is_level_accepted(w: World, tried: int, things: Table, through: Table, tries
 
 
 @system(RESET, until=is_level_accepted)
-def draw_level(
+def sample_until_reachable(
     w: World, reset_functions: Sequence[None], things: Table, through: Table, tries: int
 ) -> None:
-    """Run several resets in turn, and repeat them until everything that must be reachable is."""
+    """Run several resets in turn, and repeat them until all objects that must be reachable can be
+    reached."""
     if not all_reachable(w, things, through):
         w.fail(
             "reachable: none of the levels that were tried has the required paths; "

@@ -233,16 +233,16 @@ def can_switch(
 def switch(
     w: World, agent: int, object_type: int, again: bool = True, on_action: Action = Action.ACTUATE
 ) -> None:
-    """The object of a type ahead goes on to its next state, and from the last to the first if it
-    may go round again."""
+    """The object of a type ahead goes on to its next state; after the last state, the first one
+    follows if `again` is true."""
     thing = ahead(w, agent)
     w.set_state(thing, (w.state_of(thing) + 1) % w.num_states(object_type))
 
 
 @system(TRANSITION, check=_check_has_states)
 def elapse(w: World, object_type: int, again: bool = True) -> None:
-    """Objects of a type go on to their next state in every step, and from the last to the first
-    if they may go round again."""
+    """Objects of a type go on to their next state in every step; after the last state, the first
+    one follows if `again` is true."""
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
         state = w.state_of(thing)
@@ -252,8 +252,8 @@ def elapse(w: World, object_type: int, again: bool = True) -> None:
 
 @system(TRANSITION, check=_check_has_states)
 def follow(w: World, object_type: int, other_type: int, every: bool = False) -> None:
-    """Objects of a type take the highest state of objects of another type in the same colour, or
-    the lowest if every one of them counts, but at most their own last state."""
+    """Objects of a type take the highest state among the objects of another type in the same
+    colour, or the lowest if `every` is true, but at most their own last state."""
     others = all_of(w, other_type)
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
@@ -319,8 +319,8 @@ def push(
     w: World, agent: int, object_type: int, other_type: int = FLOOR, ground_type: int = FLOOR
 ) -> None:
     """Push an object of a type out of the way of a move, into a free cell or into an object of
-    another type, which then uses it up and stays in its last state. The pushed object slides on
-    over objects of a third type, such as ice."""
+    another type. In the second case the pushed object is used up, and the receiving object stays in
+    its last state. The pushed object slides on over objects of a third type, such as ice."""
     thing = w.at[towards(w, agent, w.action[agent])]
     y, x = cell_behind(w, agent, w.action[agent])
     while find_receiver(w, y, x, other_type) == NOTHING and has_room(w, y, x):

@@ -197,7 +197,7 @@ class ProceduralReader:
         read_tries = PROCEDURAL_KEYS["tries"].read
         tries = self._problems.read_key(self._entries, "tries", read_tries, _DEFAULT_TRIES)
         return Call(
-            get_system(procedural.draw_level),
+            get_system(procedural.sample_until_reachable),
             {"reset_functions": resets, "things": things, "through": through, "tries": tries},
         )
 
@@ -474,4 +474,4 @@ def _read_range(node: YamlNode) -> tuple[int, int]:
 def is_procedural(reset: Sequence[Call]) -> bool:
     """Return True if the reset calls come from `ProceduralReader`, so that worlds store random
     values."""
-    return any(call.system is get_system(procedural.draw_level) for call in reset)
+    return any(call.system is get_system(procedural.sample_until_reachable) for call in reset)

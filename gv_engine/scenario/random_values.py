@@ -24,7 +24,7 @@ from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields
 from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.resolver import NameResolver
-from systems.procedural import draw_values
+from systems.procedural import sample_values
 
 COLOR, OBJECT, STATE, WAY, NUMBER = "colour", "object", "state", "orientation", "whole number"
 """Kinds of random values."""
@@ -296,7 +296,7 @@ class RandomValues:
             weights[index, : len(value.weights)] = value.weights
             unlike[index, list(value.excluded)] = 1
         tables = {"options": options, "weights": weights, "unlike": unlike}
-        return Call(get_system(draw_values), tables)
+        return Call(get_system(sample_values), tables)
 
     @property
     def capacity(self) -> int:

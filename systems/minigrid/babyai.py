@@ -514,8 +514,8 @@ def sample_description(
     places: bool,
     outside: tuple[int, int],
 ) -> None:
-    """Write a random description that matches an object into `clause`, or reject the level if none
-    is found.
+    """Write the type, colour and place of a random description into `clause` from index `start` on,
+    such that an object matches it; reject the level if no such description is found.
 
     Args:
         clause: the CLAUSE_LENGTH numbers of one clause.
@@ -537,7 +537,7 @@ def sample_description(
     reject(w)
 
 
-def sample_side(
+def sample_clauses(
     w: World,
     doors: Doors,
     clauses: Clauses,
@@ -547,8 +547,8 @@ def sample_side(
     places: bool,
     outside: tuple[int, int],
 ) -> None:
-    """Write `count` random clauses into `clauses`, starting at index `first`, each with the verb
-    `verb` or, if that is 0, a random verb; `places` and `outside` are as in
+    """Write `count` random clauses (parts of the instruction) into `clauses` from index `first` on,
+    all with the verb `verb`, or with random verbs if it is 0. `places` and `outside` are as for
     `sample_description`."""
     for k in range(first, first + count):
         clauses[k, 0] = (
@@ -618,10 +618,10 @@ def random_instruction(
     count, other_count, after = 1 + structure, 0, False
     if structure == 2:
         count = 1 + sample(w, 2)
-    sample_side(w, doors, clauses, 0, count, verb, places, outside)
+    sample_clauses(w, doors, clauses, 0, count, verb, places, outside)
     if structure == 2:
         other_count = 1 + sample(w, 2)
-        sample_side(w, doors, clauses, count, other_count, verb, places, outside)
+        sample_clauses(w, doors, clauses, count, other_count, verb, places, outside)
         after = sample(w, 2) == 1
     wording = number_wording(count, other_count, after)
     instruct(w, clauses, room_size, wording, keeps_keys=unblocking)

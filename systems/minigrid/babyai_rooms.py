@@ -247,7 +247,7 @@ def require_reachable(w: World, expected: bool = True) -> None:
 
 
 def no_clauses() -> Clauses:
-    """Return the array of an instruction without clauses."""
+    """Return an array of zeros, (MAX_CLAUSES, CLAUSE_LENGTH): an instruction without clauses."""
     return np.zeros((MAX_CLAUSES, CLAUSE_LENGTH), np.int64)
 
 

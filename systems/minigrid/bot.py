@@ -43,7 +43,7 @@ from systems.minigrid.bot_search import (
     COST,
     DROP_CELL,
     FETCHING_COST,
-    FIRST_PLACE,
+    FIRST_POSE,
     LENGTH,
     OBSTACLE,
     SEEKS_DOOR,
@@ -70,7 +70,7 @@ from systems.minigrid.grammar import (
 
 ACTIONS = "TURN_LEFT", "TURN_RIGHT", "MOVE_FORWARD", "PICK_UP", "DROP", "TOGGLE", "DONE"
 NO_WAY = -1
-"""Result in place of an action if there is no path."""
+"""Result instead of an action if there is no path."""
 VERB_ACTIONS = NO_WAY, DONE, PICK_UP, TOGGLE, PICK_UP
 """Action that the agent takes when it faces a clause's first object, by the verb of the clause."""
 _MOST_TASKS, _MOST_IDLE, _PATIENCE = 8, 120, 8
@@ -151,33 +151,33 @@ def is_spare(m: Memory, s: Scratch, cell: int) -> bool:
 # ---- ways ----------------------------------------------------------------------------------------
 
 
-def place_of(m: Memory) -> int:
-    """Return the agent's place, 4 * cell + direction."""
+def agent_pose(m: Memory) -> int:
+    """Return the agent's pose (cell and direction) as one number, 4 * cell + direction."""
     return int(4 * m.cell + m.facing)
 
 
 def reach(m: Memory, s: Scratch, cell: int) -> int:
-    """Make `cell` the only target, and return the cheapest place to reach that faces it; NOWHERE if
-    there is none."""
+    """Make `cell` the only target, and return the cheapest pose (cell and direction) in which the
+    agent faces it; NOWHERE if there is none."""
     aim_at(s, cell)
-    return search(m, s, place_of(m), False)
+    return search(m, s, agent_pose(m), False)
 
 
 def first_action(m: Memory, s: Scratch, action: int) -> int:
     """Return the first action of the last path, or `action` if the path has no steps. If a door
     blocks the first step, return TOGGLE; if an object does, PICK_UP, or NO_WAY if the hand is not
     empty."""
-    if s.found[FIRST_PLACE] == NOWHERE:
+    if s.found[FIRST_POSE] == NOWHERE:
         return action
     if s.found[LENGTH] > 0:
         return int(s.plan[0])
-    if m.kind[s.found[FIRST_PLACE] // 4] == DOOR:
+    if m.kind[s.found[FIRST_POSE] // 4] == DOOR:
         return TOGGLE
     return PICK_UP if m.held_kind == NONE_GRID_OBJECT else NO_WAY
 
 
 def drop_ahead(m: Memory, s: Scratch, goal: int) -> int:
-    """Return the next action for going to the place `goal`, the result of the last search, and
+    """Return the next action for going to the pose `goal`, the result of the last search, and
     dropping the object in hand ahead of it. Write the cell of the drop into `s.found[DROP_CELL]`,
     so that the bot continues with it in the next steps."""
     s.found[DROP_CELL] = cell_ahead(s, goal)
@@ -201,14 +201,14 @@ def drop_held(m: Memory, s: Scratch) -> int:
                     and s.path[cell] == 0
                     and (not is_strict or is_spare(m, s, cell))
                 )
-            goal = search(m, s, place_of(m), False)
+            goal = search(m, s, agent_pose(m), False)
     estimate_entries(m, s)
     s.found[LENGTH] = 0
     return DROP if goal == NOWHERE else drop_ahead(m, s, goal)
 
 
 def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
-    """Return the next action for taking `action` at the place `goal`, the result of the last
+    """Return the next action for taking `action` at the pose `goal`, the result of the last
     search, or for a task that must come first: move an obstacle, fetch a key, drop the object in
     hand. Return NO_WAY if there is no path."""
     for _ in range(_MOST_TASKS):
@@ -217,11 +217,11 @@ def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
         target = cell_ahead(s, goal)
         is_locked = m.kind[target] == DOOR and m.state[target] == LOCKED
         if action == TOGGLE and is_locked and not holds_key(m, target):
-            key_place = find_key(m, s, target)
-            if key_place == NOWHERE:
+            key_pose = find_key(m, s, target)
+            if key_pose == NOWHERE:
                 return NO_WAY
             aim_at(s, target)
-            target = find_first_target(m, s, key_place)
+            target = find_first_target(m, s, key_pose)
         else:
             trace(m, s, goal)
             s.path[target] = 1
@@ -237,7 +237,7 @@ def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
 def follow_path(m: Memory, s: Scratch, action: int, target: int) -> int:
     """Return the next action on the last path, at whose end the agent takes `action` facing the
     cell `target`. The path must not lead through a locked door."""
-    is_there, has_item = s.found[FIRST_PLACE] == NOWHERE, m.held_kind > NONE_GRID_OBJECT
+    is_there, has_item = s.found[FIRST_POSE] == NOWHERE, m.held_kind > NONE_GRID_OBJECT
     is_blocked = s.found[OBSTACLE] != NOWHERE or m.kind[target] != FLOOR
     step = first_action(m, s, action)
     picks_up = action == PICK_UP and has_item
@@ -252,19 +252,20 @@ def follow_path(m: Memory, s: Scratch, action: int, target: int) -> int:
 
 
 def find_key(m: Memory, s: Scratch, door: int) -> int:
-    """Return the nearest place that faces a key for a locked door; NOWHERE if there is none."""
+    """Return the nearest pose (cell and direction) in which the agent faces a key for a locked
+    door; NOWHERE if there is none."""
     s.aims[:] = 0
     for cell in list_objects(s):
         s.aims[cell] = m.kind[cell] == KEY and m.color[cell] == m.color[door]
     s.entry[door], cost = 0, s.entry[door]  # a key behind the door itself does not count
-    place = search(m, s, place_of(m), False)
+    pose = search(m, s, agent_pose(m), False)
     s.entry[door] = cost
-    return place
+    return pose
 
 
 def find_first_target(m: Memory, s: Scratch, start: int) -> int:
     """Return the cell of the object or door that must be moved or opened first, so that the object
-    ahead of the place `start` can be carried to a target in `s.aims`: an obstacle on the path, or
+    ahead of the pose `start` can be carried to a target in `s.aims`: an obstacle on the path, or
     else the object itself. Mark the path in `s.path`."""
     item = cell_ahead(s, start)
     kind, cost = m.kind[item], s.entry[item]
@@ -296,7 +297,7 @@ def follow_clause(m: Memory, s: Scratch, k: int) -> int:
         count = aim_at_described(m, s, k)
     if count == 0:
         return drop_held(m, s) if is_held and verb != PUT_NEXT else NO_WAY
-    goal = search(m, s, place_of(m), False)
+    goal = search(m, s, agent_pose(m), False)
     s.found[CLAUSE_COST] = s.found[COST]
     if action == PICK_UP and m.held_kind > NONE_GRID_OBJECT:
         s.found[CLAUSE_COST] += CARRYING_COST
@@ -307,7 +308,7 @@ def follow_clause(m: Memory, s: Scratch, k: int) -> int:
 
 def fetch_object(m: Memory, s: Scratch, k: int, goal: int) -> int:
     """Return the next action for fetching the first object of the "put" clause `k`, which the agent
-    faces at the place `goal`; NO_WAY if the bot should look for the second object first."""
+    faces at the pose `goal`; NO_WAY if the bot should look for the second object first."""
     item = cell_ahead(s, goal)
     if aim_beside_described(m, s, k, item) > 0:
         target = find_first_target(m, s, goal)
@@ -325,21 +326,22 @@ def fetch_object(m: Memory, s: Scratch, k: int, goal: int) -> int:
 
 
 def find_new(m: Memory, s: Scratch, is_last: bool) -> int:
-    """Return the place with the best ratio of unseen cells to cost; NOWHERE if there is none. If
-    the instruction is about a door, no closed door is opened before all walls that can be reached
-    have been seen, as the door may be in one of these walls; `is_last` lifts this restriction."""
+    """Return the pose (cell and direction) with the best ratio of unseen cells to cost; NOWHERE if
+    there is none. If the instruction is about a door and `is_last` is False, no closed door is
+    opened before all walls that can be reached have been seen, as the door may be in one of these
+    walls."""
     seeks_door = s.found[SEEKS_DOOR] != 0
     s.found[WALLS] = seeks_door or is_last
     for cell in list_objects(s):
         if m.kind[cell] == DOOR and m.state[cell] != OPEN and seeks_door and not is_last:
             s.entry[cell] = 0
-    goal = search(m, s, place_of(m), True)
+    goal = search(m, s, agent_pose(m), True)
     estimate_entries(m, s)
     return goal
 
 
 def needs_clearing(m: Memory, s: Scratch) -> bool:
-    """Return True if the path to the best place for exploring leads through an obstacle."""
+    """Return True if the path to the best pose for exploring leads through an obstacle."""
     goal = find_new(m, s, False)
     if goal == NOWHERE:
         goal = find_new(m, s, True)
@@ -360,7 +362,7 @@ def explore_more(m: Memory, s: Scratch, is_last: bool) -> int:
         obstacle = ahead
     if m.kind[obstacle] == DOOR and m.state[obstacle] != OPEN:
         return do_task(m, s, TOGGLE, reach(m, s, obstacle))
-    if goal == place_of(m):
+    if goal == agent_pose(m):
         return NO_WAY
     action = first_action(m, s, NO_WAY)
     return drop_held(m, s) if action == NO_WAY else action
@@ -371,7 +373,7 @@ def open_box(m: Memory, s: Scratch) -> int:
     s.aims[:] = 0
     for cell in list_objects(s):
         s.aims[cell] = m.kind[cell] == PARCEL
-    return do_task(m, s, TOGGLE, search(m, s, place_of(m), False))
+    return do_task(m, s, TOGGLE, search(m, s, agent_pose(m), False))
 
 
 def begin_plan(s: Scratch) -> None:

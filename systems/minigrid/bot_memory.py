@@ -69,8 +69,7 @@ def memory_dtype(most: int) -> np.dtype[Any]:
         size: rows and columns of the map.
         kind, color, state: type, colour and state in each cell when it was last seen; type UNSEEN
             where none was.
-        origin: where the object in a cell was at the reset, as a number of `pack`; 0 if that is
-            unknown.
+        origin: where the object in a cell was at the reset, see `pack_origin`; 0 if unknown.
         room: 1 for the cells of the room where the agent started, with its walls and doors.
         unseen: bit x of number [0, y], and bit y of number [1, x], for each cell that has not been
             seen.
@@ -121,9 +120,10 @@ def wrap(number: int, size: int) -> int:
     return number - size if number >= size else number
 
 
-def pack(cell: int, y: int, x: int) -> int:
-    """Return a cell and its places relative to the agent's start as one integer: bit k is 1 for the
-    place k of `systems.minigrid.grammar`, and the bits above BEHIND are the cell."""
+def pack_origin(cell: int, y: int, x: int) -> int:
+    """Return the origin of an object as one integer: above the bit BEHIND its cell at the reset,
+    and in bit k whether it was at the place k of `systems.minigrid.grammar`, such as ON_LEFT, as
+    seen from the agent's start."""
     places = (y > 0) << BEHIND | (y < 0) << IN_FRONT | (x > 0) << ON_RIGHT | (x < 0) << ON_LEFT
     return cell << BEHIND + 1 | places
 
@@ -144,9 +144,10 @@ def is_object(kind: int) -> bool:
 
 
 def matches(m: Memory, k: int, second: int, kind: int, color: int, origin: int) -> bool:
-    """Return True if an object of this type, colour and origin (see `pack`) matched the description
-    `second` of clause `k` at the reset: 0 for the first, 1 for the second. A description with a
-    place matches only objects in the room where the agent started, or in its walls."""
+    """Return True if an object of this type, colour and origin (see `pack_origin`) matched the
+    description `second` of clause `k` at the reset: 0 for the first, 1 for the second. A
+    description with a place matches only objects in the room where the agent started, or in its
+    walls."""
     clause, start = m.clauses[k], 4 * second
     place = clause[start + PLACE]
     is_there = place == ANYWHERE or origin >> place & m.room[origin >> BEHIND + 1] != 0
@@ -204,8 +205,8 @@ def write_bit(lines: Any, y: int, x: int, bit: bool) -> None:
 
 
 def write_cell(m: Memory, y: int, x: int, kind: int, state: int, color: int) -> None:
-    """Write the content of a cell into the map; if it differs, set `m.changed` and update the
-    cell's origin and bit masks, too."""
+    """Write the content of a cell into the map. If it differs, set `m.changed`, and update the
+    cell's bit masks and its origin (where the object was at the reset), too."""
     row, column = wrap(y, m.size), wrap(x, m.size)
     cell = row * m.size + column
     before = m.kind[cell]
@@ -213,7 +214,7 @@ def write_cell(m: Memory, y: int, x: int, kind: int, state: int, color: int) -> 
         return
     m.changed = 1
     if before != kind or m.color[cell] != color:
-        m.origin[cell] = pack(cell, y, x)
+        m.origin[cell] = pack_origin(cell, y, x)
     m.kind[cell], m.color[cell], m.state[cell] = kind, color, state
     if before == UNSEEN:
         m.idle = 0

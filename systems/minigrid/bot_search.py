@@ -1,6 +1,6 @@
 """Path search of the bot for BabyAI's instructions.
 
-A place is a cell and a direction, numbered `4 * cell + direction`. Turning left or right and going
+A pose is a cell and a direction, numbered `4 * cell + direction`. Turning left or right and going
 forward cost a step each; opening a door, moving an object out of the way and fetching a key cost
 more. Functions run interpreted and compiled.
 """
@@ -37,7 +37,7 @@ steps to fetch a key."""
 
 
 BASE_COST, MOST_NEW = 1, 15
-"""Exploring takes the place with the least `(cost + BASE_COST) / min(new cells, MOST_NEW)`."""
+"""Exploring takes the pose with the least `(cost + BASE_COST) / min(new cells, MOST_NEW)`."""
 
 
 Scratch = Any
@@ -51,15 +51,15 @@ def scratch_dtype(most: int) -> np.dtype[Any]:
     Fields:
         neighbours: neighbour of each cell in each direction.
         entry: estimated steps to enter each cell from the next cell; 0 if that is impossible.
-        cost, parent: least cost to each place, and the place before it.
-        new: unseen cells that the agent would see at each place.
-        first: first entry of the list of places with each cost.
-        place, next: place of each entry, and the next entry.
+        cost, parent: least cost to each pose, and the pose before it.
+        new: unseen cells that the agent would see at each pose.
+        first: first entry of the list of poses with each cost.
+        pose, next: pose of each entry, and the next entry.
         aims: 1 for target cells, one of which the agent should face.
         path: 1 for cells of the last paths.
         things: number of cells with objects, followed by these cells.
         queue: space for other lists of cells.
-        found: results and options, indexed by `FIRST_PLACE` to `BLOCKER`.
+        found: results and options, indexed by `FIRST_POSE` to `BLOCKER`.
         view_shape: rows and columns of an observation.
         plan: actions of the last path, up to the first cell that is not free.
     """
@@ -68,8 +68,8 @@ def scratch_dtype(most: int) -> np.dtype[Any]:
         [
             ("neighbours", np.int64, (4, cells)),
             *((name, np.int64, (4 * cells,)) for name in ("cost", "parent", "new")),
-            # each place is reached from four others at most
-            *((name, np.int64, (16 * cells,)) for name in ("place", "next")),
+            # each pose is reached from four others at most
+            *((name, np.int64, (16 * cells,)) for name in ("pose", "next")),
             *((name, np.int64, (cells + 1,)) for name in ("entry", "things", "queue")),
             *((name, np.uint8, (cells,)) for name in ("aims", "path")),
             ("first", np.int64, (_NUM_LISTS,)),
@@ -80,8 +80,8 @@ def scratch_dtype(most: int) -> np.dtype[Any]:
     )
 
 
-FIRST_PLACE, OBSTACLE, COST, LENGTH, WALLS, SEEKS_DOOR, CLAUSE_COST, DROP_CELL, BLOCKER = range(9)
-"""Indices of `Scratch.found`: the place after the start of a path, the first obstacle on it, its
+FIRST_POSE, OBSTACLE, COST, LENGTH, WALLS, SEEKS_DOOR, CLAUSE_COST, DROP_CELL, BLOCKER = range(9)
+"""Indices of `Scratch.found`: the pose after the start of a path, the first obstacle on it, its
 cost, the number of actions in `Scratch.plan`; 1 if exploring should count unseen walls, 1 if the
 instruction is about a door; the cost of a clause; the cell where the object in hand is to be
 dropped, and the cell of an obstacle to be moved."""
@@ -92,9 +92,9 @@ def list_objects(s: Scratch) -> Any:
     return s.things[1 : s.things[0] + 1]
 
 
-def cell_ahead(s: Scratch, place: int) -> int:
-    """Return the cell that the agent faces at a place."""
-    return int(s.neighbours[place % 4, place // 4])
+def cell_ahead(s: Scratch, pose: int) -> int:
+    """Return the cell that the agent faces in a pose, 4 * cell + direction."""
+    return int(s.neighbours[pose % 4, pose // 4])
 
 
 # ---- costs ---------------------------------------------------------------------------------------
@@ -150,45 +150,46 @@ def is_obstacle(m: Memory, cell: int) -> bool:
 
 
 def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
-    """Return the cheapest place to reach from `start` where the agent faces a cell of `s.aims`, and
-    write its cost into `s.found[COST]`; NOWHERE if there is none. If `explores`, return instead
-    the place with the least cost per unseen cell that the agent would see there.
+    """Return the cheapest pose (4 * cell + direction) to reach from `start` in which the agent
+    faces a cell of `s.aims`, and write its cost into `s.found[COST]`; NOWHERE if there is none. If
+    `explores`, return instead the pose with the least cost per unseen cell that the agent would see
+    there.
 
-    A place is 4 * cell + direction. This is Dijkstra's algorithm with a bucket queue: a linked list
-    of places for each cost modulo `_NUM_LISTS`; every single move costs less than `_NUM_LISTS`.
+    A pose is 4 * cell + direction. This is Dijkstra's algorithm with a bucket queue: a linked list
+    of poses for each cost modulo `_NUM_LISTS`; every single move costs less than `_NUM_LISTS`.
     """
     neighbours, entry, costs, parents = s.neighbours, s.entry, s.cost, s.parent
-    firsts, places, nexts, aims, news = s.first, s.place, s.next, s.aims, s.new
+    firsts, poses, nexts, aims, news = s.first, s.pose, s.next, s.aims, s.new
     best, best_score = NOWHERE, NEVER
     costs[: 4 * m.size * m.size] = NEVER
     firsts[:] = NOWHERE
     costs[start], parents[start] = 0, NOWHERE
-    firsts[0], places[0], nexts[0] = 0, start, NOWHERE
+    firsts[0], poses[0], nexts[0] = 0, start, NOWHERE
     count, visited, cost = 1, 0, 0
-    # exploring ends where no later place can have a better score
+    # exploring ends where no later pose can have a better score
     while visited < count and (not explores or 100 * (cost + BASE_COST) // MOST_NEW < best_score):
         k = firsts[cost % _NUM_LISTS]
         firsts[cost % _NUM_LISTS] = NOWHERE
         while k != NOWHERE:
-            place = places[k]
+            pose = poses[k]
             k = nexts[k]
             visited += 1
-            if costs[place] != cost:
+            if costs[pose] != cost:
                 continue
-            cell, facing = place // 4, place % 4
+            cell, facing = pose // 4, pose % 4
             ahead = neighbours[facing, cell]
             if explores:
                 opens = m.kind[ahead] == DOOR and m.state[ahead] != OPEN
                 extra = entry[ahead] - 1 if opens else 0
-                news[place] = count_new(m, s, place, opens) if extra >= 0 else 0
-                if news[place] > 0:
-                    new = min(news[place], MOST_NEW)
+                news[pose] = count_new(m, s, pose, opens) if extra >= 0 else 0
+                if news[pose] > 0:
+                    new = min(news[pose], MOST_NEW)
                     score = 100 * (cost + extra + BASE_COST) // new
                     if score < best_score:
-                        best, best_score = place, score
+                        best, best_score = pose, score
             elif aims[ahead]:
                 s.found[COST] = cost
-                return int(place)
+                return int(pose)
             for way in range(3):  # turn left, turn right, move forward
                 after, later = 4 * cell + (facing + 1 + 2 * way) % 4, cost + 1
                 if way == 2:
@@ -196,33 +197,33 @@ def search(m: Memory, s: Scratch, start: int, explores: bool) -> int:
                         break
                     after, later = 4 * ahead + facing, cost + entry[ahead]
                 if later < costs[after]:
-                    costs[after], parents[after] = later, place
-                    places[count], nexts[count] = after, firsts[later % _NUM_LISTS]
+                    costs[after], parents[after] = later, pose
+                    poses[count], nexts[count] = after, firsts[later % _NUM_LISTS]
                     firsts[later % _NUM_LISTS] = count
                     count += 1
-                elif explores and later == costs[after] and news[place] > news[parents[after]]:
-                    parents[after] = place  # it sees more on the way
+                elif explores and later == costs[after] and news[pose] > news[parents[after]]:
+                    parents[after] = pose  # it sees more on the way
         cost += 1
     return best
 
 
 def trace(m: Memory, s: Scratch, goal: int) -> None:
-    """Mark the cells of the path to `goal` in `s.path`; write its first place and first obstacle
+    """Mark the cells of the path to `goal` in `s.path`; write its first pose and first obstacle
     into `s.found`, and its actions up to the first cell that is not free into `s.plan`."""
-    length, place = 0, goal
-    while s.parent[place] != NOWHERE:
+    length, pose = 0, goal
+    while s.parent[pose] != NOWHERE:
         length += 1
-        place = s.parent[place]
-    s.path[place // 4] = 1
-    s.found[FIRST_PLACE], s.found[OBSTACLE] = NOWHERE, NOWHERE
+        pose = s.parent[pose]
+    s.path[pose // 4] = 1
+    s.found[FIRST_POSE], s.found[OBSTACLE] = NOWHERE, NOWHERE
     s.found[LENGTH] = min(length, PLAN_LENGTH)
-    place = goal
+    pose = goal
     for n in range(length - 1, -1, -1):
-        before, cell = s.parent[place], place // 4
+        before, cell = s.parent[pose], pose // 4
         s.path[cell] = 1
         action = MOVE_FORWARD
         if before // 4 == cell:
-            action = TURN_RIGHT if place % 4 == (before + 1) % 4 else TURN_LEFT
+            action = TURN_RIGHT if pose % 4 == (before + 1) % 4 else TURN_LEFT
         else:
             if is_obstacle(m, cell):
                 s.found[OBSTACLE] = cell
@@ -230,8 +231,8 @@ def trace(m: Memory, s: Scratch, goal: int) -> None:
                 s.found[LENGTH] = n
         if n < PLAN_LENGTH:
             s.plan[n] = action
-        s.found[FIRST_PLACE] = place
-        place = before
+        s.found[FIRST_POSE] = pose
+        pose = before
 
 
 # ---- exploring -----------------------------------------------------------------------------------
@@ -246,11 +247,11 @@ def window(bits: int, first: int, width: int, size: int) -> int:
     return part & ((1 << width) - 1)
 
 
-def count_new(m: Memory, s: Scratch, place: int, opens: bool) -> int:
-    """Return the number of unseen cells that the agent would see at a place, if walls continued in
-    a straight line and other unseen cells were transparent. If `opens`, the door ahead counts as
+def count_new(m: Memory, s: Scratch, pose: int, opens: bool) -> int:
+    """Return the number of unseen cells that the agent would see in a pose, if walls continued in a
+    straight line and other unseen cells were transparent. If `opens`, the door ahead counts as
     open. Cells where walls are expected count only if `s.found[WALLS]` is set."""
-    cell, facing, size, width = place // 4, place % 4, m.size, s.view_shape[1]
+    cell, facing, size, width = pose // 4, pose % 4, m.size, s.view_shape[1]
     # lines of the map across the agent's direction; sight is the same to both sides
     axis, step = facing % 2, 1 if facing in (RIGHT, DOWN) else -1
     unseen, opaque = m.unseen[axis], m.opaque[axis]

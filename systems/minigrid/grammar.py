@@ -76,11 +76,8 @@ def list_kinds(verb: int) -> Mapping[str, int]:
 
 
 def number_wording(count: int, other_count: int, after: bool) -> int:
-    """Return the index in `WORDINGS` of the text with `count` clauses before its connector and
-    `other_count` after it, 1 or 2 each.
-
-    The connector is "after you" if `after`, else ", then"; an `other_count` of 0 means none.
-    """
+    """Return the index in `WORDINGS` of the text with `count` clauses, then "after you" if `after`,
+    else ", then", and `other_count` clauses; an `other_count` of 0 means neither."""
     return count - 1 if other_count == 0 else 4 * after + 2 * count + other_count - 1
 
 
@@ -100,8 +97,9 @@ def is_reversed(wording: int) -> bool:
 
 
 def _list_description_phrases(prefix: str, verb: str, verbs: Sequence[int]) -> tuple[Phrase, ...]:
-    """Return the phrases of a description, such as "a red ball on your left", whose mission fields
-    begin with `prefix`, in clauses with one of these `verbs`; `verb` is the field of the verb."""
+    """Return the phrases of a description, such as "a red ball on your left". Its mission fields
+    begin with `prefix`. The phrases are used only in clauses whose mission field `verb` has one of
+    the values `verbs`."""
     tables = {"plural": _ARTICLES, "color": _COLORS, "kind": _KINDS, "place": _PLACES}
     return tuple(
         Phrase(prefix + name, {number: words for words, number in table.items()}, (verb, verbs))
@@ -110,7 +108,8 @@ def _list_description_phrases(prefix: str, verb: str, verbs: Sequence[int]) -> t
 
 
 def _list_clause_phrases(ordinal: str) -> tuple[Phrase, ...]:
-    """Return the phrases of a clause whose mission fields begin with `ordinal`."""
+    """Return the phrases of a clause whose mission fields begin with `ordinal`, such as
+    `second_`."""
     verb = f"{ordinal}verb"
     return (
         Phrase(verb, {number: words for words, number in VERBS.items()}),
@@ -159,7 +158,7 @@ class _Parser:
         self._clauses: list[list[int]] = []
 
     def parse(self) -> tuple[int, NDArray[np.int64]]:
-        """Return wording and clauses of the whole text."""
+        """Return the wording (an index in `WORDINGS`) and the (4, 9) clauses of the whole text."""
         count, other_count = self._read_side(), 0
         after = self._accepts("after you")
         if after or self._accepts(", then"):

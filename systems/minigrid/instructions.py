@@ -337,7 +337,7 @@ def is_target(w: World, e: int, bit: int) -> bool:
 
 def faces_target(w: World, agent: int, bit: int) -> bool:
     """Return True if an object that the description with this `bit` matched is in front of the
-    agent, or left the grid from there since the last `note_places`."""
+    agent, or was there when it left the grid and no DROP has followed (see `note_places`)."""
     y, x = towards(w, agent, FORWARD)
     if is_target(w, w.at[y, x], bit):
         return True
@@ -441,7 +441,8 @@ def can_note_places(w: World, agent: int, action: int) -> bool:
 
 @system(TRANSITION, when=can_note_places)
 def note_places(w: World, agent: int) -> None:
-    """Note again where all objects are, with any DROP action."""
+    """With any DROP action, forget the cells of objects that have left the grid: from then on, an
+    instruction is not about the cells where they were, as in BabyAI."""
     w.progress.removed[agent] = NOTHING
 
 
@@ -463,8 +464,8 @@ def pick_up_target(w: World, agent: int, on_action: Action = Action.PICK_UP) -> 
 
 @system(TRANSITION, when=can_toggle)
 def toggle_target(w: World, agent: int, on_action: Action = Action.TOGGLE) -> None:
-    """Open or close the door ahead, or open the box ahead, which is kept off the grid as
-    instructions may describe it."""
+    """Open or close the door ahead, or open the box ahead. The opened box leaves the grid but not
+    the world, as instructions may be about it."""
     box = ahead(w, agent)
     if not w.box.has[box]:
         toggle(w, agent)
@@ -484,8 +485,8 @@ def is_first_step(w: World, agent: int, action: int, is_active: bool) -> bool:
 
 @system(TRANSITION, when=is_first_step)
 def start_carrying(w: World, agent: int, is_active: bool = True) -> None:
-    """Put the object that the first clause describes into the agent's hand in the first step; the
-    observation after the reset still shows it on the grid, as in the reference."""
+    """Put the object that the first clause describes into the agent's hand in the first step. As in
+    BabyAI, the observation after the reset still shows it on the grid."""
     for e in w.having(w.target):
         if is_target(w, e, 1):
             w.lift(e)

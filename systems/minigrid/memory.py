@@ -52,7 +52,8 @@ def matches_first_object(w: World, thing: int) -> bool:
 
 @system(REWARD)
 def choose_its_like(w: World, agent: int, max_steps: int) -> float:
-    """Pays for choosing the object of the same type as the first one; more for fewer steps."""
+    """Pays for choosing the object of the same type as the one in the small room; more for fewer
+    steps."""
     return success_reward(w, max_steps) if matches_first_object(w, chosen_object(w, agent)) else 0.0
 
 
@@ -64,5 +65,5 @@ def choose(w: World, agent: int) -> bool:
 
 @system(TERMINATING)
 def chose_its_like(w: World, agent: int) -> bool:
-    """The agent has chosen the object of the same type as the first one."""
+    """The agent has chosen the object of the same type as the one in the small room."""
     return matches_first_object(w, chosen_object(w, agent))

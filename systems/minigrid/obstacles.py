@@ -48,8 +48,8 @@ def in_spawn_order(w: World, object_type: int) -> NDArray[np.int64]:
 
 @system(TRANSITION)
 def move_balls(w: World) -> None:
-    """Every ball goes to a random free cell beside it or diagonal to it, unless no cell is
-    found."""
+    """Every ball goes to a random free cell next to it, diagonals included, if a few attempts find
+    one."""
     for ball in in_spawn_order(w, BALL):
         around = w.position.y[ball] - 1, w.position.x[ball] - 1, 3, 3
         y, x = random_free_cell(w, around, 1, _ATTEMPTS)

@@ -128,15 +128,15 @@ def arrive(w: World, agent: int, max_steps: int) -> float:
     return success_reward(w, max_steps) if has_arrived(w, agent, w.action[agent]) else 0.0
 
 
-def is_last(w: World, agent: int, action: int) -> bool:
+def ends_episode(w: World, agent: int, action: int) -> bool:
     """Return True if the action ends the episode: DONE or TOGGLE."""
     return action in (DONE, TOGGLE)
 
 
-@system(TERMINATING, answers=is_last, says="You were somewhere else")
+@system(TERMINATING, answers=ends_episode, says="You were somewhere else")
 def says_done(w: World, agent: int) -> bool:
     """The agent does DONE or TOGGLE anywhere."""
-    return is_last(w, agent, w.action[agent])
+    return ends_episode(w, agent, w.action[agent])
 
 
 @system(TERMINATING, answers=has_arrived)
