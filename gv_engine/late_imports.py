@@ -21,7 +21,7 @@ NOTEBOOK_HTML = "gv_engine.ui.drawing.notebook:to_html"
 CELL_RENDERER = "gv_engine.ui.drawing.sprites:render_cells"
 """Function that draws the cells of pixel observations."""
 
-KEY_READER = "gv_engine.ui.input.bindings:free_key"
+KEY_READER = "gv_engine.ui.input.bindings:check_action_key"
 """Function that reads the key of a custom action."""
 
 STATE_FUNCTION_ADAPTER = "gv_engine.gridverse.functions:make_system"

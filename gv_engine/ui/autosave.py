@@ -91,8 +91,8 @@ class AutosaveWriter:
         self._thread: Thread | None = None
 
     def save(self, works: Sequence[Unsaved | None], now: float) -> float | None:
-        """Start a thread that writes the entries of `works` that have changed; the disk may be
-        slow.
+        """Start a thread that writes the entries of `works` that have changed, as the disk may be
+        slow; return the seconds until the next call, or None if everything is saved.
 
         Args:
             works: unsaved work of each open screen; None for a screen without.
@@ -130,8 +130,8 @@ class AutosaveWriter:
         self._folder, self._saved = None, []
 
     def _write(self, before: Sequence[Unsaved | None], works: Sequence[Unsaved | None]) -> None:
-        """Write each of `works` that differs from `before` into its file, and remove the files of
-        work that is saved or gone; set `error` if that fails."""
+        """Write each of `works` that differs from its entry in `before` into its file, and remove
+        the files of work that is saved or gone; set `error` if that fails."""
         names = [f"{number}{_suffix(work)}" for number, work in enumerate(works)]
         try:
             for number, (name, work) in enumerate(zip(names, works)):

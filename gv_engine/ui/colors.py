@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 
 class Shades(NamedTuple):
-    """Shades and symbol of a palette colour, filled into sprites: four `#rrggbb` and two SVG
-    paths.
+    """Palette colour for sprites: four `#rrggbb` shades, and SVG paths of a symbol that shows the
+    colour to players who cannot tell colours apart.
 
     Attributes:
         emblem: SVG path data of the symbol, around (24, 17) of a 48 × 48 sprite.

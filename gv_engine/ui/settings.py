@@ -360,8 +360,9 @@ class Progress:
         self.fewest, self.marks, self.wrong = self._read()
 
     def _read(self) -> tuple[dict[str, int], set[str], str]:
-        """Return the fewest steps of a solution by hash of the level, and the marks, read from the
-        file, and a message about invalid lines or ""."""
+        """Return three things read from the file: the fewest steps of a solution by digest of the
+        level, the digests of levels with a failed try or solved at the first try, each after a
+        prefix of `_MARKS`, and a message about invalid lines or ""."""
         fewest, marks = dict[str, int](), set[str]()
         try:
             lines = read_bytes(self._file, _MAX_FILE_SIZE, "marks of solved levels").splitlines()
@@ -448,8 +449,9 @@ class Progress:
         self._add(digest, steps)
 
     def _add(self, name: str, steps: int) -> None:
-        """Save `steps` as the fewest steps of the level with the digest `name`; if `name` begins
-        with a mark, save the mark."""
+        """Save `steps` as the fewest steps of the level with the digest `name`, unless fewer are
+        saved. If the name begins with a prefix of `_MARKS`, save only that the level has this
+        mark."""
         if name in self.marks:
             return
         with suppress(OSError):  # another window may have written the file

@@ -61,9 +61,9 @@ def test_keys_have_the_names_of_bindings(data: bytes, names: list[str]):
 def test_escape_is_a_key_when_nothing_follows():
     keys = Keys()
     assert (keys.feed(b"w\x1b"), keys.is_waiting) == (["W"], True)
-    assert (keys.pause(), keys.is_waiting) == (["Escape"], False)
+    assert (keys.flush(), keys.is_waiting) == (["Escape"], False)
     assert keys.feed(b"\x1b[") == []
-    assert keys.pause() == ["Escape", "LeftBracket"]
+    assert keys.flush() == ["Escape", "LeftBracket"]
 
 
 # ---- the screen ------------------------------------------------------------------------------

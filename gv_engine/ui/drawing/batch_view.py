@@ -113,8 +113,8 @@ class TileTable:
         return np.ascontiguousarray(pygame.surfarray.array2d(tile).T).astype(np.uint32)
 
     def _mean_color(self, name: str, color: int) -> tuple[int, ...]:
-        """Return the mean (red, green, blue) of the sprite `name`, weighted by opacity and
-        saturation, so that kinds differ; `color` is an index into the palette."""
+        """Return the mean (red, green, blue) of the sprite `name` in the palette colour with index
+        `color`. Opaque and colourful pixels weigh more, so that object types differ."""
         drawing = self._sheet.get(name, color, SMALL)
         pixels = pygame.surfarray.array3d(drawing).astype(float)
         saturation = pixels.max(2) - pixels.min(2)

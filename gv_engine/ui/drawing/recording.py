@@ -29,8 +29,8 @@ down."""
 
 
 class FrameRenderer:
-    """Renderer that draws frames on the stage of their domain, with title, status panel and hints
-    as on the play screen.
+    """Renderer that draws frames as the play screen shows them: the world, title, status panel and
+    hints.
 
     The renderer takes the place of a session: the stage reads its `frame`, `title` and
     `sprite_folders`.
@@ -115,8 +115,8 @@ RendererFactory = Callable[["Playable", str, int], DrawFrame]
 
 
 def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
-    """Return a function that draws a frame of a game of `scenario` as an RGB array of 25 × 16
-    squares of `cell` pixels. The view `window` adds title and status panel."""
+    """Return a function that draws a frame of a game of `scenario`, and returns it as a (16 * cell,
+    25 * cell, 3) uint8 RGB array. The view `window` adds title and status panel."""
     stage_view = "" if view == "window" else view
     renderer = FrameRenderer(scenario.name, sprite_folders(scenario), view=stage_view)
     width, height = cell * 25, cell * 16
@@ -131,8 +131,8 @@ def stage_renderer(scenario: Playable, view: str, cell: int) -> DrawFrame:
 
 
 def find_views(scenario: Playable) -> Mapping[str, RendererFactory]:
-    """Return the functions that make renderers for a scenario, by name of the view: the domain's
-    default view first, `window` last."""
+    """Return for each view of a scenario the function that makes its renderer; the domain's default
+    view comes first, `window` last."""
     domain_views = DOMAINS[scenario.identity.domain].views
     views = {view: resolve_name(place) for view, place in domain_views.items()}
     return {**views, "window": stage_renderer}

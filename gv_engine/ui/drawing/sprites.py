@@ -459,7 +459,8 @@ def encode_looks(
 
 
 class TileCache:
-    """Cache of the pixels of tiles by code, for one cell size.
+    """Cache of the pixels of tiles by appearance, packed into a code as by `encode_looks`, for one
+    cell size.
 
     Args:
         sheet: sprites.
@@ -554,7 +555,8 @@ def render_cells(
     scenario: Scenario, looks: NDArray[np.uint8], side: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Return pictures of cells with the appearances `looks`, (n, 3) type, state and colour, in the
-    sprites of `scenario`: `side` pixels wide without and with an agent, and half as wide without.
+    sprites of `scenario`: large ones without and with an agent, `side` pixels wide, and small ones
+    without an agent, half as wide.
 
     Args:
         scenario: scenario with the sprites.

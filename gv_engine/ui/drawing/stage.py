@@ -147,7 +147,8 @@ class Stage(Protocol):
 
     @property
     def steering(self) -> Sequence[KeyCommand]:
-        """Commands that replace the domain's commands while `steers` is True."""
+        """Commands that replace the domain's commands while arrow keys move the agent in the
+        direction of the arrow on the screen (`steers` is True)."""
         return ()
 
     def has_command(self, name: str) -> bool:
@@ -155,7 +156,7 @@ class Stage(Protocol):
         return True
 
     def action_text(self, action: str) -> str:
-        """Return the name `action` of an action in words."""
+        """Return `action`, the name of an action, in words such as `move forward`."""
         return action.replace("_", " ").lower()
 
     def keyed_command(self, name: str) -> str:
@@ -176,8 +177,9 @@ class Stage(Protocol):
     def __init__(self, game: Any, theme: Theme) -> None: ...
 
     def begin(self, previous: Any, frame: Any) -> bool:
-        """Set the frame to draw; `previous` is the frame before the last step, or None if there was
-        no step. Return True if the change can be animated.
+        """Set the frame to draw, and begin the animation of the change from `previous`, the frame
+        before the last step; None if there was no step. Return True if there is something to
+        animate.
 
         Args:
             previous: the frame before, or None if no step leads from it to this frame.

@@ -270,9 +270,9 @@ class Painter:
         ground: str = "well",
         marked: bool = True,
     ) -> bool:
-        """Draw a button with the text `label` into `rect`, which calls `press` when it is clicked.
-        `key` is shown as the key with the same effect, and `chosen` highlights it. Return True if
-        the mouse is over it.
+        """Draw a button with the text `label` into `rect`, on the theme colour `ground`; a click
+        calls `press`. `key` is shown as the key with the same effect, `chosen` highlights the
+        button, and `marked` outlines it under the mouse. Return True if the mouse is over it.
 
         Args:
             rect: rectangle of the button.

@@ -255,8 +255,8 @@ class Bindings:
         self, text: str, groups: Sequence[str], steering: Sequence[KeyCommand] = ()
     ) -> str:
         """Return `text` with each command name in braces replaced by the key of that command in
-        `groups`, the domain's group first: `{undo}` becomes `Z`. With `steering` commands, a
-        sentence about them takes the place of sentences about the keys of moves."""
+        `groups`, the domain's group first: `{undo}` becomes `Z`. If `steering` commands are given,
+        one sentence about their keys replaces all sentences about the keys of moves."""
         text = " ".join(text.split())
         group_by_command = {c.name: group for group in groups for c in self.commands(group)}
         if steering:
@@ -293,8 +293,9 @@ class Bindings:
 def _remaining_keys(
     groups: Mapping[str, Sequence[KeyCommand]], keys: Mapping[tuple[str, str], Sequence[str]]
 ) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return the default keys, by (group, name), of those commands in `groups` that `keys` does not
-    rebind, without keys that `keys` binds to a command active at the same time."""
+    """Return the default keys, by (group, name), of the commands in `groups` that `keys` does not
+    rebind. A default key is left out if `keys` gives it to another command that is active at the
+    same time."""
     default_keys = {}
     for group, commands in groups.items():
         taken = [used for (other, _), used in keys.items() if _are_active_together(other, group)]
@@ -306,7 +307,7 @@ def _remaining_keys(
     return default_keys
 
 
-def free_key(group: str, name: str, key: str, others: Iterable[KeyCommand]) -> str:
+def check_action_key(group: str, name: str, key: str, others: Iterable[KeyCommand]) -> str:
     """Return `key` in its usual spelling, if a level may bind it to its action `name` in the group
     `group`; raise BindingsError if the key is unknown or taken. `others` are the level's other
     actions.

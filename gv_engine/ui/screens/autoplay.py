@@ -180,6 +180,7 @@ class AutoplayScreen(PlayScreen):
         super()._rebuild_stage()
 
     def on_close(self) -> None:
+        """Close the screen as a play screen, and end the agent's background searches."""
         super().on_close()
         self.autoplayer.close()
         self._maps.close()
@@ -353,6 +354,7 @@ class RaceScreen(PlayScreen):
         return True
 
     def on_close(self) -> None:
+        """Close the screen as a play screen, and end the opponent's background search."""
         super().on_close()
         self.opponent.close()
 
@@ -382,11 +384,12 @@ class RaceScreen(PlayScreen):
         self._opponent_stage.draw(painter.surface, opponent_rect, 1.0)
 
     def _rebuild_stage(self) -> None:
+        """Replace the objects that draw the player's and the opponent's game."""
         super()._rebuild_stage()
         self._opponent_stage = self._make_opponent_stage()
 
     def facts(self) -> Sequence[str]:
-        """Return short texts for the status panel: those of the play screen, and at the end the
+        """Return short texts for the status panel: the texts of the play screen, and at the end the
         winner."""
         is_over = self.frame.outcome and self.opponent.is_over and not self._end_reason
         winner = (autoplay.describe_winner(self.game, self.opponent),) if is_over else ()

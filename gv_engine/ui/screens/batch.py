@@ -79,7 +79,8 @@ class BatchScreen(Screen):
 
     @property
     def local_worlds(self) -> BatchViewer | None:
-        """The worlds if their speed can be set and worlds can be opened, else None."""
+        """The worlds if this process steps them, so that their speed can be set and worlds can be
+        opened; else None."""
         return self.worlds if isinstance(self.worlds, BatchViewer) else None
 
     # ---- events ----------------------------------------------------------------------
@@ -378,12 +379,17 @@ class WorldScreen(AutoplayScreen):
         self._worlds.give_back(self._number, self.game)
 
     def unsaved_work(self) -> None:
+        """Return None: the game goes back into the batch instead of being saved."""
         return None
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
+        """Return the buttons of the play screen, the first one replaced by a button back to the
+        batch."""
         _, *others = super().buttons()
         return (("Back to the batch", "play", "menu"), *others)
 
     def facts(self) -> Sequence[str]:
+        """Return the texts of the play screen for the status panel, with the world's number in
+        place of the seed."""
         _, *others = super().facts()
         return (f"World {self._number}", *others)

@@ -131,9 +131,11 @@ class ScenarioCard(Card):
         self._make_thumbnail(Session(scenario, seed=0), theme, side)
 
     def open(self, app: AppContext) -> None:
+        """Open a game of the card's scenario."""
         app.play(self.entry.source)
 
     def edit(self, app: AppContext) -> None:
+        """Open the card's scenario in the editor."""
         app.edit(self.entry.source)
 
 
@@ -150,9 +152,11 @@ class MissingCard(Card):
 
     @property
     def search_texts(self) -> tuple[str, str]:
+        """Title of the card, and the names of its scenarios, that the search looks at."""
         return self.title, self._names
 
     def open(self, app: AppContext) -> None:
+        """Raise an error that says how to install the missing package."""
         raise GVEngineError(self.text)
 
 
@@ -178,6 +182,7 @@ class ReplayCard(Card):
         return replay.summary
 
     def open(self, app: AppContext) -> None:
+        """Open the screen that plays the card's replay."""
         app.watch_replay(self.file)
 
     def draw_thumbnail(self, painter: Painter, well: Rect) -> None:
@@ -201,10 +206,13 @@ class UnfinishedCard(ReplayCard):
         self.title = "Go on playing"
 
     def summarize(self, replay: Replay, app: AppContext) -> str:
+        """Return one line of text about the unfinished game, with the scenario's file if `app`
+        knows it."""
         file = app.find_recent_file(replay)
         return " ".join(filter(None, (super().summarize(replay, app), file and f"in {file}")))
 
     def open(self, app: AppContext) -> None:
+        """Continue the unfinished game."""
         app.resume_game(self.file)
 
 
@@ -226,4 +234,5 @@ class FileCard(Card):
             app.play(str(self.file))
 
     def edit(self, app: AppContext) -> None:
+        """Open the card's file in the editor."""
         app.edit(str(self.file))

@@ -364,6 +364,8 @@ class EditScreen(Screen):
             self._export[1].communicate()
 
     def unsaved_work(self) -> UnsavedEdits | None:
+        """Return the edited text with its file and variant; None if it is saved, or the user has
+        chosen not to save it."""
         buffer = self.work.buffer
         if not buffer.is_edited or self._is_discarded:
             return None

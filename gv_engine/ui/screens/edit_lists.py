@@ -214,6 +214,7 @@ class SearchList(SearchField, _SentenceList):
 
     @property
     def title(self) -> str:  # type: ignore[override]  # it changes with the query
+        """Heading of the list, followed by the search text."""
         return f"{self._heading}: {self.query}|" if self.query else self._heading
 
     def rows(self) -> Sequence[SentenceRow]:

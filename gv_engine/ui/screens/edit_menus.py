@@ -173,6 +173,7 @@ class StarterMenu(Menu):
     title = "New level"
 
     def rows(self) -> Sequence[MenuRow]:
+        """Return a row for each starter, a small level from which a new level begins as a copy."""
         edit = self.app.edit_new_level
         return [self.closing_row(text, partial(edit, name)) for name, text in STARTERS.items()]
 

@@ -294,10 +294,10 @@ class GameScreen(Screen):
         except ValueError as error:  # a drawing of the author's that cannot be read
             painter.draw_lines(layout.stage, str(error), "loss")
         self._draw_header(painter, layout.header.copy())
-        copy = None if self.is_puzzle else ("Copy", partial(self.run_command, "copy"))
+        copy = None if self.hides_rewards else ("Copy", partial(self.run_command, "copy"))
         facts = self.facts()
         message_fits = draw_status_panel(
-            painter, layout.panel, self.frame, self.stage, facts, copy, not self.is_puzzle
+            painter, layout.panel, self.frame, self.stage, facts, copy, not self.hides_rewards
         )
         if panel is not None:
             panel.draw(painter.surface, layout.side, line)
@@ -331,13 +331,14 @@ class GameScreen(Screen):
         return rows[:most]
 
     @property
-    def is_puzzle(self) -> bool:
-        """True in a level of a pack, unless the player's settings show seed and rewards there."""
+    def hides_rewards(self) -> bool:
+        """True if seed and rewards are hidden: in a level of a pack, unless the player's settings
+        show them there."""
         return bool(self.game.pack_level) and not self.app.settings.puzzle_rewards
 
     def facts(self) -> Sequence[str]:
         """Return short texts for the status panel, such as the seed."""
-        return ("",) if self.is_puzzle else (f"Seed: {self.game.seed}",)
+        return ("",) if self.hides_rewards else (f"Seed: {self.game.seed}",)
 
     def hints(self) -> Sequence[str]:
         """Return short texts for the bottom of the screen, each with a key and its effect."""

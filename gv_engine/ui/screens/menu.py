@@ -17,8 +17,8 @@ from gv_engine.ui.screens.screen import AppContext, Screen
 
 
 class ListScreen(Screen):
-    """Card over another screen with rows, one of which is chosen; the rows scroll if they do not
-    fit.
+    """Dialog over another screen with rows, one of which is selected; the rows scroll if they do
+    not fit.
 
     Attributes:
         chosen: number of the chosen row.
@@ -203,7 +203,8 @@ class Menu(ListScreen):
         return MenuRow(label, change, values[keys[number]])
 
     def capture_key(self, key: str) -> bool:
-        """Choose the row that shows `key` beside its label, unless menus have a command for it."""
+        """Activate the row that shows `key` beside its label, unless menus have a command for the
+        key; return True if there is such a row."""
         if self.app.bindings.find(key, self.groups):
             return False
         row = next((row for row in self.rows() if row.key == key_label(key)), None)
@@ -347,6 +348,7 @@ class AutosaveMenu(Menu):
             autosave.discard()
 
     def on_resume(self) -> None:
+        """Close the question if no autosave is left."""
         if not self._autosaves:
             self.app.pop()
 

@@ -115,7 +115,7 @@ class PlayScreen(GameScreen):
         return due
 
     @property
-    def level(self) -> tuple[str, tuple[KeyCommand, ...]]:  # type: ignore[override]  # it changes with the game
+    def level_commands(self) -> tuple[str, tuple[KeyCommand, ...]]:  # type: ignore[override]  # it changes with the game
         """Name of the domain's command group, and the commands that the current level adds to the
         group."""
         return self.domain.title, (*self.game.commands, *self.stage.steering)
@@ -191,12 +191,16 @@ class PlayScreen(GameScreen):
         self._next_time_step = time.monotonic() + 1 / self.app.settings.time_speed
 
     def _rebuild_stage(self) -> None:
+        """Replace the object that draws the world; in another level, also assign the opponents
+        again."""
         super()._rebuild_stage()
         self._configure_stage()
         if self.has_opponents and not (self.game.partners or self.game.position):
             self.assign_opponents()  # in the next level
 
     def on_resume(self) -> None:
+        """Apply settings that may have changed: how arrow keys steer, and the policy of the
+        opponents."""
         self._configure_stage()
         if self.has_opponents and self._opponents != self.app.settings.opponents:
             self.assign_opponents()
@@ -212,7 +216,7 @@ class PlayScreen(GameScreen):
 
     @property
     def _solvers(self) -> list[SolverPolicy]:
-        """Agents for which the solver acts."""
+        """Policies of those agents for which the solver acts."""
         partners = self.game.partners.values()
         return [partner for partner in partners if isinstance(partner, SolverPolicy)]
 
@@ -250,6 +254,8 @@ class PlayScreen(GameScreen):
             complain(f"the game is not saved: {error_text(error)}")
 
     def unsaved_work(self) -> Replay | None:
+        """Return the game as a replay; None if it has no step, has ended, or began from a saved
+        state."""
         with suppress(ReplayError):  # it began with a snapshot
             replay = self.game.replay()
             return replay if replay.steps and not replay.outcome else None
@@ -527,6 +533,8 @@ class PlaytestScreen(PlayScreen):
             super().run_command(name)
 
     def has_command(self, name: str) -> bool:
+        """Return True if the command `name` is available: not the next size or difficulty, and not
+        the editor, which is open below."""
         return name not in ("kin", "edit_level") and super().has_command(name)
 
     def on_close(self) -> None:
@@ -534,6 +542,7 @@ class PlaytestScreen(PlayScreen):
         self.end_recording()
 
     def unsaved_work(self) -> None:
+        """Return None: the game of an edited level is not saved."""
         return None
 
     def _on_files_changed(self) -> None:
@@ -541,11 +550,15 @@ class PlaytestScreen(PlayScreen):
         self.app.pop()
 
     def _end_choices(self) -> Sequence[tuple[str, str]]:
+        """Return (label, command) of the buttons at the end of the episode; after a success the
+        first one leads back to the editor."""
         choices = super()._end_choices()
         return (("Back to the editor", "go_on"), *choices[1:]) if self.frame.success else choices
 
     def buttons(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the buttons of the play screen after a button back to the editor."""
         return (("Edit", "trial", "back"), *super().buttons())
 
     def hints(self) -> tuple[str, ...]:
+        """Return the hints of the play screen after a hint on the key back to the editor."""
         return (self.hint("trial", "back", "edit"), *super().hints())

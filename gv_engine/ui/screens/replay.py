@@ -122,6 +122,7 @@ class ExportScreen(Menu):
 
     @property
     def text_above(self) -> str:
+        """Folder into which the file is written, in words."""
         return f"Into {recording_folder()}"
 
     def rows(self) -> Sequence[MenuRow]:
@@ -166,6 +167,7 @@ class ExportScreen(Menu):
         return 0
 
     def on_close(self) -> None:
+        """Stop writing if the file is unfinished, and save the chosen options."""
         self._stop()
         self.app.save_settings()
 
@@ -250,6 +252,7 @@ class CompareScreen(GameScreen):
 
     @property
     def _watched_session(self) -> Session:
+        """Session of the screen below, which plays the changed files."""
         return self._below.game
 
     def _on_files_changed(self) -> None:
@@ -257,6 +260,7 @@ class CompareScreen(GameScreen):
         self._leave()
 
     def _compared_frame(self) -> Any:
+        """Return the frame of the changed game if it is at the same step; else None."""
         return self._below.game.frame() if self._is_compared else None
 
     @property
@@ -274,6 +278,7 @@ class CompareScreen(GameScreen):
         super().show(glide)
 
     def _difference_text(self) -> str:
+        """Return the text on the differences between both games at the current step."""
         return self._text
 
     def _seek_difference(self) -> None:
@@ -283,9 +288,11 @@ class CompareScreen(GameScreen):
 
     @property
     def _compare_label(self) -> str:
+        """Label of the button that returns to the changed game."""
         return "Now"
 
     def _toggle_comparison(self) -> None:
+        """Close this screen, and return to the screen of the changed game."""
         self._leave()
 
     def _leave(self) -> None:
@@ -376,10 +383,13 @@ class ReplayScreen(GameScreen):
         super().run_command(name)
 
     def change_speed(self, step: int) -> None:
+        """Change the speed by `step` positions in `SPEEDS`; the new speed applies at once."""
         super().change_speed(step)
         self._due = 0.0
 
     def has_command(self, name: str) -> bool:
+        """Return True if the command `name` is available: not the commands for other episodes of a
+        rollout."""
         return name not in EPISODES and self.game.supports_command(name)
 
     def on_resume(self) -> None:
@@ -404,6 +414,7 @@ class ReplayScreen(GameScreen):
         return (("Leave", "replay", "leave"), ("Export", "replay", "export"), *super().buttons())
 
     def facts(self) -> Sequence[str]:
+        """Return short texts for the status panel, with the speed of the replay."""
         return (*super().facts(), f"Speed: {self.app.settings.speed} steps a second")
 
     def hints(self) -> Sequence[str]:
@@ -449,6 +460,7 @@ class RolloutScreen(ReplayScreen):
         self._is_playing = True
 
     def has_command(self, name: str) -> bool:
+        """Return True: all commands of replays and for other episodes are available."""
         return True
 
     def run_command(self, name: str) -> None:
@@ -471,8 +483,10 @@ class RolloutScreen(ReplayScreen):
         self.show(glide=False)
 
     def facts(self) -> Sequence[str]:
+        """Return short texts for the status panel, with the number of the episode."""
         return (*super().facts(), f"Episode {self._number + 1} of {len(self._games)}")
 
     def hints(self) -> Sequence[str]:
+        """Return short texts on the keys of the replay, with the key for the next episode."""
         first, *rest = super().hints()
         return (first, self.hint("replay", "next_episode", "next episode"), *rest)

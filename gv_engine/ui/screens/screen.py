@@ -60,8 +60,8 @@ class AppContext:
     @property
     def bindings(self) -> Bindings:
         """Key bindings, including the commands that the current level defines."""
-        levels = (screen.level for screen in reversed(self.screens) if screen.level[1])
-        return self._bindings.with_level_commands(*next(levels, Screen.level))
+        commands = (s.level_commands for s in reversed(self.screens) if s.level_commands[1])
+        return self._bindings.with_level_commands(*next(commands, Screen.level_commands))
 
     @property
     def theme(self) -> Theme:
@@ -311,13 +311,13 @@ class Screen:
         app: app with the stack of screens.
         groups: groups of the bindings that are active while the screen is on top.
         over: True if the screen is drawn over the screen below.
-        level: a group of bindings, and the commands that the level adds to the group.
+        level_commands: a group of bindings, and the commands that the level adds to the group.
         commands: functions of the screen by name of the command that calls them.
     """
 
     groups: tuple[str, ...] = ("menu", "window")
     over: ClassVar[bool] = False
-    level: tuple[str, tuple[KeyCommand, ...]] = ("", ())
+    level_commands: tuple[str, tuple[KeyCommand, ...]] = ("", ())
     commands: ClassVar[Mapping[str, Callable[[Any], object]]] = {
         "leave": lambda screen: screen.app.pop(),
         "help": lambda screen: screen.app.show_help(screen.groups, screen.has_command),
@@ -369,7 +369,7 @@ class Screen:
         self, painter: Painter, rect: Rect, buttons: Iterable[tuple[str, str, str]], min_rest: int
     ) -> None:
         """Draw buttons at the right end of `rect`, and shrink `rect` to the space left of the
-        buttons.
+        buttons. Buttons are left out if less than `min_rest` pixels would remain.
 
         Args:
             painter: painter of the screen.

@@ -161,6 +161,7 @@ class PauseMenu(Menu):
 
     @property
     def text_above(self) -> str:
+        """Description of the game's scenario."""
         return str(getattr(self._screen.game.scenario, "description", ""))
 
     def rows(self) -> Sequence[MenuRow]:

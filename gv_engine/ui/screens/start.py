@@ -129,10 +129,13 @@ class CardsScreen(SearchField):
             super().run_command(name)
 
     def on_mouse(self, event: pygame.event.Event) -> None:
+        """Scroll the cards when the mouse wheel is turned."""
         if event.type == pygame.MOUSEWHEEL:
             self._scroll -= event.y * 3 * self._card_height // 4
 
     def set_query(self, query: str) -> None:
+        """Set the search text to `query`, and scroll to the top; the cards are laid out again
+        later."""
         super().set_query(query)
         self._scroll = 0
         self._is_outdated = True
@@ -295,6 +298,8 @@ class CardsScreen(SearchField):
                     card.draw(painter, place, number == self.chosen)
 
     def _press(self, index: int, card: Card, position: tuple[int, int]) -> None:
+        """Select the clicked card, number `index`, and open it. `position` of the mouse is
+        ignored."""
         self.chosen = index
         self._open(card)
 
@@ -340,6 +345,8 @@ class LevelCard(ScenarioCard):
         return self.entry.title, self.entry.group
 
     def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
+        """Draw the card into `rect`, with the medals that the player has won; a chosen card is
+        outlined."""
         super().draw(painter, rect, chosen)
         draw_medals(painter, medal_row(painter, rect), self.medals)
 
@@ -370,9 +377,11 @@ class LevelCard(ScenarioCard):
         return bool(self.fewest)
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
-        search_texts = self.text
+        """Load the level's thumbnail, `side` pixels wide; its description is shown only if the card
+        has no text on the player's progress."""
+        progress_text = self.text
         super().load_content(app, theme, side)
-        self.text = search_texts or self.text
+        self.text = progress_text or self.text
 
 
 class PackCard(ScenarioCard):
@@ -384,9 +393,12 @@ class PackCard(ScenarioCard):
         self._description = self._progress_text = ""
 
     def open(self, app: AppContext) -> None:
+        """Open the screen with the pack's levels."""
         app.push(PackScreen(app, self))
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
+        """Load the thumbnail of the pack's first level, `side` pixels wide, and the pack's
+        description."""
         super().load_content(app, theme, side)
         self._description = self.text
 
@@ -574,6 +586,8 @@ class StartScreen(CardsScreen):
             super().paste(text)
 
     def on_file_drop(self, file: Path) -> None:
+        """Open `file`: watch it if it is a replay or a folder of episodes, else play it as a
+        scenario."""
         FileCard(file).open(self.app)
 
     # ---- drawing ---------------------------------------------------------------------

@@ -152,7 +152,7 @@ class LevelPicker(TerminalScreen):
 
     def _choose(self, entry: Entry) -> None:
         """Create the session of the level `entry` and leave the list; if that fails, stay and show
-        the error. A locked level is played at the second time."""
+        the error. A locked level opens only when it is chosen twice."""
         is_locked = entry.level and entry.level.digest in self._locked
         if is_locked and self._asked_for is not entry:
             self._asked_for = entry
@@ -280,7 +280,7 @@ def _run_screen(tty: Tty, screen: TerminalScreen) -> bool:
         data = tty.read(_SEQUENCE_TIMEOUT if keys.is_waiting else screen.wait_seconds(now))
         if data is None:
             return False
-        for key in keys.feed(data) if data or not keys.is_waiting else keys.pause():
+        for key in keys.feed(data) if data or not keys.is_waiting else keys.flush():
             screen.press(key)
         screen.tick(time.monotonic())
         if now - looked >= _CHECK_INTERVAL:
@@ -408,6 +408,8 @@ class TerminalGame(TerminalScreen):
             self._typed_seed = typed
 
     def wait_seconds(self, now: float) -> float:
+        """Return the seconds to wait for a key: until the next check of the files, or the next step
+        in real time."""
         due = self._next_time_step - now if self._is_real_time else _CHECK_INTERVAL
         return min(_CHECK_INTERVAL, max(0.0, due))
 

@@ -39,7 +39,8 @@ class TerminalPicture(Protocol):
 
     @property
     def steering(self) -> Sequence[KeyCommand]:
-        """Commands that replace the domain's commands while `steers` is True."""
+        """Commands that replace the domain's commands while arrow keys move the agent in the
+        direction of the arrow on the screen (`steers` is True)."""
         return ()
 
     def draw(self, frame: Any, view: str, width: int, height: int) -> list[Text]:
@@ -119,12 +120,12 @@ _CHARACTERS |= {letter: f"Shift+{letter}" for letter in string.ascii_uppercase}
 
 
 class Keys:
-    r"""Decoder from the bytes of a terminal, in any pieces, to names of keys.
+    r"""Decoder from the bytes of a terminal, which may arrive in any pieces, to names of keys.
 
     >>> keys = Keys()
     >>> keys.feed(b"w\x1b[1;2D\x1b")
     ['W', 'Shift+Left']
-    >>> keys.pause()
+    >>> keys.flush()
     ['Escape']
     """
 
@@ -147,9 +148,9 @@ class Keys:
                 names.append(name)
         return names
 
-    def pause(self) -> list[str]:
-        """End an incomplete escape sequence, because no more bytes have come in time: return Escape
-        and the keys of the bytes after it."""
+    def flush(self) -> list[str]:
+        """End an incomplete escape sequence, because no more bytes have come in time; return
+        `Escape` and the keys of the bytes after it."""
         rest, self._buffer = self._buffer[1:], b""
         return ["Escape", *self.feed(rest)]
 

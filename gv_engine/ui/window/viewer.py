@@ -237,8 +237,8 @@ _VALUES_TIME = 1.0
 
 
 class BatchProcess:
-    """Window in another process that shows worlds which this process steps; the worlds are stepped
-    on after the window is closed.
+    """Window in another process that shows worlds which this process steps. This process continues
+    to step them after the window is closed.
 
     Args:
         batch: worlds to show.
@@ -274,8 +274,8 @@ class BatchProcess:
             self.send(self._steps)
 
     def send_values(self, make_policy: Callable[[int], Policy]) -> None:
-        """Send the policy's values in the cells of the world that the window watches, at most once
-        a second; do nothing if it watches none.
+        """Send the policy's values in the cells of the world that the window shows with values, at
+        most once a second; do nothing if there is no such world.
 
         Args:
             make_policy: function from a number of worlds to the policy that acts in them.
@@ -336,8 +336,8 @@ class RemoteWorlds(BatchSource):
         return self._look
 
     def watch_values(self, world: int | None) -> None:
-        """Ask the other process for the policy map of the world with index `world`; None to stop
-        that."""
+        """Ask the other process for the policy's action and value in each cell of the world with
+        index `world`; stop asking if it is None."""
         self.values = None
         with suppress(OSError):  # it has ended
             self._messages.send(world)
