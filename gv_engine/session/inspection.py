@@ -71,7 +71,7 @@ class Change(NamedTuple):
 
 def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iterator[Change]:
     """Yield the differences between two worlds, the old one `was` and the new one `now`, entity by
-    entity (agent, object or ground); `names` are those of the agents, which come first.
+    entity (agent, object or ground); `names` are the names of the agents, which come first.
 
     Args:
         was, now: the old and the new world, maybe of scenarios with other types and components.
@@ -113,8 +113,8 @@ def _terrain_changes(was: Any, now: Any) -> Iterator[Change]:
 
 def world_differences(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> list[str]:
     """Return sentences about the differences between two object worlds, the old one `was` and the
-    new one `now`; `names` are those of the agents. If many entities have moved, each sentence is
-    about a cell."""
+    new one `now`; `names` are the names of the agents. If many entities have moved, each sentence
+    is about a cell."""
     all_changes = list(world_changes(was, now, names))
     sentences = [_change_sentence(now, change) for change in all_changes]
     if (was.height, was.width) != (now.height, now.width):

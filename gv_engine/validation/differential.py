@@ -381,8 +381,8 @@ def _step_all(
 
 
 def _timeout_message(scenario: Scenario, resets: bool, limit: float) -> str:
-    """Return the error message for a compiled step that did not end within `limit` seconds;
-    `resets` says that it was a reset."""
+    """Return the error message for a compiled step, or a reset if `resets`, that did not end within
+    `limit` seconds."""
     acting = (Phase.RESET,) if resets else (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
     rules = [
         call.name

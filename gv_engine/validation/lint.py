@@ -186,7 +186,7 @@ def find_rule_place(scenario: Scenario, message: str) -> ProblemPlace:
 
 
 class _Mistake(NamedTuple):
-    """Mistake that a check found.
+    """Message of one check, with the YAML node of the mistake.
 
     Attributes:
         node: YAML node with the mistake.

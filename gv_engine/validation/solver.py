@@ -40,7 +40,7 @@ _BATCH_BYTES = 1 << 23  # bytes of the successors of states that are expanded at
 
 
 class Verdict(Enum):
-    """Result of a search."""
+    """Answer of a search: the level can be won, cannot be won, or the search gave up."""
 
     WON = "can be won"
     LOST = "cannot be won"
@@ -48,7 +48,7 @@ class Verdict(Enum):
 
 
 class Solution(NamedTuple):
-    """Result of a search, with the path.
+    """Result of a search: verdict, shortest path, and numbers of states and steps.
 
     Attributes:
         verdict: whether the level can be won.

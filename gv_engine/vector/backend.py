@@ -207,7 +207,8 @@ class Backend:
 
     @property
     def settings(self) -> tuple[Any, ...]:
-        """Return the constructor's arguments from `num_threads` to `levels`."""
+        """Settings with which an equal backend can be made: the constructor's arguments from
+        `num_threads` to `levels`."""
         return self.num_threads, self.masks, self.checked, self.more, self.levels
 
     @property
@@ -231,8 +232,8 @@ class Backend:
         self.set_generators(i, record)
 
     def write_into(self, outputs: StepArrays) -> None:
-        """Write the results of later steps into `outputs`, which are the backend's own, or were
-        made by `StepArrays.make_similar` and are not freed while it steps."""
+        """Let later steps write their results into `outputs`: the backend's own arrays, or arrays
+        of `StepArrays.make_similar` that the caller keeps alive."""
 
     def reset(self, mask: NDArray[np.bool_]) -> None:
         """Start a new episode in each world for which `mask`, an (N,) array, is True.
@@ -246,7 +247,8 @@ class Backend:
         self.step(world_actions.repeat(self.scenario.layout.agents), DISABLED)
 
     def step(self, actions: NDArray[np.int64], mode: int) -> None:
-        """Apply one action to each world, and write observations, rewards and flags into `outputs`.
+        """Apply one action to each world, in the autoreset mode `mode`, and write observations,
+        rewards and flags into `outputs`.
 
         Args:
             actions: (N,) int64 indices into the scenario's action space, unchecked; or RESTART,
@@ -265,7 +267,8 @@ class Backend:
 
     def restore(self, worlds: WorldIndex, rows: NDArray[Any], trusted: bool = False) -> None:
         """Set the worlds with the numbers `worlds`, without duplicates, to the states in `rows` (a
-        single row is used for all), and write their observations into `outputs`.
+        single row is used for all), and write their observations into `outputs`. With `trusted`,
+        only the layout of the rows is checked.
 
         The reward terms in `outputs` become 0; `terminated`, `truncated` and `success` are those
         of the rows.

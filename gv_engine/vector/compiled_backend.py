@@ -50,7 +50,7 @@ def _get_thread_pool(size: int, process: int) -> ThreadPoolExecutor:
 
 
 class Lane(NamedTuple):
-    """Arguments of one program for one thread.
+    """Compiled program with the arguments that one thread passes to it.
 
     Attributes:
         program: program of some members of the scenario.

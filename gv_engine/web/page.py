@@ -76,7 +76,7 @@ class Link(NamedTuple):
 
 
 class PageStyle(NamedTuple):
-    """Style of a page.
+    """Theme, palette and embedding of a page.
 
     Attributes:
         theme: name of its theme, a key of `THEMES`.
@@ -166,7 +166,8 @@ def _read(file: str) -> str:
 
 
 def _describe_agent(policy: str, levels: Sequence[Scenario]) -> dict[str, Any]:
-    """Return the data of a policy and of the commands about it, for JSON."""
+    """Return for JSON the data of a policy, and the commands that watch and control it on the
+    page."""
     data = describe_policy(policy, levels)
     wall = [command for command in GROUPS["batch"] if command.name in _WALL_COMMANDS]
     data["commands"] = [command._asdict() for command in (*GROUPS["agent"], _WALL)]
@@ -241,7 +242,8 @@ class MemoryImage:
         return self.addresses[key]
 
     def add_lane(self, lane: Lane) -> int:
-        """Add all arrays of a lane, and return the address of the record of their addresses."""
+        """Add all arrays of a lane, the arguments of a compiled program, and return the address of
+        the record that lists their addresses."""
         arrays = {name: array for name, array in lane.inputs.items() if name != "addresses"}
         record = np.zeros((), address_record_dtype(arrays))
         for name, array in arrays.items():

@@ -425,7 +425,8 @@ class Simulation:
             observation.run(self.world, agent, self.view, (grid, item))
 
     def _is_away(self, agent: int) -> bool:
-        """Return True if one of several agents has left or does not exist."""
+        """Return True if the agent is one of several and not on the grid, because it has left or
+        does not exist."""
         return not self.world.is_alone and self.world.position.y[agent] < 0
 
     def render(
@@ -512,7 +513,8 @@ RANDOM_LEVEL = -1
 
 def starts_episode(action: int, mode: int, is_over: bool) -> bool:
     """Return True if a world must start a new episode now, instead of making a step with this
-    action.
+    action. `mode` is the autoreset mode, and `is_over` tells if the episode has ended in an earlier
+    step.
 
     Args:
         action: action index or RESTART, LOOK or KEEP.

@@ -164,9 +164,9 @@ def reach(m: Memory, s: Scratch, cell: int) -> int:
 
 
 def first_action(m: Memory, s: Scratch, action: int) -> int:
-    """Return the first action of the last path, or `action` if the path has no steps. If a door
-    blocks the first step, return TOGGLE; if an object does, PICK_UP, or NO_WAY if the hand is not
-    empty."""
+    """Return the first action on the path of the last search, or `action` if the path has no steps.
+    If a door blocks the first step, return TOGGLE; if an object does, PICK_UP, or NO_WAY if the
+    hand is not empty."""
     if s.found[FIRST_POSE] == NOWHERE:
         return action
     if s.found[LENGTH] > 0:
@@ -177,17 +177,17 @@ def first_action(m: Memory, s: Scratch, action: int) -> int:
 
 
 def drop_ahead(m: Memory, s: Scratch, goal: int) -> int:
-    """Return the next action for going to the pose `goal`, the result of the last search, and
-    dropping the object in hand ahead of it. Write the cell of the drop into `s.found[DROP_CELL]`,
-    so that the bot continues with it in the next steps."""
+    """Return the next action for going to the pose (cell and direction) `goal`, the result of the
+    last search, and dropping the object in hand ahead of it. Write the cell of the drop into
+    `s.found[DROP_CELL]`, so that the bot continues with it in the next steps."""
     s.found[DROP_CELL] = cell_ahead(s, goal)
     trace(m, s, goal)
     return first_action(m, s, DROP)
 
 
 def drop_held(m: Memory, s: Scratch) -> int:
-    """Return the next action for dropping the object in hand near the agent, but not on the last
-    path."""
+    """Return the next action for dropping the object in hand near the agent, but not on the path of
+    the last search."""
     for cell in list_objects(s):
         if m.kind[cell] != DOOR:
             s.entry[cell] = 0
@@ -208,9 +208,9 @@ def drop_held(m: Memory, s: Scratch) -> int:
 
 
 def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
-    """Return the next action for taking `action` at the pose `goal`, the result of the last
-    search, or for a task that must come first: move an obstacle, fetch a key, drop the object in
-    hand. Return NO_WAY if there is no path."""
+    """Return the next action for taking `action` at the pose (cell and direction) `goal`, the
+    result of the last search, or for a task that must come first: move an obstacle, fetch a key,
+    drop the object in hand. Return NO_WAY if there is no path."""
     for _ in range(_MOST_TASKS):
         if goal == NOWHERE:
             return NO_WAY
@@ -235,8 +235,8 @@ def do_task(m: Memory, s: Scratch, action: int, goal: int) -> int:
 
 
 def follow_path(m: Memory, s: Scratch, action: int, target: int) -> int:
-    """Return the next action on the last path, at whose end the agent takes `action` facing the
-    cell `target`. The path must not lead through a locked door."""
+    """Return the next action on the path of the last search, at whose end the agent takes `action`
+    facing the cell `target`. The path must not lead through a locked door."""
     is_there, has_item = s.found[FIRST_POSE] == NOWHERE, m.held_kind > NONE_GRID_OBJECT
     is_blocked = s.found[OBSTACLE] != NOWHERE or m.kind[target] != FLOOR
     step = first_action(m, s, action)
@@ -308,7 +308,8 @@ def follow_clause(m: Memory, s: Scratch, k: int) -> int:
 
 def fetch_object(m: Memory, s: Scratch, k: int, goal: int) -> int:
     """Return the next action for fetching the first object of the "put" clause `k`, which the agent
-    faces at the pose `goal`; NO_WAY if the bot should look for the second object first."""
+    faces at the pose (cell and direction) `goal`; NO_WAY if the bot should look for the second
+    object first."""
     item = cell_ahead(s, goal)
     if aim_beside_described(m, s, k, item) > 0:
         target = find_first_target(m, s, goal)
@@ -341,7 +342,8 @@ def find_new(m: Memory, s: Scratch, is_last: bool) -> int:
 
 
 def needs_clearing(m: Memory, s: Scratch) -> bool:
-    """Return True if the path to the best pose for exploring leads through an obstacle."""
+    """Return True if the path to the best pose (cell and direction) for exploring leads through an
+    obstacle."""
     goal = find_new(m, s, False)
     if goal == NOWHERE:
         goal = find_new(m, s, True)
@@ -384,8 +386,8 @@ def begin_plan(s: Scratch) -> None:
 
 
 def keep_plan(m: Memory, s: Scratch) -> None:
-    """Copy the plan from `s` into the memory for the next steps: the actions of the last path, the
-    cell to drop in, and the obstacle to move."""
+    """Copy the plan from `s` into the memory for the next steps: the actions on the path of the
+    last search, the cell to drop in, and the obstacle to move."""
     m.dropping, m.blocker = 1 + s.found[DROP_CELL], 1 + s.found[BLOCKER]
     m.plan_length, m.plan_index = s.found[LENGTH], 1
     m.plan[:] = s.plan

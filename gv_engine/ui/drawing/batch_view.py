@@ -62,7 +62,8 @@ def lay_out_batch(
 
 
 class TileTable:
-    """Cache of tile pixels by cell code, see `gv_engine.session.batch_viewer.APPEARANCE_BITS`.
+    """Cache of tile pixels by the cell's packed appearance (type, state, colour and agent), see
+    `gv_engine.session.batch_viewer.APPEARANCE_BITS`.
 
     Args:
         sheet: sprites of the scenario.

@@ -195,8 +195,8 @@ class Stage(Protocol):
         return None
 
     def show_policy_map(self, policy_map: Any) -> None:
-        """Draw `policy_map`, a `gv_engine.rules.frame.PolicyMap`, over the world from now on; None
-        for nothing."""
+        """Draw the policy's action and value in each cell over the world from now on; `policy_map`
+        is a `gv_engine.rules.frame.PolicyMap`, or None for nothing."""
         return None
 
     def draw(self, surface: pygame.Surface, rect: Rect, progress: float) -> None:

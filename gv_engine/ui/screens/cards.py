@@ -19,7 +19,7 @@ from gv_engine.ui.screens.screen import AppContext
 
 
 class Card:
-    """Card of the start screen.
+    """Card of the start screen: a picture with text, which opens a level or a replay.
 
     Attributes:
         title: name of what the card opens.
@@ -112,7 +112,7 @@ class Card:
 
 
 class ScenarioCard(Card):
-    """Card that plays a scenario."""
+    """Card of the start screen that opens a game of a scenario."""
 
     def __init__(self, entry: Entry) -> None:
         super().__init__(entry.title, Path(entry.source))
@@ -161,7 +161,7 @@ class MissingCard(Card):
 
 
 class ReplayCard(Card):
-    """Card that plays a replay."""
+    """Card of the start screen that plays a replay."""
 
     file: Path
 
@@ -199,7 +199,7 @@ class ReplayCard(Card):
 
 
 class UnfinishedCard(ReplayCard):
-    """Card that continues the unfinished game."""
+    """Card of the start screen that continues the unfinished game."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(file)

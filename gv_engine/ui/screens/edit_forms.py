@@ -240,7 +240,8 @@ class InnerForm(FormScreen):
 
 
 class PartsScreen(InnerForm):
-    """Form of a list, or of a mapping with free names: parts are added, set, moved and removed."""
+    """Form of a list, or of a mapping whose keys the user chooses: parts are added, set, moved and
+    removed."""
 
     def rows(self) -> Sequence[MenuRow]:
         """Return a menu row for each item of the edited list or mapping, and a row that adds an

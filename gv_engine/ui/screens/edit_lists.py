@@ -142,6 +142,7 @@ class RuleListScreen(_SentenceList):
         self.chosen = next(matches, 0)
 
     def hints(self) -> Sequence[str]:
+        """Return short texts on the keys that add, remove, move and set rules."""
         texts = {"add": "adds", "remove": "takes out", "move_up": "up", "move_down": "down"}
         hints = self.hints_of("list", texts)
         return (*hints, self.hint("menu", "choose", "sets"), self.hint("list", "undo", "undo"))
@@ -222,6 +223,7 @@ class SearchList(SearchField, _SentenceList):
         return search(self.query, self._rows, lambda row: (row.name, row.sentence))
 
     def hints(self) -> Sequence[str]:
+        """Return short texts on how to search and choose, for the bottom of the screen."""
         return ("Type to search", self.hint("menu", "choose", "takes it"))
 
     def _choose(self, act: Callable[[], None]) -> None:

@@ -364,6 +364,7 @@ class PlayScreen(GameScreen):
     # ---- drawing ---------------------------------------------------------------------
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
+        """Return the buttons of game screens after a button for the pause menu."""
         return (("Menu", "play", "menu"), *super().buttons())
 
     def facts(self) -> Sequence[str]:

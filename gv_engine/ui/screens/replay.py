@@ -411,6 +411,8 @@ class ReplayScreen(GameScreen):
             self.show(glide=steps == 1)
 
     def buttons(self) -> Sequence[tuple[str, str, str]]:
+        """Return the buttons of game screens after the buttons to leave and to export the
+        replay."""
         return (("Leave", "replay", "leave"), ("Export", "replay", "export"), *super().buttons())
 
     def facts(self) -> Sequence[str]:

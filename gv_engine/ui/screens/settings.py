@@ -133,6 +133,7 @@ class SettingsScreen(Menu):
             self.app.play_sound("gain")
 
     def on_close(self) -> None:
+        """Save the settings."""
         self.app.save_settings()
 
 

@@ -308,12 +308,12 @@ class CardsScreen(SearchField):
 
 
 def make_card(entry: Entry) -> ScenarioCard:
-    """Return the card (picture with text to click on) of the scenario or pack of levels `entry`."""
+    """Return the card of the start screen for the scenario or pack of levels `entry`."""
     return PackCard(entry) if entry.levels else ScenarioCard(entry)
 
 
 class LevelCard(ScenarioCard):
-    """Card that plays a level of a pack and shows whether it is solved.
+    """Card that opens a level of a pack and shows whether it is solved.
 
     Attributes:
         fewest: fewest steps of the player's solutions; 0 if not solved.
@@ -342,6 +342,8 @@ class LevelCard(ScenarioCard):
 
     @property
     def search_texts(self) -> tuple[str, str]:
+        """Title of the level, and the heading under which its pack is listed, which the search
+        looks at."""
         return self.entry.title, self.entry.group
 
     def draw(self, painter: Painter, rect: Rect, chosen: bool) -> None:
@@ -451,6 +453,7 @@ class PackScreen(CardsScreen):
 
     @property
     def title(self) -> str:  # type: ignore[override]  # it changes with the pack
+        """Title of the pack."""
         return self._pack.title
 
     def _open(self, card: Card) -> None:

@@ -153,12 +153,15 @@ class App(AppContext):
     # ---- opening screens -------------------------------------------------------------
 
     def show_help(self, groups: tuple[str, ...], has_command: Callable[[str], bool]) -> None:
+        """Open the list of keys of the commands in `groups`."""
         self.push(HelpScreen(self, groups, has_command))
 
     def open_settings(self) -> None:
+        """Open the settings."""
         self.push(SettingsScreen(self))
 
     def play(self, source: str, seed: int | None = None) -> None:
+        """Open a game of the scenario `source` (name or file) in the level of `seed`."""
         game = Session(load_playable(source, **self.consent), seed)
         self.play_session(game)
         if isinstance(screen := self.top, PlayScreen):
@@ -171,12 +174,15 @@ class App(AppContext):
         self.add_recent(game.scenario)
 
     def edit(self, source: str) -> None:
+        """Open the scenario `source` (name or file) in the editor."""
         self.push(EditScreen(self, open_document(source, **self.consent)))
 
     def open_new_level_menu(self) -> None:
+        """Open the menu of the starters for a new level."""
         self.push(StarterMenu(self))
 
     def edit_new_level(self, starter: str) -> None:
+        """Open a new level, which begins as a copy of `starter`, in the editor."""
         self.push(EditScreen(self, new_document(starter, **self.consent)))
 
     def watch_replay(self, file: Path, scenario: Playable | None = None) -> None:
@@ -231,6 +237,8 @@ class App(AppContext):
         self._resume_replay(replay, scenario)
 
     def take_over(self, replay_session: Session) -> None:
+        """Open a new game that continues from the current step of the replay in
+        `replay_session`."""
         replay, step = replay_session.replay(), replay_session.position
         self._resume_replay(replay, replay_session.scenario, step)
 
@@ -240,11 +248,14 @@ class App(AppContext):
         self.add_recent(game.scenario)
 
     def start_race(self, opponent: Opponent) -> None:
+        """Open a race screen, on which the user plays the level of `opponent` beside the opponent's
+        game."""
         session = Session(opponent.session.scenario, opponent.session.seed)
         self.push(RaceScreen(self, session, opponent))
         self.add_recent(session.scenario)
 
     def open_comparison(self) -> None:
+        """Open the screen that shows the game on top as it was before its files were changed."""
         assert isinstance(self.top, GameScreen)
         self.push(CompareScreen(self, self.top))
 
