@@ -148,9 +148,10 @@ class Episode(Protocol):
         observations; 0 in other domains."""
         return 0
 
-    def differences(self, was: Any) -> list[str]:
-        """Return sentences about the differences from `was`, an episode of the same domain and
-        maybe another scenario, the most important first; rewards, end and mission are left out."""
+    def differences(self, old: Any) -> list[str]:
+        """Return sentences about the differences from the episode `old`, the most important first.
+        Both are of the same domain, maybe of different scenarios. Rewards, end and mission are left
+        out."""
 
     def snapshot(self) -> Any:
         """Return a small snapshot of the whole episode for `restore`."""

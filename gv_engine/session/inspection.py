@@ -58,133 +58,131 @@ class Change(NamedTuple):
         entity: index of the entity.
         thing: words for the entity in the new world, `agent` or `red key`.
         aspect: aspect that differs.
-        was, now: the old and the new value in words, empty for nothing; for `EXISTENCE`, `LOOK`
+        old, new: the old and the new value in words, empty for nothing; for `EXISTENCE`, `LOOK`
             and `HELD` words for the entity.
     """
 
     entity: int
     thing: str
     aspect: str
-    was: str
-    now: str
+    old: str
+    new: str
 
 
-def world_changes(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> Iterator[Change]:
-    """Yield the differences between two worlds, the old one `was` and the new one `now`, entity by
-    entity (agent, object or ground); `names` are the names of the agents, which come first.
+def world_changes(old: Any, new: Any, names: Sequence[str] = ("agent",)) -> Iterator[Change]:
+    """Yield the differences between the worlds `old` and `new`, entity by entity (agent, object or
+    ground); `names` are the names of the agents, which come first.
 
     Args:
-        was, now: the old and the new world, maybe of scenarios with other types and components.
+        old, new: the old and the new world, maybe of scenarios with other types and components.
         names: names of the agents.
     """
-    agents = range(1, min(len(names) + 1, was.capacity, now.capacity))
+    agents = range(1, min(len(names) + 1, old.capacity, new.capacity))
     for e, name in zip(agents, names, strict=False):
-        yield from _change_if(e, name, FACING, _facing(was, e), _facing(now, e))
-        yield from _change_if(e, name, PLACE, _position_of(was, e), _position_of(now, e))
-        yield from _change_if(e, name, HELD, _held_object_name(was, e), _held_object_name(now, e))
-        yield from _component_changes(was, now, e, name)
-    held = {world.agent.holding[e] for world in (was, now) for e in agents}
-    for e in range(len(names) + 1, max(was.capacity, now.capacity)):
-        words, before = _name_of(now, e), _name_of(was, e)
+        yield from _change_if(e, name, FACING, _facing(old, e), _facing(new, e))
+        yield from _change_if(e, name, PLACE, _position_of(old, e), _position_of(new, e))
+        yield from _change_if(e, name, HELD, _held_object_name(old, e), _held_object_name(new, e))
+        yield from _component_changes(old, new, e, name)
+    held = {world.agent.holding[e] for world in (old, new) for e in agents}
+    for e in range(len(names) + 1, max(old.capacity, new.capacity)):
+        words, before = _name_of(new, e), _name_of(old, e)
         if not (words and before):
             yield from _change_if(e, words or before, EXISTENCE, before, words)
         else:
             yield from _change_if(e, words, LOOK, before, words)
             if e not in held:
-                yield from _change_if(e, words, PLACE, _position_of(was, e), _position_of(now, e))
-            yield from _component_changes(was, now, e, words)
-    yield from _terrain_changes(was, now)
+                yield from _change_if(e, words, PLACE, _position_of(old, e), _position_of(new, e))
+            yield from _component_changes(old, new, e, words)
+    yield from _terrain_changes(old, new)
 
 
-def _terrain_changes(was: Any, now: Any) -> Iterator[Change]:
-    """Yield a `Change` for each cell whose terrain differs between the old world `was` and the new
-    one `now`."""
-    has_terrain = was.layout.terrain or now.layout.terrain
-    if not has_terrain or (was.height, was.width) != (now.height, now.width):
+def _terrain_changes(old: Any, new: Any) -> Iterator[Change]:
+    """Yield a `Change` for each cell whose terrain differs between the worlds `old` and `new`."""
+    has_terrain = old.layout.terrain or new.layout.terrain
+    if not has_terrain or (old.height, old.width) != (new.height, new.width):
         return
-    for y in range(now.height):
-        for x in range(now.width):
-            before, after = was.ground[y, x], now.ground[y, x]
-            if was.is_terrain(before) or now.is_terrain(after):
-                old, new = _name_of(was, before) or "floor", _name_of(now, after) or "floor"
-                if old != new:
-                    yield Change(after, new, LOOK, old, f"{new} at row {y}, column {x}")
+    for y in range(new.height):
+        for x in range(new.width):
+            before, after = old.ground[y, x], new.ground[y, x]
+            if old.is_terrain(before) or new.is_terrain(after):
+                text, new_text = _name_of(old, before) or "floor", _name_of(new, after) or "floor"
+                if text != new_text:
+                    yield Change(after, new_text, LOOK, text, f"{new_text} at row {y}, column {x}")
 
 
-def world_differences(was: Any, now: Any, names: Sequence[str] = ("agent",)) -> list[str]:
-    """Return sentences about the differences between two object worlds, the old one `was` and the
-    new one `now`; `names` are the names of the agents. If many entities have moved, each sentence
-    is about a cell."""
-    all_changes = list(world_changes(was, now, names))
-    sentences = [_change_sentence(now, change) for change in all_changes]
-    if (was.height, was.width) != (now.height, now.width):
-        size = f"the grid has {now.height} × {now.width} cells, was {was.height} × {was.width}"
+def world_differences(old: Any, new: Any, names: Sequence[str] = ("agent",)) -> list[str]:
+    """Return sentences about the differences between the object worlds `old` and `new`; `names` are
+    the names of the agents. If many entities have moved, each sentence is about a cell."""
+    all_changes = list(world_changes(old, new, names))
+    sentences = [_change_sentence(new, change) for change in all_changes]
+    if (old.height, old.width) != (new.height, new.width):
+        size = f"the grid has {new.height} × {new.width} cells, was {old.height} × {old.width}"
         return [size, *sentences[:1]]
     moved = [c for c in all_changes if c.aspect in (PLACE, EXISTENCE) and c.entity > len(names)]
     if len(moved) > _MAX_MOVED:
         of_agents = (change for change in all_changes if change.entity <= len(names))
-        sentences = [_change_sentence(now, change) for change in of_agents]
-        sentences += _cell_differences(was, now)
-    if not sentences and was.rng.bit_generator.state != now.rng.bit_generator.state:
+        sentences = [_change_sentence(new, change) for change in of_agents]
+        sentences += _cell_differences(old, new)
+    if not sentences and old.rng.bit_generator.state != new.rng.bit_generator.state:
         sentences.append("random draws: more or fewer of them")
     return sentences
 
 
-def _change_if(entity: int, thing: str, aspect: str, was: str, now: str) -> Iterator[Change]:
-    """Yield a `Change` in one aspect of an entity if its old value `was` and its new value `now`
-    differ; `thing` is the entity's name, such as `red key`."""
-    if was != now:
-        yield Change(entity, thing, aspect, was, now)
+def _change_if(entity: int, thing: str, aspect: str, old: str, new: str) -> Iterator[Change]:
+    """Yield a `Change` in one aspect of an entity if its values `old` and `new` differ; `thing` is
+    the entity's name, such as `red key`."""
+    if old != new:
+        yield Change(entity, thing, aspect, old, new)
 
 
 def _change_sentence(world: Any, change: Change) -> str:
     """Return a sentence with the new and the old value of `change`, a difference from an earlier
     world; `world` is the new one."""
-    entity, thing, aspect, was, now = change
+    entity, thing, aspect, old, new = change
     place = "" if aspect == PLACE or thing == "agent" else _position_of(world, entity)
     at = f" at {place}" if place else ""
     if aspect == PLACE:
-        return f"{thing} at {now or _NOWHERE}, was at {was or _NOWHERE}"
+        return f"{thing} at {new or _NOWHERE}, was at {old or _NOWHERE}"
     if aspect == FACING:
-        return f"{thing} looks {now}, looked {was}"
+        return f"{thing} looks {new}, looked {old}"
     if aspect == HELD:
-        return f"{thing} holds {now or 'nothing'}, held {was or 'nothing'}"
+        return f"{thing} holds {new or 'nothing'}, held {old or 'nothing'}"
     if aspect == EXISTENCE:
-        return f"{now}{at}, was not there" if now else f"no {was}, was there"
+        return f"{new}{at}, was not there" if new else f"no {old}, was there"
     if aspect == LOOK:
-        return f"{now}{at}, was {was}"
+        return f"{new}{at}, was {old}"
     if "." not in aspect:
-        return f"{thing}{at} {'has' if now else 'lacks'} {aspect}, {'lacked' if now else 'had'} it"
-    return f"{thing}{at}: {aspect} {now}, was {was}"
+        return f"{thing}{at} {'has' if new else 'lacks'} {aspect}, {'lacked' if new else 'had'} it"
+    return f"{thing}{at}: {aspect} {new}, was {old}"
 
 
-def _cell_differences(was: Any, now: Any) -> Iterator[str]:
-    """Yield a sentence for each cell whose entities look different in the old world `was` and the
-    new one `now`."""
-    for y in range(now.height):
-        for x in range(now.width):
+def _cell_differences(old: Any, new: Any) -> Iterator[str]:
+    """Yield a sentence for each cell whose entities look different in the worlds `old` and
+    `new`."""
+    for y in range(new.height):
+        for x in range(new.width):
             before, after = (
                 " on ".join(filter(None, (_name_of(w, w.at[y, x]), _name_of(w, w.ground[y, x]))))
-                for w in (was, now)
+                for w in (old, new)
             )
             if before != after:
                 yield f"{after or 'floor'} at row {y}, column {x}, was {before or 'floor'}"
 
 
-def _component_changes(was: Any, now: Any, e: int, thing: str) -> Iterator[Change]:
-    """Yield the differences between the components of entity `e` in the old world `was` and the new
-    one `now`, except position, appearance, facing and held object. `thing` is the entity's name,
-    such as `red key`."""
-    before, after = _other_fields(was, e), _other_fields(now, e)
+def _component_changes(old: Any, new: Any, e: int, thing: str) -> Iterator[Change]:
+    """Yield the differences between the components of entity `e` in the worlds `old` and `new`,
+    except position, appearance, facing and held object. `thing` is the entity's name, such as `red
+    key`."""
+    before, after = _other_fields(old, e), _other_fields(new, e)
     for part in dict.fromkeys((*after, *before)):
         if part not in before or part not in after:
             yield Change(e, thing, part, part * (part in before), part * (part in after))
             continue
         column = to_snake_case(part)
         for field, value in after[part].items():
-            if value != (old := before[part].get(field, value)):
-                old_text = field_in_words(was, e, column, field, old)
-                new_text = field_in_words(now, e, column, field, value)
+            if value != (old_value := before[part].get(field, value)):
+                old_text = field_in_words(old, e, column, field, old_value)
+                new_text = field_in_words(new, e, column, field, value)
                 yield Change(e, thing, f"{part}.{field}", old_text, new_text)
 
 
@@ -313,21 +311,21 @@ class ActionPreview:
 
 def _describe_effect(change: Change) -> str:
     """Return one change of the world by an action in words, such as `takes the red key`."""
-    entity, thing, aspect, was, now = change
+    entity, thing, aspect, old, new = change
     of = "" if entity == AGENT else f"the {thing} "
     if aspect == PLACE:
-        return f"{of}goes to {now}" if now else f"{of}leaves the grid"
+        return f"{of}goes to {new}" if new else f"{of}leaves the grid"
     if aspect == FACING:
-        return f"looks {now}"
+        return f"looks {new}"
     if aspect == HELD:
-        return f"takes the {now}" if now else "puts down what it holds"
+        return f"takes the {new}" if new else "puts down what it holds"
     if aspect == EXISTENCE:
-        return f"a {now} appears" if now else f"the {was} is gone"
+        return f"a {new} appears" if new else f"the {old} is gone"
     if aspect == LOOK:
-        return f"the {was} becomes a {now}"
+        return f"the {old} becomes a {new}"
     if "." not in aspect:
-        return f"{of}{'gets' if now else 'loses'} {aspect}"
-    return f"{of}{aspect} becomes {now}, was {was}"
+        return f"{of}{'gets' if new else 'loses'} {aspect}"
+    return f"{of}{aspect} becomes {new}, was {old}"
 
 
 class ComponentFields(NamedTuple):

@@ -221,15 +221,15 @@ class AlgebraEpisode(Episode):
         self.world.render(frames.append, self._scenario.name, message)
         return frames[-1]
 
-    def differences(self, was: AlgebraEpisode) -> list[str]:
+    def differences(self, old: AlgebraEpisode) -> list[str]:
         """Return sentences on the differences in expression, moves left and RNG state from the
-        episode `was`; [] if there are none."""
+        episode `old`; [] if there are none."""
         sentences = []
         for field, name in (("problem", "expression"), ("moves_remaining", "moves left")):
-            before, after = (getattr(e.world.state.agent, field) for e in (was, self))
+            before, after = (getattr(e.world.state.agent, field) for e in (old, self))
             if before != after:
                 sentences.append(f"{name} {after}, was {before}")
-        generators = [e.world.env.rng.bit_generator.state for e in (was, self)]
+        generators = [e.world.env.rng.bit_generator.state for e in (old, self)]
         if not sentences and generators[0] != generators[1]:
             sentences.append("random draws: more or fewer of them")
         return sentences

@@ -415,11 +415,11 @@ class GridEpisode(Episode):
         """Return a checksum of all agents' observations and held objects."""
         return zlib.crc32(self._item.data, zlib.crc32(self._grid.data))
 
-    def differences(self, was: GridEpisode) -> list[str]:
-        """Return sentences on the differences in world and observations from the episode `was`; []
+    def differences(self, old: GridEpisode) -> list[str]:
+        """Return sentences on the differences in world and observations from the episode `old`; []
         if there are none."""
-        sentences = world_differences(was.world, self.world, self.agents)
-        before, after = was._grid, self._grid
+        sentences = world_differences(old.world, self.world, self.agents)
+        before, after = old._grid, self._grid
         if before.shape != after.shape:
             (_, h, w, _), (_, *size, _) = before.shape, after.shape
             sentences.append(f"the view has {size[0]} × {size[1]} cells, had {h} × {w}")
