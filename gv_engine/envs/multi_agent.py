@@ -37,13 +37,13 @@ class EachAgentVectorEnv(GridVectorEnv):
 
     is_multi_agent = True
 
-    def _describe_line(self, line: int) -> str:
+    def _name_line(self, line: int) -> str:
         """Return a text that names line `line` of the arrays in a message: the agent's name and the
         world's number."""
         world, agent = divmod(line, len(self.scenario.agent_group.names))
-        return f"{self.scenario.agent_group.names[agent]} in {super()._describe_line(world)}"
+        return f"{self.scenario.agent_group.names[agent]} in {super()._name_line(world)}"
 
-    def _mark_ended_worlds(self) -> None:
+    def _unmark_running_worlds(self) -> None:
         """Set `_ended` to False for agents that do not exist, and for agents in whose world another
         agent's episode still goes on."""
         out = self._batch.outputs

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 class RenderMode(Protocol):
-    """Renderer of frames; `result` is the value that `render()` returns for the last frame."""
+    """Interface of a render mode: `show` draws a frame, and `result` is then the value that an
+    environment's `render()` returns."""
 
     result: Any
 
@@ -67,7 +68,7 @@ def check_render_mode(render_mode: str | None, modes: Sequence[str]) -> None:
 
 
 class Renderer:
-    """Draws worlds in a render mode, through the rendering systems.
+    """Drawer of worlds: it runs the rendering systems, and shows their frames in a render mode.
 
     Args:
         name: name of the mode.

@@ -39,7 +39,7 @@ class HasArrays(Protocol):
 
 
 class _Codes(NamedTuple):
-    """Numbers of a representation for type, state and colour indices."""
+    """Code numbers that one representation uses for type, state and colour indices."""
 
     types: dict[int, int]
     first_states: dict[int, int]  # by type; its other states follow
@@ -343,9 +343,18 @@ def look_up_codes(
     stride: int,
     out: NDArray[Any],
 ) -> bool:
-    """Write the code numbers of (M, 3) `cells` into (M, channels) `out`, by the tables `types`,
-    `first_states` and `colors`; with a `stride` other than 0, a cell has a single code. Return True
-    if a code is `unlisted`."""
+    """Write the code numbers of (M, 3) `cells` into (M, channels) `out`. Return True if a type or
+    colour has the code `unlisted`.
+
+    Args:
+        cells: type, state and colour indices.
+        types, colors: code by type and by colour index.
+        first_states: code of the first state by type index; other states follow it.
+        unlisted: code of the types and colours that are not in the space.
+        stride: 0 for three codes per cell; else each cell has one code, and the codes of a type's
+            states are this far apart.
+        out: array that is written into.
+    """
     has_unlisted = False
     for k in range(len(cells)):
         kind, color = types[cells[k, 0]], colors[cells[k, 2]]
@@ -433,8 +442,8 @@ class ObservationEncoder:
         return dict.fromkeys(self.buffer_names, self.space)
 
     def make_shared_arrays(self, *observed: NDArray[Any]) -> Arrays:
-        """Return arrays for N observations; an array with the same content as an observed one, such
-        as `grid` (N, h, w, 3), is that array itself, not a copy."""
+        """Return new arrays for N observations. If the observation has one of the backend's arrays
+        `observed` unchanged, such as `grid` (N, h, w, 3), return that array itself."""
         return self.make_arrays(len(observed[0]))
 
     def write(self, out: Arrays, grid: NDArray[np.uint8], item: NDArray[np.uint8]) -> None:
@@ -457,8 +466,8 @@ class ObservationEncoder:
         return arrays.copy() if whole else arrays[self.buffer_names[0]]
 
     def encode(self, *observed: NDArray[Any]) -> Any:
-        """Return the encoded observation of one world from the `observed` arrays, which
-        `source_arrays` names."""
+        """Return the encoded observation of one world. `observed` are the arrays, as the backend
+        writes them, whose names are in `source_arrays`."""
         arrays = self.make_arrays()
         self.write(arrays, *observed)
         return self.to_observation(arrays)

@@ -98,8 +98,8 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         return f"<{type(self).__name__} {self.scenario.name}, {worlds}, {self.world}>"
 
     def _step_output_specs(self, observation: arg_checks.ArraySpecs) -> arg_checks.ArraySpecs:
-        """Return (shape, dtype) of each array that a caller of `step` may pass in `out`: those of
-        `observation`, and rewards and flags."""
+        """Return (shape, dtype) of each array that a caller of `step` may pass in `out`, by name:
+        the entries of `observation`, and `reward`, `terminated` and `truncated`."""
         flags = (self.num_envs,), np.dtype(np.bool_)
         reward = (self.num_envs,), self._reward_dtype
         return {**observation, "reward": reward, "terminated": flags, "truncated": flags}
@@ -156,13 +156,12 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
         if unsigned[unsigned.argmax()] > last:  # faster than `max`
             invalid = int(np.flatnonzero((array < 0) | (array > last))[0])
             raise ValueError(
-                f"action {array[invalid]} of {self._describe_line(invalid)}: "
-                f"allowed are 0 to {last}"
+                f"action {array[invalid]} of {self._name_line(invalid)}: allowed are 0 to {last}"
             )
         return numbers
 
-    def _describe_line(self, line: int) -> str:
-        """Return a text for messages that names entry `line` of the arrays, such as "world 3"."""
+    def _name_line(self, line: int) -> str:
+        """Return the name that messages give to index `line` of the arrays, such as "world 3"."""
         return f"{self.world_noun} {line}"
 
     def _add_episode(

@@ -66,7 +66,7 @@ class StepResults:
 
     def record_reference_counts(self) -> int:
         """Store the number of references to the returned arrays, as the baseline of `reclaim`;
-        return the bytes of these arrays.
+        return the size of these arrays in bytes.
 
         Call it after `Backend.write_into`, as the backend's references are part of the baseline,
         and before any array is returned.

@@ -143,7 +143,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
 
     @property
     def world(self) -> str:  # type: ignore[override]  # an attribute there
-        """Name of the current backend."""
+        """Name of the backend that steps the worlds now, such as "compiled" or "object"."""
         return self._batch.world
 
     @property
@@ -153,8 +153,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
 
     @property
     def step_arrays(self) -> Arrays:
-        """Arrays that compiled code overwrites in each step, by the names under which rollouts
-        record them; {} if Python computes one of the recorded values."""
+        """Arrays that rollouts record, by name, if compiled code alone writes them all in each
+        step; else {}."""
         batch, shown = cast(Any, self._batch), self._results.arrays
         arrays: Arrays = {name: shown[name] for name in self.recorded}
         own = {*map(id, vars(batch.outputs).values())}
@@ -232,16 +232,16 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         return self._observation(), self._info()
 
     def _make_results(self) -> None:
-        """Make the environment's own arrays of results, over those of the backend. Only copies of
-        them are returned, unless the environment makes no copies."""
+        """Make the environment's own results of a step, which include the backend's arrays.
+        Callers get only copies of them, unless the environment makes no copies."""
         make = partial(StepResults, self._encoder, self._share_info, {})
         self._results = self._own_results = make(self._batch.outputs)
         self._pool: StepResultsPool = StepResultsPool(self._batch, make)
         self._makes_copies = self._copy
 
     def _restore_own_buffers(self) -> None:
-        """Let the backend write into the environment's own arrays again, with the results of the
-        last step in them: callers may have the arrays of that step."""
+        """Copy the results of the last step into the environment's own arrays, and let the backend
+        write into these again. The arrays of the last step stay with the caller of `step`."""
         if self._results is not self._own_results:
             self._own_results.outputs.copy_from(self._results.outputs)
             self._batch.write_into(self._own_results.outputs)
@@ -253,7 +253,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         out = self._batch.outputs
         info = self._info(outputs)
         np.logical_or(out.terminated, out.truncated, self._ended)
-        self._mark_ended_worlds()
+        self._unmark_running_worlds()
         if np.count_nonzero(self._ended):  # faster than `any`
             if self._mode == simulation.SAME_STEP:
                 self._add_final(info)
@@ -266,12 +266,12 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         rewards, terminated, truncated = results.values()
         return self._observation(outputs), rewards, terminated, truncated, info
 
-    def _mark_ended_worlds(self) -> None:
-        """Set `_ended` to False where the episode goes on for another agent of the world; with a
-        single agent, there is nothing to do."""
+    def _unmark_running_worlds(self) -> None:
+        """Set `_ended` to False for agents in whose world another agent's episode goes on. Worlds
+        of this class have one agent, so it does nothing."""
 
     def _output_arrays(self, out: Mapping[str, Any] | None) -> Arrays:
-        """Return arrays over the caller's memory, by name."""
+        """Return NumPy arrays by name that share the memory of the caller's arrays `out`."""
         return {} if out is None else arg_checks.as_output_arrays(out, self._output_specs)
 
     @cached_property
@@ -306,7 +306,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         return self._results.copy_info()
 
     def _share_info(self, out: backend.StepArrays) -> dict[str, Any]:
-        """Return the dictionary `info` over the arrays of `out` themselves."""
+        """Return the dictionary `info` with the arrays of `out` themselves, not copies."""
         return self._make_info(out.mask, out.terms, out.member, out.success, info_mask=self._all)
 
     def _make_info(
