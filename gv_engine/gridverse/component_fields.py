@@ -58,7 +58,8 @@ class StateNumber(ComponentNumber):
 
 
 class Flag:
-    """Descriptor that is True if the object has a component without fields."""
+    """Descriptor that is True if the object has the component `part`, a component without fields.
+    Setting it adds or removes the component."""
 
     def __init__(self, part: type, doc: str) -> None:
         self.part = part

@@ -211,8 +211,8 @@ _CONVERTERS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 
 
 def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> Any:
-    """Return `value`, which a user wrote for the parameter `name` of a function of states, in the
-    form that the engine's systems take; `call` converts nested functions to calls.
+    """Return an argument of a GridVerse function, converted to an argument of a system: a class of
+    objects becomes a type index, for example.
 
     Args:
         name: name of the parameter.
@@ -228,8 +228,8 @@ def to_system_arg(name: str, value: Any, call: Callable[[Any, Phase], Call]) -> 
 
 
 def to_function_arg(name: str, value: Any, fn: Callable[[Call], Any], types: ObjectTypes) -> Any:
-    """Return `value`, which a scenario stores for the parameter `name` of a system, in the form
-    that user-defined functions of states take; `fn` converts nested calls to functions.
+    """Return an argument of a system, converted to an argument of a GridVerse function: a type
+    index becomes a class of objects, for example. The inverse of `to_system_arg`.
 
     Args:
         name: name of the parameter.
@@ -302,7 +302,8 @@ def _load_function(phase: Phase, name: str) -> Any:
 
 
 def _make_call(system: System, values: dict[str, Any]) -> Call:
-    """Return a call of a system with the arguments `values`, in the form in which users write them.
+    """Return a call of a system with `values`, arguments as users of GridVerse functions write
+    them, by name.
 
     Raises:
         TypeError: an argument has no meaning; the message names it.
@@ -318,18 +319,18 @@ def _make_call(system: System, values: dict[str, Any]) -> Call:
 
 
 def to_call(function: Callable[..., Any], phase: Phase) -> Call:
-    """Return a call of a system that does what `function`, a function of states or grids, does in
-    this phase."""
+    """Return a call of a system that is equivalent to `function`, a GridVerse function of this
+    phase. The inverse of `to_function`."""
     plain, values = function, {}
     if isinstance(function, functools.partial) and not function.args:
         plain, values = function.func, function.keywords
     system = system_of(plain)
-    return Call(_adapt(function, phase), {}) if system is None else _make_call(system, values)
+    return Call(_as_system(function, phase), {}) if system is None else _make_call(system, values)
 
 
 def to_function(call_: Call, layout: Layout | None = None) -> Callable[..., Any]:
-    """Return a function of states or grids that does what `call_`, a scenario's call of a system,
-    does.
+    """Return a GridVerse function (of states or grids) that is equivalent to `call_`, a scenario's
+    call of a system.
 
     Args:
         layout: layout of the worlds that a reset creates; None for one with all types.
@@ -363,7 +364,7 @@ def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None)
 
     Args:
         first: positional arguments of the phase's protocol.
-        rng: generator; None for that of the world.
+        rng: generator; None for the world's own.
         layout: layout of the world that a reset creates; None for one with all types.
     """
     if call_.system.phase is Phase.RESET:
@@ -374,7 +375,7 @@ def run(call_: Call, *first: Any, rng: Rng = None, layout: Layout | None = None)
 @contextmanager
 def _use_rng_and_action(world: ObjectWorld, rng: Rng, action: int | None = None) -> Iterator[None]:
     """Context manager: within the `with` block, the world uses the generator `rng`, and `action` as
-    the agent's action; None leaves the present one in use."""
+    the agent's action; with None the world keeps its own."""
     before = world.rng, world.action[AGENT]
     world.rng = before[0] if rng is None else rng
     world.action[AGENT] = before[1] if action is None else int(action)
@@ -407,8 +408,8 @@ def _run_reward(call_: Call, state: State, action: int, next_state: State, rng: 
 
 
 def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
-    """Return a new state, created by the reset function `call_` in a world with this layout; None
-    for one with all types."""
+    """Return a new state, created by the reset function `call_` in a world with this layout, or
+    with all object types if `layout` is None."""
     _check_arguments(call_)
     if layout is None:
         world = new_world(*call_.arguments.get("shape", _MAX_SHAPE))
@@ -438,8 +439,8 @@ def _run_visibility(
 
 
 def run_on_view(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> None:
-    """Run the visibility function `call_` on a view (the cells around an agent), which then
-    contains the seen cells.
+    """Run the visibility function `call_` on a view (the cells around an agent); it marks the cells
+    that are seen in `view.seen`.
 
     Raises:
         RuleError: the function returned something else than (h, w) bool.
@@ -477,17 +478,17 @@ def make_system(function: Callable[..., Any], phase: Phase, name: str = "") -> S
     Raises:
         TypeError: the function does not fit the protocol of the phase.
     """
-    return _adapt(function, phase, parameters_of(function, phase), name)
+    return _as_system(function, phase, parameters_of(function, phase), name)
 
 
-def _adapt(
+def _as_system(
     function: Callable[..., Any],
     phase: Phase,
     parameters: tuple[Parameter, ...] = (),
     name: str = "",
 ) -> System:
-    """Return a system that calls `function`, a user-defined function of states, with the arguments
-    that its phase requires."""
+    """Return the system of `make_system` without a check of the function's signature; scenarios can
+    set only the given `parameters`."""
 
     def adapted(w: Any, agent: int, *further: Any) -> Any:
         """Call the user-defined function for the world `w`, as a system."""

@@ -251,11 +251,7 @@ class ObjectStore:
         del self._objects[e]
 
     def check(self, kind: ObjectType) -> None:
-        """Raise RuleError if the world cannot contain objects of type `kind`.
-
-        Raises:
-            RuleError: the world does not have the type.
-        """
+        """Raise RuleError if the world cannot contain objects of type `kind`."""
         layout = self.world.layout
         has_components = set(layout.components).issuperset(kind.component_classes)
         if (kind.in_grid and kind not in layout.types) or not has_components:
@@ -438,12 +434,13 @@ class GridObject(Value):
 
     @property
     def is_in_world(self) -> bool:
-        """Return True if the object is in a world, which reads its components."""
+        """Return True if the object belongs to a world and has not been removed from it."""
         return self._active_store is not None
 
     @property
     def _active_store(self) -> ObjectStore | None:
-        """Return the object store of the world that reads the components; None without a world."""
+        """Return the store of the world that the object is in; None if it is in no world, or was
+        removed from one."""
         store = self._store
         return store if store and store.world.kind.rows[self._entity] is self._parts[Kind] else None
 

@@ -192,7 +192,8 @@ class Observation(Value):
         return self._grid
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arguments of `from_arrays`: uint8, `agent` int64."""
+        """Return arrays by name, as `from_arrays` takes them: `grid` (h, w, 3) uint8, `agent` (3,)
+        int64 and `item` (3,) uint8."""
         cells = self.grid.to_array() if self._cells is None else self._cells.copy()
         return {"grid": cells, **self.agent.to_arrays()}
 

@@ -28,7 +28,7 @@ class ObservationRepresentation(Protocol):
 
 @dataclass(eq=False, repr=False)
 class OuterEnv:
-    """Inner environment whose state and observation are converted to dictionaries of arrays.
+    """Wrapper of an inner environment that returns states and observations as arrays by name.
 
     Args:
         inner_env: environment to wrap.

@@ -172,9 +172,9 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         return functools.partial(function, **parameters)
 
 
-class _Functions(ModuleType):
-    """Module with the functions of a registry by name, `gv_engine.gridverse.envs.reset_functions`
-    and others."""
+class _FunctionModule(ModuleType):
+    """Module from which all registered functions of one phase can be imported, such as
+    `gv_engine.gridverse.envs.reset_functions`."""
 
     def __init__(self, registry: FunctionRegistry) -> None:
         kind, protocol = registry.phase.name.lower(), PROTOCOLS[registry.phase]
@@ -201,7 +201,7 @@ observation_function_registry = FUNCTION_REGISTRIES[Phase.OBSERVATION]
 visibility_function_registry = FUNCTION_REGISTRIES[Phase.VISIBILITY]
 
 FUNCTION_MODULES = {
-    f"{phase.name.lower()}_functions": _Functions(registry)
+    f"{phase.name.lower()}_functions": _FunctionModule(registry)
     for phase, registry in FUNCTION_REGISTRIES.items()
 }
 """Modules of the functions of a registry, by name."""

@@ -20,10 +20,11 @@ _is_on = False
 
 
 class debugging:
-    """Switch the checks on or off, permanently or for a `with` block.
+    """Switch for the checks that states, actions and observations lie in their spaces: it turns
+    them on or off, permanently or for a `with` block.
 
-    While the checks are on, every `InnerEnv` checks at each step that its state, action and
-    observation lie in their spaces, and raises a `ValueError` that describes the fault.
+    While the checks are on, every `InnerEnv` checks each step and raises a `ValueError` that
+    describes the fault.
     """
 
     def __init__(self, on: bool = True) -> None:
@@ -39,7 +40,7 @@ class debugging:
 
 
 def is_debugging() -> bool:
-    """Return True if the checks are on."""
+    """Return True if `debugging` has turned the checks on."""
     return _is_on
 
 
