@@ -613,7 +613,7 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
     runs = find_runs(options.resume)
     first = runs[0]
     for each in runs:
-        each.require_imitated()
+        each.require_finished_imitation()
     stop_condition = _stop_condition(options, first.stop_condition)
     for run in runs:
         paths = f"{run.path} and {first.path}"

@@ -229,8 +229,8 @@ class Config(Hyperparameters):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> Config:
-        """Return the configuration with these values by name. Other values are the defaults of the
-        learner, and of a recurrent one if `recurrent` is True.
+        """Return the configuration with these values by name. Settings without a value get the
+        defaults of the learner, or, if `recurrent` is True, of a learner with a GRU.
 
         Raises:
             ConfigError: a name is unknown, or a value is invalid.
@@ -260,7 +260,7 @@ class Config(Hyperparameters):
 
     @property
     def stop_condition(self) -> StopCondition:
-        """End of training."""
+        """Condition that ends training, from `steps` and `until`."""
         return StopCondition(self.steps, self.until)
 
 
@@ -289,7 +289,7 @@ def read_config_file(path: Path) -> dict[str, Any]:
 
 
 class StopCondition(NamedTuple):
-    """End of training: a number of steps, or a success rate before that.
+    """Condition that ends training: a number of steps, or, earlier, a success rate.
 
     Attributes:
         steps: total environment steps of all worlds.

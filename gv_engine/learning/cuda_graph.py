@@ -13,8 +13,8 @@ from gv_engine.learning.rollout_buffer import TrainingBatch
 def record_graphs(
     functions: Sequence[Callable[[], object]], device: torch.device
 ) -> list[torch.cuda.CUDAGraph]:
-    """Return a CUDA graph of each function, to be replayed in the same order; they share memory.
-    Recording does not perform what the functions do on the GPU. Call each once normally before."""
+    """Return a CUDA graph of each function; recording runs no GPU kernels. Call each function once
+    before. The graphs share memory: replay them in the same order."""
     pool, graphs = torch.cuda.graph_pool_handle(), []
     torch.cuda.synchronize(device)
     # `torch.cuda.graph` would also collect garbage before each function

@@ -189,10 +189,10 @@ class PrioritisedLevelReplay(RandomLevels):
 
 
 class EditedLevels(PrioritisedLevelReplay):
-    """ACCEL: prioritised level replay over the listed levels and edited levels, which follow them
-    in the order of indices.
+    """ACCEL: prioritised level replay over the listed levels and their children, which are levels
+    made by random edits. The indices of children follow those of listed levels.
 
-    After each update, children are made by random edits of levels that are sampled as for a replay.
+    After each update, children are made of levels that are sampled as for a replay.
     Some of the episodes that do not replay a level play a child without a score. When there is no
     room, a new child replaces the child with the lowest score. No child has the layout of a level
     of `test-layout`, or is a level of `test`.
@@ -204,7 +204,7 @@ class EditedLevels(PrioritisedLevelReplay):
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, rng: torch.Generator) -> None:
         self._rows = np.zeros(0, env.scenario.layout.dtype)  # start states of the children
         self._editor = LevelEditor(env.scenario)
-        self._held_out = find_held_out(env.scenario)
+        self._held_out = find_held_out_keys(env.scenario)
         self._is_read = find_values_read_by_rules(env.scenario)
         super().__init__(env, settings, rng)
 
@@ -221,8 +221,8 @@ class EditedLevels(PrioritisedLevelReplay):
             self._request_levels()
 
     def end_step(self, done: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]] | None:
-        """Note the levels that were played, choose the next levels, and set the worlds whose
-        episode begins with a child to its start state; see `RandomLevels.end_step`."""
+        """Note the levels that were played, and choose the next levels. Worlds whose episode begins
+        with a child (an edited level) are set to its start state; see `RandomLevels.end_step`."""
         super().end_step(done)
         worlds = np.flatnonzero(done & (self._levels >= self._num_listed))
         if not len(worlds):
@@ -232,7 +232,8 @@ class EditedLevels(PrioritisedLevelReplay):
         return self._env.restore(rows, worlds, trusted=True)
 
     def _add_levels(self) -> None:
-        """Add children, if there are levels to edit and few children wait for their first score."""
+        """Add children (edited levels), if there are levels to edit and few children wait for their
+        first score."""
         is_waiting = np.isnan(self.scores[self._num_listed :])
         if len(self._cumulative) and is_waiting.sum() < self._env.num_worlds // 4:
             for _ in range(_CHILDREN):
@@ -240,7 +241,8 @@ class EditedLevels(PrioritisedLevelReplay):
             self._update_cumulative()
 
     def _add_child(self) -> None:
-        """Edit a level that is sampled as for a replay, and add the child unless it is held out."""
+        """Sample a level as for a replay, edit it, and add the result as a child, unless it is a
+        held-out level."""
         size, listed = 1, self._num_listed
         sample = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
         (parent,) = np.searchsorted(self._cumulative, sample, "right")
@@ -280,9 +282,10 @@ class EditedLevels(PrioritisedLevelReplay):
         super().restore(state)
 
 
-def find_held_out(scenario: Scenario) -> set[int]:
-    """Return the keys of the levels in the set `test` of a scenario, and of the layouts in its set
-    `test-layout`; none of a set that the scenario is too small for."""
+def find_held_out_keys(scenario: Scenario) -> set[int]:
+    """Return the content keys (hashes) of a scenario's held-out levels: of the levels in its set
+    `test`, and of the layouts in its set `test-layout`. A scenario with too few levels for a set
+    has no keys of that set."""
     keys: set[int] = set()
     for name, column in (("test", 1), ("test-layout", 2)):
         with suppress(LevelsError):

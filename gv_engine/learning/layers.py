@@ -34,8 +34,8 @@ def _has_onednn(tensor: Tensor) -> bool:
 def multiply(
     inputs: Tensor, weight: Tensor, bias: Tensor | None = None, activation: str = "none"
 ) -> Tensor:
-    """Return `activation(inputs @ weight.T + bias)`; by oneDNN, it is without a gradient.
-    `activation` is "none" or "relu"."""
+    """Return `activation(inputs @ weight.T + bias)`, where `activation` is "none" or "relu". On the
+    CPU, oneDNN computes it if available, and autograd cannot differentiate the result."""
     if _has_onednn(inputs):
         arguments: Any = inputs, weight, bias, activation, [], ""
         return cast("Tensor", torch.ops.mkldnn._linear_pointwise(*arguments))
@@ -66,8 +66,8 @@ class OneDNNLinear(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients with respect to inputs, weight and bias, for that with respect to
-        the outputs, g: d inputs = g W, d W = g^T inputs, d bias = sum of g."""
+        """Return the gradients with respect to inputs, weight and bias, given the `gradient` g with
+        respect to the outputs: d inputs = g W, d W = g^T inputs, d bias = sum of g."""
         inputs, weight, outputs = context.saved_tensors
         if outputs is not None:  # d relu(x) / d x = 1 where x > 0, else 0
             gradient = torch.ops.aten.threshold_backward(gradient, outputs, 0)
@@ -128,8 +128,8 @@ class GRUSequence(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradients with respect to the features and the weights, for that with respect
-        to the states; none for the state before the first step."""
+        """Return the gradients with respect to the features and the weights, given the `gradient`
+        with respect to the states. The state before the first step gets no gradient."""
         features, kept, gates, before, candidates, input_weight, weight = context.saved_tensors
         reset, update, new = gates.chunk(3, 2)
         # d tanh(x) / dx = 1 - tanh(x)^2; d sigmoid(x) / dx = sigmoid(x) (1 - sigmoid(x))
@@ -185,7 +185,7 @@ class EmbeddingBag(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient with respect to the table, for the gradient with respect to the
+        """Return the gradient with respect to the table, given the `gradient` with respect to the
         sums."""
         (rows,) = context.saved_tensors
         table_gradient = gradient.new_zeros(context.size)
@@ -212,7 +212,7 @@ class OneHotBag(EmbeddingBag):
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient with respect to the table, for the gradient with respect to the
+        """Return the gradient with respect to the table, given the `gradient` with respect to the
         sums."""
         (rows,) = context.saved_tensors
         table_gradient, one = gradient.new_zeros(context.size), gradient.new_ones(1, 1)

@@ -67,9 +67,10 @@ class MAPPOLearner(Learner):
 
     net_class = CentralCriticNet
 
-    def _add_world(self, rows: Tensor) -> Tensor:
-        """Append to the encoded observations `rows`, (…, N, slots), the observations of all agents
-        of the same world and the agent's index; return (…, N, slots + agents * slots + 1)."""
+    def _append_world_rows(self, rows: Tensor) -> Tensor:
+        """Return the encoded observations `rows`, (…, N, slots), with the observations of all
+        agents of the same world and the agent's index behind each: (…, N, slots + agents * slots +
+        1)."""
         agents, codes = self.spec.agents, sum(self.spec.sizes)
         of_agent = torch.arange(agents, dtype=torch.int32, device=rows.device)
         by_world = rows.unflatten(-2, (-1, agents)) + codes * of_agent[:, None]
@@ -79,17 +80,17 @@ class MAPPOLearner(Learner):
 
     def _network_inputs(self, index: int | slice) -> tuple[Tensor, Tensor, Tensor]:
         """Return the encoded observations of some steps, each with the observations of all agents
-        of its world, the action masks and the starts."""
+        of its world, the action masks, and the flags of episode starts."""
         rows, masks, starts = super()._network_inputs(index)
-        return self._add_world(rows), masks, starts
+        return self._append_world_rows(rows), masks, starts
 
     def _final_rows(self, t: int, rows: NDArray[np.int32], cut: NDArray[np.int64]) -> Tensor:
-        """Return the encoded last observations of the agents `cut`, each with the observations of
-        all agents of its world; agents that are not in `cut` have their observations from before
-        the step `t`."""
+        """Return the network inputs for the last observations of the agents with the indices `cut`:
+        each with the observations of all agents of its world. Agents that are not in `cut` are
+        represented by their observations before step `t`."""
         last = self._buffer.rows[t].copy()
         last[cut] = rows
-        return self._add_world(torch.from_numpy(last))[cut]
+        return self._append_world_rows(torch.from_numpy(last))[cut]
 
     def _rewards(self) -> NDArray[np.float32]:
         """Return the (T, N) rewards of the collected steps, summed over each agent's team."""

@@ -147,7 +147,7 @@ def _describe_actions(names: tuple[str, ...]) -> str:
 
 
 def _describe_view(shape: tuple[int, int], turns: bool) -> str:
-    """Return a text that describes the size of a view, and says if the view does not turn."""
+    """Return a text with the size of a view; the text says if the view does not turn."""
     return f"a view of {shape[0]}×{shape[1]} cells{'' if turns else ' that does not turn'}"
 
 

@@ -30,8 +30,8 @@ SELF = "self"
 """Value of the setting `partner` for past selves."""
 
 
-class Seen(NamedTuple):
-    """Input of partners in one step, for N agents.
+class PartnerInput(NamedTuple):
+    """Input that partners choose their actions from in one step, for N agents.
 
     Attributes:
         observation, info: last results of the environment; arrays are (N, …).
@@ -46,7 +46,8 @@ class Seen(NamedTuple):
 
 
 class Partners:
-    """Base class of partners, used itself if there are none: all agents learn.
+    """Partners: agents that act in the training worlds and do not learn. This base class has none,
+    so that all agents learn; subclasses override its methods.
 
     Args:
         env: environment with W worlds of A agents; N = W * A.
@@ -77,7 +78,7 @@ class Partners:
     def begin_episodes(self, started: NDArray[np.bool_]) -> None:
         """Prepare for new episodes in the worlds where `started` (W,) is True."""
 
-    def act(self, actions: NDArray[np.int64], seen: Seen) -> None:
+    def act(self, actions: NDArray[np.int64], seen: PartnerInput) -> None:
         """Overwrite the partners' entries of `actions` (N,), which the network in training has
         chosen, with the partners' actions."""
 
@@ -133,9 +134,9 @@ class FrozenPartners(Partners):
         for policy in self._recurrent.values():
             policy.memory[started] = 0
 
-    def act(self, actions: NDArray[np.int64], seen: Seen) -> None:
-        """Write the actions of the partners, which see the representation `default`, into
-        `actions` (N,)."""
+    def act(self, actions: NDArray[np.int64], seen: PartnerInput) -> None:
+        """Write the actions of the partners into `actions` (N,). Their policies get observations in
+        the representation `default`."""
         for k, policy in self._policies.items():
             lines = slice(k, None, self._spec.agents)
             own = _select_lines(seen.observation, lines)
@@ -214,8 +215,8 @@ class PastSelves(Partners):
         return NumpyNet(self._spec, arrays, settings.layer_norm, epsilon)
 
     def begin_episodes(self, started: NDArray[np.bool_]) -> None:
-        """Choose the side that learns, and the self of the others, in the worlds where `started`
-        (W,) is True."""
+        """Sample the side that learns, and the past self that acts for all other sides, in the
+        worlds where `started` (W,) is True."""
         if number := int(started.sum()):
             size = 2, number
             side, slot = torch.rand(size, generator=self._rng, dtype=torch.float64).numpy()
@@ -223,7 +224,7 @@ class PastSelves(Partners):
             self._slots[started] = slot * max(1, len(self._nets))
             self._memory[started.repeat(self._spec.agents)] = 0
 
-    def act(self, actions: NDArray[np.int64], seen: Seen) -> None:
+    def act(self, actions: NDArray[np.int64], seen: PartnerInput) -> None:
         """Write the actions of the past selves into `actions` (N,)."""
         masks = seen.info["action_mask"]
         masks = masks if self._settings.mask_actions else np.ones_like(masks)
@@ -237,7 +238,8 @@ class PastSelves(Partners):
             actions[lines] = (probabilities * factors).argmax(1)
 
     def state(self) -> dict[str, Any]:
-        """Return the pool, and the sides, selves and memories of the running episodes."""
+        """Return the pool, and for the running episodes the learning sides, the indices of the past
+        selves, and their GRU states."""
         arrays = {name: torch.from_numpy(getattr(self, name).copy()) for name in self._saved}
         return {**arrays, "pool": self._pool}
 

@@ -36,7 +36,7 @@ from gv_engine.learning.curriculum import RandomLevels
 from gv_engine.learning.network import ActorCritic
 from gv_engine.learning.network_spec import NetworkSpec, ScenarioSpec
 from gv_engine.learning.optimizer import Adam
-from gv_engine.learning.partners import Seen, make_partners
+from gv_engine.learning.partners import PartnerInput, make_partners
 from gv_engine.learning.ppo_loss import compute_ppo_loss
 from gv_engine.learning.reward_scaler import RewardScaler
 from gv_engine.learning.rollout_buffer import RolloutBuffer, TrainingBatch
@@ -200,8 +200,8 @@ class Learner:
                     if uncounted:  # of the step before, counted while a GPU acts
                         self._count_episodes(*uncounted)
                     self._synchronize()
-                    chosen = buffer.chosen(t)
-                    seen = Seen(self._observed, self._info, buffer.rows[t], buffer.noise[t])
+                    chosen = buffer.cpu_actions(t)
+                    seen = PartnerInput(self._observed, self._info, buffer.rows[t], buffer.noise[t])
                     self.partners.act(chosen, seen)
                 with self._timed("environment"):
                     results = self.env.step(chosen, out=buffer.out[t])
@@ -239,7 +239,7 @@ class Learner:
         self._table.copy_(self.net.first_layer_table())
 
     def _start_acting(self, t: int) -> None:
-        """Encode the observations of step `t`, and run `_act`; on a GPU, return before it is
+        """Encode the observations of step `t`, and run `_act`; on a GPU, return before `_act` is
         done."""
         buffer = self._buffer
         with self._timed("copies"):
@@ -275,8 +275,8 @@ class Learner:
         return torch.from_numpy(learning & self._info.get("live", True))
 
     def _network_inputs(self, index: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the encoded observations, the action masks and the starts of some steps, on the
-        device; all masks are 1 if `mask_actions` is off."""
+        """Return the encoded observations, the action masks, and the flags of episode starts of
+        some steps, on the device; all masks are 1 if `mask_actions` is off."""
         rows, masks, starts = self._buffer.inputs(index)
         return rows, masks if self.settings.mask_actions else torch.ones_like(masks), starts
 
@@ -324,12 +324,12 @@ class Learner:
         the step in `out` with their new observations and masks."""
         over = self._starts.view(-1, self.spec.agents).all(1).numpy()
         if changed := self.curriculum.end_step(over):
-            self._show(changed, out)
+            self._store_results(changed, out)
             self._live = self._live_agents()
 
-    def _show(self, results: tuple[Any, dict[str, Any]], arrays: Arrays) -> None:
-        """Copy the observations and masks in `results`, as `GridVectorEnv.restore` returns them,
-        into the arrays of the same names in `arrays`."""
+    def _store_results(self, results: tuple[Any, dict[str, Any]], arrays: Arrays) -> None:
+        """Store `results`, the observations and `info` that `GridVectorEnv.restore` returned, as
+        the current ones, and copy them into the arrays of the same names in `arrays`."""
         self._observed, self._info = observation, info = results
         for name in self._buffer.first:
             np.copyto(arrays[name], info[name] if name in info else observation[name])
@@ -352,7 +352,7 @@ class Learner:
     def _count_episodes(
         self, info: dict[str, Any], counted: NDArray[np.bool_], measured: NDArray[np.bool_]
     ) -> None:
-        """Add a step to the estimates of return, length and success.
+        """Update the estimates of return, length and success rate by the results of a step.
 
         Args:
             info: information that the step returned.
@@ -516,7 +516,7 @@ class Learner:
         self._starts, self._live = state["starts"], state["live"]
         self._colors.permutation = state["colors"]
         rows = state["worlds"].numpy().view(self.env.scenario.layout.dtype).reshape(-1)
-        self._show(self.env.restore(rows), self._buffer.first)
+        self._store_results(self.env.restore(rows), self._buffer.first)
         self._estimator.restore(*(each.numpy() for each in state["estimator"]))
         self._num_steps, self._num_episodes = state["counts"]
         self._losses = state["losses"]

@@ -61,7 +61,8 @@ class PPOLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        """Return the gradient with respect to `outputs`, for that with respect to the loss."""
+        """Return the gradient with respect to `outputs`, given `scale`, the gradient with respect
+        to the loss."""
         return context.gradient * scale, None, None
 
 

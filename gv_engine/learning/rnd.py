@@ -78,8 +78,8 @@ class RNDLearner(Learner):
         return rewards + self.settings.rnd_coef * torch.from_numpy(novelty)
 
     def _scaled_novelty(self, rows: CodeRows, errors: Errors, done: Flags, live: Flags) -> Errors:
-        """Return the (T, N) scaled rewards for new observations. In RND, these are the errors of
-        the prediction after each step, and their return does not end with an episode.
+        """Return the (T, N) scaled rewards for new observations. In RND, these are the predictor's
+        errors at the observations after each step, and their return continues across episodes.
 
         Args:
             rows: (T + 1, N, slots) encoded observations before the first and after each step.

@@ -14,8 +14,8 @@ from gv_engine.learning.network_spec import NetworkSpec
 
 
 class RolloutBuffer:
-    """Arrays of T steps of N agents, and of the observation after the last, that the environment
-    writes into. On a device other than the CPU the inputs and outputs of the network have copies.
+    """Arrays that the environment writes T steps of N agents into, and the observation after the
+    last step. On a device other than the CPU the inputs and outputs of the network have copies.
 
     Attributes:
         arrays: (T + 1, N, …) observations and action masks; (T, N) rewards, terminated, truncated.
@@ -45,10 +45,10 @@ class RolloutBuffer:
         masks, starts = allocate(*size, spec.actions, dtype=torch.int8), allocate(*size, dtype=bool)
         self._inputs = self._sent = [rows, masks, starts]
         self._noise = self.noise = allocate(*shape, spec.actions)
-        self._chosen = self.actions = allocate(*shape, dtype=torch.int64)
+        self._cpu_actions = self.actions = allocate(*shape, dtype=torch.int64)
         if device.type != "cpu":
             self._sent = [each.to(device) for each in self._inputs]
-            self.noise, self.actions = self._noise.to(device), self._chosen.to(device)
+            self.noise, self.actions = self._noise.to(device), self._cpu_actions.to(device)
         self.log_probs = torch.zeros(*shape, spec.actions, device=device)
         self.values = torch.zeros(size, device=device)
         self.rows, self.starts = rows.numpy(), starts.numpy()
@@ -68,16 +68,16 @@ class RolloutBuffer:
             array[...] = self.arrays[name][-1]
 
     def sample_noise(self, rng: torch.Generator) -> None:
-        """Draw `noise`, negative Gumbel noise: the argmax of log-probabilities minus it samples an
-        action."""
+        """Sample `noise`, negative Gumbel noise: the argmax of `log_probs - noise` is then a random
+        action with these log-probabilities."""
         torch.rand(self._noise.shape, generator=rng, out=self._noise)
         if self.noise is not self._noise:
             self.noise.copy_(self._noise, non_blocking=True)
         self.noise.log_().neg_().log_()
 
     def send(self, t: int) -> None:
-        """Copy the encoded observations, the action masks and the starts of step `t` to the device,
-        without waiting; do nothing if the device is the CPU."""
+        """Start to copy the encoded observations, the action masks, and the flags of episode starts
+        of step `t` to the device; do nothing if the device is the CPU."""
         if self._sent is not self._inputs:
             for copied, own in zip(self._sent, self._inputs, strict=True):
                 copied[t].copy_(own[t], non_blocking=True)
@@ -85,17 +85,18 @@ class RolloutBuffer:
     def receive(self, t: int) -> None:
         """Start to copy the actions of step `t` from the device; do nothing if it is the CPU. Wait
         for the device before reading them."""
-        if self.actions is not self._chosen:
-            self._chosen[t].copy_(self.actions[t], non_blocking=True)
+        if self.actions is not self._cpu_actions:
+            self._cpu_actions[t].copy_(self.actions[t], non_blocking=True)
 
-    def chosen(self, t: int) -> NDArray[np.int64]:
-        """Return the (N,) actions of step `t`, which `receive` has copied."""
-        chosen: NDArray[np.int64] = self._chosen[t].numpy()
-        return chosen
+    def cpu_actions(self, t: int) -> NDArray[np.int64]:
+        """Return the (N,) actions of step `t` in memory of the CPU, which `receive` has copied."""
+        actions: NDArray[np.int64] = self._cpu_actions[t].numpy()
+        return actions
 
     def inputs(self, index: Any) -> list[Tensor]:
-        """Return the encoded observations, the action masks and the starts of some steps, on the
-        device; for an integer or a slice they are views, which the next `send` overwrites."""
+        """Return the encoded observations, the action masks, and the flags of episode starts of
+        some steps, on the device. For an integer or a slice they are views, which the next `send`
+        overwrites."""
         return [each[index] for each in self._sent]
 
 

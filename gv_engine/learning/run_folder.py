@@ -138,12 +138,9 @@ class Run:
         _write_run_file(path, about | stop_condition._asdict())
         return cls(path)
 
-    def require_imitated(self) -> None:
-        """Raise an error if the run begins with imitation and was stopped before its end.
-
-        Raises:
-            RunError: it was stopped there, or its checkpoint is gone.
-        """
+    def require_finished_imitation(self) -> None:
+        """Raise a RunError if the run begins with imitation, and was stopped before the imitation
+        was finished, or its checkpoint is gone."""
         if self.imitates and not self._has_checkpoint():
             raise RunError(
                 f"{self.path} was stopped while it imitated, and has learned nothing: remove it, "
@@ -345,12 +342,8 @@ def _steps_of_line(line: Mapping[str, str | None]) -> float:
 
 
 def check_new_folder(path: Path) -> None:
-    """Delete stale drafts from `path`, then raise FileExistsError unless it is free for a new run:
-    it does not exist, or is an empty folder.
-
-    Raises:
-        FileExistsError: the path is in use.
-    """
+    """Raise FileExistsError unless `path` is free for a new run: it does not exist, or is an empty
+    folder. Temporary files of processes that have ended are deleted from the folder first."""
     remove_stale_drafts(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         is_run = (path / RUN_FILE).exists() or any(path.glob(f"*/{RUN_FILE}"))

@@ -26,8 +26,8 @@ _MIN_KNOWN = 0.99
 
 
 class EpisodeMeans(NamedTuple):
-    """Estimated means of an episode; all NaN while too many episodes may end at an age that no
-    world has reached yet.
+    """Estimated means of an episode. All are NaN while more than 1 % of the episodes may be longer
+    than every episode so far.
 
     Attributes:
         episode_return: undiscounted sum of rewards.

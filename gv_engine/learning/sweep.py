@@ -133,8 +133,8 @@ class SweepConfig:
         return cls(**more | {"scenario": str(more["scenario"]), "trials": more["trials"] or number})
 
     def configs(self) -> list[Config]:
-        """Return a configuration for each choice, or end of the range, of each searched setting;
-        its other settings are those of `config`."""
+        """Return configurations in which each searched setting takes each of its choices, or both
+        ends of its range, once; to check them all before the first trial."""
         return [
             Config.from_values({**self.config, name: value})
             for name, space in self.search.items()

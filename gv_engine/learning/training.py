@@ -226,7 +226,7 @@ def resume_training(
     from gv_engine.learning.run_folder import Run
 
     run = Run(Path(path))
-    run.require_imitated()
+    run.require_finished_imitation()
     check_partner_code(run.settings.partner, run.path, trust)
     old = run.stop_condition
     run.set_stop_condition(StopCondition(steps or old.steps, until or old.until))

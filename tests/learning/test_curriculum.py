@@ -262,9 +262,9 @@ def test_what_is_held_out_becomes_no_child(monkeypatch):
         [{each[column] for each in sample_keys(scenario, levels.seeds, "auto")} for levels in sets]
         for column, sets in ((1, (train, test)), (2, (train, level_set(scenario, "test-layout"))))
     )
-    assert curriculum.find_held_out(scenario) == keys[1] | layouts[1]
-    assert not (keys[0] | layouts[0]) & curriculum.find_held_out(scenario)
-    monkeypatch.setattr(curriculum, "find_held_out", lambda _: layouts[0])
+    assert curriculum.find_held_out_keys(scenario) == keys[1] | layouts[1]
+    assert not (keys[0] | layouts[0]) & curriculum.find_held_out_keys(scenario)
+    monkeypatch.setattr(curriculum, "find_held_out_keys", lambda _: layouts[0])
     learner = make_learner(scenario, "object", levels=train, curriculum="accel", **SMALL)
     for _ in range(10):
         learner.update()

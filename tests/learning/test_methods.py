@@ -192,7 +192,7 @@ def test_the_critic_of_mappo_sees_all_agents_and_its_actor_one():
     assert torch.equal(rows, first)
     changed = learner._buffer.rows[3].copy()
     changed[1, 0] += 1  # the first cell that the second agent of the first world sees
-    other = learner._add_world(torch.from_numpy(changed))
+    other = learner._append_world_rows(torch.from_numpy(changed))
     table = learner.net.first_layer_table()
     with torch.no_grad():
         one, two = (learner.net(learner.net.features(table, each), masks) for each in (rows, other))
