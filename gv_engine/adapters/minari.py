@@ -16,7 +16,7 @@ from gv_engine import __version__
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import EpisodeFolder
-from gv_engine.rollout.rollout import rows_of_steps
+from gv_engine.rollout.rollout import describe_step_arrays
 from gv_engine.rules.errors import MissingExtraError, shorten
 from gv_engine.scenario.files import parse_json, read_bytes
 from gv_engine.scenario.loading import (
@@ -239,7 +239,7 @@ def to_folder(
     env = GridVectorEnv(loaded, 1, world="object", autoreset_mode="Disabled", **options)
     try:
         rows = _make_rows(env, episodes, [int(about.get("seed", -1)) for about in seeds])
-        specs = rows_of_steps(env, masks)
+        specs = describe_step_arrays(env, masks)
         if mismatched := [n for n, (_, shape) in specs.items() if rows[n].shape[1:] != shape]:
             raise ValueError(
                 f"{name} is not of {loaded.name}: its {mismatched[0]} has shape "

@@ -17,7 +17,8 @@ def play_random_steps(
     program: Any, steps: int, draws: Any, results: Any, playing: Any, sums: Any, recorded: Any
 ) -> tuple[int, int, int]:
     """Take up to `steps` random steps in each world where `playing`, (N,), is True, and set it to
-    False when the world's episode ends. Runs as compiled code.
+    False when the world's episode ends. Add the reward terms to `sums`, and copy each step into the
+    columns `recorded`. Runs as compiled code.
 
     Args:
         program: (address of the program's loop, address of its arrays, (N,) actions to fill), see

@@ -49,8 +49,8 @@ from numpy.typing import NDArray
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.representations import Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv
-from gv_engine.rollout.policy import without_files
-from gv_engine.rollout.rollout import FinishedEpisode, rows_of_steps
+from gv_engine.rollout.policy import remove_file_names
+from gv_engine.rollout.rollout import FinishedEpisode, describe_step_arrays
 from gv_engine.rollout.step_history import RowKind
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario import files
@@ -97,7 +97,7 @@ class GrowingArray:
 
     def write(self, start: int, pieces: Sequence[NDArray[Any]]) -> None:
         """Write new rows, all `pieces` one after the other, into the file after the first `start`
-        rows; they count only after a call of `set_count`."""
+        rows. Readers of the file see the new rows only after a call of `set_count`."""
         count = sum(map(len, pieces))
         if count > len(self._buffer):  # reused, as new memory is slow
             self._buffer = np.empty((count, *self._shape), self._dtype)
@@ -200,7 +200,7 @@ class EpisodeFolder:
         self._tasks: deque[Future[None]] = deque()
         self._executor = ThreadPoolExecutor(1, "gv-engine-writer")
         scenario, shown = env.scenario, cast(Any, env.single_observation_space)
-        step_kinds = rows_of_steps(env, masks)
+        step_kinds = describe_step_arrays(env, masks)
         step_bytes = sum(np.dtype(kind).itemsize for kind in step_kinds.values())
         self._chunk_steps = max(1, min(_CHUNK, _MAX_CHUNK_BYTES // step_bytes))
         self._max_waiting = max(1, _MAX_WAITING_BYTES // (self._chunk_steps * step_bytes))
@@ -278,15 +278,15 @@ class EpisodeFolder:
             while self._chunks:
                 self._write_chunk()
             if self._written != (self.steps, self.episodes):
-                self._count()
+                self._update_counts()
 
     def _write_chunk(self) -> None:
-        """Write the oldest chunk of episodes that waits. If no other chunk waits, or many written
-        steps are not counted yet, update the numbers of steps and episodes by `_count`."""
-        self._write(_pieces_of(self._chunks[0]))
+        """Write the oldest chunk of episodes that waits. If no other chunk waits, or many steps
+        were written since the last update of the numbers in the files, update these numbers."""
+        self._write(_collect_pieces(self._chunks[0]))
         self._chunks.popleft()
         if not self._chunks or self._written[0] - self.steps >= _MAX_UNCOUNTED:
-            self._count()
+            self._update_counts()
 
     def extend(self, rows: Mapping[str, Any]) -> None:
         """Write many episodes at once, which are given as the arrays that `episode_rows` returns.
@@ -297,11 +297,11 @@ class EpisodeFolder:
         self.flush()
         with self._writing():
             self._write({name: [array] for name, array in rows.items()})
-            self._count()
+            self._update_counts()
 
     def _write(self, pieces: dict[str, list[NDArray[Any]]]) -> None:
         """Write the pieces of each array into its file, after the steps and episodes that are
-        already there; they count only after a call of `_count`."""
+        already there. Readers see the new ones only after a call of `_update_counts`."""
         steps, episodes = self._written
         pieces["episode_start"] = [starts + steps for starts in pieces["episode_start"]]
         for arrays, start in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
@@ -310,8 +310,9 @@ class EpisodeFolder:
         new_steps, new_episodes = (sum(map(len, pieces[n])) for n in ("action", "episode_seed"))
         self._written = steps + new_steps, episodes + new_episodes
 
-    def _count(self) -> None:
-        """Update the numbers of steps and episodes in the files to what was written."""
+    def _update_counts(self) -> None:
+        """Write the numbers of the steps and episodes that were written so far into the headers of
+        all arrays and into `rollout.json`."""
         steps, episodes = self._written
         for arrays, end in ((self._step_arrays, steps), (self._episode_arrays, episodes)):
             for array in arrays.values():
@@ -379,11 +380,11 @@ class EpisodeFolder:
 def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:
     """Return these episodes, with their steps, as arrays by name, in the form in which a folder
     stores them."""
-    return {name: np.concatenate(pieces) for name, pieces in _pieces_of(episodes).items()}
+    return {name: np.concatenate(pieces) for name, pieces in _collect_pieces(episodes).items()}
 
 
-def _pieces_of(episodes: Sequence[FinishedEpisode]) -> dict[str, list[NDArray[Any]]]:
-    """Return the arrays that `episode_rows` returns, each in pieces that belong together."""
+def _collect_pieces(episodes: Sequence[FinishedEpisode]) -> dict[str, list[NDArray[Any]]]:
+    """Return the arrays of `episode_rows`, each as a list of arrays that are yet to be joined."""
     lengths = np.array([episode.length for episode in episodes])
     all_steps = [episode.steps for episode in episodes if episode.steps is not None]
     pieces = {"episode_start": [np.cumsum(lengths) - lengths]}
@@ -436,7 +437,7 @@ def _comparable(name: str, about: dict[str, Any]) -> Any:
         return value["digest"]
     if name == "levels":
         return about.get("level_seeds")
-    return without_files(str(value)) if name == "policy" and "policy_digest" in about else value
+    return remove_file_names(str(value)) if name == "policy" and "policy_digest" in about else value
 
 
 def _json_lines(about: dict[str, Any]) -> str:

@@ -165,7 +165,8 @@ class CompiledRandomPolicy(RandomPolicy):
 @lru_cache(maxsize=4)
 def _make_generator_block(seed: int, block: int) -> NDArray[Any]:
     """Return records of random number generators, each in the state of NumPy's `default_rng([seed,
-    number])`, for the episode numbers of a block; together they take a tenth of the time."""
+    number])`, for the `_BLOCK_SIZE` episode numbers of block number `block`. A generator takes a
+    tenth of the time if a block of them is made at once."""
     return make_paired_generators(seed, range(block * _BLOCK_SIZE, (block + 1) * _BLOCK_SIZE))
 
 
@@ -417,14 +418,14 @@ def policy_digest(text: str) -> str:
     return sha256(digests).hexdigest() if digests else ""
 
 
-def without_files(text: str) -> str:
-    """Return `text`, the value of the option `--policy`, without the file names, whose contents
-    `policy_digest` covers."""
-    return ",".join(map(_without_path, text.split(",") if "=" in text else [text]))
+def remove_file_names(text: str) -> str:
+    """Return `text`, the value of the option `--policy`, without the names of files, so that
+    rollouts can be compared; `policy_digest` compares the contents of the files."""
+    return ",".join(map(_remove_file_name, text.split(",") if "=" in text else [text]))
 
 
-def _without_path(part: str) -> str:
-    """Return `part`, a policy such as `ann=./file.py:function`, without the path of its file."""
+def _remove_file_name(part: str) -> str:
+    """Return a policy such as `ann=./file.py:function` without its file: `ann=:function`."""
     agent, equals, name = part.rpartition("=")
     file, _, attribute = name.rpartition(":")
     if name not in BUILT_IN:
@@ -432,9 +433,9 @@ def _without_path(part: str) -> str:
     return agent + equals + name
 
 
-def find_default_policies(text: str) -> list[str]:
-    """Return the policies in `text`, as for `policies_by_agent`, that need observations in the
-    representation `default`: runs, trained policies of scenarios, and the bot."""
+def policies_needing_default(text: str) -> list[str]:
+    """Return the names of the policies in `text`, as for `policies_by_agent`, that need
+    observations in the representation `default`: runs, trained policies of scenarios, the bot."""
     default = {*BUILT_IN} - {*RANDOM}
     return [name for name in _policy_names(text) if name in default or find_run(name)]
 

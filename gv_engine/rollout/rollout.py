@@ -81,11 +81,11 @@ def rollout(
         seeds: seeds of all episodes by number, if they are not consecutive.
 
     Raises:
-        ValueError: as for `rows_of_steps`.
+        ValueError: as for `describe_step_arrays`.
         PolicyError: the policy returned an invalid action.
         RuleError: a rule failed in a world.
     """
-    row_kinds = rows_of_steps(env, masks)  # raises before anything is played
+    row_kinds = describe_step_arrays(env, masks)  # raises before anything is played
     seeds = seeds or range(seed, seed + first + episodes)  # by number of the episode
     n, names, several = env.num_envs, env.scenario.reward_names, bool(env.agent_shape)
     next_number, end = first + n, first + episodes
@@ -187,8 +187,9 @@ def rollout(
 def find_ended(
     scenario: Any, member: NDArray[np.int64], flags: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Return an (N,) mask of the worlds whose episode has ended, given the `flags` of their agents,
-    (N,) or (N, A). `member` is the index of the mixture's scenario that each world plays."""
+    """Return an (N,) mask of the worlds whose episode has ended. `flags`, (N,) or (N, A), are True
+    for agents that are done; `member`, (N,), is the index of the mixture's scenario in each
+    world."""
     if flags.ndim == 1:
         return flags
     is_present = scenario.present_agents(member)
@@ -196,11 +197,10 @@ def find_ended(
     return (flags | ~is_present).all(axis=1) | suffices & (flags & is_present).any(axis=1)  # type: ignore[no-any-return]  # numpy's
 
 
-def rows_of_steps(
+def describe_step_arrays(
     env: ScenarioVectorEnv[Arrays] | AgentsVectorEnv, masks: bool = False
 ) -> dict[str, RowKind]:
-    """Return the dtype and the shape of one step in each array that a rollout records, by name of
-    the array.
+    """Return (dtype, shape) of one step in each array that a rollout records, by name of the array.
 
     Args:
         env: environment.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from gv_engine.rollout import policy as policies
 from gv_engine.rollout.episode_folder import episode_rows
 from gv_engine.rollout.episode_stats import EpisodeValues
-from gv_engine.rollout.rollout import FinishedEpisode, rollout, rows_of_steps
+from gv_engine.rollout.rollout import FinishedEpisode, describe_step_arrays, rollout
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.scenario.plugin import AnyScenario, get_plugin
 
@@ -49,7 +49,7 @@ class Job:
         """
         options = {"workers": self.workers, "autoreset_mode": "Disabled", **self.options}
         env = get_plugin(self.scenario).make_rollout_env(self.scenario, num_envs, **options)
-        rows_of_steps(env, self.masks)
+        describe_step_arrays(env, self.masks)
         return env
 
     def make_policy(self, env: Any) -> policies.Policy:
@@ -63,7 +63,7 @@ class Job:
         if self.sequences:
             return policies.ScriptedPolicy(self.sequences, env.num_envs)
         representation = self.options.get("observation_representation", "default")
-        if representation != "default" and (own := policies.find_default_policies(self.policy)):
+        if representation != "default" and (own := policies.policies_needing_default(self.policy)):
             raise policies.PolicyError(
                 f"{own[0]} acts by what the representation default shows, and not by "
                 f"{representation}; keep default, and turn what was kept into another one"

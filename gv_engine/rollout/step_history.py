@@ -27,7 +27,7 @@ _MAX_BLOCK_BYTES = 2**26
 
 
 class Steps(Mapping[str, NDArray[Any]]):
-    """Recorded steps of an episode: (T, …) arrays by the names of `rollout.rows_of_steps`.
+    """Recorded steps of an episode: (T, …) arrays by the names of `rollout.describe_step_arrays`.
 
     Each array is concatenated on access; safe in other threads.
     """
@@ -108,8 +108,8 @@ class StepHistory:
         return before, after
 
     def steps_of(self, world: int, length: int, stop: int) -> Steps:
-        """Return the `length` steps of the world with the number `world` that end after `stop`
-        steps of the last block."""
+        """Return `length` steps of world number `world`: the steps before index `stop` of the last
+        block, which may begin in earlier blocks."""
         parts = []
         for block in reversed(self._blocks):
             start = max(0, stop - length)

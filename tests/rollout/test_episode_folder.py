@@ -26,7 +26,7 @@ from gv_engine.rollout.episode_folder import (
 )
 from gv_engine.rollout.episode_stats import EpisodeStats, EpisodeValues
 from gv_engine.rollout.policy import ActionSequence, PolicyError, load_policies
-from gv_engine.rollout.rollout import rollout, rows_of_steps
+from gv_engine.rollout.rollout import describe_step_arrays, rollout
 from gv_engine.rollout.shards import Job, ShardPlayer
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.loading import load_reference
@@ -367,7 +367,7 @@ def test_files_hold_the_episodes_however_they_were_added(tmp_path: Path, name: s
     assert bytes_of(parts) == bytes_of(tmp_path / "whole")
 
     arrays, about = episode_folder.read(tmp_path / "whole")
-    kinds = rows_of_steps(env, masks=True)
+    kinds = describe_step_arrays(env, masks=True)
     starts = [sum(lengths[:k]) for k in range(7)]
     assert arrays["episode_start"].tolist() == starts
     for k, (start, episode) in enumerate(zip(starts, episodes, strict=True)):

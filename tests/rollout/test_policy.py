@@ -10,13 +10,13 @@ from gv_engine.learning.policy_file import POLICY_FILE
 from gv_engine.rollout.compiled_play import sample_allowed_actions
 from gv_engine.rollout.policy import (
     PolicyError,
-    find_default_policies,
     find_run,
     load_policy,
     policies_by_agent,
+    policies_needing_default,
     policy_digest,
+    remove_file_names,
     with_absolute_paths,
-    without_files,
 )
 from gv_engine.rules.turns import AgentGroup
 from gv_engine.vector.seeding import make_paired_generators
@@ -221,9 +221,9 @@ def test_policies_of_agents_and_of_teams():
 def test_files_of_policies_are_known_by_what_is_in_them(own, text, without):
     (own / "run").mkdir()
     (own / "run" / POLICY_FILE).touch()
-    assert without_files(text) == without
+    assert remove_file_names(text) == without
     digest = policy_digest(text)
-    assert [*map(find_run, find_default_policies(text))] == [Path("run")] * ("run" in text)
+    assert [*map(find_run, policies_needing_default(text))] == [Path("run")] * ("run" in text)
     for file, name in ((own / "own.py", "own.py"), (own / "run" / POLICY_FILE, "run")):
         file.write_text("other")
         assert (policy_digest(text) != digest) == (name in text)
@@ -232,8 +232,8 @@ def test_files_of_policies_are_known_by_what_is_in_them(own, text, without):
 
 
 def test_the_bot_acts_by_the_default_representation_also_for_one_agent_of_several():
-    assert find_default_policies("ann=bot,ben=valid") == ["bot"]
-    assert find_default_policies("ann=valid") == []
+    assert policies_needing_default("ann=bot,ben=valid") == ["bot"]
+    assert policies_needing_default("ann=valid") == []
 
 
 def test_policies_are_found_from_another_folder(own):

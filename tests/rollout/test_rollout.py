@@ -106,7 +106,7 @@ def test_an_episode_is_that_of_a_world_alone(
     scenario = Scenario.load(document)
     env = made(scenario, num_envs)
     policy = load_policies(text, scenario, num_envs, env.num_actions)
-    ends, kinds = set(), rollouts.rows_of_steps(env, masks=True)
+    ends, kinds = set(), rollouts.describe_step_arrays(env, masks=True)
     for number, found in zip(
         count(2), rollouts.rollout(env, policy, episodes, 5, True, 2, True), strict=False
     ):
@@ -249,7 +249,7 @@ def test_tallies_of_parts_are_those_of_the_whole():
 def test_what_a_folder_cannot_keep_is_told(shown, told):
     env = GridVectorEnv("empty-4x4", 1, world="object", observation_representation=shown)
     with pytest.raises(ValueError, match=f"rollouts keep grid, item, and here .* a {told} alone"):
-        rollouts.rows_of_steps(env)
+        rollouts.describe_step_arrays(env)
 
 
 @pytest.mark.parametrize(
@@ -258,6 +258,9 @@ def test_what_a_folder_cannot_keep_is_told(shown, told):
 def test_actions_are_kept_in_the_smallest_numbers(num_actions, dtype, monkeypatch):
     env = made(Scenario.load("empty-4x4"), 1)
     monkeypatch.setattr(env, "num_actions", num_actions)
-    assert rollouts.rows_of_steps(env)["action"] == (dtype, ())
-    assert rollouts.rows_of_steps(env, masks=True)["action_mask"] == (np.int8, (num_actions,))
-    assert "action_mask" not in rollouts.rows_of_steps(env)
+    assert rollouts.describe_step_arrays(env)["action"] == (dtype, ())
+    assert rollouts.describe_step_arrays(env, masks=True)["action_mask"] == (
+        np.int8,
+        (num_actions,),
+    )
+    assert "action_mask" not in rollouts.describe_step_arrays(env)

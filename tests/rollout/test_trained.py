@@ -13,13 +13,13 @@ from gv_engine.learning.policy_file import PolicyFile, RunError
 from gv_engine.rollout.policy import (
     POLICIES,
     PolicyError,
-    find_default_policies,
     find_run,
     find_trained_run,
     load_policy,
+    policies_needing_default,
     policy_digest,
+    remove_file_names,
     with_absolute_paths,
-    without_files,
 )
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.autoplay import play_steps
@@ -85,9 +85,9 @@ def test_the_name_stands_for_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert find_run(text) is None
         assert find_run(text, scenario) == POLICIES / "keydoor-5x5"
         assert find_run(f"./{text}", scenario) == Path("trained")
-        assert with_absolute_paths(text) == without_files(text) == text
+        assert with_absolute_paths(text) == remove_file_names(text) == text
         assert policy_digest(text) == ""
-        assert find_default_policies(text) == [text]
+        assert policies_needing_default(text) == [text]
 
 
 def test_policies_of_half_the_size_are_read(tmp_path: Path):
