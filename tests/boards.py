@@ -143,7 +143,7 @@ class Session:
         rows = grid_to_text(cells_of(self.row, self.scenario.layout), self.scenario.types).split(
             "\n"
         )
-        for agent in self.scenario.layout.everyone:
+        for agent in self.scenario.layout.agent_entities:
             y, x, facing = agent_of(self.row, agent).tolist()
             if y >= 0:
                 rows[y] = rows[y][:x] + "^v<>"[facing] + rows[y][x + 1 :]

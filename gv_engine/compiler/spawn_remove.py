@@ -88,7 +88,7 @@ def _build_enclose(w: Any, kind: Any) -> Any:
     all edge cells of the grid."""
     layout = LAYOUTS[w]
     spread = make_entity_range_write(_list_spawn_tables(layout))
-    above = zip(layout.prefabs, layout.grounds, strict=True)
+    above = zip(layout.prefabs, layout.is_ground_type, strict=True)
     has_prefab = np.array([bool(parts) and not on_ground for parts, on_ground in above])
     is_large = layout.is_large
 
@@ -336,7 +336,7 @@ def _build_num_states(w: Any, kind: Any) -> Any:
 def _build_left_by(w: Any, kind: Any) -> Any:
     """Return the implementation of `w.left_by(kind)`, which returns the type of the object that an
     object of type `kind` leaves behind when it is used up; -1 for none."""
-    return _make_type_lookup(LAYOUTS[w].leaves, -1)
+    return _make_type_lookup(LAYOUTS[w].successor_types, -1)
 
 
 def _make_type_lookup(values: tuple[int | bool, ...], default: int | bool) -> Any:
@@ -350,8 +350,8 @@ def _make_type_lookup(values: tuple[int | bool, ...], default: int | bool) -> An
 def _build_on_ground(w: Any, kind: Any) -> Any:
     """Return the implementation of `w.on_ground(kind)`, which returns True if objects of type
     `kind` lie on the ground layer."""
-    if any(LAYOUTS[w].grounds):
-        return _make_type_lookup(LAYOUTS[w].grounds, False)
+    if any(LAYOUTS[w].is_ground_type):
+        return _make_type_lookup(LAYOUTS[w].is_ground_type, False)
     return lambda w, kind: False  # a constant, so that LLVM removes the rules' branches
 
 

@@ -32,7 +32,7 @@ from gv_engine.compiler.link_units import (
 )
 from gv_engine.compiler.observation import cover_other_agents, cut_view, make_write_view
 from gv_engine.rules.system import Call, Phase
-from gv_engine.rules.turns import is_episode_over, take_absent_out
+from gv_engine.rules.turns import is_episode_over, lift_absent_agents
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.missions import list_observed_fields
@@ -215,7 +215,7 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
     is_placed = (lambda w, agent: True) if scenario.layout.is_bodiless else check_agent_placed
     make_advance = partial(_make_advance, is_placed)
     if multi:
-        take_out = take_absent_out if scenario.layout.has_absence else lambda w: None
+        take_out = lift_absent_agents if scenario.layout.has_absence else lambda w: None
         make_advance = partial(_make_multi_advance, take_out)
     sources = rewards, [ending], [success]
     measures = [make_measurement([before for _, before in tests]) for tests in sources]

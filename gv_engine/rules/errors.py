@@ -70,8 +70,8 @@ class CapacityError(RuleError):
 
 
 class NoRoomError(RuleError):
-    """A placed object found no free cell. Arguments: a message, or (index in `place`, line number
-    or 0)."""
+    """No cell was free for an object that is placed at random. The arguments are a message, or the
+    index of the entry in the scenario's list `place` and its line number (0 if unknown)."""
 
     def __str__(self) -> str:
         if len(self.args) != 2:

@@ -172,8 +172,8 @@ class Frame(Scene):
         return self.seen if self.is_dim else None
 
     def limit_to_explored(self) -> Frame:
-        """Return a copy of the frame in which cells out of the agent's sight show what the agent
-        last saw there, and only guards in its sight show what they see."""
+        """Return a copy of the frame that shows only what the agent knows: what it last saw in the
+        cells out of its sight, and watched cells only of the guards in its sight."""
         if self.explored is None:
             return self
         grid = np.where(self.seen[..., None], self.grid, self.explored[..., :3])
@@ -244,8 +244,8 @@ class Frame(Scene):
 
 @dataclass(frozen=True, eq=False)
 class Canvas:
-    """Argument of rendering systems: the view, texts and numbers that the world itself does not
-    hold.
+    """Argument of rendering systems: `show`, which takes the finished frame, and values for the
+    frame that the world itself does not hold, such as the title and the last observation.
 
     Attributes:
         show: function that takes the finished frame and shows it in a window, an array or a text.

@@ -97,7 +97,8 @@ Parts = tuple[tuple[type[Any], tuple[float, ...]], ...]
 
 @component
 class Condition:
-    """State index of an object, unless its type stores the state in another component."""
+    """Component with the state index of an object. Types such as doors store their state in another
+    component instead."""
 
     value: Int8 = 0
 

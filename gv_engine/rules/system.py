@@ -595,8 +595,8 @@ class EnvRewards:
 
 
 class Rewriting(Protocol):
-    """One move of an episode, that is, a rule applied to a node: its facts, and the methods by
-    which systems decide its outcome.
+    """One move of an algebra episode: a rewriting rule that is applied to a node of the expression.
+    Systems read the move's properties and decide its outcome by its methods.
 
     Attributes:
         valid: True if the rule applies at the node.

@@ -100,8 +100,9 @@ def begin_step(w: Any, leaves: bool) -> None:
         w.live[agent] = not w.done[agent] and w.position.y[agent] >= 0
 
 
-def take_absent_out(w: Any) -> None:
-    """Take the agents off the grid that a rule of this step has sent out of play."""
+def lift_absent_agents(w: Any) -> None:
+    """Take those agents off the grid that a rule has put out of play for some steps, by a positive
+    number in `w.absence.steps`."""
     for agent in w.agents():
         if w.absence.steps[agent] > 0 and not w.done[agent]:
             w.stand(agent, -1, -1)

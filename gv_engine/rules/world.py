@@ -135,7 +135,8 @@ class World(Protocol):
 
     @property
     def next(self) -> Column:
-        """The agent that entered the same cell before this one, or NOTHING; updated by `stand`."""
+        """Next agent in the list of agents in a cell: the one that entered the cell before this
+        agent, or NOTHING. Updated by `stand`."""
 
     @property
     def spot(self) -> Column:

@@ -41,7 +41,7 @@ class NpyHeader(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the array."""
+        """Size of the array in bytes."""
         return self.dtype.itemsize * prod(self.shape)
 
 

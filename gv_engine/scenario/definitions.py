@@ -23,7 +23,7 @@ from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.fields import ErrorCollector, YamlNode
 from gv_engine.scenario.json_schema import Key, KeyTable
-from gv_engine.scenario.resolver import NameResolver, name_text_module
+from gv_engine.scenario.resolver import NameResolver, make_yaml_module_name
 
 COMPONENTS = schema.any_of(
     schema.list_of(schema.TEXT), schema.map_of({"type": ["object", "array", "null"]})
@@ -69,7 +69,7 @@ def read_object_types(names: NameResolver, node: YamlNode, folder: Path) -> tupl
         node: the value of `objects`.
         folder: folder that references of the types are relative to.
     """
-    module = name_text_module(node, folder)
+    module = make_yaml_module_name(node, folder)
     types: dict[str, ObjectType] = {}
     for name, entry in fields.mapping(node).items():
         with names.problems.collect():

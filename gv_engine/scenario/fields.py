@@ -94,9 +94,9 @@ class YamlNode:
 
     @property
     def written(self) -> Any:
-        """The value as in `plain`, except that words such as `on` and `no`, which YAML reads as
-        booleans, stay texts where they may be names: always in lists, elsewhere only in capital
-        letters, such as `OFF`."""
+        """The value as in `plain`, but words that YAML reads as booleans, such as `on` and `no`,
+        are texts where they may be names: all of these words in lists, and elsewhere words in
+        capital letters, such as `OFF`."""
         if isinstance(self.value, dict):
             return {key: node.written for key, node in self.value.items()}
         if isinstance(self.value, list):

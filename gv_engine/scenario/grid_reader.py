@@ -200,8 +200,8 @@ _T = TypeVar("_T")
 _D = TypeVar("_D")
 
 
-class TopLevel:
-    """Base of readers of a document's top-level keys; collects all errors.
+class TopLevelReader:
+    """Base class of readers of a document's top-level keys; collects all errors.
 
     Attributes:
         entries: nodes by key, once the keys are checked.
@@ -249,7 +249,7 @@ class TopLevel:
             )
 
 
-class GridReader(TopLevel):
+class GridReader(TopLevelReader):
     """Reader of a grid scenario's document."""
 
     def __init__(self, document: Document, numbering: TypeIds) -> None:
@@ -312,8 +312,8 @@ class GridReader(TopLevel):
             Phase.RESET: (*resets, *settling),
             Phase.TRANSITION: self.read_rules("transition_functions", Phase.TRANSITION),
             Phase.REWARD: self.read_rules("reward_functions", Phase.REWARD),
-            Phase.TERMINATING: self.key("terminating_function", self.read_test, ()),
-            Phase.SUCCESS: self.key("success_function", lambda n: self.read_test(n, False), ()),
+            Phase.TERMINATING: self.key("terminating_function", self.read_end_rule, ()),
+            Phase.SUCCESS: self.key("success_function", lambda n: self.read_end_rule(n, False), ()),
             Phase.VISIBILITY: visibility,
             Phase.OBSERVATION: own,
             Phase.RENDERING: (Call(REGISTRIES[Phase.RENDERING]["draw_state_and_observation"], {}),),
@@ -358,9 +358,9 @@ class GridReader(TopLevel):
         return arguments
 
     def require_mission(self, calls: Mapping[Phase, tuple[Call, ...]]) -> None:
-        """Report an error if systems in `calls`, the calls by phase, read the agent's mission but
-        the scenario defines none, or if a mission of clauses (BabyAI's instructions) lacks the rule
-        that verifies it, or the rule lacks such a mission."""
+        """Report an error if systems in `calls`, the calls by phase, need a mission that the
+        scenario does not define: any mission, or one of clauses (BabyAI's instructions). Also
+        report a mission of clauses that no rule in `calls` verifies."""
         spec, node = self.mission, self.entries.get("mission", self.missing_node("mission"))
         if "mission" in self.entries and spec is None:
             return  # it has errors of its own
@@ -434,7 +434,7 @@ class GridReader(TopLevel):
         """Return the calls of the functions of a phase that the list under `key` names."""
         return self.key(key, partial(self.read.read_calls, phase=phase, processors=True), ())
 
-    def read_test(self, node: YamlNode, processors: bool = True) -> tuple[Call, ...]:
+    def read_end_rule(self, node: YamlNode, processors: bool = True) -> tuple[Call, ...]:
         """Read the one terminating function that `node` names and return its call as a 1-tuple;
         with `processors`, an esper.Processor is allowed, too."""
         if isinstance(node.value, list):

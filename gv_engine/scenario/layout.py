@@ -135,8 +135,8 @@ class Layout:
         return len(self.bodies)
 
     @property
-    def everyone(self) -> range:
-        """Entities of the agents."""
+    def agent_entities(self) -> range:
+        """Numbers of the agents' entities, from 1 on."""
         return range(1, self.agents + 1)
 
     @cached_property
@@ -247,20 +247,19 @@ class Layout:
         return frozenset(values[0] for cls, values in parts if cls is Kind)
 
     @cached_property
-    def leaves(self) -> tuple[int, ...]:
-        """Type that replaces a used-up object, by type index; -1 for none."""
+    def successor_types(self) -> tuple[int, ...]:
+        """By type index, the type of the object that replaces a used-up object; -1 for none."""
         return self._make_type_table(-1, lambda kind: -1 if kind.leaves is None else kind.leaves)
 
     @cached_property
-    def grounds(self) -> tuple[bool, ...]:
-        """For each type index, True if objects of the type lie on the ground layer, as terrain
-        does."""
+    def is_ground_type(self) -> tuple[bool, ...]:
+        """By type index, True if objects of the type lie on the ground layer, as terrain does."""
         return self._make_type_table(False, lambda kind: kind.layer != ABOVE)
 
     @cached_property
     def layers(self) -> tuple[str, ...]:
         """Names of the columns of cells: `at`, and `ground` if the scenario has such objects."""
-        return ("at", "ground") if any(self.grounds) else ("at",)
+        return ("at", "ground") if any(self.is_ground_type) else ("at",)
 
     @property
     def look_arrays(self) -> tuple[str, ...]:
@@ -277,15 +276,14 @@ class Layout:
 
     @cached_property
     def signature_field(self) -> str:
-        """Name of the row's field that contains a hash of `signature`, so that layouts with equal
-        dtypes are equal."""
+        """Name of a field of the row dtype. The name contains a hash of `signature`, so that the
+        dtypes of different layouts differ."""
         return f"layout_{crc32(self.signature.encode()):08x}"
 
     @cached_property
     def signature(self) -> str:
-        """Text that describes the component columns and the components of new objects. A field name
-        of the row dtype has its hash, so that layouts with the same columns but other contents
-        differ."""
+        """Text that describes the component columns and the components of new objects; for
+        `signature_field`."""
         contents: list[Any] = [
             [(column_name(cls), fields_of(cls)) for cls in self.components],
             [_to_plain(parts) for parts in self.prefabs],
@@ -296,12 +294,12 @@ class Layout:
             contents.append(
                 [[_to_plain(parts) for parts in kind.state_components] for kind in self.types]
             )
-        if any(left >= 0 for left in self.leaves):
-            contents.append(self.leaves)
+        if any(left >= 0 for left in self.successor_types):
+            contents.append(self.successor_types)
         if self.mission:
             contents.append(_to_plain(self.agent_prefabs[0]))
-        if any(self.grounds):
-            contents.append(self.grounds)
+        if any(self.is_ground_type):
+            contents.append(self.is_ground_type)
         if self.terrain:
             contents.append(self.terrain_entities)
         if any(self.bodies):
@@ -311,7 +309,7 @@ class Layout:
         return repr(tuple(contents))
 
     @cached_property
-    def entity(self) -> np.dtype[Any]:
+    def entity_dtype(self) -> np.dtype[Any]:
         """Smallest NumPy dtype that can hold all entity numbers."""
         # unsigned, so that compiled code need not handle negative indices
         return np.min_scalar_type(self.capacity - 1)
@@ -324,15 +322,15 @@ class Layout:
         return np.min_scalar_type(max(self.capacity - 1, cells))
 
     @cached_property
-    def coordinate(self) -> np.dtype[Any]:
-        """dtype of a row or column of the grid, or -1."""
+    def coordinate_dtype(self) -> np.dtype[Any]:
+        """Smallest NumPy dtype that can hold all rows and columns of the grid, and -1."""
         return np.min_scalar_type(-max(self.height, self.width))
 
     def dtype_of(self, field: Field) -> np.dtype[Any]:
         """Return the NumPy dtype of a component's field; "entity" and "coordinate" become the
         smallest integer dtypes that suffice."""
         if isinstance(field.dtype, str):
-            return {"entity": self.entity, "coordinate": self.coordinate}[field.dtype]
+            return {"entity": self.entity_dtype, "coordinate": self.coordinate_dtype}[field.dtype]
         return field.dtype
 
     @property
@@ -340,9 +338,8 @@ class Layout:
         """dtype fields (name, dtype, shape) of the columns that list the agents in each cell."""
         each = (self.agents + 1,)
         shapes = (self.height + 1, self.width + 1), each, each
-        return list(
-            zip(CELL_AGENT_COLUMNS, (self.entity, self.entity, np.int32), shapes, strict=True)
-        )
+        dtypes = self.entity_dtype, self.entity_dtype, np.int32
+        return list(zip(CELL_AGENT_COLUMNS, dtypes, shapes, strict=True))
 
     @cached_property
     def column_lengths(self) -> dict[type, int]:
@@ -372,7 +369,7 @@ class Layout:
     def dtype(self) -> np.dtype[Any]:
         """Structured dtype of a row, the record that holds one whole world; about 2 KiB for a 9x9
         grid."""
-        columns = []
+        columns, cells = [], (self.height + 1, self.width + 1)
         # columns that every step reads come first, for fewer cache misses
         for cls in sorted(self.components, key=lambda cls: not is_read_often(cls)):
             length = self.column_lengths[cls]
@@ -386,10 +383,10 @@ class Layout:
                 *((name, kind, (self.agents + 1,)) for name, kind in AGENT_COLUMNS.items()),
                 *([("present", np.int16)] if self.has_smaller_members else ()),
                 # one spare row and column: index -1 wraps to them, so neighbours can be read
-                *((name, self.entity, (self.height + 1, self.width + 1)) for name in self.layers),
+                *((name, self.entity_dtype, cells) for name in self.layers),
                 *(self._cell_agent_fields if self.agents > 1 else ()),
                 ("placed", self.count_dtype, (self.type_table_length,)),
-                ("recent", self.entity, (self.type_table_length,)),
+                ("recent", self.entity_dtype, (self.type_table_length,)),
                 *([("drawn", np.int32, (self.drawn,))] if self.drawn else ()),
                 *columns,
                 ("alive", np.uint8, (self.capacity,)),
@@ -431,7 +428,7 @@ class Layout:
         cells = (self.height + 1, self.width + 1)
         words = -(-cells[0] * cells[1] // 64)
         large: list[Any] = [
-            ("highest", self.entity),
+            ("highest", self.entity_dtype),
             ("ways_from", np.uint64),
             ("blocked", np.uint64, (words,)),
             ("filled", np.uint64, (self.type_table_length, -(-words // 64))),

@@ -85,8 +85,8 @@ class LevelFilesReader:
             yield start, self._levels.characters[start:stop]
 
     def _add_character(self, code: int) -> str:
-        """Add the meaning of an ASCII code to the tables; return an error message if it has none,
-        or one that no level may have, else ""."""
+        """Add the meaning of an ASCII code to the tables, and return "". If the legend has no such
+        character, or levels may not have its object, return an error message instead."""
         character = chr(code)
         if code >= len(self.numbers) or character not in self._legend:
             fault = f"no {character!r} in the legend" if code < 128 else "it is not ASCII"

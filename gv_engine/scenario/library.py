@@ -201,8 +201,8 @@ def read_variant_names(root: YamlNode) -> tuple[str, ...]:
 
 
 def _has_complete_variant(entries: dict[str, YamlNode]) -> bool:
-    """Return True if a file with these entries is a complete scenario without its variants (named
-    settings): at least one variant adds nothing to the definition of the level."""
+    """Return True if a file with these entries is a complete scenario when no variant (named
+    settings) is chosen: some variant adds no map, room or reset argument that the file lacks."""
     arguments = _list_keys(entries.get(_RESET))
     return any(
         variant.keys() & _LEVEL_SOURCES <= entries.keys()
@@ -330,17 +330,17 @@ def _list_folder(folder: Path) -> dict[str, ScenarioRef]:
 def list_minigrid_grids() -> RefsByName:
     """Return the built-in copies of MiniGrid's levels, by the environment id that MiniGrid gives
     them; without BabyAI's."""
-    return _list_family("MiniGrid", MINIGRID)
+    return _list_folder_variants("MiniGrid", MINIGRID)
 
 
 @cache
 def list_babyai_grids() -> RefsByName:
     """Return the built-in copies of BabyAI's levels, by the environment id that MiniGrid gives
     them."""
-    return _list_family("BabyAI", BABYAI)
+    return _list_folder_variants("BabyAI", BABYAI)
 
 
-def _list_family(name: str, folder: Path) -> RefsByName:
+def _list_folder_variants(name: str, folder: Path) -> RefsByName:
     """Return the variants in the YAML files of `folder`, each by its name `<name>-<variant>`."""
     files = sorted(folder.glob("*.yaml"))
     refs = (item for file in files for item in list_scenarios({name: file}).items())
@@ -437,8 +437,8 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
 
 
 def no_scenario_error(name: str, names: Mapping[str, str]) -> ScenarioError:
-    """Return an error that there is no scenario called `name`; it suggests the nearest of `names`,
-    which has what to write by name."""
+    """Return an error that there is no scenario called `name`, which suggests the most similar
+    names. `names` maps each known name to the text that the error suggests for it."""
     near = [names[each] for each in get_close_matches(name, names, cutoff=0.5)]
     hint = f"; did you mean {near[0]!r}? (near: {', '.join(near)})" if near else ""
     return ScenarioError([f"{name}: no scenario of this name{hint}; `gv-engine list` shows all"])

@@ -76,8 +76,8 @@ class Symbol:
 
     @property
     def is_fixed(self) -> bool:
-        """True if the symbol stands for the same object, or none, in every level: nothing in it is
-        random, and it has no room and no contents."""
+        """True if the symbol is an object, or none, that is the same in every level. Symbols with a
+        random part, contents, or the name of a room are not fixed."""
         numbers = self.kind, self.state, self.color, self.facing or 0
         is_fixed = min(numbers) >= 0 and self.facing != ANY
         is_fixed &= self.ground is None or self.ground.is_fixed

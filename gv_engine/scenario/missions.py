@@ -202,8 +202,8 @@ class Missions:
         return self.characters.union(format_mission(""))
 
     def list_words(self, name: str) -> list[str]:
-        """Return the texts that may replace `{name}` in a template; if `name` stands for phrases,
-        all their words and the longest phrases.
+        """Return texts that may replace `{name}` in a template: all of them or, if `name` stands
+        for phrases, texts that include every word and the longest phrases.
 
         Raises:
             ValueError: there are too many, as for a number of 32 bits.
@@ -221,14 +221,14 @@ class Missions:
         return [self._describe_value(self.names[index], value) for value in values]
 
     def _phrase_words(self) -> Iterator[str]:
-        """Yield for each placeholder that stands for phrases one text with all of their words,
-        which is at least as long as any of them."""
+        """Yield a text for each placeholder that stands for phrases: all words of the phrases, so
+        that the text is at least as long as the longest phrase."""
         for own in self.phrases.values():
             yield " ".join(words for phrase in own for words in phrase.words.values())
 
     @cached_property
     def tokens(self) -> MissionTokens:
-        """Converter of missions to token ids; a ValueError as `MissionTokens` raises."""
+        """Converter of missions to token ids; raises the ValueErrors of `MissionTokens`."""
         return MissionTokens(self)
 
     @property

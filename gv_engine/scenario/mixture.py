@@ -24,7 +24,7 @@ from gv_engine.scenario.actions import ACTIONS_OF_ALL
 from gv_engine.scenario.document import FILE_KEYS, MAX_SCENARIO_BYTES, Document
 from gv_engine.scenario.fields import FieldError, UntrustedCodeError, YamlNode
 from gv_engine.scenario.files import format_bytes, path_exists
-from gv_engine.scenario.grid_reader import SHARED_KEYS, STEP_LIMIT, TopLevel
+from gv_engine.scenario.grid_reader import SHARED_KEYS, STEP_LIMIT, TopLevelReader
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.library import ScenarioRef
@@ -88,7 +88,7 @@ def is_mixture(document: Document) -> bool:
     return isinstance(document.root.value, dict) and MIXTURE in document.root.value
 
 
-class MixtureReader(TopLevel):
+class MixtureReader(TopLevelReader):
     """Reader of a mixture's document; collects all errors.
 
     Args:
@@ -113,7 +113,7 @@ class MixtureReader(TopLevel):
         self.entries = fields.read_fields(
             self.problems, self.document.root, MIXTURE_KEYS, FILE_KEYS
         )
-        read = self.key(MIXTURE, lambda node: self.members(node, members), [])
+        read = self.key(MIXTURE, lambda node: self.read_members(node, members), [])
         changes: dict[str, Any] = {}
         if limit := self.key("max_steps", STEP_LIMIT.read, None):
             changes["max_steps"] = limit
@@ -134,7 +134,7 @@ class MixtureReader(TopLevel):
         whole["own_actions"] = own_actions if actions else whole["own_actions"]
         return whole
 
-    def members(
+    def read_members(
         self, node: YamlNode, members: tuple[Scenario, ...]
     ) -> list[tuple[YamlNode, Scenario, float]]:
         """Return (node, scenario, weight) of each valid entry of the mixture's list in `node`.

@@ -385,8 +385,8 @@ def _no_level_message(name: str, levels: Sequence[PackLevel]) -> str:
 
 
 def _list_sources(node: YamlNode, folder: Path | None) -> list[tuple[YamlNode, Path | None]]:
-    """Return (item, file) for each level file that `node` names, and (item, None) for each level in
-    place.
+    """Return (item, file) for each level file that `node` names, and (item, None) for each level
+    that is written in the list itself.
 
     Args:
         node: a path, or a list of paths and of mappings with a map each.

@@ -92,7 +92,7 @@ class TypeIds:
             others = [kind.index for kind in OBJECT_TYPES if _may_be_named(kind, modules, names)]
             if any(first + offset <= index < first + end for index in others):
                 offset = max(others) + 1 - first
-        texts = dict.fromkeys(chain.from_iterable(map(_iter_text_types, documents)))
+        texts = dict.fromkeys(chain.from_iterable(map(_iter_yaml_types, documents)))
         free = max([first + end, *(index + 1 for index in others)])
         return cls(packages, {kind: free + k for k, kind in enumerate(texts)})
 
@@ -106,10 +106,10 @@ def iter_references(node: YamlNode) -> Iterator[tuple[str, str]]:
             yield where, reference
 
 
-def name_text_module(node: YamlNode, folder: Path) -> str:
-    """Return the module name given to the object types that a scenario file declares in YAML, in
-    `node`; it contains a hash of the declarations. No module is created. Equal declarations of
-    several scenarios so give the same types.
+def make_yaml_module_name(node: YamlNode, folder: Path) -> str:
+    """Return a module name for the object types that a scenario file declares in YAML, in `node`.
+    The name contains a hash of the declarations, so that scenarios with equal declarations have the
+    same types. No module is created.
 
     Args:
         node: the declarations.
@@ -121,13 +121,13 @@ def name_text_module(node: YamlNode, folder: Path) -> str:
     return objects.INLINE_TYPES_PREFIX + rule_modules.hash_text(f"{home} {content}".encode())[:16]
 
 
-def _iter_text_types(document: Document) -> Iterator[tuple[str, str]]:
+def _iter_yaml_types(document: Document) -> Iterator[tuple[str, str]]:
     """Yield (module name, type name) of each object type that a scenario file declares in YAML,
     under `objects`."""
     entries = document.root.value
     node = entries.get("objects") if isinstance(entries, dict) else None
     if node is not None and isinstance(node.value, dict):
-        module = name_text_module(node, document.folder)
+        module = make_yaml_module_name(node, document.folder)
         yield from ((module, name) for name in node.value)
 
 
@@ -143,7 +143,7 @@ def _list_possible_names(document: Document) -> set[str]:
     module declares."""
     nodes = list_referring_nodes(document.root)
     texts = {found for node in nodes for found in _iter_texts(node)}
-    return texts - {name for _, name in _iter_text_types(document)}
+    return texts - {name for _, name in _iter_yaml_types(document)}
 
 
 def list_referring_nodes(root: YamlNode) -> list[YamlNode]:

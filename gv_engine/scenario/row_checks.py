@@ -114,7 +114,7 @@ def _format_problem(layout: Layout, row: Any, e: int, template: str) -> str:
         entity=f"agent {e}" if 0 < e <= layout.agents else f"entity {e} ({called})",
         e=e,
         place=f"({row['position']['y'][e]}, {row['position']['x'][e]})",
-        layer="ground" if layout.grounds[kind] else "at",
+        layer="ground" if layout.is_ground_type[kind] else "at",
     )
 
 
@@ -178,7 +178,7 @@ def _iterate_agent_bounds(layout: Layout, rows: NDArray[Any]) -> _Bounds:
     """Yield (name, values, least, greatest) for each value in `rows` that belongs to an agent:
     cell, facing, flags and components."""
     begun = rows["height"] > 0  # rows with a level
-    for agent in layout.everyone:
+    for agent in layout.agent_entities:
         name = "the agent" if layout.agents == 1 else f"agent {agent}"
         # with several agents, one may have left
         here = (layout.agents == 1) | (rows["done"][:, agent] == 0)
@@ -277,7 +277,7 @@ def _find_cell_errors(layout: Layout, rows: NDArray[Any], things: _Mask) -> _Err
         ("{entity} has the position {place}, which is no cell"),
     )
     on_grid = things & (y >= 0)
-    below = np.array(layout.grounds)[rows["kind"]["value"]]
+    below = np.array(layout.is_ground_type)[rows["kind"]["value"]]
     each = np.arange(len(rows))[:, None]
     own = {name: on_grid & (below == (name == "ground")) for name in layout.layers}
     for name in layout.layers:
@@ -302,7 +302,7 @@ def _find_cell_errors(layout: Layout, rows: NDArray[Any], things: _Mask) -> _Err
         yield wrong, f"w.{name} holds {{entity}} in two cells"
     held = rows["agent"]["holding"][:, : layout.agents + 1].astype(np.int64)
     of_agents = np.zeros_like(things)
-    for agent in layout.everyone:
+    for agent in layout.agent_entities:
         wrong = of_agents.copy()
         wrong[each, held[:, agent, None]] = (held[:, agent] != NOTHING)[:, None]
         yield wrong & ~things, "the agent holds {entity}, which is no object"
@@ -338,7 +338,7 @@ def _find_agent_cell_fault(layout: Layout, rows: NDArray[Any]) -> str:
     cells = np.arange(1, here.shape[1] + 1)
     met = np.zeros(len(rows), np.int64)
     wrong = ((spots == 0) & (following != 0)).any(1)
-    for _ in layout.everyone:
+    for _ in layout.agent_entities:
         occupied = here != NOTHING
         wrong |= (occupied & (np.take_along_axis(spots, here, 1) != cells)).any(1)
         met += occupied.sum(1)

@@ -189,8 +189,8 @@ class Scenario(ImmutableScenario):
 
     @cached_property
     def sight_cache(self) -> dict[Any, Any] | None:
-        """Results of the visibility function by opaque cells, shared by all object worlds; None if
-        the function reads more than the view."""
+        """Cache of the visibility function's results, by the opaque cells of the view. All object
+        worlds share it. None if the function depends on more than the view."""
         return {} if self.visibility.system.reads_only_view else None
 
     @property

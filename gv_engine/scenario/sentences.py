@@ -89,7 +89,7 @@ def observation_to_text(frame: Frame, style: str) -> str:
 
 def _name_thing(types: ObjectTypes, look: Iterable[int]) -> str:
     """Return an object with its article, such as `a locked yellow door`, given its type, state and
-    colour; a Parcel is a box, as in missions."""
+    colour. The type Parcel is called a box, as in missions."""
     kind, state, color = look
     words = describe_object(types, kind, state, color)
     return f"a {words.replace('parcel', 'box') if kind == PARCEL else words}"

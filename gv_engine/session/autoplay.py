@@ -494,9 +494,9 @@ class SolverPolicy(RandomPolicy):
 
 
 def list_opponent_policies(session: Session | None) -> dict[str, str]:
-    """Return policies that can act for opponents in `session`, by name with a text: random ones,
-    the solver, its trained policy, and runs in the current folder and in `runs`. Without a
-    session, return those that a level may have."""
+    """Return a short text for each policy that can act for opponents in `session`, by name of the
+    policy: random actions, "" to wait for keys, the solver, the trained policy, and runs in the
+    current folder and in `runs`. Without a session, no policy is checked."""
     policies = {"valid": "act at random", "": "wait for keys", SOLVER: "the solver"}
     runs = [file.parent for pattern in _RUN_PATTERNS for file in Path().glob(pattern)]
     for name in (TRAINED, *map(str, sorted(runs)[:_MAX_RUNS])):

@@ -99,7 +99,7 @@ def cell_codes(batch: CompiledBatch) -> NDArray[np.uint32]:
     height, width = scenario.largest_shape
     codes: NDArray[np.uint32] = batch.looks[:, :height, :width] & np.uint32(APPEARANCE_BITS)
     rows, worlds = batch.rows, np.arange(len(batch))
-    for agent in scenario.layout.everyone:
+    for agent in scenario.layout.agent_entities:
         y, x = rows["position"]["y"][:, agent], rows["position"]["x"][:, agent]
         facing = rows["agent"]["facing"][:, agent].astype(np.uint32)
         is_on_grid = (y >= 0) & (x >= 0)

@@ -369,7 +369,9 @@ class RowWorld:
 
     def agents(self) -> range:
         """Return the range of the agents: the entities from 1 on."""
-        return self._layout.everyone[: self.present if self._layout.has_smaller_members else None]
+        return self._layout.agent_entities[
+            : self.present if self._layout.has_smaller_members else None
+        ]
 
     def cells(self) -> NDArray[np.uint8]:
         """Return an (H, W, 3) array: type, state and colour of the topmost object in each cell."""

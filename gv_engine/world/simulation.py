@@ -199,7 +199,7 @@ class BoundScenario:
         ]
         self.mask_tests = [
             [(action, list_acting_calls(calls, agent, action)) for action in whole.actions]
-            for agent in (NOTHING, *scenario.layout.everyone)
+            for agent in (NOTHING, *scenario.layout.agent_entities)
         ]
         self.slots = [whole.reward_names.index(name) for name in scenario.reward_names]
         self.rewards: list[RewardProcessor] = []
@@ -260,7 +260,7 @@ class Simulation:
         self.scenario = scenario
         self.world = ObjectWorld(scenario.layout)
         self.view = ObjectView(scenario.area)
-        self.agents = scenario.layout.everyone
+        self.agents = scenario.layout.agent_entities
         self._reaches_limit = get_limit_test(scenario.layout.mission)
         self.world.context.release_with(self)
         self._members = [
@@ -347,7 +347,7 @@ class Simulation:
                     world.success[agent] = bool(playing.success.run(world, agent))
                 world.total[agent] += world.reward[agent]
         if not single and scenario.layout.has_absence:
-            turns.take_absent_out(world)
+            turns.lift_absent_agents(world)
         one_suffices = scenario.agent_group.ends == turns.ANY
         world.terminated = world.done[1] if single else turns.is_episode_over(world, one_suffices)
         world.steps += 1

@@ -72,7 +72,7 @@ class ObjectWorld(Verbs, World):
         for columns in self._columns:
             setattr(self, column_name(columns.cls), columns)
         self._state_columns: list[ObjectColumn | None] = [None] * layout.type_table_length
-        self._grounds = frozenset(k for k, below in enumerate(layout.grounds) if below)
+        self._grounds = frozenset(k for k, below in enumerate(layout.is_ground_type) if below)
         self._terrain = {e for e in layout.terrain_entities if e > NOTHING}
         self._types = {kind.index: kind for kind in layout.types}
         for kind in layout.types:
@@ -84,12 +84,12 @@ class ObjectWorld(Verbs, World):
         self._prefabs = tuple(map(self._bind_prefab, layout.prefabs))
         self._initial_prefabs = tuple(map(self._bind_prefab, layout.initial_prefabs))
         self.world = layout.world_entity
-        self.everyone = layout.everyone
+        self.everyone = layout.agent_entities
         self.is_alone = layout.agents == 1
         self.present = layout.agents
         self.live = np.ones(layout.agents + 1, object)
         self.order = np.arange(1, layout.agents + 1)
-        self.playing, self.acting = [*layout.everyone], [*layout.everyone]
+        self.playing, self.acting = [*layout.agent_entities], [*layout.agent_entities]
         if "ground" not in layout.layers:
             self.ground = np.zeros((layout.height + 1, layout.width + 1), object)
             self.ground.flags.writeable = False
@@ -136,7 +136,7 @@ class ObjectWorld(Verbs, World):
         if not self.is_alone:
             for name in CELL_AGENT_COLUMNS:
                 setattr(self, name, np.zeros(self.layout.dtype[name].shape, object))
-        self._cells_of = [self.ground if below else self.at for below in self.layout.grounds]
+        self._cells_of = [self.ground if below else self.at for below in self.layout.is_ground_type]
         self.placed = np.zeros(self.layout.type_table_length, object)
         self.recent = np.zeros(self.layout.type_table_length, object)
         self.drawn = np.zeros(self.layout.drawn, object)
@@ -289,7 +289,7 @@ class ObjectWorld(Verbs, World):
 
     def left_by(self, kind: int) -> int:
         """Return the type that replaces a used-up object of a type, -1 for none."""
-        return self.layout.leaves[kind]
+        return self.layout.successor_types[kind]
 
     def on_ground(self, kind: int) -> bool:
         """Return True for an object type whose layer is the ground, or terrain."""

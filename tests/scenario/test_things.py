@@ -116,7 +116,7 @@ def test_agents_are_made_of_what_the_text_says(agents: dict[str, Any]):
         envs = AgentsVectorEnv(played, 1, world=world)
         envs.reset(seed=0)
         rows.append(envs.snapshot(0))
-    everyone = [*played.layout.everyone]
+    everyone = [*played.layout.agent_entities]
     for row in rows:
         assert row["alarm"]["volume"][everyone].tolist() == [3] * len(everyone)
         assert row["opaque"]["has"][everyone].all()

@@ -45,7 +45,7 @@ from gv_engine.scenario.document import (
     list_watched_files,
 )
 from gv_engine.scenario.fields import FieldError, YamlNode
-from gv_engine.scenario.grid_reader import SHARED_KEYS, TopLevel
+from gv_engine.scenario.grid_reader import SHARED_KEYS, TopLevelReader
 from gv_engine.scenario.json_schema import FunctionSchema, Key, KeyTable
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.resolver import NameResolver, TypeIds
@@ -96,7 +96,7 @@ class _AlgebraNames(NameResolver):
         raise FieldError(node, f"{node.text} is no system; decorate it with @system({phase.name})")
 
 
-class AlgebraReader(TopLevel):
+class AlgebraReader(TopLevelReader):
     """Reader of the keys of a scenario document.
 
     Args:
