@@ -59,12 +59,14 @@ class RandomLevels:
         self.is_measured = np.ones(env.num_worlds, np.bool_)
 
     def end_step(self, done: NDArray[np.bool_]) -> tuple[Any, dict[str, Any]] | None:
-        """Record a step of all worlds, in which episodes ended where `done` (W,) is True; return
-        the observations and infos of all worlds if a world was changed, else None."""
+        """Take note of a step of all worlds, in which episodes ended where `done` (W,) is True.
+        Return the observations and infos of all worlds if the curriculum has changed a world, else
+        None. Here: do nothing, and return None."""
         return None
 
     def end_update(self, advantages: Tensor, live: Tensor) -> None:
-        """Score the levels of the episodes that ended since the last update.
+        """Score the levels of the episodes that ended since the last update. Here: do nothing, as
+        random levels have no scores.
 
         Args:
             advantages: (T, N) advantages of the T steps since then, of all agents of all worlds.

@@ -37,7 +37,7 @@ MAX_PASSES = 50
 
 
 class ImitationResult(NamedTuple):
-    """Result of an imitation.
+    """Result of training by imitation.
 
     Attributes:
         episodes, steps: number of recorded episodes and steps, the held-out ones included.

@@ -511,8 +511,8 @@ def _read_listing(path: Path) -> dict[str, Any]:
 
 
 def read_bounds(kind: dict[str, Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the least and the greatest value of each element in a row of an array, two arrays of
-    the shape of a row.
+    """Return the least and the greatest values of the elements of a row, two arrays of the shape of
+    a row.
 
     Args:
         kind: entry of the array in `rollout.json`; without bounds, those of the dtype.

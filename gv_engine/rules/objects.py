@@ -60,8 +60,8 @@ def package_of(name: str) -> str:
 
 
 def type_index_offset(package: str) -> int:
-    """Return how many object type numbers a package of rule files must skip, because other packages
-    use them."""
+    """Return the number of type indices that a package of rule files must skip, because other
+    packages use them."""
     return int(package.partition(SEPARATOR)[2].partition(SEPARATOR)[2] or 0)
 
 
@@ -199,7 +199,7 @@ class ObjectTypes:
             np.copyto(states, to_relative(states, facing), where=np.isin(grid[..., 0], kinds))
 
     def __getitem__(self, key: int | str) -> ObjectType:
-        """Return the object type whose number or name is `key`.
+        """Return the object type whose index or name is `key`.
 
         Raises:
             KeyError: no such type; the message suggests the most similar name.
@@ -237,8 +237,9 @@ class DeclaredTypes(ObjectTypes):
         return tuple(self._packages.get(package, {}).values())
 
     def iterate_all(self) -> Iterator[ObjectType]:
-        """Yield all declared object types: first the built-in ones, then the types of other
-        modules, and then the types of rule files, the latest first in both groups."""
+        """Yield all declared object types: the built-in ones; the types of other modules, the
+        latest first, and the built-in ones again; and the types of rule files by package, the
+        latest package first."""
         yield from self.built_in
         yield from reversed(list(self))
         for package, types in reversed(self._packages.items()):
@@ -271,7 +272,7 @@ class DeclaredTypes(ObjectTypes):
             raise
 
     def choose_index(self, name: str, module: str) -> int:
-        """Return the number for an object type that `module` declares: the number that it had
+        """Return the type index for an object type that `module` declares: the index that it had
         before, or the lowest free one.
 
         Raises:
@@ -293,8 +294,8 @@ class DeclaredTypes(ObjectTypes):
 
 
 def check_type_index(index: int, name: str) -> int:
-    """Return `index` unchanged if it is an allowed object type number; `name` is the type's name,
-    for the error message.
+    """Return `index` unchanged if it is an allowed type index; `name` is the type's name, for the
+    error message.
 
     Raises:
         ValueError: the index is not below `MOST_TYPES`.
@@ -317,8 +318,8 @@ def object_type(
     module: str = "",
     layer: str = ABOVE,
 ) -> int:
-    """Declare a type of grid object and return its number, which an author stores in a constant of
-    the module.
+    """Declare a type of grid object and return its type index, which an author stores in a constant
+    of the module.
 
     Args:
         name: name in scenario files, in CamelCase.
@@ -347,7 +348,7 @@ def object_type(
 
 def declare_type(name: str, *components: object, module: str, **rest: Any) -> ObjectType:
     """Declare a type of grid object as `object_type` does, and return the `ObjectType` instead of
-    its number."""
+    its type index."""
     index = OBJECT_TYPES.choose_index(name, module)
     new_type = build_type(name, *components, module=module, index=index, **rest)
     OBJECT_TYPES.add(new_type)
@@ -365,8 +366,8 @@ def build_type(
     layer: str = ABOVE,
     index: int,
 ) -> ObjectType:
-    """Return an object type with the number `index`, without registering it; see `object_type` for
-    all other parameters."""
+    """Return an object type with the type index `index`, without registering it; see `object_type`
+    for all other parameters."""
     if layer not in LAYERS:
         raise ValueError(f"object type {name}: no layer {layer!r}; allowed are {LAYERS}")
     state_components: tuple[Parts, ...] = ()

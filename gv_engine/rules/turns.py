@@ -109,8 +109,8 @@ def lift_absent_agents(w: Any) -> None:
 
 
 def set_turn_order(w: Any, turns: int) -> None:
-    """Write the order in which the agents act in this step into `w.order`; `turns` is the index of
-    the order's rule in `TURNS`."""
+    """Write the order in which the agents act in this step into `w.order`; `turns` is an index of
+    `TURNS`, the ways to order agents."""
     count = len(w.agents())
     first = w.steps % count if turns == 2 else 0
     for k in range(count):

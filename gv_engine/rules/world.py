@@ -103,7 +103,7 @@ class WorldRandom(Protocol):
 
 
 class World(Protocol):
-    """World as its rules see it.
+    """Interface of a world for rules: its cells, components, agents, and methods to change them.
 
     Attributes:
         height, width: size of the grid in cells, set by `set_shape`.

@@ -84,8 +84,8 @@ def read_object_types(names: NameResolver, node: YamlNode, folder: Path) -> tupl
 
 
 def _read_remains(names: NameResolver, node: YamlNode) -> int | None:
-    """Return the number of the object type in `node`, which replaces a used-up object in its cell;
-    None for plain floor."""
+    """Return the type index of the object type in `node`, which replaces a used-up object in its
+    cell; None for plain floor."""
     index = names.resolve_object_type(node)
     if not names.types[index].in_grid:
         raise node.error(f"{node.text} cannot stand in a cell")

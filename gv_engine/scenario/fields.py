@@ -355,7 +355,8 @@ def read_choice(node: YamlNode, choices: Iterable[str], label: str) -> int:
 
 
 def choose(node: YamlNode, choices: Sequence[str], label: str) -> str:
-    """Return a name if it is one of `choices`, else raise `FieldError`, see `read_choice`."""
+    """Return the name in `node`; raise a `FieldError` with a suggestion if the name is not among
+    `choices`."""
     return choices[read_choice(node, choices, label)]
 
 

@@ -400,8 +400,8 @@ class GridReader(TopLevelReader):
     def read_space(
         self, key: str, objects: tuple[int, ...], colors: tuple[int, ...]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Read the state or observation space under `key`: return its type numbers and its colour
-        numbers, sorted. A missing list gives the default `objects` or `colors`."""
+        """Read the state or observation space under `key`: return its type indices and its colour
+        indices, sorted. A missing list gives the default `objects` or `colors`."""
         entries: dict[str, YamlNode] = {}
         entries = self.key(
             key, lambda node: fields.read_fields(self.problems, node, SPACE), entries
@@ -423,7 +423,7 @@ class GridReader(TopLevelReader):
         return default
 
     def read_grid_object(self, node: YamlNode) -> int:
-        """Return the number of the object type that `node` names; raise a FieldError for the types
+        """Return the index of the object type that `node` names; raise a FieldError for the types
         that stand for no object or a hidden cell."""
         index = self.names.resolve_object_type(node)
         if not self.names.types[index].in_grid:
@@ -472,7 +472,7 @@ class GridReader(TopLevelReader):
 
     def read_reset(self, objects: tuple[int, ...], colors: tuple[int, ...]) -> tuple[Call, ...]:
         """Return the reset calls that build a level from a map, a room or a reset function.
-        `objects` and `colors` are the numbers of the object types and colours that levels may
+        `objects` and `colors` are the indices of the object types and colours that levels may
         contain."""
         keys = [key for key in _LEVELS if key in self.entries]
         if len(keys) != 1:

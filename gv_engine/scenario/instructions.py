@@ -149,7 +149,7 @@ class InstructionReader:
         return [kind, color, number, 0]
 
     def _read_kind(self, node: YamlNode) -> int:
-        """Return the number of the object type in `node`; a negative number is the code of a random
+        """Return the index of the object type in `node`; a negative number is the code of a random
         value, see `RandomValues`."""
         value = self._draws.read_value(node, (OBJECT,), self._names.resolve_object_type)
         for kind in self._draws.list_possible_values(value):
@@ -166,7 +166,7 @@ class InstructionReader:
         return value
 
     def _check_object(self, node: YamlNode, kind: int) -> None:
-        """Raise a FieldError at `node` if the object type number `kind` cannot occur in the
+        """Raise a FieldError at `node` if objects of the type with index `kind` cannot occur in the
         scenario."""
         if kind <= FLOOR or kind not in self._objects:
             raise node.error(

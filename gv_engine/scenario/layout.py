@@ -146,13 +146,13 @@ class Layout:
 
     @cached_property
     def type_table_length(self) -> int:
-        """Length of arrays that have one value per object type number, rounded up."""
+        """Length of arrays that have one value per type index, rounded up."""
         longest = max(kind.index for kind in self.types) + 1
         return max(2 * _STEP, -(-longest // _STEP) * _STEP)
 
     def _make_type_table(self, default: _T, read: Callable[[ObjectType], _T]) -> tuple[_T, ...]:
-        """Return a tuple indexed by type number: `read(type)` for each object type of the layout,
-        and `default` for all other numbers."""
+        """Return a tuple with one value per type index: `read(type)` for each object type of the
+        layout, and `default` for all other indices."""
         values = {kind.index: read(kind) for kind in self.types}
         return tuple(values.get(index, default) for index in range(self.type_table_length))
 
@@ -242,7 +242,7 @@ class Layout:
 
     @cached_property
     def agent_types(self) -> frozenset[float]:
-        """Numbers of the object types as which agents appear to each other."""
+        """Indices of the object types as which agents appear to each other."""
         parts = (part for body in self.bodies for part in body)
         return frozenset(values[0] for cls, values in parts if cls is Kind)
 

@@ -277,7 +277,7 @@ _MAX_OPTIONS = 100
 
 @dataclass(frozen=True)
 class LevelSource:
-    """Parts of a scenario that its level is read from.
+    """Input of the readers of a level: the parts of its scenario that the level depends on.
 
     Attributes:
         entries: top-level nodes of the scenario by key.
@@ -462,7 +462,7 @@ _PLAIN = [[kind, 0, NONE] for kind in (HIDDEN, FLOOR, WALL)]
 def grid_to_text(
     grid: NDArray[np.uint8], types: ObjectTypes, agent: tuple[int, int, int] | None = None
 ) -> str:
-    """Return a drawing of `grid`, an (H, W, 3) array of (type, state, colour) numbers, with one
+    """Return a drawing of `grid`, an (H, W, 3) array of (type, state, colour) indices, with one
     character per cell; `?` for hidden cells.
 
     Objects without a character of their own show the first letter of their type's name.
@@ -480,7 +480,7 @@ def grid_to_text(
 
 
 def _object_character(types: ObjectTypes, kind: int, state: int) -> str:
-    """Return the map character of an object of type number `kind` in state number `state`; if it
+    """Return the map character of an object with type index `kind` and state index `state`; if it
     has none, the first letter of the type's name."""
     if kind == HIDDEN:
         return "?"
@@ -556,7 +556,7 @@ def frame_to_text(frame: Frame) -> str:
 
 
 def describe_object(types: ObjectTypes, kind: int, state: int, color: int) -> str:
-    """Return an object in words, such as "locked yellow door", from the numbers of its type
+    """Return an object in words, such as "locked yellow door", from the indices of its type
     (`kind`), `state` and `color`.
 
     >>> describe_object(OBJECT_TYPES, 5, 2, 4)

@@ -419,14 +419,14 @@ class MissionReader(InstructionReader):
         return self._draws.read_number(node, int(np.iinfo(dtype).max))
 
     def _read_among(self, entries: Mapping[str, YamlNode], node: YamlNode) -> tuple[int, ...]:
-        """Return the numbers of the object types under `among`, from which the mission picks an
+        """Return the indices of the object types under `among`, from which the mission picks an
         object; `entries` is the whole mission."""
         for key in ("object", "color"):
             if key in entries:
                 raise entries[key].error(f"a mission has either `among` or `{key}`")
 
         def read(each: YamlNode) -> int:
-            """Return the number of the object type that `each` names; raise a FieldError if the
+            """Return the index of the object type that `each` names; raise a FieldError if the
             scenario has no such objects."""
             kind = self._names.resolve_object_type(each)
             self._check_object(each, kind)

@@ -500,7 +500,8 @@ def _read_text(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
 
 
 class _PackFiles:
-    """File access of a pack with a limit on total size; assigns characters to Tiled tiles.
+    """Reader of a pack's files, which limits their total size. It also assigns a map character to
+    each Tiled tile.
 
     Attributes:
         legend: nodes of legend entries by character; equal tiles of all levels share one.

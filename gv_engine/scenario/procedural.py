@@ -291,7 +291,7 @@ class ProceduralReader:
         return self._draws.read_range(low, high, fields.MAX_CELLS)
 
     def _read_type(self, node: YamlNode) -> int:
-        """Read `agent` or the name of an object type; return the number of the type, or
+        """Read `agent` or the name of an object type; return the index of the type, or
         `THE_AGENT`."""
         if fields.text(node) == "agent":
             return procedural.THE_AGENT

@@ -244,7 +244,7 @@ class RandomValues:
         return -1 - index
 
     def read_state(self, node: YamlNode, kind: int) -> int:
-        """Return the code (see `read_value`) for the state in `node` of an object of type number
+        """Return the code (see `read_value`) for the state in `node` of an object with type index
         `kind`."""
         object_type = self.names.types[kind]
         states, label = object_type.states, f"state of {object_type.name}"

@@ -63,7 +63,7 @@ class TypeIds:
 
     @classmethod
     def assign(cls, documents: Sequence[Document]) -> TypeIds:
-        """Return the numbers of the object types of all `documents` (scenario files played
+        """Return the type indices of the object types of all `documents` (scenario files played
         together), and import the Python modules that they name."""
         files: dict[Path, dict[Path, None]] = {}
         modules: list[str] = []
@@ -482,7 +482,7 @@ class NameResolver:
         return name in self.types and self.types[name].module in self._list_type_modules()
 
     def list_grid_types(self) -> tuple[int, ...]:
-        """Return the numbers of the object types that can be on a grid: built-in ones and those of
+        """Return the indices of the object types that can be on a grid: built-in ones and those of
         the scenario."""
         modules = self._list_type_modules()
         return tuple(t.index for t in self.types if t.in_grid and t.module in modules)
@@ -511,7 +511,7 @@ class NameResolver:
         return components[node.text]
 
     def resolve_object_type(self, node: YamlNode) -> int:
-        """Return the number of the object type that `node` names; for a reference such as
+        """Return the index of the object type that `node` names; for a reference such as
         `./things.py:Coin` import that file first."""
         where, name = self._resolve_module(node) if ":" in fields.text(node) else ("", node.text)
         types = self.types

@@ -281,7 +281,7 @@ class _SourceLoader(machinery.SourceFileLoader):
         raise OSError("no bytecode")
 
     def get_data(self, path: str) -> bytes:
-        """Return the content of the file at `path`; a record with its hash is stored by
+        """Return the content of the file at `path`, and keep a record of the file and its hash for
         `exec_module`."""
         data = super().get_data(path)
         self._source = SourceFile(Path(path), hash_text(data))

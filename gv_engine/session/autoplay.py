@@ -227,7 +227,7 @@ class SolutionPath(NamedTuple):
 
 
 class HintProvider(Protocol):
-    """Searches for winning actions in the background."""
+    """Interface of searches for winning actions, which run in the background."""
 
     def ask(self, session: Session) -> None:
         """Start a search for winning actions from the current state of `session`; an earlier search
@@ -242,7 +242,7 @@ class HintProvider(Protocol):
 
 
 class SolverAutoplayer:
-    """Takes a shortest path to a win.
+    """Autoplayer that takes a shortest path to a win.
 
     Args:
         hints: searches for the path; by default that of the session's scenario.
