@@ -187,8 +187,8 @@ class Representation:
         return cls(name, objects, colors, shape, is_state=True, types=types)
 
     def _make_table(self, codes: dict[int, int]) -> NDArray[Any]:
-        """Return a (256,) array with the code number of each type or colour number; numbers that
-        are not in `codes` get the code for unlisted ones."""
+        """Return a (256,) array with the code number by type or colour index. Indices that are not
+        in `codes` get the code number for unlisted indices."""
         table = np.full(256, self._unlisted, np.min_scalar_type(self._unlisted))
         table[list(codes)] = list(codes.values())
         return table
@@ -289,8 +289,8 @@ class Representation:
         return compile_function(look_up_codes)(cells, *tables, out) or has_unlisted
 
     def _look_up(self, table: NDArray[Any], indices: NDArray[np.uint8], noun: str) -> NDArray[Any]:
-        """Return the code numbers in `table` for `indices`, type or colour numbers; `noun` is
-        "type" or "colour", for the error message.
+        """Return the code numbers in `table` for `indices` of types or colours; `noun` is "type" or
+        "colour", for the error message.
 
         Raises:
             ValueError: an index is not listed.

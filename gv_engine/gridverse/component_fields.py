@@ -44,9 +44,9 @@ class ComponentArray(ComponentNumber):
         setattr(part, self.name, getattr(new, self.name))
 
 
-class StateNumber(ComponentNumber):
-    """Descriptor of the number that is an object's state. Setting it adds and removes
-    components."""
+class ComponentState(ComponentNumber):
+    """Descriptor that reads and writes an object's state index. Writing it also adds and removes
+    the components that depend on the state."""
 
     def __set__(self, obj: Any, value: Any) -> None:
         super().__set__(obj, value)
@@ -83,10 +83,10 @@ class Flag:
             obj.discard(self.part)
 
 
-def state_field(kind: ObjectType) -> StateNumber | None:
+def state_field(kind: ObjectType) -> ComponentState | None:
     """Return the descriptor that reads and writes the state of objects of type `kind`; None for
     types with one state."""
     for part, _ in kind.components:
         if kind.state and column_name(part) == kind.state[0]:
-            return StateNumber(part, kind.state[1])
+            return ComponentState(part, kind.state[1])
     return None

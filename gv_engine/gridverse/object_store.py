@@ -19,8 +19,8 @@ from components.objects import built_in_components
 from gv_engine.gridverse.component_fields import (
     ComponentArray,
     ComponentNumber,
+    ComponentState,
     Flag,
-    StateNumber,
     state_field,
 )
 from gv_engine.rules import objects
@@ -70,7 +70,7 @@ def adopt_type(cls: Any, kind: ObjectType) -> None:
         for column in fields_of(part):
             if part is not components.Color and column.dtype is not None:
                 if kind.state == (column_name(part), column.name):
-                    fields[column.name] = StateNumber(part, column.name, status)
+                    fields[column.name] = ComponentState(part, column.name, status)
                 else:
                     form = ComponentArray if column.items else ComponentNumber
                     fields[column.name] = form(part, column.name)
@@ -489,13 +489,13 @@ class GridObject(Value):
 
     @property
     def state_index(self) -> int:
-        """Return the number of the state, 0 for types with one state."""
+        """Return the index of the state, 0 for types with one state."""
         field = state_field(self.kind)
         return 0 if field is None else int(getattr(self.part(field.part), field.name))
 
     @state_index.setter
     def state_index(self, state: int) -> None:
-        """Set the number of the state; raise ValueError if the type has no such state."""
+        """Set the index of the state; raise ValueError if the type has no such state."""
         field = state_field(self.kind)
         if not 0 <= state < self.kind.num_states:
             raise ValueError(

@@ -55,7 +55,7 @@ def linear(inputs: Tensor, weight: Tensor, bias: Tensor, activation: str = "none
 
 
 class OneDNNLinear(torch.autograd.Function):
-    """`linear` on the CPU."""
+    """Autograd function of `linear` on the CPU."""
 
     @staticmethod
     def forward(context: Any, inputs: Tensor, weight: Tensor, *others: Any) -> Tensor:
@@ -98,8 +98,8 @@ def unroll_gru(gru: nn.GRUCell, features: Tensor, starts: Tensor | None, memory:
 
 
 class GRUSequence(torch.autograd.Function):
-    """`unroll_gru`, by backpropagation through time (Werbos, 1990), with one product for
-    the inputs of all steps, and one for the gradient of each weight matrix.
+    """Autograd function of `unroll_gru`: backpropagation through time (Werbos, 1990), with one
+    product for the inputs of all steps, and one for the gradient of each weight matrix.
 
     With the input i of a step and the state h before: r, z = sigmoid(Wi i + Wh h + b) are the reset
     and update gates, m = (Wh h + b)_n, n = tanh((Wi i + b)_n + r m), and h' = n + z (h - n).
@@ -169,7 +169,7 @@ def sum_rows(table: Tensor, indices: Tensor) -> Tensor:
 
 
 class EmbeddingBag(torch.autograd.Function):
-    """`sum_rows` on the CPU.
+    """Autograd function of `sum_rows` on the CPU.
 
     The backward pass is compiled with Numba; the backward pass of
     `torch.nn.functional.embedding_bag` sorts the indices and takes five times as long.
@@ -204,7 +204,7 @@ def add_to_rows(rows: NDArray[np.int32], gradient: NDArray[Any], out: NDArray[An
 
 
 class OneHotBag(EmbeddingBag):
-    """`sum_rows` of a small table on a GPU.
+    """Autograd function of `sum_rows` of a small table on a GPU.
 
     The backward pass is a product with the indices as one-hot codes; the backward pass of
     `torch.nn.functional.embedding_bag` sorts the indices.
@@ -233,7 +233,7 @@ def select_codes(scores: Tensor, codes: Tensor) -> Tensor:
 
 
 class OneHotSelection(torch.autograd.Function):
-    """`select_codes` on a GPU.
+    """Autograd function of `select_codes` on a GPU.
 
     The backward pass is a product with one-hot codes; that of `torch.gather` adds in an order that
     differs from run to run, so the same seed would give another result.
@@ -248,8 +248,8 @@ class OneHotSelection(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        """Return the gradient with respect to the scores; `gradient` is the gradient with respect
-        to the selected numbers. The None is for the codes, which have none."""
+        """Return the gradient with respect to the scores, given the `gradient` with respect to the
+        selected numbers. The codes have no gradient: None."""
         (codes,), parts = context.saved_tensors, []
         number = max(1, _MAX_NUMBERS // (codes.shape[1] * context.number))
         for part, of_part in zip(codes.split(number), gradient.split(number), strict=True):

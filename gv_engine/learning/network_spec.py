@@ -200,7 +200,7 @@ class StateCodes(NamedTuple):
 
     @classmethod
     def of_number(cls, number: NumberSpec) -> StateCodes:
-        """Return the codes of a number."""
+        """Return the discretisation of a number, by its bounds."""
         _, low, high, is_float = number
         if low is None or high is None or low == high:
             return cls(None, None, _BINS)

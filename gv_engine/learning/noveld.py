@@ -22,8 +22,8 @@ alpha."""
 
 
 class NovelDLearner(RNDLearner):
-    """PPO learner with rewards for steps to newer observations; arguments and attributes are those
-    of `Learner`."""
+    """PPO learner with additional rewards for steps that lead to newer observations (NovelD);
+    arguments and attributes are those of `Learner`."""
 
     def __init__(self, env: GridVectorEnv, settings: Hyperparameters, device: str = "cpu") -> None:
         super().__init__(env, settings, device)

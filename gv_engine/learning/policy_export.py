@@ -141,7 +141,7 @@ def load_network(file: PolicyFile) -> ActorCritic:
 
 
 def _list_inputs(file: PolicyFile) -> list[tuple[str, InputSpec]]:
-    """Return name and form of each input of a policy, in order."""
+    """Return the name and the specification of each input of a policy, in order."""
     spec, hidden = file.network_spec, len(file.weights["first_bias"])
     is_float = any(number.is_float for number in file.scenario_spec.state)
     state_dtype = torch.float32 if is_float else torch.int32

@@ -375,8 +375,8 @@ class Learner:
         self._num_episodes += int(done.sum())
 
     def _scaled_rewards(self, done: NDArray[np.bool_], live: NDArray[np.bool_]) -> Tensor:
-        """Return the (T, N) rewards of the collected steps, divided by the running deviation of
-        returns. `done` and `live` are as for `RewardScaler.scale`."""
+        """Return the (T, N) rewards of the collected steps, divided by the running standard
+        deviation of returns. `done` and `live` are as for `RewardScaler.scale`."""
         return torch.from_numpy(self._reward_scaler.scale(self._rewards(), done, live))
 
     def _advantages(self, values: Tensor, bootstrap_values: Tensor, live: Tensor) -> Tensor:
@@ -420,7 +420,7 @@ class Learner:
         self._losses = torch.stack(losses).mean(0)
 
     def _sample_noise(self) -> None:
-        """Draw the noise that samples the actions until the next update."""
+        """Sample the noise by which actions are sampled until the next update."""
         self._rng_state = self._rng.get_state()
         self._buffer.sample_noise(self._rng)
 

@@ -44,13 +44,14 @@ def compute_ppo_loss(
 
 
 class PPOLoss(torch.autograd.Function):
-    """`compute_ppo_loss` on the CPU, compiled: autograd takes several times as long."""
+    """Autograd function of `compute_ppo_loss` on the CPU. Its gradient is compiled by Numba, which
+    takes a fraction of the time."""
 
     @staticmethod
     def forward(
         context: Any, outputs: Tensor, steps: tuple[Tensor, ...], settings: Hyperparameters
     ) -> tuple[Tensor, Tensor]:
-        """Return the sum of the loss, and the sums to report."""
+        """Return the loss and the (3,) sums of `compute_ppo_loss`."""
         context.gradient = torch.empty_like(outputs)
         coefficients = settings.clip_coef, settings.ent_coef, settings.vf_coef
         arrays = outputs.detach().numpy(), tuple(each.numpy() for each in steps), coefficients

@@ -21,8 +21,8 @@ class RewardScaler:
     def scale(
         self, rewards: NDArray[np.float32], done: NDArray[np.bool_], live: NDArray[np.bool_]
     ) -> NDArray[np.float32]:
-        """Return (T, N) `rewards` of T steps of N agents, divided by the running deviation of
-        returns. Steps where `live` is False do not change the deviation."""
+        """Return (T, N) `rewards` of T steps of N agents, divided by the running standard
+        deviation of returns. Steps where `live` is False do not change the deviation."""
         returns = np.empty(rewards.shape)
         for t, (reward, ended) in enumerate(zip(rewards, done, strict=True)):
             self._returns = self._returns * self._gamma + reward

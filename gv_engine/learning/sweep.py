@@ -299,7 +299,7 @@ class Sweep:
         return sorted(self._find_trials(TrialState.COMPLETE), key=score, reverse=True)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return the heads and the rows of a table of all trials, the best first."""
+        """Return the column headers and the rows of a table of all trials, the best first."""
         rows = []
         for trial in [*self.ranked(), *self._find_trials(TrialState.PRUNED, TrialState.RUNNING)]:
             state = {TrialState.PRUNED: "pruned", TrialState.RUNNING: "unfinished"}.get(trial.state)

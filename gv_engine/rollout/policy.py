@@ -454,7 +454,8 @@ def find_run(name: str, scenario: AnyScenario | None = None) -> Path | None:
 
 
 def find_trained_run(scenario: AnyScenario) -> Path:
-    """Return the folder with the trained policy that comes with a scenario of this name.
+    """Return the folder of the trained policy that comes with the built-in scenario which has the
+    name of `scenario`.
 
     Raises:
         PolicyError: none does; the message names the scenarios with one.
@@ -470,7 +471,7 @@ def find_trained_run(scenario: AnyScenario) -> Path:
 
 
 def _policy_names(text: str) -> list[str]:
-    """Return the policy names in a text, without agents."""
+    """Return the policy names in `text`, the value of an option, without the names of agents."""
     return [part.partition("=")[2] for part in text.split(",")] if "=" in text else [text]
 
 

@@ -641,7 +641,8 @@ class Rewriting(Protocol):
         """Apply the rule, so that the world is in the next state."""
 
     def check_goal(self) -> None:
-        """Let the environment decide on win or loss in the new state, if it has a goal for it."""
+        """Let the environment decide whether the new state wins or loses the episode, if the
+        environment has a goal."""
 
     def score(self, reward: float, discount: float | None = None) -> None:
         """Decide that the episode continues with this reward."""

@@ -125,7 +125,7 @@ def _read_color_component(entries: dict[str, YamlNode]) -> list[Any]:
 
 
 def _read_sprite(node: YamlNode) -> str:
-    """Return the name of a drawing file, without folder and suffix; raise a FieldError if `node` is
+    """Return the name of a sprite file, without folder and suffix; raise a FieldError if `node` is
     no such name."""
     name = fields.text(node)
     if not name.replace("-", "_").isidentifier():

@@ -78,7 +78,7 @@ KeyTable = Mapping[str, Key]
 
 
 class FunctionSchema(NamedTuple):
-    """Entries that scenario files allow for a function of a phase.
+    """Format of the entries by which scenario files name the functions of a phase.
 
     Attributes:
         phase: the phase.

@@ -247,7 +247,7 @@ def _check_layer(draws: RandomValues, node: YamlNode, symbol: Symbol, *layers: s
 
 
 def _read_facing(node: YamlNode) -> int:
-    """Return the number of the orientation that `node` names, or `ANY` for `any`."""
+    """Return the orientation that `node` names, or `ANY` for `any`."""
     return fields.read_choice(node, (*ORIENTATIONS, "any"), "orientation")
 
 

@@ -140,8 +140,8 @@ class Missions:
         return numbers
 
     def find_fault(self, rows: NDArray[Any]) -> str:
-        """Return a message about the first invalid mission number in `rows` (one world's record
-        each); "" if all are valid.
+        """Return a message about the first invalid number of a mission in `rows` (one
+        world's record each); "" if all are valid.
 
         Args:
             rows: rows of the layout with valid members.
