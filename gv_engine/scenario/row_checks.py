@@ -311,8 +311,8 @@ def _find_cell_errors(layout: Layout, rows: NDArray[Any], things: _Mask) -> _Err
 
 
 def _find_holder_errors(layout: Layout, rows: NDArray[Any], things: _Mask) -> _Errors:
-    """Yield (mask, message template) for entities in `rows` that are no objects but are in a box,
-    and for objects in two hands or boxes; the (n, E) mask `things` marks the objects."""
+    """Yield (mask, message template) for entities in boxes that are no objects or are also on the
+    grid, and for entities in two hands or boxes. The (n, E) mask `things` marks the objects."""
     holders = np.zeros(things.shape, np.int64)  # number of hands and boxes with each entity
     held = rows["agent"]["holding"][:, : layout.agents + 1].astype(np.int64)
     np.add.at(holders, (np.arange(len(rows))[:, None], held), 1)

@@ -123,8 +123,8 @@ class Trust:
         return not self.is_detached or folder.is_relative_to(SCENARIOS)
 
     def explain_refusal(self, folder: Path, source: str) -> str:
-        """Return why a scenario in `folder` may not load the Python file or module `source`; "" if
-        it may.
+        """Return the reason why a scenario in `folder` may not load the Python file or module
+        `source`, as a text for a message; "" if it may.
 
         Args:
             folder: folder of the scenario.
@@ -145,8 +145,8 @@ class Trust:
         return explain(folder, source)
 
     def _explain_outside_file(self, folder: Path, source: str) -> str:
-        """Return why a scenario in `folder` may not load the Python file `source`, because of where
-        the file is; "" if it may."""
+        """Return the reason why a scenario in `folder` may not load the Python file `source` from
+        the place where it is, as a text for a message; "" if it may."""
         home = next((base for base in self.base_folders if _is_inside(folder / source, base)), None)
         if home is None:
             return _explain_path(folder, source)
@@ -155,8 +155,8 @@ class Trust:
         return "the scenario only extends the one there; if you trust it, add --trust"
 
     def _explain_unknown_module(self, folder: Path, module: str) -> str:
-        """Return why a scenario may not import `module`: neither the user nor an installed package
-        allows it; "" if one does."""
+        """Return the reason why a scenario may not import `module`, as a text for a message; "" if
+        the user or an installed package allows it."""
         # read from the metadata of installed packages, which are not imported for it
         declared = (point.module for point in entry_points(group=ENTRY_POINT_GROUP))
         if _is_below(module, self.allow_modules) or _is_below(module, declared):
@@ -199,7 +199,8 @@ def is_module_name(name: str) -> bool:
 
 
 def _explain_path(folder: Path, source: str) -> str:
-    """Return why the path `source` leads to no file inside the scenario's folder; "" if it does."""
+    """Return the reason why the path `source` leads to no file inside the scenario's folder, as a
+    text for a message; "" if it leads to one."""
     paths = PurePosixPath(source), PureWindowsPath(source)
     if any(path.is_absolute() or path.drive or ".." in path.parts for path in paths):
         return "files are named from the scenario's folder on and lie in it, as ./rules.py"
