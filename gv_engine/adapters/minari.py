@@ -238,8 +238,8 @@ def to_folder(
         raise ValueError(f"{name} is of {loaded.name}: datasets are of grids with one agent")
     env = GridVectorEnv(loaded, 1, world="object", autoreset_mode="Disabled", **options)
     try:
-        rows = _make_rows(env, episodes, [int(about.get("seed", -1)) for about in seeds])
-        specs = describe_step_arrays(env, masks)
+        rows = _make_rollout_arrays(env, episodes, [int(about.get("seed", -1)) for about in seeds])
+        specs = rows_of_steps(env, masks)
         if mismatched := [n for n, (_, shape) in specs.items() if rows[n].shape[1:] != shape]:
             raise ValueError(
                 f"{name} is not of {loaded.name}: its {mismatched[0]} has shape "
@@ -352,7 +352,7 @@ def _load_scenario(
     return loaded
 
 
-def _make_rows(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any]:
+def _make_rollout_arrays(env: Any, episodes: list[Any], seeds: list[int]) -> dict[str, Any]:
     """Return the arrays of a rollout by name, from a dataset's episodes and their seeds."""
     lengths = np.array([len(e) for e in episodes])
 

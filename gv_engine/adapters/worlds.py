@@ -19,7 +19,8 @@ ScenarioSource = Scenario | str | Path | dict[str, Any]
 def make_adapter_env(
     adapter: object, scenario: ScenarioSource, num_envs: int, options: Any, **own_options: Any
 ) -> GridVectorEnv:
-    """Return the vector environment that an adapter to another library uses.
+    """Return the vector environment that the adapter `adapter` uses: `num_envs` worlds of
+    `scenario` with the user's `options` and the adapter's `own_options`, which users cannot set.
 
     Args:
         adapter: adapter that uses the environment.

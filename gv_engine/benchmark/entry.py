@@ -40,8 +40,8 @@ class BenchmarkError(GVEngineError):
 
 @cache
 def all_scenarios() -> dict[str, Scenario]:
-    """Return all scenarios of the benchmark by name, smallest grid first: built-in grids with one
-    agent on the grid that define success, without BabyAI's levels."""
+    """Return the scenarios of the benchmark by name, smallest grid first: all built-in grids that
+    have one agent with a position and define success, except BabyAI's levels."""
     names = (name for name in list_built_in_grids() if name not in list_babyai_grids())
     grids = {name: Scenario.load(name) for name in names}
     eligible = {
@@ -146,7 +146,7 @@ _MAX_POINTS = 10_000
 
 @dataclass(frozen=True)
 class EntryPart:
-    """Results for one scenario and one seed.
+    """Part of a benchmark entry: the results for one scenario and one seed.
 
     Attributes:
         scenario: name of the scenario.
@@ -177,7 +177,8 @@ class EntryPart:
 
 @dataclass(frozen=True)
 class BenchmarkEntry:
-    """Entry of the benchmark: a folder of parts.
+    """Entry of the benchmark, the results of one policy or algorithm: a folder with one part for
+    each scenario and seed.
 
     Attributes:
         path: folder.

@@ -190,21 +190,21 @@ class EntryColumn:
         self.layouts = any(part.layout_success is not None for part in parts)
 
     def layout_success_rates(self, scenario: str) -> list[float]:
-        """Return the success rate on new layouts of each seed in a scenario that was tested on
-        them."""
+        """Return the success rate on new layouts for each seed; seeds without a test on new layouts
+        are left out."""
         rates = [part.layout_success for part in self.parts.get(scenario, ())]
         return [rate for rate in rates if rate is not None]
 
     def success_rates(self, scenario: str, greedy: bool = False) -> list[float]:
-        """Return the success rate of each seed in a scenario: in the tests with sampled actions, or
-        if `greedy`, in those with the most likely actions."""
+        """Return the success rate in a scenario for each seed, tested with sampled actions, or with
+        the most likely actions if `greedy`."""
         parts = self.parts.get(scenario, ())
         lengths = [part.greedy if greedy else part.lengths for part in parts]
         return [float(np.mean(np.array(values) > 0)) for values in lengths if values]
 
     def success(self, scenario: str) -> Estimate | None:
         """Return the interquartile mean of the seeds' success rates in a scenario; None without
-        parts."""
+        results."""
         rates = self.success_rates(scenario)
         return interquartile_mean([rates]) if rates else None
 
@@ -248,9 +248,9 @@ class Comparison:
                 yield f"![Success over steps of training]({images}/benchmark-{group}.svg)"
 
     def _overview(self) -> Iterator[str]:
-        """Yield Markdown with the number of missing results, and a table of mean success rates: for
-        each set of scenarios that an entry covers, the mean over the scenarios of the set that all
-        entries with this set have finished."""
+        """Yield Markdown with the number of missing results and a table of mean success rates. The
+        table has one column for each set of scenarios that an entry covers; means are over the
+        scenarios of the set for which all entries that cover the set have results for all seeds."""
         expected = [(column, n) for column in self.columns for n in column.entry.scenario_names]
         num_parts = sum(len(column.success_rates(name)) for column, name in expected)
         if num_parts < SEEDS * len(expected):
@@ -358,8 +358,8 @@ class Comparison:
 
 
 def _scope_title(finished: int, scope: Sequence[str], columns: Sequence[EntryColumn]) -> str:
-    """Return a column title for the `finished` scenarios of the set `scope`, such as "all 50
-    scenarios"."""
+    """Return the title of the column for the set of scenarios `scope`, such as "40 of all 50
+    scenarios". `finished` is the number of scenarios in the set that all entries have finished."""
     some = f"{finished} of " if finished < len(scope) else ""
     if len(scope) == len(all_scenarios()):
         return f"{some}all {len(scope)} scenarios"
@@ -371,9 +371,9 @@ def _scope_title(finished: int, scope: Sequence[str], columns: Sequence[EntryCol
 def _success_series(
     columns: Sequence[EntryColumn], with_layouts: bool = False
 ) -> Iterator[tuple[str, _SuccessFunction]]:
-    """Yield (label, function from scenario to success rates) for each entry, and a second one if it
-    was also tested with the most likely actions; before that, if `with_layouts`, one for new
-    layouts, which few scenarios may have."""
+    """Yield (label, function from scenario to success rates) for each entry: for actions sampled
+    from the policy, with `with_layouts` also for tests on new layouts, and then for the most likely
+    actions, if the entry has such tests."""
     for column in columns:
         yield column.name, column.success_rates
         if with_layouts and column.layouts:

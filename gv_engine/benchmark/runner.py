@@ -35,7 +35,8 @@ _MAX_POINTS = 32  # maximum number of points of a curve
 
 @dataclass(frozen=True)
 class PartRunner:
-    """Runner that computes the parts of an entry; can be sent to other processes.
+    """Runner that computes the parts of a benchmark entry, the results for one scenario and one
+    seed each. It can be sent to other processes.
 
     Attributes:
         policy: one of `RUN_NO_CODE`, or `./file.py:function`.
@@ -86,8 +87,9 @@ class PartRunner:
         return entry.EntryPart(scenario, seed, digest, **results)
 
     def _is_held_out(self, scenario: str, digest: str) -> bool:
-        """Return True unless the policy may have been trained on other levels than the training
-        levels of the scenario, whose hash is `digest`.
+        """Return False if the policy is the folder of a run that was trained outside the training
+        levels of `scenario`, on a scenario whose hash is not `digest`, or on unknown levels; else
+        True.
 
         The `run.json` of a run folder has the training levels; custom files count as held-out.
         """
@@ -128,7 +130,8 @@ def measure_lengths(
 
 
 def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
-    """Return the `lengths` and the `layout_success` of a part by a policy."""
+    """Test the runner's policy on a scenario's test levels, and on its levels with new layouts;
+    return the values `lengths` and `layout_success` of an `EntryPart`."""
     levels = entry.split_levels(scenario)
     tested = lengths = measure_lengths(scenario, runner.policy, seed)
     if levels.test_layout and levels.test_layout != levels.test:
@@ -138,8 +141,8 @@ def _run_policy(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 
 
 def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
-    """Return the `lengths` of the shortest solutions of a scenario's test levels, found by the
-    solver."""
+    """Search shortest solutions of a scenario's test levels; return the value `lengths` of an
+    `EntryPart`."""
     from gv_engine.validation.solver import Survey  # compiles
 
     test = entry.split_levels(scenario).test
@@ -149,7 +152,8 @@ def _run_solver(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
 
 
 def _run_ppo(runner: PartRunner, scenario: str, seed: int) -> dict[str, Any]:
-    """Train a network with PPO on a scenario, and return its results on the test levels."""
+    """Train a network with PPO on a scenario and test it; return the values of an `EntryPart` for
+    the results."""
     # here, as torch takes its time
     from gv_engine.learning.config import Config
     from gv_engine.learning.run_folder import Run

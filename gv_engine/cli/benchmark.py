@@ -152,12 +152,12 @@ def _make_parts(
     """Compute and save the results for those of `selected_parts`, (scenario, seed) pairs, that the
     benchmark entry lacks, on the Ray cluster at `address`, or on this machine if it is None. Return
     the exit code."""
-    making = PartRunner(entry.policy, entry.settings)
+    runner = PartRunner(entry.policy, entry.settings)
     missing = _missing_parts(entry, selected_parts)
     try:
         with cli.progress(f"parts of {entry.name}", len(selected_parts)) as advance:
             advance(len(selected_parts) - len(missing))
-            for part in _iterate_parts(making, entry, missing, address):
+            for part in _iterate_parts(runner, entry, missing, address):
                 with cli.delaying_signals():
                     entry.append(part)
                 advance(1, f"{part.scenario}, seed {part.seed}")
@@ -178,15 +178,15 @@ def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterato
         BenchmarkError: no scenario has the name, or the entry has other settings.
         MissingExtraError: a needed package is not installed.
     """
-    making = PartRunner(entry.policy, entry.settings)
-    if making.policy == PPO and RL.missing_message:
+    runner = PartRunner(entry.policy, entry.settings)
+    if runner.policy == PPO and RL.missing_message:
         raise MissingExtraError(RL.missing_message)
     if options.seeds and options.seeds.stop > SEEDS:
         raise cli.UsageError(
             f"--seeds {options.seeds.start}:{options.seeds.stop}: allowed are 0:{SEEDS}"
         )
     for name in match_scenarios(options.scenarios or entry.scenarios):
-        for seed in (options.seeds or range(SEEDS)) if making.uses_seeds else (0,):
+        for seed in (options.seeds or range(SEEDS)) if runner.uses_seeds else (0,):
             yield name, seed
 
 
@@ -200,22 +200,22 @@ def _missing_parts(
 
 
 def _iterate_parts(
-    making: PartRunner,
+    runner: PartRunner,
     entry: BenchmarkEntry,
     missing: Sequence[tuple[str, int]],
     address: str | None,
 ) -> Iterator[EntryPart]:
-    """Yield the results for the (scenario, seed) pairs in `missing` as `making` computes them: on
-    this machine if `address` is None, else on the Ray cluster at `address`. On this machine, pairs
-    whose results another process has saved in `entry` meanwhile are skipped."""
+    """Yield the results that `runner` computes for the (scenario, seed) pairs in `missing`: on this
+    machine if `address` is None, else on the Ray cluster at `address`. On this machine, pairs are
+    skipped if another process has saved their results in `entry` meanwhile."""
     if address is None:
         for part in missing:
             if _missing_parts(entry, [part]):  # another process may have made it
-                yield making.run(*part)
+                yield runner.run(*part)
         return
     from gv_engine.rollout.on_ray import run_parts  # imported here: Ray takes seconds to import
 
-    yield from run_parts(making.with_absolute_policy().run, missing, address, in_order=False)
+    yield from run_parts(runner.with_absolute_policy().run, missing, address, in_order=False)
 
 
 def _print_results(entries: Sequence[BenchmarkEntry]) -> None:

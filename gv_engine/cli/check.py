@@ -114,8 +114,9 @@ def find_pack(source: str, settings: Mapping[str, Any]) -> Sequence[PackLevel]:
 
 
 def find_sources(source: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the name `source` with the names of all variants (named versions) in its file; for a
-    pack these are its levels. Levels in `LevelFiles` are not listed; their number is printed."""
+    """Return the names to check for the scenario `source`: `source` itself, and `source#variant`
+    for each variant (named version) or listed level in its file. For a pack with levels in other
+    files only print their number."""
     document = _read_named_document(source, settings)
     if document is None or find_ref(source).variant:
         return [source]
@@ -129,7 +130,7 @@ def find_sources(source: str, settings: Mapping[str, Any]) -> list[str]:
 
 def find_levels(source: str, settings: Mapping[str, Any]) -> list[str]:
     """Return the names of all levels of the pack `source`, such as `sokoban#1`; [`source`] if it is
-    no pack, or if its levels are in `LevelFiles`. `settings` are options of `load_scenario`."""
+    no pack, or a pack with levels in other files. `settings` are options of `load_scenario`."""
     levels = find_pack(source, settings)
     if not levels or isinstance(levels, LevelFiles):
         return [source]

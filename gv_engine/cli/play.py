@@ -143,9 +143,9 @@ def _play_in_terminal(options: argparse.Namespace) -> int:
 
 
 def _find_pack(options: argparse.Namespace) -> Entry | None:
-    """Return the pack of levels that the options name, whose list of levels is shown first. Return
-    None if they name something else, such as one level of a pack, or ask for a game by a seed, a
-    policy, a race or a setting."""
+    """Return the pack of levels that the options name, so that the player can choose a level.
+    Return None if the options name something else, such as one level, or set a seed, a policy, a
+    race or a parameter, so that play starts at once."""
     asks_for_game = options.seed is not None or options.policy or options.race or options.settings
     if asks_for_game or not options.scenario or options.snapshot:
         return None
@@ -245,8 +245,8 @@ def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) ->
 
 
 def _begin_from_row(scenario: Scenario, row: NDArray[Any]) -> Session:
-    """Return a session of `scenario` that begins with the world state `row`, a () record from a
-    snapshot file."""
+    """Return a session of `scenario` that begins in the world state `row`, a record of shape ()
+    from a snapshot file."""
     game = Session(scenario)
     game.restore(row)
     return game

@@ -139,8 +139,8 @@ def _format_entries(
     homes: dict[tuple[str, str], str],
     indent: str = "",
 ) -> Iterator[str]:
-    """Yield the Markdown lines of the list of keys at the place `home`. A key that an earlier list
-    has described, see `homes`, is not described again.
+    """Yield the lines of a Markdown list of the keys or functions in `entries`. An entry that an
+    earlier list has described, see `homes`, only refers to that list.
 
     Args:
         entries: (name, text, parts) of each entry.

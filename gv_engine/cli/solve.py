@@ -125,7 +125,7 @@ def _save(game: Session, out: Path, options: argparse.Namespace) -> None:
 
 
 def count_repeats(names: Iterable[str]) -> str:
-    """Return action names as one text, in which successive equal ones are counted.
+    """Return action names as one text, in which equal names in a row become one name with a count.
 
     >>> count_repeats(["MOVE_FORWARD", "MOVE_FORWARD", "TURN_LEFT"])
     'MOVE_FORWARD ×2, TURN_LEFT'

@@ -130,7 +130,7 @@ def train_here(
         if code:
             break
     if not (code or runs[1:] or runs[0].settings.partner):
-        rows += _evaluate_best(plan, runs[0])
+        rows += _evaluate_run(plan, runs[0])
     if not (steps or code or demonstrations):
         done = min(result.metrics.steps for result in results)
         target = plan.stop_condition
@@ -282,7 +282,8 @@ def _open_viewer(training: Training) -> BatchProcess:
 
 def _send_metrics(viewer: BatchProcess, training: Training) -> None:
     """Send success rate, return, length and speed of the last training update to the viewer window,
-    and, if the window requests them, the policy's values in the cells of a world."""
+    and, if the window requests them, the values that the policy estimates for each cell of a
+    world."""
     from gv_engine.session.batch_viewer import CurvePoint
 
     metrics = training.metrics
@@ -315,8 +316,8 @@ def _format_means(metrics: TrainingMetrics) -> list[str]:
 def _warn_of_unknown_means(
     plan: TrainingPlan, runs: Sequence[Run], results: Sequence[RunResult]
 ) -> None:
-    """Print a warning if one of `results` has no estimate of success rate and return, with the
-    number of steps that the estimate needs in `runs` of `plan`."""
+    """Print a warning if one of `results` has no estimate of success rate and return, and the
+    number of training steps after which there is an estimate."""
     learned = [result for result in results if result.metrics.steps]  # others only imitated
     unknown = [result for result in learned if math.isnan(result.metrics.episode_return)]
     if unknown:
@@ -344,9 +345,10 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
     return [row for row in rows if row[1] != _UNKNOWN]
 
 
-def _evaluate_best(plan: TrainingPlan, run: Run) -> list[tuple[str, str]]:
-    """Return the (label, value) rows of the final report on episodes that the policy of `run` plays
-    in the levels it was trained on: success rate and mean return with 95 % intervals."""
+def _evaluate_run(plan: TrainingPlan, run: Run) -> list[tuple[str, str]]:
+    """Play episodes with the policy of `run`, with its best weights if they are known, in the
+    levels it was trained on; return (label, value) rows for the final report: success rate and mean
+    return with 95 % intervals."""
     policy = run.path.absolute()  # as a name it could be that of a built-in policy
     result = evaluate_policy(policy, plan.scenario, plan.levels, _EVALUATION_EPISODES)
     rows, mean_return = [("evaluated episodes", f"{result.episodes:,}")], result.episode_return
@@ -440,7 +442,7 @@ def run(options: argparse.Namespace) -> int:
     if options.scenario is None and not options.resume:
         raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
     here = "imitate", "device", "wandb"
-    local = [name for name, value in cli.values_of(options, *here).items() if value]
+    local = [name for name, value in cli.option_values(options, *here).items() if value]
     if options.ray and local:
         raise cli.UsageError(f"{local[0]} trains on this machine: leave out --ray")
     if options.ray:
@@ -600,8 +602,8 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         *("num_envs", "threads", "max_steps", "levels", "seed", "seeds", "imitate"),
         *("config", "learner", "curriculum", "partner"),
     )
-    new_run_options = {"SCENARIO": options.scenario, **cli.values_of(options, "out", "memory")}
-    new_run_options |= {"--no-masks": not options.masks, **cli.values_of(options, *names)}
+    new_run_options = {"SCENARIO": options.scenario, **cli.option_values(options, "out", "memory")}
+    new_run_options |= {"--no-masks": not options.masks, **cli.option_values(options, *names)}
     new_run_options["--set"] = options.settings or None
     new_run_options["--set-hp"] = options.hyperparameters or None
     if wrong := [name for name, value in new_run_options.items() if value not in (None, False)]:
