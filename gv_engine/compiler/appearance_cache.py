@@ -26,7 +26,7 @@ from gv_engine.compiler.method_registry import (
     register_method,
 )
 from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, overload, types
-from gv_engine.compiler.records import DerivedColumn, EmptyGround, get_world_record
+from gv_engine.compiler.records import EmptyGround, ShownColumn, get_world_record
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import RuleError
 
@@ -46,8 +46,9 @@ CODE_STEP = np.dtype([(name, np.uint8) for name in ("of_color", "low", "count", 
 def make_code_steps(
     of_color: bool, numbers: NDArray[Any], stride: int, unlisted: int
 ) -> NDArray[Any]:
-    """Return (n,) records `CODE_STEP`: the ranges of types (of colours if `of_color`) whose codes
-    in the table `numbers` differ from index * `stride` or are `unlisted`.
+    """Return (n,) records `CODE_STEP`, by which `encode_cells` computes codes without reading a
+    table: for ranges of types (of colours if `of_color`) the difference between the code in the
+    table `numbers` and index * `stride`, or that they are `unlisted`.
 
     Args:
         of_color: the table has the codes of colours, not of types.
@@ -71,9 +72,9 @@ def make_code_steps(
 
 
 def encode_cells(cells: Any, steps: Any, stride: int, out: Any) -> bool:
-    """Write a code for each of the (M, 3) uint8 `cells` into (M,) uint8 `out`, by the `stride` and
-    the records `steps` of `make_code_steps`; return True if a cell has a type or colour without a
-    code.
+    """Write the code of each of the (M, 3) uint8 `cells` (type, state, colour) into (M,) uint8
+    `out`; return True if a cell has a type or colour without a code. `stride` and `steps` are the
+    argument and the result of `make_code_steps`.
 
     Only whole chunks of 64 cells are encoded; the caller encodes the rest.
     """
@@ -237,13 +238,13 @@ def _build_look_beneath(w: Any, y: Any, x: Any) -> Any:
 
 
 @overload(operator.setitem)
-def _build_set_of_derived_column(column: Any, index: Any, value: Any) -> Any:
+def _build_set_of_shown_column(column: Any, index: Any, value: Any) -> Any:
     """Return the implementation of assigning to a component value `column[e]` or a grid cell
     `column[y, x]` on which the cached appearances depend; None for other arrays.
 
     The write also updates the appearances, and on large grids the cell lists and movement bits.
     """
-    if not isinstance(column, DerivedColumn):
+    if not isinstance(column, ShownColumn):
         return None
     if isinstance(index, types.Integer) and column.ndim == 1:
         world: Any = get_world_record(column)

@@ -87,8 +87,9 @@ class LinkedProgram(NamedTuple):
 
 
 def link_scenario(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> LinkedProgram:
-    """Return the functions to compile for a scenario; the arguments are those of
-    `programs.get_program`."""
+    """Return the functions to compile for the program of a scenario. `slots` are the positions of
+    its reward functions among the reward terms, and `dtypes` the element dtypes of the batch's
+    arrays, by name."""
     method_registry.register_layout(scenario.layout)
     loop = link_loop(scenario, slots, dtypes)
     shared = [*_functions_in(rng), *VERBS.values(), *_functions_in(observation)]
@@ -151,7 +152,8 @@ def make_compile_error(failure: str, built_in: bool) -> DoesNotCompileError:
 
 
 def wrap_error(error: Exception, functions: Iterable[FunctionType] = ()) -> DoesNotCompileError:
-    """Return a `DoesNotCompileError` for an exception that Numba does not document."""
+    """Return a `DoesNotCompileError` with a one-line summary of `error`, an exception that Numba's
+    documentation does not name. A function at fault is named if it is among `functions`."""
     return DoesNotCompileError(f"{_summarize_error(error, functions)} ({type(error).__name__})")
 
 

@@ -200,8 +200,8 @@ def lowest_set_bit(context: Any, builder: Any, signature: Any, arguments: Any) -
 
 @emit_as(lambda column: types.Array(column.dtype, column.ndim, "C")(column))
 def writable_view(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Emit LLVM IR of the Numba intrinsic `writable_view(column)`, which returns a derived column
-    as a plain array: writes to it update no appearances."""
+    """Emit LLVM IR of the Numba intrinsic `writable_view(column)`, which returns an array on which
+    appearances depend as a plain array: writes to it update no appearances."""
     return arguments[0]
 
 
@@ -237,7 +237,7 @@ def make_field_getter(
 ) -> Callable[[Any, Any, Any], Any]:
     """Return an intrinsic `(world, parameters, measurements)` that returns a tuple: the current
     agent's index if `agent`, the measurement with index `past` if given, and the parameter record's
-    fields `names`.
+    fields `names`. It also notes that `rule` is running, in programs with bounds checks.
 
     The arrays are read-only, as all worlds share them.
 

@@ -320,8 +320,8 @@ def _agent_loop(
 
 
 def _emit_agent_value(context: Any, builder: Any, numba_type: Any, value: Any, agent: Any) -> Any:
-    """Return the LLVM value of one `agent`: its element of `value` if that is an array by agent,
-    else `value` itself."""
+    """Return the LLVM value for one `agent`: an element of `value` if `value` is an array with one
+    element per agent, else `value` itself."""
     if _agent_value_type(numba_type) is numba_type:
         return value
     return context.unpack_value(builder, numba_type.dtype, builder.gep(value, [agent]))
@@ -469,7 +469,7 @@ def compile_program(loop: Any) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]
     the exception's description; see `object_loader.Loaded`.
     """
     rare = _link_context.get().rare
-    code = _get_shared(loop.kernel, loop.dtypes)
+    code = _get_unoptimized_code(loop.kernel, loop.dtypes)
     library = numba_pipeline.make_library(ENTRY)
     is_wasm = numba_pipeline.compiles_to_wasm()
     entries = (ENTRY,) if is_wasm else (ENTRY, LOOP)
@@ -479,12 +479,12 @@ def compile_program(loop: Any) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]
     module = numba_pipeline.get_module(library)
     module.link_in(numba_pipeline.get_module(code.library), preserve=True)
     for function, dtypes in loop.callees:
-        shared = _get_shared(function, dtypes)
+        shared = _get_unoptimized_code(function, dtypes)
         part = numba_pipeline.get_module(shared.library).clone()
         part.get_function(shared.name).name = f"{ENTRY}_{function.__name__}"
         module.link_in(part)
     for function in loop.own:
-        part, name, _ = numba_pipeline.compile_to_ir(function, _integers(function))
+        part, name, _ = numba_pipeline.compile_to_ir(function, _int_types(function))
         part.get_function(name).name = f"{ENTRY}_{function.__name__}"
         module.link_in(part, preserve=True)
     module = numba_pipeline.optimize(library, *entries)
@@ -501,15 +501,15 @@ def compile_program(loop: Any) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]
     )
 
 
-def _get_shared(function: FunctionType, dtypes: Dtypes) -> UnitCode:
-    """Return the code, not optimised yet, of a function of integers that uses arrays with these
-    element dtypes, from the cache or compiled now."""
+def _get_unoptimized_code(function: FunctionType, dtypes: Dtypes) -> UnitCode:
+    """Return the code, not optimised yet, of a function whose arguments are all integers, from the
+    cache or compiled now. `dtypes` are the element dtypes of the arrays that it uses."""
     digest = f"{dtypes} {_link_context.get().digest}"
-    return _get_or_compile(function, _integers(function), numba_pipeline.hide_internals, digest)
+    return _get_or_compile(function, _int_types(function), numba_pipeline.hide_internals, digest)
 
 
-def _integers(function: FunctionType) -> tuple[Any, ...]:
-    """Return the Numba types of the arguments of a function of integers."""
+def _int_types(function: FunctionType) -> tuple[Any, ...]:
+    """Return the Numba types of the arguments of `function`, which are all int64."""
     return (types.int64,) * function.__code__.co_argcount
 
 

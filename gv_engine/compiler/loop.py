@@ -96,9 +96,9 @@ def link_loop(scenario: Scenario, slots: Sequence[int], dtypes: Dtypes) -> Batch
     loop_dtypes = {"parameters": common, **flat}
     systems, units = bind_systems(scenario, slots)
     kernel = _make_kernel(common.names or (), loop_dtypes)
-    callees = _make_callees(scenario, {**loop_dtypes, "rows": dtypes["rows"]})
-    callees += _make_showing(scenario, {**dtypes, "parameters": common})
-    own = _make_own(scenario.layout.agents, systems, dtypes)
+    callees = _make_shared_functions(scenario, {**loop_dtypes, "rows": dtypes["rows"]})
+    callees += _make_output_functions(scenario, {**dtypes, "parameters": common})
+    own = _make_rule_functions(scenario.layout.agents, systems, dtypes)
     return BatchLoop(kernel, loop_dtypes, callees, own, units)
 
 
@@ -179,9 +179,10 @@ def _make_kernel(parameter_names: Collection[str], dtypes: Dtypes) -> FunctionTy
 _Callees = list[tuple[FunctionType, Dtypes]]
 
 
-def _make_callees(scenario: Scenario, dtypes: Dtypes) -> _Callees:
-    """Return the functions that the kernel, the loop over worlds, calls by name: `count`, `find`,
-    `begin`, `act`, and with bounds checks `mend`. They call the functions of `_make_own` by name.
+def _make_shared_functions(scenario: Scenario, dtypes: Dtypes) -> _Callees:
+    """Return the functions that the kernel (the loop over worlds) calls and that scenarios with the
+    same layout share: `count` agents, `find` a world's record, `begin` an episode, `act` (step a
+    world), and with bounds checks `mend` (undo writes to NOTHING).
 
     Their arguments are integers: the `address` of the batch, the index `i` of a world, the address
     of its `row`, and the address `own` of its parameters. `dtypes` has the dtypes of the world
@@ -262,9 +263,10 @@ def _make_callees(scenario: Scenario, dtypes: Dtypes) -> _Callees:
     return [(function, dtypes) for function in (count, find, begin, act, *checking)]  # type: ignore[misc]  # as above
 
 
-def _make_showing(scenario: Scenario, dtypes: Dtypes) -> _Callees:
-    """Return the functions `fetch` and `reveal`, which the kernel calls by name and which use all
-    arrays of the batch, with these dtypes; see `_make_callees`."""
+def _make_output_functions(scenario: Scenario, dtypes: Dtypes) -> _Callees:
+    """Return two more functions that the kernel calls and that use all arrays of the batch, with
+    these dtypes: `fetch` prefetches the memory of a later world, and `reveal` writes observations
+    and action masks."""
     agents, is_multi_agent = scenario.layout.agents, scenario.layout.agents > 1
     layout, names = scenario.layout, dtypes["parameters"].names or ()
     is_mixture, large = "share" in names, layout.is_large
@@ -330,12 +332,13 @@ def _make_showing(scenario: Scenario, dtypes: Dtypes) -> _Callees:
     return [(fetch, dtypes), (reveal, dtypes)]  # type: ignore[list-item]  # as above
 
 
-def _make_own(agents: int, systems: BoundSystems, dtypes: Dtypes) -> list[FunctionType]:
-    """Return the scenario's own functions `restart`, `advance`, `look` and `mark`, which run
-    `systems` in worlds with `agents` agents; the functions of `_make_callees` and `_make_showing`,
-    which other scenarios share, call them by name.
+def _make_rule_functions(agents: int, systems: BoundSystems, dtypes: Dtypes) -> list[FunctionType]:
+    """Return the functions that run the scenario's `systems` in worlds with `agents` agents:
+    `restart` (sample a level), `advance` (run the systems of a step), `look` (write what an agent
+    sees) and `mark` (write an action mask). The functions of `_make_shared_functions` and
+    `_make_output_functions` call them by name.
 
-    Their arguments are integers, as for `_make_callees`, and addresses of arrays.
+    Their arguments are integers, as for `_make_shared_functions`, and addresses of arrays.
     """
     batch, world_at = make_batch_cast(dtypes), make_record_cast(dtypes["rows"])
     parameters_at, view_at = map(make_record_cast, (dtypes["parameters"], dtypes["views"]))
@@ -413,7 +416,7 @@ def _take_next_level(b: Any, i: int) -> int:
 
 
 def _copy_terms(terms: Any, last: Any) -> None:
-    """Copy the reward terms at the end of an episode into `last`."""
+    """Copy the reward terms at the end of an episode into the array `last`."""
     for k in range(len(terms)):
         last[k] = terms[k]
 

@@ -75,8 +75,8 @@ target_context: Any = registry.cpu_target.target_context
 
 
 def emit_as(make_signature: Callable[..., Any]) -> Decorator:
-    """Return a decorator that makes a Numba intrinsic, of the same name, from a function that emits
-    LLVM IR.
+    """Return a decorator that turns a function that emits LLVM IR into a Numba intrinsic of the
+    same name. `make_signature` returns the signature of the intrinsic.
 
     The emitter takes `(context, builder, signature, arguments)` and returns the result.
 
@@ -339,10 +339,10 @@ def patch_numba() -> Iterator[None]:
 
 
 def _post_process(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-    """Update the control flow graph and lifetimes of a function's Numba IR, in place of
-    `PostProcessor.run`, which Numba calls after each of nine passes; arguments are its own. It
-    does not find the variables that are alive at the start of each block, which only generators
-    use: for these it calls the original."""
+    """Update the control flow graph and the lifetimes of variables in a function's Numba IR. It
+    replaces Numba's `PostProcessor.run`, with the same arguments, and saves time: Numba calls it
+    after each of nine passes. Only for generators it calls the original, which also finds the
+    variables that are alive at the start of each block."""
     func_ir = processor.func_ir
     if func_ir.is_generator:
         _post_process_fully(processor, emit_dels, extend_lifetimes)
@@ -615,8 +615,8 @@ with suppress(RuntimeError):  # it set the number of threads, and they run
 
 
 def _rebuild_env(module: str, constants: Any, name: str) -> Any:
-    """Rebuild a Numba environment `name` from `constants`, with this module in place of a user's
-    rule module. Replaces Numba's `_rebuild_env`.
+    """Rebuild a Numba environment `name` from `constants`, for the module called `module`, or for
+    this module if `module` is a user's rule module. Replaces Numba's `_rebuild_env`.
 
     Numba looks into the named module only for Python code, which programs never do. A rule file may
     be gone or changed, and must not be imported here.

@@ -129,8 +129,8 @@ def _transpose(builder: Any, rows: list[Any]) -> list[Any]:
 )
 def cut_looks(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit LLVM IR of the Numba intrinsic `cut_looks(world, view, turned, line, next_line, cell,
-    next_cell)`, which copies the appearances of grid cells into a view: from grid row `line` and
-    column `cell` on, in the directions `next_line` and `next_cell`.
+    next_cell)`, which copies the appearances of grid cells into a view, from the cell in grid row
+    `line` and column `cell` on.
 
     Row i of the view is grid row `line + i * next_line`, where `next_line` is 1 or -1; its cell j
     is `cell + j * next_cell`. With `turned`, columns take the place of rows. Cells off the grid
@@ -309,8 +309,8 @@ def find_typed_cells(context: Any, builder: Any, signature: Any, arguments: Any)
 
 
 def cut_view(w: Any, agent: int, view: Any) -> None:
-    """Copy the cells around an agent from the grid into `view`, turned as the view turns. All cells
-    count as unseen afterwards."""
+    """Copy the cells around an agent from the grid into `view`, rotated so that the agent looks up
+    if the view rotates with the agent. All cells count as unseen afterwards."""
     facing = up_in_view(w, agent, view.turns)
     y, x = w.position.y[agent], w.position.x[agent]
     ahead_y, ahead_x = step_y(facing), step_x(facing)
@@ -326,7 +326,7 @@ def cut_view(w: Any, agent: int, view: Any) -> None:
 
 
 def cover_other_agents(w: Any, agent: int, view: Any) -> None:
-    """Draw the other agents into `view`, with their directions as they are in the view. In a cell
+    """Draw the other agents into `view`, each with its direction relative to the view. In a cell
     with several agents, the agent with the lowest number is drawn."""
     # read once: a write to the view might alias these fields
     facing = up_in_view(w, agent, view.turns)

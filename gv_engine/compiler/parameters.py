@@ -134,8 +134,9 @@ def list_mask_actions(scenario: Scenario) -> tuple[int, ...]:
 def make_parameters(
     scenario: Scenario, number: int = 0, masks: bool = True, checked: bool = False
 ) -> NDArray[Any]:
-    """Return a (members,) array of parameter records, one for each scenario of a mixture; only the
-    record of scenario `number` is filled in, so that callers can combine several arrays.
+    """Return a (members,) array of parameter records, one for each scenario of a mixture (one if
+    `scenario` is no mixture). Only the record of scenario `number` is filled in, so that callers
+    can combine several arrays.
 
     The filled record has the arguments of each call in its own sub-record, the actions, the step
     limit and the number of the first mission text. All other records are 0, except for their

@@ -136,8 +136,8 @@ def _iter_flat(value: Any) -> Iterator[Any]:
 
 
 def constant_text(value: Any) -> str:
-    """Return a text for a constant of a rule that is the same in every process. A function or class
-    gives its name."""
+    """Return a text for a constant of a rule that is the same in every process; for a function or
+    class it is the name."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{value.tobytes().hex()}"
     if isinstance(value, np.dtype):

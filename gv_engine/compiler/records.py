@@ -54,11 +54,10 @@ class EngineRecord(types.Record):
         return f"{type(self).__name__}#{get_type_code(self)}"
 
 
-class DerivedColumn(types.Array):
-    """Numba type of an array in a world's record from which other fields of the record, such as
-    appearances, are derived. The array is read-only as a whole.
-
-    A write to an element also updates the derived fields, see `appearance_cache`.
+class ShownColumn(types.Array):
+    """Numba type of an array in a world's record that the appearances of cells depend on: compiled
+    code that writes an element also updates the appearances, see `appearance_cache`. The array is
+    read-only as a whole.
 
     Attributes:
         start: byte offset in the row.
@@ -69,7 +68,7 @@ class DerivedColumn(types.Array):
         """Make the Numba type of an array on which appearances depend, at byte offset `start` of
         the record of world type number `world`."""
         self.start, self.world = start, world
-        name = f"Kept({field.dtype}, {field.ndim}, {start}, {world})"
+        name = f"Shown({field.dtype}, {field.ndim}, {start}, {world})"
         _init_array(self, field.dtype, field.ndim, "C", readonly=True, name=name)
 
     @property
@@ -80,15 +79,16 @@ class DerivedColumn(types.Array):
     @property
     def mangling_args(self) -> Any:
         """Return the short name that Numba uses in symbol names."""
-        return "Kept", (self.start, self.world)
+        return "Shown", (self.start, self.world)
 
 
 _init_array: Any = types.Array.__init__
-extending.register_model(DerivedColumn)(extending.models.ArrayModel)
+extending.register_model(ShownColumn)(extending.models.ArrayModel)
 
 
 class EmptyGround(types.Opaque):
-    """Ground in worlds without ground: every cell reads NOTHING and cannot be written."""
+    """Numba type of `w.ground` in worlds without a ground layer. Every cell reads NOTHING and
+    cannot be written."""
 
 
 extending.register_model(EmptyGround)(extending.models.OpaqueModel)
@@ -125,7 +125,7 @@ class ComponentRecord(EngineRecord):
         self.column, self.numba_record = column, columns.numba_record
         own: Any = self.fields
         self.derived = {
-            name: DerivedColumn(field.type, start + field.offset, world)
+            name: ShownColumn(field.type, start + field.offset, world)
             if name in shown
             else ShortColumn(field.type, capacity)
             for name, field in own.items()
@@ -155,7 +155,8 @@ class ViewRecord(EngineRecord):
 
     @property
     def tile(self) -> int:
-        """Return the side of the square tiles in which cells are read."""
+        """Return the side of the square blocks of cells in which compiled code copies the grid into
+        the view."""
         return get_view_tile_size((self.size_of["height"], self.size_of["width"]))
 
 
@@ -236,7 +237,7 @@ def _convert_record(record_class: type[EngineRecord], record: Any) -> EngineReco
     converted.numba_record = record
     if shown:
         converted.derived = {
-            name: DerivedColumn(field.type, field.offset, number)
+            name: ShownColumn(field.type, field.offset, number)
             for name, field in record.fields.items()
             if name in ("at", "ground")
         }
@@ -248,8 +249,8 @@ _SHOWN_COLUMNS: dict[Any, Collection[tuple[str, str]]] = {}
 _WORLDS: dict[int, EngineRecord] = {}
 
 
-def get_world_record(column: DerivedColumn) -> EngineRecord:
-    """Return the world record type whose row contains a derived column."""
+def get_world_record(column: ShownColumn) -> EngineRecord:
+    """Return the record type of the world that contains the array `column`."""
     return _WORLDS[column.world]
 
 

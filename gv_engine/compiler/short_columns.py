@@ -82,8 +82,8 @@ def _is_tuple(index: Any) -> bool:
 
 
 def _access(context: Any, builder: Any, access: Any, arguments: Any, key: Any) -> Any:
-    """Emit LLVM IR that reads or writes an element of a short column as `key`, an operator, does in
-    an array."""
+    """Emit LLVM IR that reads or writes an element of a short column; `key` is the operator,
+    `operator.getitem` or `operator.setitem`."""
     column, index = access.args[:2]
     of_entity, e = index, arguments[1]
     if _is_tuple(index):

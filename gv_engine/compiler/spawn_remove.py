@@ -224,8 +224,9 @@ def _build_become_empty(w: Any) -> Any:
 
 @register_method("clear")
 def _build_clear(w: Any) -> Any:
-    """Return the implementation of `w.clear()`, which empties the world except for its agents and
-    its own entity; agents have no position yet."""
+    """Return the implementation of `w.clear()`, which removes all objects from the world. The
+    agents, off the grid, and the entity with the world's components get their initial
+    components."""
     agents, first_object = LAYOUTS[w].agents, LAYOUTS[w].first_object
     is_multi_agent = agents > 1
     write, before = _make_prefab_write(LAYOUTS[w]), LAYOUTS[w].type_table_length

@@ -74,12 +74,12 @@ def _phase_runners(scenario: Scenario, phase: Phase) -> list[Unit]:
     ]
 
 
-def _never_answers(w: Any, p: Any, action: int) -> bool:
+def _always_false(w: Any, p: Any, action: int) -> bool:
     """Return False: no action has an effect."""
     return False
 
 
-def _always_answers(w: Any, p: Any, action: int) -> bool:
+def _always_true(w: Any, p: Any, action: int) -> bool:
     """Return True: every action has an effect."""
     return True
 
@@ -98,7 +98,7 @@ def _make_action_test(when: Any, getter: Any) -> Any:
 def _add_action_test(before: Any, when: Any, getter: Any, inside: Any) -> Any:
     """Return a function `(world, parameters, action)` that returns True if the test `before` is
     true, or if both the condition `when` and the test `inside` are."""
-    if before is _never_answers and inside is _always_answers:
+    if before is _always_false and inside is _always_true:
         return _make_action_test(when, getter)
 
     def acts(w: Any, p: Any, action: int) -> bool:
@@ -129,17 +129,17 @@ def _add_transition_tests(before: Any, prefix: str, call: Call) -> Any:
     The tests of transitions nested in the call are included. They make up the action mask.
     """
     if call.agent_mask:
-        test = _add_transition_tests(_never_answers, prefix, replace(call, agent_mask=()))
-        return before if test is _never_answers else _add_turn_test(before, call.agent_mask, test)
-    when, inside = call.system.when, _always_answers
+        test = _add_transition_tests(_always_false, prefix, replace(call, agent_mask=()))
+        return before if test is _always_false else _add_turn_test(before, call.agent_mask, test)
+    when, inside = call.system.when, _always_true
     if call.system.is_spontaneous:
-        inside = before if when is None else _never_answers
+        inside = before if when is None else _always_false
         for field, part in parameters.iter_nested_calls(prefix, call):
             if part.system.phase is Phase.TRANSITION:
                 inside = _add_transition_tests(inside, field, part)
     if when is None:
         return inside
-    if inside is _never_answers:
+    if inside is _always_false:
         return before
     getter = make_argument_getter(prefix, call, PreStepMeasurements(), when)
     return _add_action_test(before, when, getter, inside)
@@ -147,16 +147,16 @@ def _add_transition_tests(before: Any, prefix: str, call: Call) -> Any:
 
 def _add_answer_tests(before: Any, prefix: str, call: Call) -> Any:
     """Return a function `(world, parameters, action)` that returns True if the test `before` is
-    true, or if the reward or terminating `call` would react to the action.
+    true, or if the condition `answers` of the reward or terminating `call` holds.
 
     The tests of calls nested in the call are included. They make up the action mask.
     """
     if call.agent_mask:
-        test = _add_answer_tests(_never_answers, prefix, replace(call, agent_mask=()))
-        return before if test is _never_answers else _add_turn_test(before, call.agent_mask, test)
+        test = _add_answer_tests(_always_false, prefix, replace(call, agent_mask=()))
+        return before if test is _always_false else _add_turn_test(before, call.agent_mask, test)
     if (answers := call.system.answers) is not None:
         getter = make_argument_getter(prefix, call, PreStepMeasurements(), answers)
-        before = _add_action_test(before, answers, getter, _always_answers)
+        before = _add_action_test(before, answers, getter, _always_true)
     for field, part in parameters.iter_nested_calls(prefix, call):
         before = _add_answer_tests(before, field, part)
     return before
@@ -166,7 +166,8 @@ def _add_answer_tests(before: Any, prefix: str, call: Call) -> Any:
 
 
 class BoundSystems(NamedTuple):
-    """The parts of a step in which scenarios with one layout differ, as functions of one world.
+    """Functions that run a scenario's systems in one world. Scenarios with the same layout share
+    all other functions of a step.
 
     Attributes:
         restart: `(world, parameters)`: empty the world and sample a new level.
@@ -200,8 +201,8 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
         Unit(answer, field)
         for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING)
         for field, call in parameters.list_call_fields(scenario, phase)
-        if (answer := adders.get(phase, _add_answer_tests)(_never_answers, call.name, call))
-        is not _never_answers
+        if (answer := adders.get(phase, _add_answer_tests)(_always_false, call.name, call))
+        is not _always_false
     ]
     ((field, visibility),) = parameters.list_call_fields(scenario, Phase.VISIBILITY)
     values = make_argument_getter(visibility.name, visibility, PreStepMeasurements())
@@ -272,7 +273,8 @@ def _make_multi_advance(
     take_out: Any, *measures: Any, transition: Any, reward: Any, end: Any, success: Any
 ) -> Any:
     """Return `advance(world, parameters, terms)`, which steps a world with several agents by
-    calling `measures`, `transition`, `reward`, `end`, `success` and `take_out` in turn."""
+    calling `measures`, `transition`, `reward`, `end` and `success` in turn, and finally `take_out`,
+    which takes agents off the grid that a rule has sent out of play."""
     rewarding, ending, succeeding = measures
 
     def advance(w: Any, p: Any, terms: Any) -> None:
@@ -379,7 +381,8 @@ def make_mission_writer(layout: Layout) -> Any:
 
 
 def make_number_writer(sources: Sequence[tuple[str, str, int | None, int | None]]) -> Any:
-    """Return a function `(world, out)` that writes numbers of components into the array `out`.
+    """Return a function `(world, out)` that writes the component fields `sources`, one number each,
+    into the array `out`.
 
     Args:
         sources: (column, field, kind, item) of each number. `kind` selects the entity to read: an
@@ -424,8 +427,8 @@ def _append_number_write(
 
 
 def _make_number_read(column: str, field: str, item: int | None) -> Any:
-    """Return a function `(world, entity)` that returns a field of an entity; number `item` of it if
-    the field is an array."""
+    """Return a function `(world, entity)` that returns a component field of an entity, or the
+    element with index `item` if the field is an array."""
     if item is None:
         return lambda w, e: w[column][field][e]
     return lambda w, e: w[column][field][e, item]
