@@ -274,10 +274,6 @@ class Comparison:
         if len(head) > 1:
             yield _format_table(head, [*rows.values()])
 
-    def _columns_for(self, names: Sequence[str]) -> list[EntryColumn]:
-        """Return the columns of entries that cover any of these scenarios."""
-        return [c for c in self.columns if not {*names}.isdisjoint(c.entry.scenario_names)]
-
     def _group_by_columns(self, names: Sequence[str]) -> list[list[str]]:
         """Return the scenarios `names` in groups, one for each table: the scenarios of a group are
         covered by the same benchmark entries."""
@@ -290,7 +286,7 @@ class Comparison:
     def table(self, names: Sequence[str]) -> tuple[list[str], list[list[str]]]:
         """Return the header and the rows of the table of success rates, training costs and lengths
         of solutions for these scenarios."""
-        columns = self._columns_for(names)
+        columns = [c for c in self.columns if not {*names}.isdisjoint(c.entry.scenario_names)]
         head = ["", "levels", "shortest"]
         for column in columns:
             head += [f"{column.name} %", *(["new layouts %"] if column.layouts else [])]

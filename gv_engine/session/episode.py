@@ -139,7 +139,7 @@ class Episode(Protocol):
             ValueError: the row does not belong to the scenario.
         """
 
-    def state(self) -> str:
+    def state_digest(self) -> str:
         """Return a hash of the whole state as 16 hexadecimal digits, equal in all processes."""
 
     @property
@@ -148,10 +148,9 @@ class Episode(Protocol):
         observations; 0 in other domains."""
         return 0
 
-    def differences(self, old: Any) -> list[str]:
-        """Return sentences about the differences from the episode `old`, the most important first.
-        Both are of the same domain, maybe of different scenarios. Rewards, end and mission are left
-        out."""
+    def differences(self, other: Any) -> list[str]:
+        """Return sentences about the differences from `other`, an episode of the same domain and
+        maybe another scenario, the most important first; rewards, end and mission are left out."""
 
     def snapshot(self) -> Any:
         """Return a small snapshot of the whole episode for `restore`."""

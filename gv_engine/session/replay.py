@@ -165,7 +165,7 @@ class TimelineStep(NamedTuple):
 
     Attributes:
         outcome: `terminated`, `truncated`, or empty before the end.
-        state: digest of the state after the step, see `Episode.state`.
+        state: digest of the state after the step, see `Episode.state_digest`.
     """
 
     action: str

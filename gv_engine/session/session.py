@@ -167,8 +167,8 @@ class Session(NotebookView):
         """Return the current state as a copy that can be saved and restored; see `Episode.row`."""
         return self._episode.row()
 
-    def state(self) -> str:
-        """Return a hash of the current state as text; see `Episode.state`."""
+    def state_digest(self) -> str:
+        """Return a hash of the current state as text; see `Episode.state_digest`."""
         return self._timeline.state_at(self.position)
 
     def state_digests(self) -> tuple[str, ...]:
@@ -336,7 +336,7 @@ class Session(NotebookView):
         as it was."""
         try:
             self._timeline.seek(position, from_snapshot)
-            is_exact = self._episode.state() == self.state()
+            is_exact = self._episode.state_digest() == self.state_digest()
         except (Exception, Stopped):  # any error of a custom rule that did not fail before
             is_exact = False
         self.message = _INEXACT if not is_exact else "" if position else self._get_goal_sentence()

@@ -131,7 +131,7 @@ class Timeline:
             episode.load_row(row)
         self.scenario, self.episode, self.seed = scenario, episode, seed
         self.watch, self.row = watch, row
-        self.start = episode.state()
+        self.start = episode.state_digest()
         self.steps: list[TimelineStep] = []
         self.view_hashes = [episode.view_hash]
         self.position = 0
@@ -184,7 +184,9 @@ class Timeline:
             return "the episode is over"
         try:
             episode.step(action)
-            step = TimelineStep(action, float(episode.reward), episode.outcome, episode.state())
+            step = TimelineStep(
+                action, float(episode.reward), episode.outcome, episode.state_digest()
+            )
         except (Exception, Stopped) as error:  # any error of a custom rule
             self.seek(self.position)
             raise make_rule_error(error) from error

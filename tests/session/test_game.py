@@ -101,12 +101,12 @@ def test_a_rule_that_fails_says_where_and_the_game_goes_on(tmp_path: Path):
     for _ in range(20):
         played.step("MOVE_LEFT")
         ignorant.step("MOVE_LEFT")
-        before = played.state()
+        before = played.state_digest()
         with pytest.raises(RuleError, match=r"rules.py:8: no more$"):
             played.step(LEFT)
         with pytest.raises(RuleError, match=r"rules.py:10: ZeroDivisionError: division by zero$"):
             played.step(RIGHT)
-        assert played.state() == before
+        assert played.state_digest() == before
     assert played.replay() == ignorant.replay()
     played.undo(2)
     with pytest.raises(RuleError):
@@ -150,11 +150,11 @@ def test_undone_steps_can_be_taken_again_or_another_way():
     states = [taken.state for taken in played.replay().steps]
     played.undo(3)
     played.undo()
-    assert (played.position, played.length, played.state()) == (2, 6, states[1])
+    assert (played.position, played.length, played.state_digest()) == (2, 6, states[1])
     played.redo(2)
-    assert (played.position, played.state()) == (4, states[3])
+    assert (played.position, played.state_digest()) == (4, states[3])
     played.step(LEFT)
-    assert (played.position, played.length, played.state()) == (5, 5, states[4])
+    assert (played.position, played.length, played.state_digest()) == (5, 5, states[4])
     played.redo()
     played.undo(99)
     assert (played.position, played.message) == (0, "Walk to the exit and bump into nothing.")
@@ -177,7 +177,7 @@ def test_snapshots_of_long_ago_are_fewer(monkeypatch: pytest.MonkeyPatch):
     states = [taken.state for taken in played.replay().steps]
     for position in (41, 33, 17, 15, 1):
         played.seek(position)
-        assert played._episode.state() == states[position - 1]
+        assert played._episode.state_digest() == states[position - 1]
 
 
 def test_a_rule_that_remembers_is_found_out(tmp_path: Path):
@@ -203,7 +203,7 @@ def test_time_passes_without_an_action():
 
 
 def test_the_digest_of_a_world_that_has_waited_is_what_it_always_was():
-    assert take(game(seed=1), "WAIT").state() == "5cc3aea190f66e15"
+    assert take(game(seed=1), "WAIT").state_digest() == "5cc3aea190f66e15"
 
 
 def test_functions_of_states_know_no_waiting(tmp_path: Path):
@@ -230,13 +230,13 @@ def test_a_game_can_begin_with_a_row(name: str):
     source, played = take(game(name, seed=4), LEFT, LEFT, RIGHT), game(name, seed=9)
     played.restore(source.row())
     assert (played.position, played.length, source.length) == (0, 0, 3)
-    assert played.state() == source.state()
-    assert take(played, LEFT).state() == take(source, LEFT).state()
+    assert played.state_digest() == source.state_digest()
+    assert take(played, LEFT).state_digest() == take(source, LEFT).state_digest()
     with pytest.raises(ReplayError, match="began with a snapshot"):
         played.replay()
     played.restart()
     source.undo()
-    assert played.state() == source.state()
+    assert played.state_digest() == source.state_digest()
     played.reset()
     assert played.replay().start == game(name, seed=10).replay().start
     with pytest.raises(ValueError, match="other maximum sizes"):
@@ -327,7 +327,7 @@ def test_another_scenario_can_be_undone_too():
 
 def test_levels_follow_each_other_by_their_seeds():
     played = game(seed=7)
-    begun = {seed: game(seed=seed).state() for seed in (5, 6, 7, 8)}
+    begun = {seed: game(seed=seed).state_digest() for seed in (5, 6, 7, 8)}
     for leave, seed in (
         (played.next_level, 8),
         (played.previous_level, 7),
@@ -336,10 +336,10 @@ def test_levels_follow_each_other_by_their_seeds():
         (played.continue_play, 5),  # which is not over
     ):
         leave()
-        assert (played.seed, played.position, played.state()) == (seed, 0, begun[seed])
+        assert (played.seed, played.position, played.state_digest()) == (seed, 0, begun[seed])
     played.change_scenario(Scenario.load("keydoor-5x5").with_(max_steps=1))
     take(played, LEFT).continue_play()
-    assert (played.seed, played.state()) == (6, begun[6])
+    assert (played.seed, played.state_digest()) == (6, begun[6])
     first = game(seed=0)
     first.previous_level()
     assert (first.seed, first.message) == (0, "There is no level before that of seed 0")

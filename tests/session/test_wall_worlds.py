@@ -42,11 +42,11 @@ def test_all_other_worlds_are_as_if_nobody_had_touched_one(scenario: Scenario, p
         walk(worlds, 55)  # beyond the end of episodes
     game = touched.take_over(5)
     walk(touched, 60)
-    assert digest(touched, 5) == game.state()  # it stands still
+    assert digest(touched, 5) == game.state_digest()  # it stands still
     game.undo(3)
     game.step("TURN_LEFT")
     touched.give_back(5, game)
-    assert digest(touched, 5) == game.state()
+    assert digest(touched, 5) == game.state_digest()
     walk(touched, 100)
     walk(untouched, 160)
     differ = [k for k in range(N) if digest(touched, k) != digest(untouched, k)]
@@ -79,7 +79,7 @@ def test_a_world_goes_back_no_further_than_its_steps_are_known(scenario, monkeyp
         walk(worlds, steps)
         before = digest(worlds, 4)
         game = worlds.take_over(4)
-        assert (game.length, game.state()) == (known, before)
+        assert (game.length, game.state_digest()) == (known, before)
         del worlds._frozen_rows[4]
 
 

@@ -166,7 +166,7 @@ class Move(Rewriting):
         return verdict
 
     def _lazy_observation(self) -> partial[MathyObservation]:
-        """Return a call that computes the observation of the state."""
+        """Return a function without arguments that computes the observation of the state."""
         return partial(self.env.state_to_observation, self.state)
 
 
@@ -175,7 +175,8 @@ _MAX_ATTEMPTS = 100
 
 
 class MathyEnv:
-    """Environment of simplifying expressions, with functions from state to state.
+    """Environment of algebra problems, with methods that return new states: `get_initial_state`
+    samples a problem, and `get_next_state` applies a move.
 
     A move applies one rewrite rule to one node. An episode is won by reaching the environment's
     goal, in as few moves as possible. States are immutable; only the generator changes when

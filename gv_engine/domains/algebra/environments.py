@@ -229,8 +229,8 @@ def sample_separated_pair(
 
 
 def _sample_pair(sampler: Sampler, others: int, powers: bool) -> tuple[list[str], list[str], float]:
-    """Return two random like terms, `others` other letters for unlike terms, and the probability of
-    an exponent for those."""
+    """Return two random like terms as texts, `others` letters for the unlike terms of the sum, and
+    the probability that such an unlike term has an exponent."""
     letter, *rest = sampler.letters(others + 1)
     chance = 0.8 if powers else 0.0
     like = letter + sampler.power(chance)
@@ -497,7 +497,8 @@ class PolyGroupLikeTerms(PolySimplify):
         return len(set(keys)) < len(keys)
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:
-        """Return True if there are like terms, and those of each group are adjacent."""
+        """Return True if there are like terms, and all terms of each group of like terms are
+        adjacent."""
         keys = [key for _, key in sorted(_term_keys(expression))]
         runs = [key for key, _ in groupby(keys) if key is not None]
         return len(set(runs)) == len(runs) < len(keys) - keys.count(None)

@@ -221,21 +221,21 @@ class AlgebraEpisode(Episode):
         self.world.render(frames.append, self._scenario.name, message)
         return frames[-1]
 
-    def differences(self, old: AlgebraEpisode) -> list[str]:
-        """Return sentences on the differences in expression, moves left and RNG state from the
-        episode `old`; [] if there are none."""
+    def differences(self, other: AlgebraEpisode) -> list[str]:
+        """Return sentences on how expression, moves left and RNG state differ from the episode
+        `other`; [] if they are equal."""
         sentences = []
         for field, name in (("problem", "expression"), ("moves_remaining", "moves left")):
-            before, after = (getattr(e.world.state.agent, field) for e in (old, self))
+            before, after = (getattr(e.world.state.agent, field) for e in (other, self))
             if before != after:
                 sentences.append(f"{name} {after}, was {before}")
-        generators = [e.world.env.rng.bit_generator.state for e in (old, self)]
+        generators = [e.world.env.rng.bit_generator.state for e in (other, self)]
         if not sentences and generators[0] != generators[1]:
             sentences.append("random draws: more or fewer of them")
         return sentences
 
     def snapshot(self) -> WorldSnapshot:
-        """Return a snapshot of the world, which is the whole episode."""
+        """Return a snapshot of the episode's world; the episode has no other state."""
         return self.world.snapshot()
 
     def restore(self, snapshot: WorldSnapshot) -> None:
@@ -245,11 +245,11 @@ class AlgebraEpisode(Episode):
     row = snapshot
 
     def load_row(self, row: WorldSnapshot) -> None:
-        """Start the episode from a snapshot."""
+        """Set the episode to the state in `row`, a snapshot."""
         self.restore(row)
 
-    def state(self) -> str:
-        """Return a hash of the whole world as 16 hexadecimal digits, the same in every process."""
+    def state_digest(self) -> str:
+        """Return a hash of the whole state as 16 hexadecimal digits, the same in every process."""
         world = self.world
         agent = world.state.agent
         content = (

@@ -202,8 +202,8 @@ class Node:
         return _kind(self.left) is CONSTANT and _kind(base) is VARIABLE
 
     def _is_exponent(self) -> bool:
-        """Return True if this node may be an exponent in an expression with `is_plain`: a number, a
-        variable or a sum of these."""
+        """Return True if a plain expression (see `is_plain`) may have this node as an exponent: a
+        number, a variable or a sum of these."""
         if self.kind is ADD:
             return all(child._is_exponent() for child in self.children())
         return self.kind is CONSTANT or self.kind is VARIABLE
@@ -263,8 +263,8 @@ def _kind(node: Node | None) -> NodeKind | None:
     return None if node is None else node.kind
 
 
-def _has_number(node: Node | None, kind: NodeKind) -> bool:
-    """Return True if the node has this kind and a constant as its left operand."""
+def _has_left_number(node: Node | None, kind: NodeKind) -> bool:
+    """Return True if `node` has this kind and a constant as its left operand."""
     return node is not None and node.kind is kind and _kind(node.left) is CONSTANT
 
 
@@ -302,18 +302,18 @@ def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
             return True
         if kind is right.kind and (kind is ADD or kind is MULTIPLY):
             inner = right.left
-            return inner is not None and (inner.kind is CONSTANT or _has_number(inner, kind))
+            return inner is not None and (inner.kind is CONSTANT or _has_left_number(inner, kind))
         return False
     if kind is not MULTIPLY or left.kind is not MULTIPLY:
         return False
-    if _has_number(left, MULTIPLY):
+    if _has_left_number(left, MULTIPLY):
         if right.kind is CONSTANT:
             return _kind(left.right) is VARIABLE
         if right.kind is MULTIPLY:
             inner = right.left
-            if inner is not None and (inner.kind is CONSTANT or _has_number(inner, MULTIPLY)):
+            if inner is not None and (inner.kind is CONSTANT or _has_left_number(inner, MULTIPLY)):
                 return True
-    return _has_number(left.right, MULTIPLY) and _has_number(right, MULTIPLY)
+    return _has_left_number(left.right, MULTIPLY) and _has_left_number(right, MULTIPLY)
 
 
 def _can_factor_out(left: Node, right: Node) -> bool:
@@ -388,7 +388,7 @@ def _is_negative(right: Node) -> bool:
     if right.kind is CONSTANT:
         return right.value < 0  # type: ignore[operator]  # a number
     return (
-        _has_number(right, MULTIPLY)
+        _has_left_number(right, MULTIPLY)
         and _kind(right.right) in (VARIABLE, POWER)
         and right.left is not None
         and right.left.value < 0  # type: ignore[operator]  # a number

@@ -135,7 +135,8 @@ def describe_size(scenario: AlgebraScenario) -> str:
 
 
 def list_schedules(scenario: AlgebraScenario) -> Schedules:
-    """Return the name of the scenario with its calls in order."""
+    """Return a list of one pair: the name of the scenario, and its rule calls by phase, in the
+    order in which they run."""
     return [(scenario.name, scenario.order)]
 
 

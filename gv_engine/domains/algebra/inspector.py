@@ -28,8 +28,8 @@ _SMALLER = 0.68
 
 
 class FormulaFont(LineFont):
-    """Font for expressions in lines of a height in pixels, with small raised exponents; see
-    `LineFont`."""
+    """Font for expressions in text lines that are `line` pixels high, with small raised exponents;
+    see `LineFont`."""
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
@@ -71,7 +71,7 @@ class FormulaFont(LineFont):
 
 
 def formula_font(line: int) -> LineFont:
-    """Return the font of expressions for lines of a height in pixels."""
+    """Return the font for expressions in text lines that are `line` pixels high."""
     return sprites.cached_font(FormulaFont, line)
 
 

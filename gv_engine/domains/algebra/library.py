@@ -72,5 +72,5 @@ DEFAULT_ORDER: Order = {
 
 
 def bind_order(order: Order) -> Mapping[Phase, tuple[BoundCall, ...]]:
-    """Return an order with its calls bound, ready to run."""
+    """Return for each phase in `order` its calls as `BoundCall` objects, which are ready to run."""
     return {phase: tuple(map(BoundCall, calls)) for phase, calls in order.items()}

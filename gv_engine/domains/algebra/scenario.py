@@ -451,8 +451,8 @@ class AlgebraScenario(ImmutableScenario):
 
     @classmethod
     def read(cls, document: Document, changes: Mapping[str, Any]) -> AlgebraScenario:
-        """Return the scenario in `document`, with the values in `changes` in place of those of the
-        file.
+        """Return the scenario in `document`; `changes` has values that replace values of the
+        document.
 
         Args:
             document: content of a file or a mapping.

@@ -242,7 +242,8 @@ NODE_DOT = 2  # smallest size of a node on the map, in pixels
 
 
 class TreeStage(Stage):
-    """Stage of an algebra session.
+    """Draws an algebra session (the expression's text, its tree, and a button for each rule), and
+    turns clicks and key commands into actions.
 
     Args:
         game: session to draw.

@@ -326,8 +326,8 @@ class MathyObservation(NamedTuple):
 
 
 def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyObservation:
-    """Return the observation of a state as arrays for `length` nodes; smaller expressions are
-    padded, and further nodes of larger ones left out.
+    """Return the observation of a state as arrays for `length` nodes. Smaller expressions are
+    padded; of larger expressions only the first `length` nodes are included.
 
     Args:
         mask: (nodes, rules) int8 valid actions.
@@ -389,12 +389,13 @@ def tree_edges(root: Node) -> NDArray[np.int64]:
 
 
 def problem_hash(namespace: str) -> NDArray[np.int64]:
-    """Return a (2,) hash of a namespace below `TYPE_BUCKETS`, equal in every process."""
+    """Return two hashes of `namespace`, an environment's dotted name, as (2,) int64 from 0 to
+    `TYPE_BUCKETS` - 1; they are the same in every process."""
     return _hash_namespace(namespace).copy()
 
 
 @functools.cache
 def _hash_namespace(namespace: str) -> NDArray[np.int64]:
-    """Return a (2,) hash of a namespace; it is cached, so callers must copy it."""
+    """Compute `problem_hash`. The array is cached, so callers must copy it."""
     texts = namespace, namespace[::-1]
     return np.array([crc32(text.encode()) % TYPE_BUCKETS for text in texts], np.int64)

@@ -138,8 +138,8 @@ class EnvWorker:
         return WorkerReply(self._texts, final_steps)
 
     def _write_state(self, i: int, success: bool) -> None:
-        """Write observation and info of environment `i` into its record; `success` is that of the
-        last step, also if the environment has been reset since."""
+        """Write observation and info of environment `i` into its record. `success` is the success
+        of the last step, which may have been followed by a reset."""
         columns, env = self._columns, self._envs[i]
         for name, array in env.observation().items():
             columns[name][i] = array
@@ -313,7 +313,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
 
     @property
     def labels(self) -> dict[str, list[str]]:
-        """Return the names of the rules, which rule numbers refer to."""
+        """Return the names that numbers in rollout data stand for: `rule_names`, the names of the
+        rules by rule number."""
         return {"rule_names": [rule.name for rule in self.scenario.make_env().rules]}
 
     def reset(

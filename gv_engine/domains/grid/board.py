@@ -40,7 +40,7 @@ AGENT_DOT = 5  # smallest side of the agent's dot in pixels
 
 
 class Minimap:
-    """Small picture of a whole grid.
+    """Minimap, a small picture of a whole grid.
 
     Args:
         sheet: sprites.
@@ -62,8 +62,8 @@ class Minimap:
         agent: tuple[float, float],
         shown: tuple[float, float, float, float],
     ) -> None:
-        """Draw the whole grid into a corner of `room`, as large as fits, and mark the agent and the
-        part `shown` (in cells) that the main view displays.
+        """Draw the whole grid into a corner of `room`, as large as fits, with cells in the mask
+        `lit` bright; mark the agent and the part `shown` (in cells) that the main view displays.
 
         Args:
             surface: surface to draw on.
@@ -143,9 +143,9 @@ class Board:
         beneath: NDArray[np.uint8] | None = None,
         color: int = 0,
     ) -> None:
-        """Draw a grid into `rect`, where `corner` is the grid's pixel (y, x) at the top left.
-        During an animation, `motion` and `progress` give the positions of objects and agent between
-        two frames.
+        """Draw a grid into `rect`, scrolled so that the pixel `corner` (y, x) of the grid is at the
+        top left, with cells in the mask `lit` bright. During an animation, `motion` and `progress`
+        give the positions of objects and agent between two frames.
 
         Args:
             surface: surface to draw on.

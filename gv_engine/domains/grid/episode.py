@@ -122,8 +122,8 @@ def _describe_cell(frame: Frame, cell: tuple[int, int]) -> tuple[str, tuple[int,
 
 
 def describe_action(action: str, commands: Sequence[KeyCommand] = ()) -> str:
-    """Return the action called `action` in words, such as "turn left"; `commands` are those that
-    the level adds."""
+    """Return the action called `action` in words, such as "turn left"; `commands` describe the
+    actions that the level defines."""
     names = {command.name: command.description for command in (*DOMAIN.keys, *commands)}
     return names.get(action) or action.replace("_", " ").lower()
 
@@ -351,8 +351,8 @@ class GridEpisode(Episode):
         return replace(known, marks=marks, watched=watched)
 
     def _find_watched_cells(self) -> dict[Cell, list[Cell]]:
-        """Return the cells in which objects see an agent by the rule `seen`, by cell of the
-        object."""
+        """Return the cells that guards see, by the cell of the guard. Guards are the objects of the
+        terminating rule `seen`, which ends the episode when a guard sees an agent."""
         world, watched = self.world, dict[Cell, list[Cell]]()
         member = self.scenario.members[world.member]
         calls = (part for call in member.calls(TERMINATING) for part in call.walk())
@@ -395,7 +395,7 @@ class GridEpisode(Episode):
         return self._simulation.world.snapshot()
 
     def load_row(self, row: NDArray[Any]) -> None:
-        """Start the episode in the state `row`, one record of `env.snapshot()`.
+        """Start the episode in the state `row`, a record that `env.snapshot()` returned.
 
         Raises:
             ValueError: the row does not belong to this scenario, or is invalid.
@@ -406,8 +406,8 @@ class GridEpisode(Episode):
         self._observe()
         self._simulation.world.rng = generator_from_row(row["rng"])  # observing may sample
 
-    def state(self) -> str:
-        """Return a hash of the whole world as 16 hexadecimal digits."""
+    def state_digest(self) -> str:
+        """Return a hash of the whole state as 16 hexadecimal digits."""
         return row_digest(self.row(), self.scenario.types)
 
     @property
@@ -415,18 +415,18 @@ class GridEpisode(Episode):
         """Return a checksum of all agents' observations and held objects."""
         return zlib.crc32(self._item.data, zlib.crc32(self._grid.data))
 
-    def differences(self, old: GridEpisode) -> list[str]:
-        """Return sentences on the differences in world and observations from the episode `old`; []
-        if there are none."""
-        sentences = world_differences(old.world, self.world, self.agents)
-        before, after = old._grid, self._grid
+    def differences(self, other: GridEpisode) -> list[str]:
+        """Return sentences on how world and observations differ from the episode `other`; [] if
+        they are equal."""
+        sentences = world_differences(other.world, self.world, self.agents)
+        before, after = other._grid, self._grid
         if before.shape != after.shape:
             (_, h, w, _), (_, *size, _) = before.shape, after.shape
             sentences.append(f"the view has {size[0]} × {size[1]} cells, had {h} × {w}")
         elif not sentences and (before != after).any():
             seen = [int((shown[..., 0] != HIDDEN).sum()) for shown in (after, before)]
-            other = int((before != after).any(-1).sum())
-            sentences.append(f"{seen[0]} cells are seen, were {seen[1]}; {other} look different")
+            changed = int((before != after).any(-1).sum())
+            sentences.append(f"{seen[0]} cells are seen, were {seen[1]}; {changed} look different")
         return sentences
 
     def snapshot(self) -> tuple[bytes, list[tuple[float, ...]]]:

@@ -125,8 +125,8 @@ def describe_size(scenario: Scenario) -> str:
 
 
 def list_schedules(scenario: Scenario) -> Schedules:
-    """Return (name, calls by phase in order) of the scenario; for a mixture of scenarios, of
-    each."""
+    """Return (name, rule calls by phase in the order in which they run) of the scenario, or of each
+    scenario of a mixture."""
     return [(part.name, {phase: part.calls(phase) for phase in Phase}) for part in scenario.members]
 
 

@@ -40,8 +40,8 @@ _TURN_COMMANDS = {
 
 
 def resolve_action(name: str, actions: Collection[str]) -> str:
-    """Return the action for the key command `name`. In a level without turns, the commands that
-    turn mean a step to the side if the level has one.
+    """Return the action that the key command `name` takes: `name` itself, or, if `name` is a turn
+    that the level lacks, the step to the same side if the level has it.
 
     >>> resolve_action("TURN_LEFT", ["MOVE_FORWARD", "MOVE_LEFT"])
     'MOVE_LEFT'
@@ -51,9 +51,9 @@ def resolve_action(name: str, actions: Collection[str]) -> str:
 
 
 def has_relative_moves(actions: Collection[str], game: Any) -> bool:
-    """Return True if moves of the session `game`, with these `actions`, are relative to where the
-    agent faces; False if MOVE_LEFT goes left on the screen, as in levels without turns whose view
-    does not turn either."""
+    """Return True if moves of the session `game`, with these `actions`, are relative to the
+    direction that the agent faces. Return False if MOVE_LEFT goes left on the screen, because
+    neither the agent nor its view can turn."""
     area = getattr(getattr(game, "scenario", None), "area", None)
     return area is None or area.turns or not _SIDE_STEPS.keys().isdisjoint(actions)
 
@@ -100,11 +100,11 @@ class Steering:
         self, name: str, frame: Callable[[], Frame], game: Any, look_first: bool
     ) -> Iterator[str]:
         """Yield the actions that move the agent in the direction of the steering command `name`;
-        the caller must take each action before it asks for the next.
+        the caller must take each action before it asks for the next. With `look_first`, an agent
+        that has to turn first moves only into a safe cell.
 
-        If a plain move leads in the direction, that move is taken. Else the agent turns and then
-        moves if the cell ahead is safe, but not if the level requires looking first. An obstacle
-        ahead is thus faced and can be used.
+        If a plain move leads in the direction, that move is taken. Else the agent turns, and then
+        moves if the move has an effect. An obstacle ahead is thus faced and can be used.
 
         Args:
             name: name of the command.

@@ -106,7 +106,7 @@ def find_motion(before: Frame, after: Frame) -> Motion | None:
 
 def step_sound(before: Frame, after: Frame) -> str:
     """Return the name of the sound for the step from frame `before` to `after`, such as "take" or
-    "bump"; an empty text for none of these."""
+    "bump"; an empty text if the step is silent."""
     if after.item != before.item:
         return "take" if after.item[0] else "drop"
     if (motion := find_motion(before, after)) is None:

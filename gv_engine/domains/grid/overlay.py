@@ -29,7 +29,8 @@ CellRect = Callable[[float, float], pygame.Rect]
 
 
 def value_color(value: float, low: float, high: float) -> tuple[int, int, int]:
-    """Return the colour of `value`, between those of `low` and `high`."""
+    """Return the RGB colour of `value`, mixed from the colours of the lowest value `low` and the
+    highest value `high`."""
     share = (value - low) / (high - low) if high > low else 1.0
     red, green, blue = (
         round(a + share * (b - a)) for a, b in zip(LOW_COLOR, HIGH_COLOR, strict=True)
@@ -57,8 +58,9 @@ def arrow_points(action: str, facing: int) -> list[tuple[float, float]]:
 
 
 def draw_policy_map(surface: pygame.Surface, policy_map: PolicyMap, cell_rect: CellRect) -> None:
-    """Draw over each cell that the map knows the colour of its value, an arrow for the most likely
-    action in its best direction, as large as the action is likely, and the number of visits."""
+    """Draw the policy map over the cells that have an entry: the colour and number of the value, an
+    arrow for the most likely action in the best direction, larger for a more likely action, and the
+    number of visits."""
     low, high = policy_map.value_range()
     best = policy_map.find_best()
     for y, x in np.argwhere(best >= 0).tolist():
@@ -81,7 +83,8 @@ def draw_policy_map(surface: pygame.Surface, policy_map: PolicyMap, cell_rect: C
 def draw_watched_cells(
     surface: pygame.Surface, cells: Iterable[tuple[int, int]], cell_rect: CellRect, color: str
 ) -> None:
-    """Tint `cells`, in which guards see an agent, in `color`, each once."""
+    """Tint `cells`, in which guards see an agent, in `color`; a cell that occurs twice is tinted
+    once."""
     for cell in {*cells}:
         _tint(surface, cell_rect(*cell), color, _SIGHT_ALPHA)
 
@@ -109,8 +112,9 @@ def _draw_number(
 def _draw_arrow(
     surface: pygame.Surface, rect: pygame.Rect, action: str, facing: int, chance: float
 ) -> None:
-    """Draw into the cell `rect` the arrow of an action, or a dot on the side of the facing, as
-    large as the probability `chance`."""
+    """Draw the arrow of an action into the cell `rect`, larger for a larger probability `chance`.
+    An action that neither moves nor turns gets a dot, on the side of the cell that the agent
+    faces."""
     size = rect.w * (0.4 + 0.6 * chance)
     width = max(1, round(size / 10))
     points = [
@@ -130,7 +134,8 @@ def _draw_arrow(
 
 
 def describe_values(policy_map: PolicyMap) -> str:
-    """Return the title of a view with the policy map, which has the range of the values."""
+    """Return a title for a view with the policy map drawn over it: the range of the values and what
+    else the map shows."""
     low, high = policy_map.value_range()
     values = "" if np.isnan(low) else f"values {low:.3g} (blue) to {high:.3g} (yellow), "
     note = f" {policy_map.note}" if policy_map.note else ""
@@ -140,8 +145,8 @@ def describe_values(policy_map: PolicyMap) -> str:
 
 
 def describe_cell_policy(policy_map: PolicyMap, cell: tuple[int, int]) -> str:
-    """Return the value, the most likely action and the visits of a cell as text; "" if the map does
-    not know the cell."""
+    """Return the value, the most likely action and the visits of a cell as text; "" if the map has
+    no entry for the cell."""
     if (facing := int(policy_map.find_best()[cell])) < 0:
         return ""
     value, chances = policy_map.values[cell][facing], policy_map.probabilities[cell][facing]

@@ -125,13 +125,13 @@ class PolicyMapper:
                     yield _WAIT_SECONDS
                 values[part], probabilities[part] = _values_of_steps(*reply)
             else:
-                values[part], probabilities[part] = self._ask(inputs[start : start + size])
+                values[part], probabilities[part] = self._query_policy(inputs[start : start + size])
             yield 0.0
         return PolicyMap(names, values, probabilities, counts, self._note)
 
-    def _ask(self, inputs: Sequence[PolicyInput]) -> tuple[Any, NDArray[np.float64]]:
-        """Return the values, or NaN, and the probabilities of the actions for each of at most
-        `BATCH_SIZE` observations."""
+    def _query_policy(self, inputs: Sequence[PolicyInput]) -> tuple[Any, NDArray[np.float64]]:
+        """Return the values (NaN if the policy estimates none) and the action probabilities that
+        the policy gives for each of at most `BATCH_SIZE` observations."""
         count, policy = len(inputs), self._policy
         padded = [inputs[min(i, count - 1)] for i in range(BATCH_SIZE)]
         observation, info = (_join_worlds(parts) for parts in zip(*padded, strict=True))
@@ -150,8 +150,8 @@ class PolicyMapper:
 def _values_of_steps(
     steps: NDArray[np.float64], message: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the values and the probabilities of the actions in n states, given the (n, a) steps to
-    a win by first action; NaN where none wins.
+    """Convert the solver's (n, a) table, the number of steps to a win in n states after each first
+    action, to n values and (n, a) action probabilities; NaN for states without a win.
 
     Raises:
         SearchLimitError: `message` says why there are no steps.

@@ -93,7 +93,7 @@ def place_views(
             wide = room.w - line - state[0] if beside else room.w
             tall = room.h - label if beside else room.h - line - 2 * label - state[1]
             other, shown = _fit(seen, wide, tall, 0)
-            is_part = _is_part(state, grid, cell)
+            is_part = state[0] < grid[1] * int(cell) or state[1] < grid[0] * int(cell)
             useful = MAX_OBSERVATION_FACTOR * cell if is_part else cell
             score = state[0] * state[1] * min(other, useful) ** 2
             is_good = not is_part and other >= readable * MIN_OBSERVATION_SHARE
@@ -112,11 +112,6 @@ def place_views(
         below = right.move(0, label + shown[1] + line)
         places["map"] = _place(below, (shown[0], rest - label), label)
     return places
-
-
-def _is_part(size: tuple[int, int], grid: GridShape, cell: float) -> bool:
-    """Return True if the state with cells of this side is larger than its view."""
-    return size[0] < grid[1] * int(cell) or size[1] < grid[0] * int(cell)
 
 
 def _centered(room: pygame.Rect, width: int, height: int) -> pygame.Rect:
@@ -152,7 +147,8 @@ REDUNDANT_MOVES = ("MOVE_BACKWARD", "MOVE_LEFT", "MOVE_RIGHT")  # not needed by 
 
 
 class GridStage(Stage):
-    """Stage of a grid session.
+    """Draws a grid session (state, observation, minimap and hints), and turns clicks and key
+    commands into actions.
 
     Args:
         game: session to draw.
@@ -209,16 +205,16 @@ class GridStage(Stage):
 
     @property
     def hinted_commands(self) -> Sequence[str]:  # type: ignore[override]  # it changes with the steering
-        """Return the names of the commands for the hints at the bottom, the most important
-        first."""
+        """Return the names of the key commands to show at the bottom of the window, the most
+        important first."""
         if not self.steering:
             return self._actions
         others = (name for name in self._actions if name not in self._steering.replaces)
         return (*(command.name for command in self.steering[:4]), *others)
 
     def keyed_command(self, name: str) -> str:
-        """Return the command whose keys mean `name` in this level: a turn command if its keys make
-        the step to the side `name`, else `name` itself."""
+        """Return the key command whose keys take the action `name`: `name` itself, or, if the level
+        has steps to the side in place of turns, the turn command to that side."""
         same = (turn for turn in _TURNS if resolve_action(turn, self._actions) == name)
         return next(same, name)
 

@@ -104,8 +104,8 @@ class GridTerminalView(TerminalPicture):
         return [*mission, *texts, *filter(None, [others]), f"holding {item}"]
 
     def legend(self, frame: Frame) -> list[Text]:
-        """Return a line of text with the meaning of each character on the screen, except those of
-        walls and floor."""
+        """Return a line of text for each kind of object on the screen, with its character and
+        description; walls, floor and hidden cells are left out."""
         frame = frame.limit_to_explored() if self._view == "explored" else frame
         both = np.concatenate([frame.grid.reshape(-1, 3), frame.observation.reshape(-1, 3)])
         cells = np.unique(both, axis=0)

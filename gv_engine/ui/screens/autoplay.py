@@ -74,7 +74,7 @@ class AutoplayScreen(PlayScreen):
     def _update_map(self) -> float:
         """Continue for a short time to compute the agent's action and value in each cell, and draw
         the results; return the seconds until the next call."""
-        state = self.game.state()
+        state = self.game.state_digest()
         if self._map_steps is None and state != self._mapped_state:
             self._mapped_state, self._map_steps = state, self._maps.start(self.game)
         until = time.monotonic() + RELOAD_SLICE

@@ -290,7 +290,7 @@ class PlayScreen(GameScreen):
         with self.app.showing_errors("The replay is not saved"):
             file = new_file(replay_folder(), self.game, SUFFIX)
             self.game.replay().save(file)
-            self._saved_replay, self._saved_state = file, self.game.state()
+            self._saved_replay, self._saved_state = file, self.game.state_digest()
             key = self.app.bindings.label("play", "watch")
             self.app.show_note(f"Saved {file}" + f" · {key} watches it" * bool(key))
 
@@ -440,7 +440,7 @@ class PlayScreen(GameScreen):
 
     def _end_choices(self) -> Sequence[tuple[str, str]]:
         """Return (label, command) of the buttons that are shown at the end of the episode."""
-        is_saved = self._saved_state == self.game.state()
+        is_saved = self._saved_state == self.game.state_digest()
         replay = ("Watch replay", "watch") if is_saved else ("Save replay", "save_replay")
         undo, next_level = ("Undo", "undo"), "Next level"
         if self.game.is_lost:
