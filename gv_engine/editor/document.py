@@ -99,8 +99,9 @@ class EditorDocument:
         self.refresh()
 
     @property
-    def level(self) -> ScenarioRef:
-        """Reference to the scenario, also before it has a file."""
+    def ref(self) -> ScenarioRef:
+        """Reference to the scenario: its file, or a default name if the document has no file yet,
+        and the edited variant."""
         return ScenarioRef(self.buffer.file or Path(NEW_FILE), self.variant)
 
     def export_command(self, page: Path, *options: str) -> list[str]:
@@ -109,7 +110,7 @@ class EditorDocument:
         consent = ["--trust"] * self.trust.trust + ["--no-code"] * (not self.trust.code)
         consent += [f"--allow-module={name}" for name in self.trust.allow_modules]
         consent += [f"--set={name}={json.dumps(value)}" for name, value in self._settings.items()]
-        level = ScenarioRef(self.level.file, "" if self.pack_titles else self.variant)
+        level = ScenarioRef(self.ref.file, "" if self.pack_titles else self.variant)
         words = ["export", str(level), f"--html={page}", *options, *consent]
         return [sys.executable, "-P", "-m", "gv_engine", *words]
 
@@ -120,12 +121,12 @@ class EditorDocument:
 
     @property
     def title(self) -> str:
-        """Name for the title bar: the file's, with the edited variant (named version of the
-        scenario), and * if there are unsaved changes."""
-        file = self.level.file
+        """Text for the title bar: the name of the file and of the edited variant (named version of
+        the scenario), with * if there are unsaved changes."""
+        file = self.ref.file
         name = file.parent.name if file.stem == "scenario" else file.stem
         named = f"{name}#{self.variant}" if self.variant else name
-        return f"{named} *" if self.buffer.is_changed else named
+        return f"{named} *" if self.buffer.is_unsaved else named
 
     def refresh(self) -> bool:
         """If the text or the file name has changed since the last call, parse the text again,
@@ -137,7 +138,7 @@ class EditorDocument:
         self.scenario, self.faults = None, ()
         self.variant = pack.edited_level(self.buffer.text, self.variant, self._opened_variant)
         try:
-            document = read_text(self.buffer.text.encode(), self.level, self.trust, self._settings)
+            document = read_text(self.buffer.text.encode(), self.ref, self.trust, self._settings)
             self.document, self.vocabulary = document, read_vocabulary(document)
         except ScenarioError as error:
             self.faults = self._faults_of(error)
@@ -182,11 +183,11 @@ class EditorDocument:
         )
 
     def shorten_message(self, message: str, place: ProblemPlace) -> str:
-        """Return a message without the name of the edited file; if it is about cells of the map,
-        also without the `place` in another file, of whose rules it speaks."""
+        """Return an error message without the name of the edited file. If the error is about map
+        cells, but `place` is a rule in another file, also leave out this place."""
         if place.file and place.cells:
             return message.removeprefix(f"{place.file}:{place.line}: {place.path}: ")
-        label = str(self.level.file)
+        label = str(self.ref.file)
         return f"line {rest}" if (rest := message.removeprefix(f"{label}:")) != message else message
 
     def cells_of(self, fault: Fault) -> list[MapCell]:
@@ -304,7 +305,7 @@ class EditorDocument:
             (world.position.y[agent], world.position.x[agent], world.agent.facing[agent])
             for agent in world.everyone
         ]
-        return self.map.replace_levels(world.cells(), world.beneath(), agents)
+        return self.map.replace_generator(world.cells(), world.beneath(), agents)
 
 
 # ---- opening -------------------------------------------------------------------------------------
@@ -506,9 +507,9 @@ class BackgroundChecker:
 
 
 def _send_requests(requests: SimpleQueue[bytes], connection: Connection) -> None:
-    """Send the newest of `requests` on `connection` until one is empty, and close the connection.
-    The editor does not wait for this: while the other process is busy, a few requests fill the
-    connection."""
+    """Main function of the thread that sends requests: send the newest of `requests` on
+    `connection`, until an empty one comes, then close the connection. Sending may have to wait
+    while the process at the other end is busy."""
     with connection, suppress(OSError):  # `answer` reports a dead process
         while request := requests.get():
             if requests.empty():

@@ -203,7 +203,7 @@ def _call_keys(schema: JsonSchema, name: Any) -> KeyTable:
 
 
 class FormParts(NamedTuple):
-    """Parts of a list, or of a mapping with free keys.
+    """Items of a list, or of a mapping whose keys the user chooses, as parts of a form.
 
     Attributes:
         key: key of each part.

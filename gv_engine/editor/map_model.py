@@ -47,7 +47,7 @@ class Vocabulary:
         things: contents by character, the scenario's own characters first.
         agents: number of agents.
         names: resolver of the names in the text.
-        themes: headings of the palette by name of the object type.
+        headings: headings of the palette by name of the object type.
     """
 
     types: ObjectTypes = OBJECT_TYPES
@@ -58,7 +58,7 @@ class Vocabulary:
     things: Mapping[str, CellThing] = field(default_factory=dict)
     agents: int = 1
     names: NameResolver | None = None
-    themes: Mapping[str, str] = field(default_factory=dict)
+    headings: Mapping[str, str] = field(default_factory=dict)
 
     def normalize_entry(self, entry: Any) -> CellThing:
         """Return the YAML value `entry` of a legend character as a dict, without keys that have
@@ -155,8 +155,8 @@ def read_vocabulary(document: Document) -> Vocabulary:
             colors = tuple(COLORS.index(name) for name in color_names if name in COLORS)
     colors = tuple(sorted({NONE, *colors}))
     parts = names.types, objects, usual, colors
-    themes = _find_themes(document.root.written)
-    vocab = Vocabulary(*parts, agents=len(agents.bodies), names=names, themes=themes)
+    headings = _find_headings(document.root.written)
+    vocab = Vocabulary(*parts, agents=len(agents.bodies), names=names, headings=headings)
     own_entries: dict[str, YamlNode] = read("legend", mapping, {})
     things = {
         character: vocab.normalize_entry(node.written) for character, node in own_entries.items()
@@ -171,7 +171,7 @@ def read_vocabulary(document: Document) -> Vocabulary:
 
 
 _OTHERS = "Others"
-_THEMES = {
+_HEADINGS = {
     "Basics": ("Floor", AGENT_KEY, "Wall", "Exit"),
     "Doors and keys": ("Door", "Key", "Box"),
     "Switches": ("switch", "hold_down", "follow"),
@@ -188,16 +188,16 @@ _THEMES = {
 rules: the object types that such a rule names are also put below it. The first match counts."""
 
 
-def _find_themes(values: Any) -> dict[str, str]:
-    """Return the heading of the palette for each object type that the rules in `values`, the plain
-    content of a scenario, name."""
+def _find_headings(values: Any) -> dict[str, str]:
+    """Return, by object type, the heading of the palette below which the type is shown. Types are
+    assigned by name, or by the rules in `values`, the plain content of a scenario."""
     rules = [part for part in iter_nested(values) if isinstance(part, dict)]
-    themes = {name: theme for theme, names in _THEMES.items() for name in names}
-    for key, theme in product(("object_type", "other_type", "ground_type"), _THEMES):
+    headings = {name: heading for heading, names in _HEADINGS.items() for name in names}
+    for key, heading in product(("object_type", "other_type", "ground_type"), _HEADINGS):
         for rule in rules:
-            if rule.get("name") in _THEMES[theme] and key in rule:
-                themes.setdefault(str(rule[key]), theme)
-    return themes
+            if rule.get("name") in _HEADINGS[heading] and key in rule:
+                headings.setdefault(str(rule[key]), heading)
+    return headings
 
 
 def iter_nested(value: Any) -> Iterator[Any]:
@@ -248,15 +248,15 @@ class Brushes:
         self._vocab = vocab
         kinds = dict.fromkeys((*vocab.objects, *(vocab.usual if self.all_things else ())))
         objects = [vocab.types[kind].name for kind in kinds if kind != FLOOR]
-        themes = [*_THEMES]
+        headings = [*_HEADINGS]
         names = [vocab.types[FLOOR].name, AGENT_KEY, *objects]
-        self.names = sorted(names, key=lambda name: themes.index(self.theme(name)))
+        self.names = sorted(names, key=lambda name: headings.index(self.palette_heading(name)))
         if self.chosen not in self.names:
             self.chosen = self.names[-1]
 
-    def theme(self, name: str) -> str:
-        """Return the heading of the palette for the brush called `name`."""
-        return self._vocab.themes.get(name, _OTHERS)
+    def palette_heading(self, name: str) -> str:
+        """Return the heading of the palette below which the brush called `name` is shown."""
+        return self._vocab.headings.get(name, _OTHERS)
 
     def choose(self, name: str, *_: object) -> None:
         """Select the brush called `name`; further arguments, such as the position of the mouse, are
@@ -546,7 +546,7 @@ class MapModel:
                 text = text_buffer.remove(text, path)
         return text
 
-    def draw_room(self, corner: MapCell, opposite: MapCell) -> str:
+    def paint_room(self, corner: MapCell, opposite: MapCell) -> str:
         """Return the file's text with a room painted into the map: the rectangle between two
         opposite corner cells, with walls along its sides and floor inside."""
         (y1, x1), (y2, x2) = corner, opposite
@@ -578,7 +578,9 @@ class MapModel:
             inner = [edge * width, *(f"{edge}{row}{edge}" for row in inner), edge * width]
         return self._with_rows(self._text, inner)
 
-    def replace_levels(self, grid: Any, ground: Any, agents: Iterable[tuple[int, int, int]]) -> str:
+    def replace_generator(
+        self, grid: Any, ground: Any, agents: Iterable[tuple[int, int, int]]
+    ) -> str:
         """Return the file's text with a fixed map in place of the level generator. `grid` and
         `ground` are (H, W, 3) type, state and colour, and `agents` are (y, x, facing).
 
@@ -621,8 +623,9 @@ def cells_of_line(start: MapCell, end: MapCell) -> list[MapCell]:
 
 
 def _paint_over(before: CellThing, thing: CellThing, vocab: Vocabulary) -> dict[str, Any]:
-    """Return the legend entry of a cell with entry `before` after `thing` is painted over it. The
-    old ground and room stay; if `thing` is itself ground, it replaces only the ground."""
+    """Return the legend entry of a cell with the entry `before` after `thing` is painted over it.
+    The cell keeps its ground and the name of its room; if `thing` is ground, only the ground
+    changes."""
     kept = {key: before[key] for key in ("ground", "room") if key in before}
     if vocab.is_ground(thing):
         return {**before, "ground": _shorten_entry(thing)}

@@ -102,9 +102,9 @@ class OtherLevel:
         ]
 
     def _collect_object(self, name: str) -> LevelObject:
-        """Return the type called `name` with all rules that mention it and all types in these
-        rules; for each of these types, again, with the rules that have it as `object_type` or have
-        no `object_type`, and their types."""
+        """Return the type called `name` with the rules about it and the other types that these
+        rules need. A rule about one of the other types is included if it changes that type: the
+        type is its `object_type`, or it has no `object_type`."""
         types, rules = [name], set[int]()
         for each in types:  # which grows
             for number, (about, brought) in enumerate(self._types):
@@ -158,7 +158,7 @@ class Addition:
     ) -> None:
         """Choose the names of the objects and of their files in the level `work`."""
         self._work, self._level = work, level
-        self._folder = work.level.file.parent
+        self._folder = work.ref.file.parent
         self._own: dict[str, Any] = work.values.get("objects") or {}
         declared: dict[str, Any] = level.document.values.get("objects") or {}
         self.files: dict[Path, bytes] = {}
@@ -193,9 +193,9 @@ class Addition:
         return name
 
     def _add_sprites(self, name: str, can_rename: bool) -> str:
-        """Add the sprite files that the other level has for its type called `name` to `files`, and
-        return the sprite name of the type in the edited level, which gets a prefix if `can_rename`
-        and other files have the names."""
+        """Add copies of the sprite files of the other level's type `name` to `files`, and return
+        the name of the sprite in the edited level. If files with these names exist, the copies get
+        a prefix if `can_rename` is True."""
         assert self._level.document.scenario
         kind = self._level.document.vocabulary.types[name]
         folders = sprite_folders(self._level.document.scenario)
@@ -205,9 +205,9 @@ class Addition:
         return self._add_files(files, can_rename) + kind.sprite
 
     def _add_files(self, files: Sequence[Path], can_rename: bool = True) -> str:
-        """Add copies of `files` to `self.files`, and return the prefix of their names: "", or, if
-        different files of these names exist and `can_rename` is True, the title of the other level.
-        Raise EditError if no name is free."""
+        """Add copies of `files` to `self.files`, which `apply` writes, and return the prefix of
+        their names: "", or the title of the other level if different files have the same names and
+        `can_rename` is True. Raise EditError if no name is free."""
         for prefix in ("", f"{self._level.title.replace('-', '_')}_")[: 1 + can_rename]:
             copies = {self._folder / f"{prefix}{file.name}": _read_file(file) for file in files}
             present = {path: _read_file(path) for path in copies if path_exists(path)}
@@ -219,8 +219,8 @@ class Addition:
         raise EditError(f"Beside this level are other files of the name {names}; rename them")
 
     def _convert(self, value: Any) -> Any:
-        """Return `value`, a part of the other level, with the names of the edited level; Python
-        files that it names are added to `files`."""
+        """Return `value`, a part of the other level's YAML, with object types named as in the
+        edited level. Copies of Python files that occur in it are added to `files`."""
         if isinstance(value, list):
             return [self._convert(part) for part in value]
         if isinstance(value, dict):
@@ -234,7 +234,7 @@ class Addition:
             raise EditError(f"{self._level.title} draws {value} at random, which is not copied")
         where, colon, name = value.rpartition(":")
         if colon and is_file_reference(where):
-            file = (self._level.document.level.file.parent / where).resolve()
+            file = (self._level.document.ref.file.parent / where).resolve()
             if re.search(rb"^\s*(from|import)\s+\.", _read_file(file), re.MULTILINE):
                 raise EditError(f"{file.name} imports files beside it, which are not copied")
             return f"./{self._add_files([file])}{file.name}:{name}"
@@ -251,7 +251,8 @@ class Addition:
         return text
 
     def apply(self) -> str:
-        """Write the files, and return the level's text with the objects; `work` does not change.
+        """Write the files, and return the text of the edited level with the objects added; the
+        edited document does not change.
 
         Raises:
             EditError: the level would have an error; then no file is left behind.
@@ -278,8 +279,9 @@ class Addition:
         return work.buffer.text
 
     def _allow_types(self, work: EditorDocument) -> None:
-        """Add the types and, if any type is coloured, the usual colours to the lists in
-        `state_space` and `observation_space` of `work`, as far as it has such lists."""
+        """Add the new object types to the lists of allowed types in `state_space` and
+        `observation_space` of `work`, if it has such lists; if a type is coloured, also add the
+        colours that the other level allows."""
         types = self._level.document.vocabulary.types
         is_colored = any(types[name].colored for name in self.names)
         usual = [COLORS[color] for color in USUAL_COLORS]
@@ -310,10 +312,10 @@ class Addition:
             work.set_value(("action_space",), [*old, *new])
 
     def _add_rules(self, work: EditorDocument, part: RulePart) -> None:
-        """Add to `work` the chosen rules of `part`, such as the rewards, except those with a key of
-        `_make_key` that `work` has. Rules keep their order of the other level. If that level
-        combines the rules of `part` by `reduce_all`, the whole combination is added, and rules of
-        `work` that are in it are removed."""
+        """Add the chosen rules of `part`, such as the rewards, to `work`, in the order of the other
+        level; leave out rules that `work` has already, see `_make_key`. If the other level combines
+        the rules of `part` by `reduce_all`, add the whole combination, and remove the rules of
+        `work` that are in it."""
         rules = self._level.document.rules
         order = [_make_key(rule.entry) for rule in rules.rules(part)]
         entries = [(rule, entry) for rule, entry in self._rules if rule.part is part]

@@ -499,14 +499,14 @@ class TextBuffer:
         return cls(_read_text(file), file, is_saved=True)
 
     @property
-    def is_changed(self) -> bool:
-        """True if the text differs from the last saved text."""
+    def is_unsaved(self) -> bool:
+        """True if the text differs from the last saved text, or was never saved."""
         return self.text != self._saved
 
     @property
     def is_edited(self) -> bool:
-        """True if there are unsaved edits."""
-        return self.is_changed and bool(self._undo_stack or self._redo_stack)
+        """True if the text is unsaved because of edits; False for a new document without edits."""
+        return self.is_unsaved and bool(self._undo_stack or self._redo_stack)
 
     def edit(self, change: Callable[[str], str], stroke: object = None) -> bool:
         """Replace the text by `change(text)`, which can be undone, and return True if the text has

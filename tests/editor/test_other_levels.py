@@ -155,11 +155,11 @@ def test_a_level_with_errors_or_of_another_kind_is_refused(tmp_path: Path):
         OtherLevel("mathy-poly-simplify-easy")
 
 
-def test_the_palette_has_themes(work: EditorDocument):
+def test_the_palette_has_headings(work: EditorDocument):
     add(work, "levers", "Lever")
     add(work, "patrol", "Guard")
-    themes = work.vocabulary.themes
-    assert [themes[name] for name in ("Wall", "Key", "Lever", "Gate", "Guard", "Telepod")] == [
+    headings = work.vocabulary.headings
+    assert [headings[name] for name in ("Wall", "Key", "Lever", "Gate", "Guard", "Telepod")] == [
         *("Basics", "Doors and keys", "Switches", "Switches", "Hazards", "Movers"),
     ]
 

@@ -103,7 +103,7 @@ def test_spaces_come_to_list_what_is_painted():
 
 def test_rooms_and_sizes():
     made = new_document("blank")
-    made.edit(lambda _: made.map.draw_room((0, 8), (6, 0)))
+    made.edit(lambda _: made.map.paint_room((0, 8), (6, 0)))
     assert made.map.rows == ["#########", *["#.......#"] * 5, "#########"]
     made.edit(lambda _: made.map.resize(4, 5))
     assert made.map.rows == ["#####", "#...#", "#...#", "#####"]
@@ -181,7 +181,7 @@ def test_starters_begin_well(starter: str):
     made = new_document(starter)
     assert bool(made.faults) == (starter == "blank")
     assert made.map.rows
-    assert made.buffer.is_changed
+    assert made.buffer.is_unsaved
 
 
 def test_brushes_paint_what_the_level_has():

@@ -85,7 +85,7 @@ def test_saving_and_what_others_save(tmp_path: Path):
     manuscript = made.buffer
 
     def is_as_on_disk() -> bool:
-        return not manuscript.is_changed and not manuscript.has_disk_changes
+        return not manuscript.is_unsaved and not manuscript.has_disk_changes
 
     assert made.title == "cave"
     assert is_as_on_disk()
@@ -103,7 +103,7 @@ def test_saving_and_what_others_save(tmp_path: Path):
     assert made.scenario
     assert made.scenario.max_steps == 5
     assert made.undo()
-    assert (made.map.rows[1], manuscript.is_changed) == ("#>iC#", True)
+    assert (made.map.rows[1], manuscript.is_unsaved) == ("#>iC#", True)
     file.unlink()
     assert manuscript.has_disk_changes
     manuscript.save()

@@ -190,7 +190,7 @@ class EditScreen(Screen):
         if corner is None:
             return
         if self.tool == "room" and not self._is_erasing:
-            self.edit(lambda _: self.work.map.draw_room(corner, cell), stroke=self._stroke)
+            self.edit(lambda _: self.work.map.paint_room(corner, cell), stroke=self._stroke)
         else:
             thing = map_model.FLOOR_THING if self._is_erasing else self.brushes.thing()
             self.paint(map_model.cells_of_box(corner, cell), thing)
@@ -263,7 +263,7 @@ class EditScreen(Screen):
     @property
     def drawing(self) -> MapDrawing:
         """Object that draws the map; created again when colours, object types or folder change."""
-        words, folder = self.work.vocabulary, self.work.level.file.parent
+        words, folder = self.work.vocabulary, self.work.ref.file.parent
         domain = self.work.document.domain if self.work.document else "grid"
         folders = (folder, folder / "sprites")
         return self._make_drawing(domain, self.app.theme, folders, words.types)
@@ -380,7 +380,7 @@ class EditScreen(Screen):
         elif not self._has_warned:
             self._has_warned = True
             name = buffer.file.name if buffer.file else ""
-            if buffer.is_changed:
+            if buffer.is_unsaved:
                 self.app.show_note(f"{name} was changed elsewhere: saving asks which one stays", 15)
                 return
             buffer.load_from_disk()
@@ -433,7 +433,7 @@ class EditScreen(Screen):
 
     def save_as(self, then: Callable[[], None] = lambda: None) -> None:
         """Ask the user for a file name and save the file under it, then call `then`."""
-        level = self.work.level.file
+        level = self.work.ref.file
 
         def accept(text: str) -> None:
             """Save into the file whose path was typed as `text`."""
@@ -453,7 +453,7 @@ class EditScreen(Screen):
         with self.app.showing_errors("Not saved"):
             saved = self.work.buffer.save(file)
             self.refresh()
-            self.app.settings.add_recent(str(self.work.level))
+            self.app.settings.add_recent(str(self.work.ref))
             self.app.save_settings()
             self.app.show_note(f"Saved {saved}")
             is_saved = True
@@ -467,7 +467,7 @@ class EditScreen(Screen):
         if self._export is not None:
             self.app.show_note(f"{self._export[0].name} is still being written")
             return
-        level, settings = self.work.level, self.app.settings
+        level, settings = self.work.ref, self.app.settings
         variant = f"-{level.variant}" if level.variant and not self.work.pack_titles else ""
         page = level.file.with_name(f"{level.file.stem}{variant}.html")
         style = f"--theme={settings.theme}", f"--palette={settings.palette}"

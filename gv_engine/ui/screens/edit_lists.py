@@ -240,8 +240,8 @@ def open_level_list(screen: EditScreen) -> None:
     names = {name for domain in DOMAINS.values() if domain.sketch for name in domain.playable}
     built_in = [entry for entry in built_in_entries() if entry.source in names]
     first = [entry for entry in built_in if entry.group in ("Gallery", "Puzzles")]
-    entries = [*folder_entries(screen.work.level.file.parent), *first, *built_in]
-    rows, files = [], {screen.work.level.file}
+    entries = [*folder_entries(screen.work.ref.file.parent), *first, *built_in]
+    rows, files = [], {screen.work.ref.file}
     for entry in entries:
         with suppress(ScenarioError):
             file = find_scenario_ref(entry.source).file

@@ -72,7 +72,7 @@ class EditMenu(_ScreenMenu):
 
     def _leave(self) -> None:
         """Close the editor; if there are unsaved edits, ask first."""
-        if self._screen.work.buffer.is_changed:
+        if self._screen.work.buffer.is_unsaved:
             self.app.push(LeaveMenu(self._screen))
         else:
             self._screen.leave()

@@ -65,8 +65,8 @@ def draw_palette(painter: Painter, rect: Rect, screen: EditScreen, drawing: MapD
     side = line * 2
     columns = max(1, inner.w // side)
     rows: list[tuple[str, list[str]]] = []  # a heading, or brushes
-    for theme, group in groupby(brushes.names, brushes.theme):
-        rows += [(theme, [])]
+    for title, group in groupby(brushes.names, brushes.palette_heading):
+        rows += [(title, [])]
         for number, name in enumerate(group):
             rows += [("", [])] if number % columns == 0 else []
             rows[-1][1].append(name)
