@@ -38,8 +38,8 @@ TOOL_NAMES = "list_scenarios", "start", "act", "look", "legal_actions", "end"
 
 
 def make_server(games: TextGames) -> MCPServer[Any]:
-    """Return a server whose tools are those methods of `games` that `TOOL_NAMES` names. Errors are
-    results with a message, after which the server goes on."""
+    """Return an MCP server whose tools are the methods of `games` that `TOOL_NAMES` lists. If a
+    tool fails, its result is an error message, and the server goes on."""
     server: MCPServer[Any] = MCPServer(
         "gv-engine", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR"
     )

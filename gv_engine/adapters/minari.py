@@ -179,8 +179,8 @@ def _make_episodes(arrays: dict[str, Any]) -> Iterator[EpisodeBuffer]:
 
 
 def _make_infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[str, Any]:
-    """Return the infos of episode `k`, the steps `start` to `end - 1` of a rollout: for its reset
-    and each of its steps."""
+    """Return the infos of episode `k`, which has the steps `start` to `end - 1` of a rollout: for
+    the reset and for each step."""
     zero_terms = np.zeros_like(arrays["reward_terms"][:1])
     infos: dict[str, Any] = {
         "reward_terms": np.concatenate([zero_terms, arrays["reward_terms"][start:end]]),

@@ -128,7 +128,8 @@ def split_levels(name: str) -> SplitLevels:
 
 
 def _repeat_levels(levels: LevelSet) -> LevelSet:
-    """Return the first `TESTED` levels of a set, which is repeated if it has fewer."""
+    """Return a set of `TESTED` levels: the first of `levels`, which are repeated if they are
+    fewer."""
     return levels._replace(seeds=(levels.seeds * TESTED)[:TESTED])
 
 

@@ -310,8 +310,8 @@ def _parse_at_least(least: int, text: str) -> int:
 
 
 def _parse_positive_float(most: float, expected: str, text: str) -> float:
-    """Return `text` as a number greater than 0 and at most `most`; raise an argparse error, in
-    which `expected` describes such a number, for another text."""
+    """Return `text` as a number greater than 0 and at most `most`; raise an argparse error for
+    another text. `expected` describes the allowed numbers in the error message."""
     try:
         value = float(text)
     except ValueError:

@@ -237,7 +237,8 @@ def _play_to_end(session: Session, policy: str) -> Session:
 
 def _begin_with_partners(scenario: Playable, policies: str, seed: int | None) -> Session:
     """Return a session of `scenario` in which policies act for the agents named in `policies`, such
-    as `ann=random`, and players for the others; without a `seed` it is random."""
+    as `ann=random`, and human players for all other agents. Without a `seed` the level is
+    random."""
     game = Session(scenario, seed)
     for name, policy in policies_by_agent(policies, scenario.agent_group).items():
         game.assign_policy(name, load_policy(policy, 1, len(game.actions), scenario=scenario))

@@ -61,8 +61,9 @@ _SOLVER_SECONDS = 10.0
 def find_action_sequences(
     options: argparse.Namespace, loaded: AnyScenario, levels: LevelSet | None, episodes: int
 ) -> tuple[ActionSequence, ...]:
-    """Return a sequence of actions for each episode of the scenario `loaded`: those of the replays
-    that the options name, or the solver's solutions of `levels`. Print which episodes are left out.
+    """Return one sequence of actions for each episode of the scenario `loaded`, from the replays
+    that the options name, or else from the solver's solutions of `levels`. Print which episodes are
+    left out.
 
     Args:
         options: options of the command.

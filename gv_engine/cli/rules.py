@@ -30,8 +30,8 @@ def add_options(parser: cli.CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `rules`: print the list of all rules and helpers, or the reference of one of
-    them, or a list of those whose reference mentions a word."""
+    """Run the command `rules`: print all entries of the reference as a list or as Markdown, or one
+    entry, or a list of the entries that mention a word; return 0."""
     from gv_engine.scenario.reference_docs import list_chapters
 
     all_chapters = list_chapters()

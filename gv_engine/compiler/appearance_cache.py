@@ -155,7 +155,7 @@ def _update_look(w: Any, e: Any) -> None:
 @register_method("look_everywhere")
 def _build_look_everywhere(w: Any, e: Any = None) -> Any:
     """Return the implementation of `w.look_everywhere(e=None)`, which updates the appearances of
-    all cells, or only of those with entity `e`.
+    all cells, or, if `e` is given, of the cells with entity `e`.
 
     Without an entity, all derived fields of the row are computed from its cells and columns.
     """

@@ -45,8 +45,8 @@ def _add_constant(before: Any, value: Any) -> Any:
 
 def _add_result(before: Any, run_nested: Any, restore_rule: Any) -> Any:
     """Return a function `(world, parameters, measurements)` that returns the tuple that `before`
-    returns, with the result of the nested call `run_nested` appended. Afterwards `restore_rule`
-    notes the outer rule as the running one again."""
+    returns, with the result of the nested call `run_nested` appended. Then it calls `restore_rule`,
+    which marks the outer rule as the running rule again."""
 
     def values(w: Any, p: Any, was: Any) -> Any:
         """Return the values with the nested call's result appended."""

@@ -64,8 +64,8 @@ LAYOUTS: dict[EngineRecord, Layout] = {}
 
 
 def register_layout(layout: Layout) -> None:
-    """Register a world's record layout with Numba, so that rules for such worlds can be compiled;
-    they can call all methods of `World` that are declared so far."""
+    """Register a world's record layout with Numba, and the methods of `World` that rules call, so
+    that rules for such worlds can be compiled."""
     for name, verb in {**VERBS, "agent_at": _agent_at}.items():
         # `enclose` has a faster implementation, which falls back to this one
         _register_verb("enclose_one_by_one" if name == "enclose" else name, verb)

@@ -20,8 +20,8 @@ def level_path(number: int, key: str = "") -> KeyPath:
 
 
 def level_titles(text: str) -> list[str]:
-    """Return the titles of the levels listed in the scenario `text`, "Level 3" for one without a
-    title; [] if it lists none."""
+    """Return the titles of the levels listed in the scenario `text`, such as "Level 3" for a level
+    without a title; [] if no levels are listed."""
     count = list_length(text, (LEVELS,))
     titles = (text_buffer.read_scalar(text, level_path(n, "title")) for n in range(1, count + 1))
     return [title or f"Level {number}" for number, title in enumerate(titles, 1)]

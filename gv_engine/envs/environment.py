@@ -197,12 +197,12 @@ class GridEnv(ScenarioEnv[Any]):
 
     @property
     def world(self) -> str:  # type: ignore[override]  # an attribute there
-        """Name of the current backend."""
+        """Name of the backend that runs the world: "compiled" or "object"."""
         return self._batch.world
 
     @property
     def spec(self) -> EnvSpec | None:
-        """Specification that `gymnasium.make` used, with the step limit in force."""
+        """Specification that `gymnasium.make` used, with the current step limit."""
         return self._spec
 
     @spec.setter
@@ -264,8 +264,8 @@ class GridEnv(ScenarioEnv[Any]):
         return self._observation(), reward(), terminated(), truncated(), self._info()
 
     def _step_batch(self, action: int) -> None:
-        """Step the world by the action with the index `action`, and redraw the window if there is
-        one."""
+        """Step the world, the only one in the batch, by the action with the index `action`, and
+        redraw the window if there is one."""
         self._action[0] = action
         self._batch.step(self._action, DISABLED)
         if self.render_mode == "human":

@@ -46,8 +46,8 @@ _ANY = 2**62
 
 
 def find_values_read_by_rules(scenario: Scenario) -> NDArray[np.bool_]:
-    """Return a (members, values) mask, True where a rule of the mixture member may read the level's
-    random value `w.drawn[k]` after the reset."""
+    """Return a bool array of shape (scenarios of the mixture, random values): True where a rule of
+    the scenario may read the level's random value `w.drawn[k]` after the reset."""
     is_read = np.zeros((len(scenario.members), scenario.layout.drawn), np.bool_)
     if not is_read.size:
         return is_read
@@ -327,8 +327,8 @@ def find_layouts(levels: LevelSet, world: str = "auto") -> list[int]:
 def sample_keys(
     scenario: Scenario, seeds: Iterable[int], world: str
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield each seed with the keys of its level and of the layout of its level; `world` names the
-    backend that samples the levels."""
+    """Yield (seed, key of the level, key of the level's layout) for each of `seeds`; equal levels
+    and layouts have equal keys. `world` names the backend that samples the levels."""
     backend, is_read = _make_sampling_backend(scenario, world), find_values_read_by_rules(scenario)
     remaining = iter(seeds)
     while block := [*islice(remaining, len(backend))]:
@@ -343,10 +343,9 @@ def sample_keys(
 def compute_content_keys(
     rows: NDArray[Any], layout: Layout, is_read: NDArray[np.bool_] | None
 ) -> NDArray[np.uint64]:
-    """Return a hash of each world in `rows`, equal for worlds that have the same objects in the
-    same cells, and the same sampled values where `is_read` says that rules read them. If it is
-    None, the hash is that of the layout: only type, state, colour, cell and content of objects
-    count.
+    """Return a hash of each world in `rows`: equal for worlds that have the same objects in the
+    same cells and the same random values, of which only those count that `is_read` marks. If
+    `is_read` is None, hash only the layout: type, state, colour, cell and content of objects.
 
     The order in which objects were spawned does not count. Hashes are only comparable within one
     process.
@@ -407,8 +406,8 @@ def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _make_sampling_backend(scenario: Scenario, world: str) -> Backend:
-    """Return the worlds in which levels are sampled: compiled ones if the rules compile and `world`
-    is not "object", else Python objects."""
+    """Return the backend that samples levels: compiled worlds if the rules compile and `world` is
+    not "object", else object worlds."""
     if world == "object":
         return make_batch(scenario, 1, world)
     try:

@@ -372,28 +372,28 @@ class MiniGridEnv(GridEnv):
         world = self._world
         codes = encode_minigrid(world.cells().swapaxes(0, 1))
         boxes = np.argwhere(codes[..., 0] == BOX).tolist()
-        contents = {(x, y): self._describe_content(world, world.at[y, x]) for x, y in boxes}
+        contents = {(x, y): self._copy_content(world, world.at[y, x]) for x, y in boxes}
         return Grid(codes, {cell: content for cell, content in contents.items() if content})
 
     @property
     def carrying(self) -> GridObject | None:
         """Copy of the object that the agent holds; None if the agent holds nothing."""
         world = self._world
-        return self._describe_object(world, world.agent.holding[AGENT])
+        return self._copy_object(world, world.agent.holding[AGENT])
 
-    def _describe_object(self, world: RowWorld, entity: int) -> GridObject | None:
-        """Return a copy of the entity number `entity` in `world` as a MiniGrid object; None for
-        NOTHING."""
+    def _copy_object(self, world: RowWorld, entity: int) -> GridObject | None:
+        """Return a copy of the entity number `entity` in `world` as a MiniGrid object, with the
+        object inside it; None for NOTHING."""
         if entity == NOTHING:
             return None
         code = encode_minigrid(np.array(world.appearance(entity)))
-        return grid_object(code, self._describe_content(world, entity))
+        return grid_object(code, self._copy_content(world, entity))
 
-    def _describe_content(self, world: RowWorld, entity: int) -> GridObject | None:
+    def _copy_content(self, world: RowWorld, entity: int) -> GridObject | None:
         """Return a copy of the object inside the box number `entity`; None if the box is empty or
         the entity is no box."""
         box = world.box
-        return self._describe_object(world, box.content[entity]) if box.has[entity] else None
+        return self._copy_object(world, box.content[entity]) if box.has[entity] else None
 
     def gen_obs(self) -> dict[str, Any]:
         """Return the current observation: `image`, `direction` and `mission`."""
@@ -479,8 +479,8 @@ class MiniGridEnv(GridEnv):
         return self._batch.snapshot(0)
 
     def snapshot(self) -> NDArray[Any]:
-        """Return the whole state of the world as one record (row), with the random generator as
-        wrappers have left it."""
+        """Return the whole state of the world as one record (row). If wrappers have used
+        `np_random`, the record has the resulting state of the generator."""
         self._sync_rng()
         return super().snapshot()
 
@@ -502,8 +502,8 @@ class MiniGridEnv(GridEnv):
         return results
 
     def _step_batch(self, action: int) -> None:
-        """Step the world by the action with the index `action`, after copying the random generator
-        that wrappers use into the world."""
+        """Copy the state of `np_random`, which wrappers may have used, back into the world; then
+        step the world by the action with the index `action`."""
         self._sync_rng()
         super()._step_batch(action)
 

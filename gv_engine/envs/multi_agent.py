@@ -44,8 +44,8 @@ class EachAgentVectorEnv(GridVectorEnv):
         return f"{self.scenario.agent_group.names[agent]} in {super()._name_line(world)}"
 
     def _unmark_running_worlds(self) -> None:
-        """Set `_ended` to False for agents that do not exist, and for agents in whose world another
-        agent's episode still goes on."""
+        """Set `_ended` to False for all agents of worlds where the episode goes on for an agent,
+        and for agents that do not exist."""
         out = self._batch.outputs
         member = out.final_member if self._mode == SAME_STEP else out.member
         self._ended[:] = self._worlds_with_all(self._ended) & self._present_agents(member)
@@ -81,7 +81,8 @@ class EachAgentVectorEnv(GridVectorEnv):
 
 
 def _delegate(name: str) -> Any:
-    """Return a property that reads the attribute of this name from `flat`."""
+    """Return a property whose value is the attribute `name` of the environment `flat`, see
+    `AgentsVectorEnv`."""
     return property(attrgetter(f"flat.{name}"), doc=getattr(EachAgentVectorEnv, name, None).__doc__)
 
 
@@ -140,7 +141,8 @@ class AgentsVectorEnv:
 
     @property
     def labels(self) -> dict[str, list[str]]:
-        """Names of the numbers in rollout data, and of the agents."""
+        """Names that numbers in rollout data stand for, such as `action_names`, and the names of
+        the agents."""
         return {**self.flat.labels, "agents": list(self.agents)}
 
     def reset(
@@ -183,13 +185,13 @@ class AgentsVectorEnv:
         self, rows: NDArray[Any], worlds: ArrayLike | None = None, *, trusted: bool = False
     ) -> tuple[Any, dict[str, Any]]:
         """Set `worlds` to the states in `rows`, records from `snapshot`, as `GridVectorEnv.restore`
-        does; `trusted` ones are not checked."""
+        does; with `trusted`, the rows are not checked."""
         observation, info = self.flat.restore(rows, worlds, trusted=trusted)
         return self._by_world(observation), self._by_world(info)
 
     def missions(self) -> tuple[tuple[str, ...], ...]:
-        """Return the mission text of each of the agents in each world, "" in a scenario without
-        missions."""
+        """Return the mission text of every agent, as one tuple for each world; "" in a scenario
+        without missions."""
         texts: tuple[tuple[str, ...], ...] = self._by_world(self.flat.missions())
         return texts
 

@@ -140,8 +140,9 @@ class LayeredGrid(IndexGrid):
 
 
 class OneHotGrid(IndexGrid):
-    """Encoder of `grid` (channels, h, w), `agent_id_grid` (h, w) and `item` (channels,): channel k
-    is 1 where `compact` has the number k for a type, state or colour.
+    """Encoder of `grid` (channels, h, w), `agent_id_grid` (h, w) and `item` (channels,) as one-hot
+    planes: channel k is 1 where the type, state or colour has the number k in the representation
+    `compact`.
 
     Args:
         scenario: scenario that is observed.
@@ -536,8 +537,9 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
 def _make_token_encoder(
     scenario: Scenario, name: Any, encoder: ObservationEncoder, shown: Any
 ) -> ObservationEncoder:
-    """Return the encoder of the representation `name` with the mission as token ids, for the value
-    `shown` of the option `mission`; raise ValueError where there are none."""
+    """Return an encoder that replaces the mission in the observations of `encoder` by token ids.
+    Raise ValueError if the option `mission` of the representation `name` has another value,
+    `shown`, than "tokens", or if observations have no mission."""
     if shown != "tokens":
         raise ValueError(f"found the option mission={shown!r}, allowed is 'tokens'")
     if scenario.missions is None:

@@ -75,7 +75,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
 
     @property
     def world(self) -> str:  # type: ignore[override]  # an attribute there
-        """Name of the current backend."""
+        """Name of the backend that runs the world: "compiled" or "object"."""
         return self._batch.world
 
     def observation_space(self, agent: str) -> Space[Any]:

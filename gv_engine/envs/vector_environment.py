@@ -267,8 +267,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         return self._observation(outputs), rewards, terminated, truncated, info
 
     def _unmark_running_worlds(self) -> None:
-        """Set `_ended` to False for agents in whose world another agent's episode goes on. Worlds
-        of this class have one agent, so it does nothing."""
+        """Set `_ended` to False where the episode goes on for another agent of the world; with a
+        single agent, there is nothing to do."""
 
     def _output_arrays(self, out: Mapping[str, Any] | None) -> Arrays:
         """Return NumPy arrays by name that share the memory of the caller's arrays `out`."""

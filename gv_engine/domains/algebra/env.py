@@ -419,8 +419,8 @@ class MathyEnv:
         return cached[1]
 
     def get_valid_moves(self, env_state: MathyEnvState) -> list[int]:
-        """Return the action mask as a flat list of 0 and 1: the rules at the first node, then those
-        at the second node, and so on."""
+        """Return the action mask as a flat list of 0 and 1: the rules at the first node, then the
+        rules at the second node, and so on."""
         return list(self.mask(env_state).ravel().tolist())
 
     def get_valid_rules(self, env_state: MathyEnvState) -> list[int]:
@@ -430,8 +430,8 @@ class MathyEnv:
     def get_actions_for_node(
         self, expression: lib.MathExpression, rule_list: Sequence[RuleType] | None = None
     ) -> list[int]:
-        """Return the action mask of a subtree as a flat list of 0 and 1: the rules of its first
-        node, then those of its second node, and so on.
+        """Return the action mask of a subtree as a flat list of 0 and 1: the rules at its first
+        node, then the rules at its second node, and so on.
 
         Args:
             expression: root of the subtree; actions count from its first node in order.

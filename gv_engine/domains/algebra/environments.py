@@ -79,8 +79,8 @@ class Sampler:
         return self.number() if self.chance(_HAS_NUMBER) else ""
 
     def power(self, probability: float = 1.0, exclude: str = "") -> str:
-        """Return, with this probability, a random one of "^2", "^3" and "^4" other than `exclude`;
-        else an empty text."""
+        """Return, with this probability, a random exponent as text, "^2", "^3" or "^4" but not
+        `exclude`; else an empty text."""
         if not self.chance(probability):
             return ""
         powers = [f"^{k}" for k in range(2, _LARGEST_POWER + 1) if f"^{k}" != exclude]

@@ -55,7 +55,7 @@ class TreeCursor:
 
     def choose(self, node: int, rule: int | None = None) -> None:
         """Select the node with index `node` and the rule with number `rule`; if that rule does not
-        apply to the node, the first that does."""
+        apply to the node, select the first rule that applies."""
         self.node = node
         rules = self.chosen.rules
         self.rule = rule if rule in rules else rules[0] if rules else -1

@@ -466,8 +466,8 @@ _OPERATORS: dict[NodeKind, Callable[[Any, Any], Any]] = {
 
 
 def _bit_length(value: Any) -> int:
-    """Return the bit length of an exact number: for a fraction, that of the longer of numerator and
-    denominator."""
+    """Return the bit length of an exact number; for a fraction, of the numerator or the
+    denominator, whichever is longer."""
     exact = Fraction(value) if isinstance(value, int | Fraction) else Fraction(1)
     return max(exact.numerator.bit_length(), exact.denominator.bit_length())
 

@@ -682,7 +682,7 @@ def _apply_to_part(rule: library.BaseRule, part: Node, side: str, depth: int) ->
 
 def _apply_in_tree(rule: library.BaseRule, tree: LibraryTree, node: LibraryNode | None) -> Node:
     """Apply a rule to a node of a mathy_core tree; return the new tree as `Node` objects, in which
-    unchanged ones are reused."""
+    unchanged subtrees are reused."""
     result = _get_change(rule, node).result
     assert result is not None, "_get_change raises otherwise"
     return from_library(result.get_root(), tree.sources)

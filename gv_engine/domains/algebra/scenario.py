@@ -509,8 +509,8 @@ class AlgebraScenario(ImmutableScenario):
     def first_state(
         self, env: MathyEnv, problem: str | None = None, max_moves: int | None = None
     ) -> MathyEnvState:
-        """Sample a problem (or use the given or fixed one) and return the first state of a new
-        episode in `env`.
+        """Return the first state of a new episode in `env`. Its problem is `problem`, if given,
+        else the fixed problem of the scenario, else a sampled one.
 
         Args:
             env: environment from `make_env`; samples the problem.

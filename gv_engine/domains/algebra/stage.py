@@ -43,8 +43,8 @@ def measure_text(text: str, line: int) -> int:
 
 
 def fit_tree(nodes: Sequence[TreeNode], room: tuple[int, int], max_line: int) -> TreeLayout:
-    """Return the layout of a tree with the largest text with which it fits into `room`; with the
-    smallest text if it never fits.
+    """Return a layout of a tree that fits into `room`, with text as large as possible; with the
+    smallest text if even that is too large.
 
     Args:
         nodes: nodes of the tree, in order.
@@ -106,7 +106,7 @@ def _stretch(layout: TreeLayout, room: tuple[int, int]) -> TreeLayout:
 
 def _make_layout(line: int, boxes: Iterable[tuple[int, int, int, int]]) -> TreeLayout:
     """Return the tree layout for nodes with the given (x of the center, top, width, height), moved
-    so that the leftmost begins at x = 0."""
+    so that the leftmost node begins at x = 0."""
     rects = []
     for center, top, width, height in boxes:
         rects.append(pygame.Rect(0, top, width, height))
@@ -647,8 +647,8 @@ class TreeStage(Stage):
         return ""
 
     def hover(self, position: Pixel | None) -> bool:
-        """Store the mouse position (None outside the window); return True if the node under the
-        mouse is another one than before."""
+        """Store the mouse position (None outside the window); return True if the mouse is on
+        another node than before."""
         before = self._mouse and self._node_at(self._mouse)
         self._mouse = position
         return (position and self._node_at(position)) != before

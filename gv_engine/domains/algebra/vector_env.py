@@ -74,7 +74,8 @@ class FinalStep(NamedTuple):
 
 
 class WorkerReply(NamedTuple):
-    """Reply to a step: texts of each environment, and final steps of those that were reset."""
+    """Reply to a step: texts of each environment, and final steps of the environments that were
+    reset."""
 
     texts: list[InfoTexts]
     final_steps: list[FinalStep]

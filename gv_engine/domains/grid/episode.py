@@ -277,7 +277,7 @@ class GridEpisode(Episode):
 
     def merge_actions(self, action: str, others: str) -> str:
         """Return a text with the actions of all agents, such as "ann MOVE_FORWARD | bob TOGGLE":
-        the player's from `action`, those of other agents from `others`."""
+        the player's action from `action`, and the actions of all other agents from `others`."""
         if len(self._names) == 1 or self.refusal_reason(action):
             return action
         own = {self.agents[self.controlled]: self.wait or self.actions[0], **self._parse(action)}
@@ -373,7 +373,8 @@ class GridEpisode(Episode):
         return watched
 
     def _agent_marks(self) -> tuple[AgentMark, ...]:
-        """Return a mark for each agent on the board, the shown one first; () for a single agent."""
+        """Return a mark for each agent on the board, first for the agent whose view is shown; () in
+        a level with one agent."""
         if len(self.agents) == 1:
             return ()
         teams = {
