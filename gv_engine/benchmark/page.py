@@ -119,8 +119,9 @@ def _draw_panel(number: int, panel: CurvePanel) -> Iterator[str]:
 
 
 def _draw_curves(seeds: Sequence[SeedCurve], color: str, max_steps: int) -> Iterator[str]:
-    """Yield the SVG elements for the learning curves of one entry, one per seed. After its end a
-    curve keeps its last value."""
+    """Yield the SVG elements for the learning curves of one entry: a line for the mean over the
+    `seeds`, and a band from the lowest to the highest. A curve that ends early keeps its last
+    value."""
     begin, end = (max(curve[k][0] for curve in seeds) for k in (0, -1))
     grid = np.linspace(begin, end, _GRID_POINTS)
     values = np.array([np.interp(grid, *np.transpose(curve)) for curve in seeds])
@@ -132,7 +133,8 @@ def _draw_curves(seeds: Sequence[SeedCurve], color: str, max_steps: int) -> Iter
 
 
 def _path_points(line: Sequence[tuple[float, float]], max_steps: int) -> str:
-    """Return the points (steps, success rate) of a curve as coordinates of an SVG path."""
+    """Return the points (steps, success rate) of a curve as coordinates of an SVG path, in which
+    `max_steps` is at the right edge."""
     return " ".join(
         f"{_WIDE * steps / max_steps:.0f},{_HIGH * (1 - success):.0f}" for steps, success in line
     )
@@ -379,7 +381,8 @@ def _success_series(
 
 
 def _footnote_mark(held_out: bool) -> str:
-    """Return the mark of results on training levels; "" for held-out ones."""
+    """Return the footnote mark for results on training levels; an empty text for results on
+    held-out levels."""
     return "" if held_out else " *"
 
 

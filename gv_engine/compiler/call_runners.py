@@ -94,8 +94,8 @@ class PreStepMeasurements:
         self.end_numbers = end_numbers or {}
 
     def add_measurement(self, helper: Any, values: Any) -> int:
-        """Add a rule's `remember` function, which measures the world before a step; return the
-        index of its result. `values` returns its arguments."""
+        """Add the measurement `helper`, a rule's `remember` function, which runs before a step;
+        return the index of its result. `values` returns the arguments of `helper`."""
         self.measure = _add_measurement(self.measure, helper, values)
         self.length += 1
         return self.length - 1

@@ -276,8 +276,9 @@ def _append_having(w: Any, columns: Any, below: Any, above: Any, entities: Any, 
 
 @register_jitable
 def _merge_bits(lists: Any, types: Any, i: Any) -> Any:
-    """Return the bitwise OR of the words with index `i` of the bitmaps `lists` of all object types
-    in the bit mask `types`."""
+    """Return word `i` of the bitmap of the cells that show an object of a type in the bit mask
+    `types`: the OR of word `i` of these types' bitmaps in `lists`. Bit k of the mask stands for the
+    types k, k + 32, k + 64 and so on."""
     bits = np.uint64(0)
     while types != 0:
         for k in range(lowest_set_bit(types), len(lists), 32):

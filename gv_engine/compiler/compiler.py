@@ -231,8 +231,8 @@ def compiler_settings() -> Iterator[str]:
 def _jit_cached(
     function: FunctionType, key: str, functions: Iterable[FunctionType], name: str
 ) -> Any:
-    """Return the Numba-compiled version of `function`. On its first call it is loaded from the
-    cache folder named `key`, or compiled with a message that contains `name`."""
+    """Return the Numba-compiled version of `function`. Its first call loads it from the cache
+    folder named `key`, or compiles it and shows a message with `name`."""
 
     def on_miss() -> None:
         """Announce the compilation and register the functions that it calls."""

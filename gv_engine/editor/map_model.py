@@ -281,7 +281,7 @@ class Brushes:
 
     def state(self, name: str) -> int:
         """Return the index of the state in which the brush called `name` currently paints its
-        object; for the agent, of the direction."""
+        object; for the agent, the index of the direction."""
         usual = _USUAL.get(self._vocab.types[name].index) if name != AGENT_KEY else _AGENT_SYMBOL
         state = self._states.get(name, usual.state if usual else 0)
         return min(state, max(0, len(self.states(name)) - 1))

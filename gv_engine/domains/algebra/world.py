@@ -38,8 +38,9 @@ class AlgebraProcessor(esper.Processor):
         self.phase, self.call = phase, call
 
     def process(self, world: ExpressionWorld, phases: tuple[Phase, ...], *leading: Any) -> None:
-        """Run this processor's system on `world` if its phase is among `phases` and no system has
-        decided the reward of the move yet."""
+        """Run this processor's system on `world` if its phase is among `phases`, unless a system
+        has already decided the reward of the move; rendering systems run in any case. `leading` are
+        further arguments of the system."""
         # once a system has decided, only rendering systems still run
         if (world.verdict is None or self.phase is RENDERING) and self.phase in phases:
             world.last_call = self.call.call

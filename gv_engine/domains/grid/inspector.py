@@ -378,7 +378,7 @@ STEPS = {"cell_up": (-1, 0), "cell_down": (1, 0), "cell_left": (0, -1), "cell_ri
 
 
 def _neighbor(names: tuple[str, ...], name: str, forward: bool) -> str:
-    """Return the next or previous name of a cycle."""
+    """Return the name after `name` in the cycle `names`; if not `forward`, the name before it."""
     return names[(names.index(name) + (1 if forward else -1)) % len(names)]
 
 
