@@ -239,7 +239,7 @@ def to_folder(
     env = GridVectorEnv(loaded, 1, world="object", autoreset_mode="Disabled", **options)
     try:
         rows = _make_rollout_arrays(env, episodes, [int(about.get("seed", -1)) for about in seeds])
-        specs = rows_of_steps(env, masks)
+        specs = describe_step_arrays(env, masks)
         if mismatched := [n for n, (_, shape) in specs.items() if rows[n].shape[1:] != shape]:
             raise ValueError(
                 f"{name} is not of {loaded.name}: its {mismatched[0]} has shape "
