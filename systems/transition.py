@@ -233,16 +233,16 @@ def can_switch(
 def switch(
     w: World, agent: int, object_type: int, again: bool = True, on_action: Action = Action.ACTUATE
 ) -> None:
-    """The object of a type ahead goes on to its next state; after the last state, the first one
-    follows if `again` is true."""
+    """The object of a type ahead goes on to its next state; if states repeat, the first one follows
+    after the last."""
     thing = ahead(w, agent)
     w.set_state(thing, (w.state_of(thing) + 1) % w.num_states(object_type))
 
 
 @system(TRANSITION, check=_check_has_states)
 def elapse(w: World, object_type: int, again: bool = True) -> None:
-    """Objects of a type go on to their next state in every step; after the last state, the first
-    one follows if `again` is true."""
+    """Objects of a type go on to their next state in every step; if states repeat, the first one
+    follows after the last."""
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
         state = w.state_of(thing)
@@ -253,7 +253,7 @@ def elapse(w: World, object_type: int, again: bool = True) -> None:
 @system(TRANSITION, check=_check_has_states)
 def follow(w: World, object_type: int, other_type: int, every: bool = False) -> None:
     """Objects of a type take the highest state among the objects of another type in the same
-    colour, or the lowest if `every` is true, but at most their own last state."""
+    colour, or the lowest if every object has to reach it, but at most their own last state."""
     others = all_of(w, other_type)
     last = w.num_states(object_type) - 1
     for thing in all_of(w, object_type):
