@@ -12,6 +12,7 @@ import pytest
 
 import gv_engine
 from gv_engine import AgentsVectorEnv, GridEnv, RuleError, Scenario, ScenarioError
+from gv_engine.rollout.rollout import find_ended
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
 from gv_engine.scenario.rule_modules import load_rule_file
 from gv_engine.session.catalogue import built_in_entries
@@ -163,6 +164,8 @@ def test_who_wins_and_who_is_cut_off(name: str, ends: list[tuple[Any, ...]], wor
     env, told = played(name, WINS[name], world)
     assert not env.agents
     assert told == ends
+    successes = np.array([[success for _, _, success in told]])
+    assert find_ended(Scenario.load(name), np.zeros(1, np.int64), successes)  # of the episode
 
 
 @pytest.mark.sample("object")
