@@ -179,7 +179,7 @@ def test_all_keys_of_levels_and_rules_have_fields():
             "push",
             "Push a crate out of the way of a move, into a free cell or into",
         ),
-        ("levers", "follow", "Gates take the highest state of levers"),
+        ("levers", "follow", "Gates take the highest state among the levers"),
         ("levers", "switch", "The lever ahead goes on to its next state"),
         ("coins", "none_left", "No more than 2 coins are left on the grid."),
         ("coins", "living_reward", "Pays the same reward for every step. (reward -0.05)"),
