@@ -72,7 +72,8 @@ def towards(w: World, agent: int, direction: int) -> tuple[int, int]:
 
 
 def is_free(w: World, y: int, x: int) -> bool:
-    """Return True if a cell is on the grid and has no object, except on the ground."""
+    """Return True if a cell is on the grid and has no object; objects of its ground layer do not
+    count."""
     return w.inside(y, x) and w.at[y, x] == NOTHING
 
 

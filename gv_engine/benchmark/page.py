@@ -251,8 +251,8 @@ class Comparison:
 
     def _overview(self) -> Iterator[str]:
         """Yield Markdown with the number of missing results and a table of mean success rates. The
-        table has one column for each set of scenarios that an entry covers; means are over the
-        scenarios of the set for which all entries that cover the set have results for all seeds."""
+        table has a row for each entry and a column for each set of scenarios; a mean leaves out the
+        scenarios for which an entry has not all seeds."""
         expected = [(column, n) for column in self.columns for n in column.entry.scenario_names]
         num_parts = sum(len(column.success_rates(name)) for column, name in expected)
         if num_parts < SEEDS * len(expected):

@@ -144,24 +144,22 @@ def find_compilable_sources(source: str) -> list[str]:
 
 
 def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: str) -> int:
-    """Check one scenario, print its rules, facts and errors, and return the exit code; `source` is
-    the name from which it was loaded."""
+    """Check one scenario, print its rules, the results of the check and errors, and return the exit
+    code; `source` is the name from which it was loaded."""
     hooks, document = get_plugin(scenario), scenario.document
     if document.changes_from_base:
         rows = [(line,) for line in document.changes_from_base]
-        cli.print_table(("",), rows, f"{scenario.name}: otherwise than {document.bases[0]}")
+        cli.print_table(("",), rows, f"{scenario.name}: changes from {document.bases[0]}")
     if document.parameters:
         parameters = [
             (parameter.name, parameter.value, parameter.allowed_text, parameter.description)
             for parameter in document.parameters
         ]
-        titles = "parameter", "is", "may be", ""
-        cli.print_table(titles, parameters, f"{scenario.name}: what may be set")
+        titles = "parameter", "value", "allowed", ""
+        cli.print_table(titles, parameters, f"{scenario.name}: parameters")
     for title, schedule in hooks.list_schedules(scenario):
         systems = list_schedule_systems(schedule)
-        cli.print_table(
-            ("phase", "system", "where"), systems, f"{title}: its systems in their order"
-        )
+        cli.print_table(("phase", "system", "where"), systems, f"{title}: systems in their order")
     how = options.episodes, options.seed, options.limit, options.quick, options.policy or ""
     report = hooks.check_scenario(scenario, CheckPlan(*how))
     working, faults = _try_parameter_values(scenario, options, source)

@@ -221,7 +221,8 @@ def function_cache_key(function: FunctionType) -> str:
 
 
 def compiler_settings() -> Iterator[str]:
-    """Yield versions and settings that change the machine code; Numba adds the processor itself."""
+    """Yield versions and settings that change the machine code, for the cache key; the processor is
+    in Numba's own key."""
     yield from (sys.version, numba.__version__, np.__version__)
     if numba_pipeline.compiles_to_wasm():
         yield WASM_TRIPLE

@@ -208,7 +208,7 @@ def writable_view(context: Any, builder: Any, signature: Any, arguments: Any) ->
 @emit_as(lambda column: get_world_record(column)(column))
 def owning_world(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Emit LLVM IR of the Numba intrinsic `owning_world(column)`, which returns the world record
-    that contains `column`, an array on which appearances depend."""
+    that contains the array `column`, a `ShownColumn`."""
     column = signature.args[0]
     data = make_array(column)(context, builder, arguments[0]).data
     row = builder.gep(builder.bitcast(data, _BYTE.as_pointer()), [_INDEX(-column.start)])

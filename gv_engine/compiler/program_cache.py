@@ -255,8 +255,8 @@ def ensure_writable(key: str) -> None:
 
 
 def _test_writable(key: str) -> None:
-    """Make the folder of the program `key` and the folder of units; raise OSError if either cannot
-    be written."""
+    """Create the folder of the program `key` and the folder of compiled units; raise OSError if
+    either cannot be written to."""
     for folder in (cache_folder() / key, _units_folder()):
         make_private_folder(folder)
         with tempfile.TemporaryFile(dir=folder):

@@ -235,7 +235,8 @@ def bind_systems(scenario: Scenario, slots: Sequence[int]) -> tuple[BoundSystems
 
 
 def _clear_world(w: Any, was: Any) -> None:
-    """Remove all objects from a world, and take its agents off the grid."""
+    """Remove all objects from a world, and take its agents off the grid. `was`, the measurements
+    before the step, is an argument of all units; it is not used."""
     w.clear()
 
 

@@ -354,5 +354,5 @@ def _name_of(action: Any) -> str:
 
 
 def _read_file(file: Path) -> bytes:
-    """Return the content of `file`, which has at most `_MAX_BYTES` bytes."""
+    """Return the content of `file`; raise OSError if it has more than `_MAX_BYTES` bytes."""
     return read_bytes(file, _MAX_BYTES, "files to copy")

@@ -281,8 +281,8 @@ class EpisodeFolder:
                 self._update_counts()
 
     def _write_chunk(self) -> None:
-        """Write the oldest chunk of episodes that waits. If no other chunk waits, or many steps
-        were written since the last update of the numbers in the files, update these numbers."""
+        """Write the oldest chunk of the queue to the files. If the queue is then empty, or many
+        steps were written since readers could last see new ones, let readers see all."""
         self._write(_collect_pieces(self._chunks[0]))
         self._chunks.popleft()
         if not self._chunks or self._written[0] - self.steps >= _MAX_UNCOUNTED:

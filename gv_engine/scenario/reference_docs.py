@@ -124,8 +124,8 @@ def _has_key(key: str) -> JsonSchema:
 
 
 def _changed_name(name: str) -> str:
-    """Return the name of the definition that takes the place of `name` in scenarios which extend
-    another scenario; all entries are optional there."""
+    """Return the name of the variant of the JSON schema `name` for scenarios that extend another
+    one, in which all keys are optional."""
     return f"{name.removesuffix('_changed')}_changed"
 
 

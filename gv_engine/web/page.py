@@ -286,7 +286,8 @@ def _locate_fields(dtype: np.dtype[Any], address: int, prefix: str = "") -> dict
 
 
 def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[str, Any]:
-    """Return the data of a level, for JSON. `entries` has the number of each program by its key."""
+    """Return the data of a level, for JSON. `entries` maps the key of each program to its index in
+    the WebAssembly module."""
     level, memory, lanes = batch.scenario, MemoryImage(), batch.lanes
     addresses = {id(lane): memory.add_lane(lane) for lane in lanes}
     arrays = lanes[0].inputs

@@ -112,8 +112,8 @@ class EsperContext:
     def attach_each(
         self, entities: Sequence[int], components: Sequence[Any], rows: list[Any]
     ) -> None:
-        """Attach `components[k]` to entity `entities[k]` for each k, and store it in `rows`, too;
-        all components are of the same class."""
+        """Attach `components[k]` to entity `entities[k]` for each k, and store it in `rows` at the
+        index of the entity; all components are of the same class."""
         for e, component in zip(entities, components, strict=True):
             rows[e] = self._entities[e][type(component)] = component
         if components:

@@ -330,8 +330,7 @@ class ObjectWorld(Verbs, World):
             raise errors.ColumnError(TO_NOTHING)
 
     def _get_columns(self, column: str) -> ComponentColumns:
-        """Return the columns (one value per entity) of the component with this name in the world,
-        such as "door".
+        """Return the arrays with the fields of a component, such as "door", for all entities.
 
         Raises:
             ColumnError: there are no columns of this name.

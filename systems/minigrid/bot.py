@@ -307,9 +307,9 @@ def follow_clause(m: Memory, s: Scratch, k: int) -> int:
 
 
 def fetch_object(m: Memory, s: Scratch, k: int, goal: int) -> int:
-    """Return the next action for fetching the first object of the "put" clause `k`, which the agent
-    faces at the pose (cell and direction) `goal`; NO_WAY if the bot should look for the second
-    object first."""
+    """Return the next action for fetching the first object of the "put" clause `k`; NO_WAY if the
+    bot should look for the second object first. At the pose (cell and direction) `goal` the agent
+    would face the first object."""
     item = cell_ahead(s, goal)
     if aim_beside_described(m, s, k, item) > 0:
         target = find_first_target(m, s, goal)
@@ -354,7 +354,8 @@ def needs_clearing(m: Memory, s: Scratch) -> bool:
 
 
 def explore_more(m: Memory, s: Scratch, is_last: bool) -> int:
-    """Return the next action for exploring, see `find_new`; NO_WAY if nothing new can be seen."""
+    """Return the next action for exploring; NO_WAY if nothing new can be seen. `is_last` is as for
+    `find_new`."""
     goal = find_new(m, s, is_last)
     if goal == NOWHERE:
         return NO_WAY

@@ -130,7 +130,7 @@ class GridTerminalView(TerminalPicture):
 
     @property
     def hint_text(self) -> str:
-        """The hint, or a note that it is searched for."""
+        """Text of the hint, or a note that the search for a hint is still running."""
         self._hint.update()
         return self._hint.message
 

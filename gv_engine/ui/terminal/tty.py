@@ -334,8 +334,8 @@ class Tty:
         raise SystemExit(128 + signal_number)
 
     def _interrupt(self, signal_number: int, frame: FrameType | None) -> None:
-        """Signal handler for Ctrl-C: while a question is shown, store the answer; else raise
-        KeyboardInterrupt."""
+        """Signal handler for Ctrl-C: while a question is shown, take Ctrl-C as its answer; else
+        raise KeyboardInterrupt."""
         if not self._is_asking:
             raise KeyboardInterrupt
         self._has_answered = True
