@@ -19,8 +19,8 @@ from llvmlite import ir
 from gv_engine.compiler import numba_pipeline, program_cache
 from gv_engine.compiler.intrinsics import count_agents, emit_agent_pointer, emit_current_agent
 from gv_engine.compiler.numba_pipeline import cgutils, emit_as, intrinsic, make_array, types
-from gv_engine.compiler.object_loader import ENTRY, LOOP
 from gv_engine.compiler.parameters import Dtypes, rule_id
+from gv_engine.compiler.program_cache import ENTRY, LOOP
 
 _INDEX = ir.IntType(64)
 

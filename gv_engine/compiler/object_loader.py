@@ -9,13 +9,7 @@ from functools import cache
 
 from llvmlite import binding
 
-from gv_engine.compiler.program_cache import CachedProgram
-
-ENTRY = "gv_engine_run"
-"""Name of the program's function that Python calls."""
-
-LOOP = "gv_engine_loop"
-"""Name of the program's function that compiled code calls; it takes and returns int64."""
+from gv_engine.compiler.program_cache import ENTRY, LOOP, CachedProgram
 
 
 class _PyMethodDef(ctypes.Structure):

@@ -188,6 +188,13 @@ def use_temporary_cache() -> None:
     _REPLACEMENT_FOLDERS[cache_folder()] = folder / "compiled"
 
 
+ENTRY = "gv_engine_run"
+"""Name of the program's function that Python calls."""
+
+LOOP = "gv_engine_loop"
+"""Name of the program's function that compiled code calls; it takes and returns int64."""
+
+
 class CachedProgram(NamedTuple):
     """Compiled program as stored on disk.
 

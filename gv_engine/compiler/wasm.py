@@ -14,8 +14,7 @@ from typing import Any
 
 from llvmlite import binding
 
-from gv_engine.compiler.object_loader import ENTRY
-from gv_engine.compiler.program_cache import CachedProgram
+from gv_engine.compiler.program_cache import ENTRY, CachedProgram
 from gv_engine.rules.errors import DoesNotCompileError
 
 WASM_TRIPLE = "wasm32-unknown-unknown"
