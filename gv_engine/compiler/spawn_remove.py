@@ -387,9 +387,9 @@ def _append_state_write(before: Any, column: str, field: str) -> Any:
 
 
 def _append_component_change(before: Any, layout: Layout, cls: type) -> Any:
-    """Return a function `(world, entity, state)` that calls the function `before` with the same
-    arguments, then adds the component `cls` if the entity has it in the new state `state`, or
-    removes the component if the entity does not.
+    """Return a function `(world, entity, state)` that first calls the function `before`, with the
+    same arguments. Then it adds the component `cls` to the entity if its type has the component in
+    the new state `state`, else removes it.
 
     The object type defines which of its states have the component, and with which values.
     """

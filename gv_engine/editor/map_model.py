@@ -335,8 +335,8 @@ class Brushes:
         return Symbol(self._vocab.types[name].index, self.state(name), self.color(name))
 
     def pick(self, thing: CellThing) -> None:
-        """Select the brush for the legend entry `thing` of a cell, with the same state and colour:
-        for its object if there is one, else for its agent, else for its ground."""
+        """Select the brush that paints the object of the legend entry `thing`, in its state and
+        colour; if the entry has no object, its agent, else its ground."""
         layer = thing
         if "object" not in thing and AGENT_KEY not in thing and "ground" in thing:
             layer = _as_entry(thing["ground"])

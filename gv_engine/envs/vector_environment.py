@@ -153,8 +153,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
 
     @property
     def step_arrays(self) -> Arrays:
-        """Arrays that rollouts record, by name, if compiled code alone writes them all in each
-        step; else {}."""
+        """Arrays that rollouts record, by name. Empty unless compiled code alone writes all of them
+        in each step."""
         batch, shown = cast(Any, self._batch), self._results.arrays
         arrays: Arrays = {name: shown[name] for name in self.recorded}
         own = {*map(id, vars(batch.outputs).values())}

@@ -52,7 +52,7 @@ class Phase(enum.Enum):
 
     @property
     def label(self) -> str:
-        """Name of a system of the phase in messages, such as "reward function"."""
+        """Name for messages of a system that runs in this phase, such as "reward function"."""
         return f"{self.name.lower()} function"
 
 
@@ -528,8 +528,8 @@ class Call:
         return tuple(name for name in inspect.signature(helper).parameters if name in own)
 
     def bind_arguments(self, helper: Callable[..., Any] | None = None) -> tuple[Any, ...]:
-        """Return the values of the scenario's arguments, in the order in which `helper` takes them,
-        or, without one, the system's own function."""
+        """Return the values of the scenario's arguments in the order of the parameters of `helper`;
+        if `helper` is None, of the system's own function."""
         return tuple(self.arguments[name] for name in self.argument_names(helper))
 
     def make_condition(

@@ -222,7 +222,7 @@ class Layout:
 
     @cached_property
     def states(self) -> tuple[tuple[str, str], ...]:
-        """(column, field) of every field that holds the state of an object type."""
+        """(component, field) of every component field that holds the state of an object type."""
         return tuple(sorted({kind.state for kind in self.types if kind.state}))
 
     @cached_property

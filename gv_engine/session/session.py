@@ -429,8 +429,8 @@ class Session(NotebookView):
         self._go_to_level(-1, "This is the first level")
 
     def _go_to_level(self, step: int, end_message: str) -> None:
-        """Start the level `step` places after the current one in its pack, or without a pack the
-        level of the seed plus `step`. Show `end_message` if the pack has no such level."""
+        """Start another level: in a pack, the one at the current index plus `step`; without a pack,
+        that of the current seed plus `step`. Show `end_message` if the pack has no such level."""
         level = level_at_offset(self.scenario, step)
         if level is not None:
             self.change_scenario(level)

@@ -51,8 +51,8 @@ def _compile_elsewhere(scenario: Scenario) -> list[CachedProgram]:
 
 
 def _compile(connection: Connection, scenario: Scenario) -> None:
-    """Compile the programs of a batch of `scenario` for WebAssembly, and send the list of them, or
-    the exception; runs in a process of its own."""
+    """Compile `scenario` for WebAssembly, and send the list of its `CachedProgram`s, or the
+    exception; runs in a process of its own."""
     from gv_engine.compiler import numba_pipeline
 
     numba_pipeline.switch_to_wasm()
