@@ -197,7 +197,7 @@ def scenario_options(options: argparse.Namespace) -> dict[str, Any]:
     return {**consent(options), **dict(options.settings)}
 
 
-def option_values(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+def get_options(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Return the values of the options with the attribute names `names`, by option name as on the
     command line, such as `--max-steps` for `max_steps`."""
     return {f"--{name.replace('_', '-')}": getattr(options, name) for name in names}

@@ -77,7 +77,7 @@ def find_action_sequences(
     """
     if options.replays:
         names = "levels", "seed", "episodes", "first", "max_steps"
-        conflicts = {"--policy": options.policy != "random", **cli.option_values(options, *names)}
+        conflicts = {"--policy": options.policy != "random", **cli.get_options(options, *names)}
         if conflicting := [name for name, value in conflicts.items() if value]:
             raise cli.UsageError(
                 f"--from-replays determines the episodes: leave {conflicting[0]} out"

@@ -442,7 +442,7 @@ def run(options: argparse.Namespace) -> int:
     if options.scenario is None and not options.resume:
         raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
     here = "imitate", "device", "wandb"
-    local = [name for name, value in cli.option_values(options, *here).items() if value]
+    local = [name for name, value in cli.get_options(options, *here).items() if value]
     if options.ray and local:
         raise cli.UsageError(f"{local[0]} trains on this machine: leave out --ray")
     if options.ray:
@@ -602,8 +602,8 @@ def _resume_runs(options: argparse.Namespace) -> tuple[Scenario, list[Run]]:
         *("num_envs", "threads", "max_steps", "levels", "seed", "seeds", "imitate"),
         *("config", "learner", "curriculum", "partner"),
     )
-    new_run_options = {"SCENARIO": options.scenario, **cli.option_values(options, "out", "memory")}
-    new_run_options |= {"--no-masks": not options.masks, **cli.option_values(options, *names)}
+    new_run_options = {"SCENARIO": options.scenario, **cli.get_options(options, "out", "memory")}
+    new_run_options |= {"--no-masks": not options.masks, **cli.get_options(options, *names)}
     new_run_options["--set"] = options.settings or None
     new_run_options["--set-hp"] = options.hyperparameters or None
     if wrong := [name for name, value in new_run_options.items() if value not in (None, False)]:

@@ -242,7 +242,7 @@ def with_pack_levels(entries: Iterable[Entry]) -> list[Entry]:
     return [item for entry in entries for item in (entry, *entry.levels)]
 
 
-def level_at_offset(scenario: Playable, step: int) -> Playable | None:
+def find_level_at_offset(scenario: Playable, step: int) -> Playable | None:
     """Return the level `step` places after `scenario` in its pack (file of levels). After the last
     level of a built-in pack comes the scenario that `COURSE`, the order for new players, lists
     next. Return None if there is no such level.

@@ -19,7 +19,7 @@ from gv_engine.scenario.level_files import PackLevel
 from gv_engine.scenario.plugin import KeyCommand
 from gv_engine.scenario.rule_modules import make_rule_error
 from gv_engine.session import timeline
-from gv_engine.session.catalogue import level_at_offset, size_variants
+from gv_engine.session.catalogue import find_level_at_offset, size_variants
 from gv_engine.session.episode import ACTION_SEPARATOR, Episode, Playable, PolicyInput, make_episode
 from gv_engine.session.replay import Difference, Replay, ReplayError, TimelineStep
 from gv_engine.session.sprite_paths import sprite_folders
@@ -431,7 +431,7 @@ class Session(NotebookView):
     def _go_to_level(self, step: int, end_message: str) -> None:
         """Start another level: in a pack, the one at the current index plus `step`; without a pack,
         that of the current seed plus `step`. Show `end_message` if the pack has no such level."""
-        level = level_at_offset(self.scenario, step)
+        level = find_level_at_offset(self.scenario, step)
         if level is not None:
             self.change_scenario(level)
         elif self.pack_level:

@@ -151,7 +151,7 @@ def is_spare(m: Memory, s: Scratch, cell: int) -> bool:
 # ---- ways ----------------------------------------------------------------------------------------
 
 
-def agent_pose(m: Memory) -> int:
+def get_agent_pose(m: Memory) -> int:
     """Return the agent's pose (cell and direction) as one number, 4 * cell + direction."""
     return int(4 * m.cell + m.facing)
 
@@ -160,7 +160,7 @@ def reach(m: Memory, s: Scratch, cell: int) -> int:
     """Make `cell` the only target, and return the cheapest pose (cell and direction) in which the
     agent faces it; NOWHERE if there is none."""
     aim_at(s, cell)
-    return search(m, s, agent_pose(m), False)
+    return search(m, s, get_agent_pose(m), False)
 
 
 def first_action(m: Memory, s: Scratch, action: int) -> int:
@@ -201,7 +201,7 @@ def drop_held(m: Memory, s: Scratch) -> int:
                     and s.path[cell] == 0
                     and (not is_strict or is_spare(m, s, cell))
                 )
-            goal = search(m, s, agent_pose(m), False)
+            goal = search(m, s, get_agent_pose(m), False)
     estimate_entries(m, s)
     s.found[LENGTH] = 0
     return DROP if goal == NOWHERE else drop_ahead(m, s, goal)
@@ -258,7 +258,7 @@ def find_key(m: Memory, s: Scratch, door: int) -> int:
     for cell in list_objects(s):
         s.aims[cell] = m.kind[cell] == KEY and m.color[cell] == m.color[door]
     s.entry[door], cost = 0, s.entry[door]  # a key behind the door itself does not count
-    pose = search(m, s, agent_pose(m), False)
+    pose = search(m, s, get_agent_pose(m), False)
     s.entry[door] = cost
     return pose
 
@@ -297,7 +297,7 @@ def follow_clause(m: Memory, s: Scratch, k: int) -> int:
         count = aim_at_described(m, s, k)
     if count == 0:
         return drop_held(m, s) if is_held and verb != PUT_NEXT else NO_WAY
-    goal = search(m, s, agent_pose(m), False)
+    goal = search(m, s, get_agent_pose(m), False)
     s.found[CLAUSE_COST] = s.found[COST]
     if action == PICK_UP and m.held_kind > NONE_GRID_OBJECT:
         s.found[CLAUSE_COST] += CARRYING_COST
@@ -336,7 +336,7 @@ def find_new(m: Memory, s: Scratch, is_last: bool) -> int:
     for cell in list_objects(s):
         if m.kind[cell] == DOOR and m.state[cell] != OPEN and seeks_door and not is_last:
             s.entry[cell] = 0
-    goal = search(m, s, agent_pose(m), True)
+    goal = search(m, s, get_agent_pose(m), True)
     estimate_entries(m, s)
     return goal
 
@@ -365,7 +365,7 @@ def explore_more(m: Memory, s: Scratch, is_last: bool) -> int:
         obstacle = ahead
     if m.kind[obstacle] == DOOR and m.state[obstacle] != OPEN:
         return do_task(m, s, TOGGLE, reach(m, s, obstacle))
-    if goal == agent_pose(m):
+    if goal == get_agent_pose(m):
         return NO_WAY
     action = first_action(m, s, NO_WAY)
     return drop_held(m, s) if action == NO_WAY else action
@@ -376,7 +376,7 @@ def open_box(m: Memory, s: Scratch) -> int:
     s.aims[:] = 0
     for cell in list_objects(s):
         s.aims[cell] = m.kind[cell] == PARCEL
-    return do_task(m, s, TOGGLE, search(m, s, agent_pose(m), False))
+    return do_task(m, s, TOGGLE, search(m, s, get_agent_pose(m), False))
 
 
 def begin_plan(s: Scratch) -> None:

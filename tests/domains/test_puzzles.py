@@ -11,7 +11,7 @@ import pytest
 
 from gv_engine import AGENT, Scenario
 from gv_engine.scenario.library import COURSE, PUZZLES
-from gv_engine.session.catalogue import Entry, level_at_offset, load_playable
+from gv_engine.session.catalogue import Entry, find_level_at_offset, load_playable
 from gv_engine.session.sprite_paths import find_broken_sprites, find_missing_sprites
 from gv_engine.validation.solver import Solution, Solver, Verdict
 from gv_engine.world.simulation import Simulation
@@ -56,12 +56,12 @@ def without(level: Scenario, characters: str) -> Scenario:
 
 def test_the_course_leads_through_all_levels_to_levels_by_chance():
     found = [load_playable(LEVELS[0])]
-    while following := level_at_offset(found[-1], 1):
+    while following := find_level_at_offset(found[-1], 1):
         found.append(following)
     names = [source.replace("#", "-") for source in LEVELS]
     assert [scenario.name for scenario in found] == [*names, COURSE[-1]]
-    assert level_at_offset(found[0], -1) is None
-    before: Any = level_at_offset(found[1], -1)
+    assert find_level_at_offset(found[0], -1) is None
+    before: Any = find_level_at_offset(found[1], -1)
     assert before.name == found[0].name
     assert len(OF_PUZZLES) >= 40
     levels: list[Any] = [scenario.document.pack_level for scenario in found[:-1]]

@@ -17,7 +17,7 @@ from gv_engine.cli import main
 from gv_engine.scenario import packs
 from gv_engine.scenario.level_files import LevelFiles, open_level_files
 from gv_engine.scenario.packs import read_sokoban
-from gv_engine.session.catalogue import Entry, level_at_offset, pack_level_named
+from gv_engine.session.catalogue import Entry, find_level_at_offset, pack_level_named
 from tests.scenario.reading import assert_refused, begin, measure
 
 SIZE = 10
@@ -163,11 +163,11 @@ def test_a_set_is_one_scenario_and_each_of_its_levels_another(tmp_path: Path):
     assert fourth.description.startswith("0 of train/001.txt.\nPush every box")
     assert fourth.identity.digest != scenario.identity.digest
     assert Entry(str(tmp_path / "mine.yaml"), "").levels == ()
-    fifth, second = level_at_offset(fourth, 1), pack_level_named(scenario, "mine-2")
+    fifth, second = find_level_at_offset(fourth, 1), pack_level_named(scenario, "mine-2")
     assert fifth
     assert second
     assert (fifth.document.variant, second.document.variant) == ("5", "2")
-    assert level_at_offset(fifth, 1) is None
+    assert find_level_at_offset(fifth, 1) is None
     for wrong in ("mine-6", "mine-0", "mine-" + "9" * 5000, "mine-٣"):
         assert pack_level_named(scenario, wrong) is None
     assert {path.name for path in scenario.watched_files()} >= {"000.txt", "001.txt", "mine.yaml"}

@@ -51,10 +51,10 @@ def test_levels_of_a_pack_have_names_and_follow_each_other():
     first = read_playable("tutorial#1", Trust(), {})
     whole = read_playable("tutorial", Trust(), {})
     many = len(first.document.levels)
-    second = catalogue.level_at_offset(first, 1)
+    second = catalogue.find_level_at_offset(first, 1)
     assert second
     assert second.document.variant == "2"
-    assert catalogue.level_at_offset(Scenario.load("keydoor-5x5"), 1) is None
+    assert catalogue.find_level_at_offset(Scenario.load("keydoor-5x5"), 1) is None
     for number, is_there in ((0, False), (1, True), (many, True), (many + 1, False), ("x", False)):
         found = catalogue.pack_level_named(whole, f"tutorial-{number}")
         assert (found is not None) == is_there

@@ -123,14 +123,14 @@ class Keyboard:
         elif event.type == pygame.WINDOWFOCUSLOST:
             self._held.clear()
         elif event.type == pygame.CONTROLLERBUTTONDOWN and event.button < len(PAD):
-            key = self._pad_prefix(event) + PAD[event.button]
+            key = self._get_pad_prefix(event) + PAD[event.button]
             yield key, self._hold(key)
         elif event.type == pygame.CONTROLLERBUTTONUP and event.button < len(PAD):
-            self._held.discard(self._pad_prefix(event) + PAD[event.button])
+            self._held.discard(self._get_pad_prefix(event) + PAD[event.button])
         elif event.type == pygame.CONTROLLERAXISMOTION and event.axis in _STICK:
             deflections = -event.value, event.value
             for name, deflection in zip(_STICK[event.axis], deflections, strict=True):
-                key = self._pad_prefix(event) + name
+                key = self._get_pad_prefix(event) + name
                 if deflection < STICK_BACK:
                     self._held.discard(key)
                 elif deflection > STICK_OUT and key not in self._held:
@@ -157,7 +157,7 @@ class Keyboard:
             self._due[key] = time.monotonic() + REPEAT_AFTER / 1000
         return held
 
-    def _pad_prefix(self, event: pygame.event.Event) -> str:
+    def _get_pad_prefix(self, event: pygame.event.Event) -> str:
         """Return the prefix of key names for the gamepad that has sent `event`: "" for the first
         gamepad, `SECOND` for any other."""
         first = next(iter(self._pads), event.instance_id)
