@@ -464,7 +464,7 @@ def _looker(seeing: Scenario, simulation: Simulation) -> Callable[[], NDArray[np
 
     def look() -> NDArray[np.uint8]:
         view.look(simulation.world, AGENT)
-        call.run(simulation.world, AGENT, view)
+        call.run(simulation.world, AGENT, (view,))
         view.show(simulation.world, AGENT, grid, item)
         return grid
 

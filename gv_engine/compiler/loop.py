@@ -26,7 +26,7 @@ from gv_engine.compiler.observation import (
     write_view,
     write_whole,
 )
-from gv_engine.compiler.parameters import Dtypes, get_common_dtype, iter_rule_functions
+from gv_engine.compiler.parameters import Dtypes, get_common_dtype
 from gv_engine.compiler.program_cache import find_functions
 from gv_engine.compiler.step import (
     BoundSystems,
@@ -373,7 +373,7 @@ def _prefetch_offsets(scenario: Scenario, row: np.dtype[Any], cells: bool) -> se
     These are the head, the first elements of each column that step rules name, and with `cells` the
     cells and their appearances.
     """
-    rules = iter_rule_functions(scenario, TRANSITION, REWARD, TERMINATING)
+    rules = scenario.walk_functions(TRANSITION, REWARD, TERMINATING)
     functions = find_functions([*rules, *VERBS.values(), cut_view, write_view])
     names = {name for function in functions for name in function.__code__.co_names}
     parts: Any = row.fields

@@ -8,7 +8,7 @@ record with the address and length of each array; `intrinsics` has the Numba typ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 from zlib import crc32
 
@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.rules.geometry import USUAL_ACTIONS, WAIT, Action
-from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import RENDERING, Call, Phase, is_nested_call
 from gv_engine.rules.turns import ANY, LEAVE, TURNS
 from gv_engine.scenario.scenario import Scenario
@@ -100,22 +99,6 @@ def list_call_fields(scenario: Scenario, *phases: Phase) -> list[tuple[str, Call
         for phase in phases or _COMPILED_PHASES
         for number, call in enumerate(scenario.calls(phase))
     ]
-
-
-def iter_rule_functions(scenario: Scenario, *phases: Phase) -> Iterator[Callable[..., Any]]:
-    """Yield all Python functions that the rules of the given phases consist of, including helpers
-    and functions among their arguments."""
-    for _, whole in list_call_fields(scenario, *phases):
-        for call in whole.walk():
-            yield from filter(callable, (*call.system.functions, *call.arguments.values()))
-
-
-def runs_engine_rules_only(scenario: Scenario) -> bool:
-    """Return True if all rules of a scenario that are compiled are built into the engine."""
-    return all(
-        is_engine_module(getattr(function, "__module__", None) or "")
-        for function in iter_rule_functions(scenario)
-    )
 
 
 def is_data(value: Any) -> bool:

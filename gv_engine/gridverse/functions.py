@@ -448,7 +448,7 @@ def run_on_view(call_: Call, world: ObjectWorld, view: ObjectView, rng: Rng) -> 
     whole = Call.of(call_.system, call_.arguments, view.area)
     _check_arguments(whole, view.area)
     with _use_rng_and_action(world, rng):
-        BoundCall(whole).run(world, AGENT, view)
+        BoundCall(whole).run(world, AGENT, (view,))
 
 
 def _check_arguments(call_: Call, area: Area | None = None) -> None:

@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.component import OUTSIDE
+from gv_engine.rules.component import NOTHING, OUTSIDE
 
 if TYPE_CHECKING:
     from gv_engine.rules.world import World
@@ -163,24 +163,26 @@ class Area:
         ahead, right = dy * up_y + dx * up_x, dy * up_x - dx * up_y
         return row - ahead, column + right
 
-    def cell_numbers(self, w: World, agent: int, row_stride: int) -> NDArray[np.int64]:
-        """Return a flat array of the numbers of the grid cells in the agent's view area, row by row
-        of the view: the grid cell (y, x) has the number y * `row_stride` + x.
+    def cells_on_grid(
+        self, w: World, agent: int, row_stride: int
+    ) -> tuple[tuple[int, ...], NDArray[np.int64], tuple[int, ...]]:
+        """Return the indices of the cells of the agent's view that are on the grid, row by row of
+        the view; the numbers of their grid cells, y * `row_stride` + x for (y, x); and for each
+        cell of the view NOTHING, or OUTSIDE if it is off the grid.
 
         Args:
             w, agent: world, and the agent that observes.
-            row_stride: at least the width of the grid. Cells beyond the grid get OUTSIDE.
+            row_stride: at least the width of the grid.
         """
-        position = w.position
-        stands = up_in_view(w, agent, self.turns), position.y[agent], position.x[agent]
-        return _find_cell_numbers(self, *stands, w.height, w.width, row_stride)
+        up, y, x = up_in_view(w, agent, self.turns), w.position.y[agent], w.position.x[agent]
+        return _find_cells_on_grid(self, up, y, x, w.height, w.width, row_stride)
 
     def grid_mask(self, w: World, agent: int, seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return an (H, W) mask of the whole grid, True for the cells that `seen`, an (h, w) mask
         of the agent's view, marks."""
-        cells = self.cell_numbers(w, agent, w.width)[seen.ravel()]
+        cells, numbers, _ = self.cells_on_grid(w, agent, w.width)
         lit = np.zeros(w.height * w.width, np.bool_)
-        lit[cells[cells != OUTSIDE]] = True
+        lit[numbers] = seen.ravel()[[*cells]]
         return lit.reshape(w.height, w.width)
 
     def __str__(self) -> str:
@@ -189,24 +191,20 @@ class Area:
 
 
 @lru_cache(maxsize=512)
-def _find_cell_numbers(
+def _find_cells_on_grid(
     area: Area, direction: int, y: int, x: int, height: int, width: int, row: int
-) -> NDArray[np.int64]:
-    """Return the numbers y * `row` + x of the grid cells in `area` for an agent at (y, x), with
-    this `direction` up, on a grid of this height and width. Cached and read-only."""
-    # first and last row and column, and the quarter turns to the left that turn the area up
-    top, bottom, left, right, quarters = {
-        FORWARD: (area.ymin, area.ymax, area.xmin, area.xmax, 0),
-        RIGHT: (area.xmin, area.xmax, -area.ymax, -area.ymin, 1),
-        BACKWARD: (-area.ymax, -area.ymin, -area.xmax, -area.xmin, 2),
-        LEFT: (-area.xmax, -area.xmin, area.ymin, area.ymax, 3),
-    }[direction]
-    ys = np.arange(y + top, y + bottom + 1)[:, None]
-    xs = np.arange(x + left, x + right + 1)
-    inside = (ys >= 0) & (ys < height) & (xs >= 0) & (xs < width)
-    numbers = np.rot90(np.where(inside, ys * row + xs, OUTSIDE), quarters).ravel()
+) -> tuple[tuple[int, ...], NDArray[np.int64], tuple[int, ...]]:
+    """Return the results of `Area.cells_on_grid` for an agent at (y, x), with this `direction` up,
+    on a grid of this height and width. Cached and read-only."""
+    ahead = -np.arange(area.ymin, area.ymax + 1)[:, None]
+    right = np.arange(area.xmin, area.xmax + 1)
+    up_y, up_x = step_y(direction), step_x(direction)
+    ys, xs = y + ahead * up_y + right * up_x, x + ahead * up_x - right * up_y
+    on_grid = ((ys >= 0) & (ys < height) & (xs >= 0) & (xs < width)).ravel()
+    (cells,) = np.nonzero(on_grid)
+    numbers = (ys * row + xs).ravel()[cells]
     numbers.flags.writeable = False
-    return numbers
+    return tuple(cells.tolist()), numbers, tuple(np.where(on_grid, NOTHING, OUTSIDE).tolist())
 
 
 def flat_view(array: NDArray[Any]) -> NDArray[Any]:

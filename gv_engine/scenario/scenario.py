@@ -26,8 +26,8 @@ from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import ScenarioError, SeveralAgentsError
 from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
-from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes
-from gv_engine.rules.system import RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes, is_engine_module
+from gv_engine.rules.system import RENDERING, RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup, describe_ending
 from gv_engine.scenario import document
 from gv_engine.scenario.document import Document, ImmutableScenario, ScenarioIdentity, read_file
@@ -170,6 +170,19 @@ class Scenario(ImmutableScenario):
         for member, phase in product(self.members, phases):
             for call in member.calls(phase):
                 yield from call.walk()
+
+    def walk_functions(self, *phases: Phase) -> Iterator[Callable[..., Any]]:
+        """Yield all Python functions that the rules of the given phases consist of, with helpers
+        and functions among their arguments."""
+        for call in self.walk_calls(*phases):
+            functions = *call.system.functions, call.system.objects, *call.arguments.values()
+            yield from filter(callable, functions)
+
+    @cached_property
+    def runs_engine_rules_only(self) -> bool:
+        """True if all rules are built into the engine, apart from rendering rules."""
+        functions = self.walk_functions(*(phase for phase in Phase if phase is not RENDERING))
+        return all(is_engine_module(getattr(each, "__module__", None) or "") for each in functions)
 
     @property
     def is_dim(self) -> bool:

@@ -301,7 +301,7 @@ class ActionPreview:
             world.restore(row)
             simulation.step(named_action(action))
             names = self._scenario.reward_names
-            terms = {n: v for n, v in zip(names, simulation.terms, strict=True) if v}
+            terms = {n: v for n, v in zip(names, simulation.terms_of(), strict=True) if v}
             effects = tuple(map(_describe_effect, world_changes(self._before.world, world)))
             ending = self._scenario.describe_ending(world, AGENT)
             return Outcome(effects, float(world.reward[AGENT]), terms, ending)
@@ -521,7 +521,7 @@ class Inspection:
         try:
             with world.context:
                 view.look(world, AGENT)
-                BoundCall(call).run(world, AGENT, view)
+                BoundCall(call).run(world, AGENT, (view,))
         except (Exception, Stopped) as error:  # any error of a custom function
             return nothing._replace(problem=f"it fails: {type(error).__name__}: {error}")
         finally:

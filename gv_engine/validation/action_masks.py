@@ -58,7 +58,7 @@ def _step_outcome(simulation: Simulation, row: np.ndarray, action: int) -> _Step
     simulation.step(action)
     after = world.snapshot()
     rest = b"".join(after[name].tobytes() for name in after.dtype.names or () if name != "action")
-    return _StepOutcome(bool(world.terminated), simulation.terms, rest)
+    return _StepOutcome(bool(world.terminated), simulation.terms_of(), rest)
 
 
 def _describe_fault(outcomes: dict[int, _StepOutcome], usual: _StepOutcome, place: str) -> str:

@@ -161,9 +161,7 @@ class CompiledBatch(Backend):
             return {"parameters": records} | lines | {"rows": whole, "views": views} | own
 
         # a world may run the rules of any member, one after the other
-        self.checked |= not all(
-            parameters.runs_engine_rules_only(member) for member in scenario.members
-        )
+        self.checked |= not scenario.runs_engine_rules_only
         for number, member in enumerate(scenario.members):
             records = parameters.make_parameters(scenario, number, self.masks, self.checked)
             if number == len(self._member_programs):  # or this is a copy
@@ -380,5 +378,5 @@ class CompiledBatch(Backend):
             if self._mirror is None:
                 self._mirror = Simulation(scenario)
             self._mirror.world.restore(self.snapshot(i))
-            self._mirror.terms = terms
+            self._mirror.set_terms(1, terms)
             self._mirror.render(show, shown)

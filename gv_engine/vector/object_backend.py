@@ -6,6 +6,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from struct import Struct
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,12 +57,16 @@ class ObjectBatch(Backend):
         ]
         self._action_number = (*self.scenario.actions, WAIT).__getitem__  # as compiled
         out = self.outputs
-        # NumPy takes five times as long for a few numbers
+        # NumPy takes two to five times as long for a few numbers
+        self._lines = SimpleNamespace(
+            **{name: array.data for name, array in vars(out).items() if array.ndim == 1}
+        )
         self._write_terms = Struct(f"{len(self.scenario.reward_names)}d").pack_into
-        self._lines_of_terms = [memoryview(line) for line in out.terms]
+        self._lines_of_terms = [line.data for line in out.terms]
         # views of each world's arrays, made once because slicing at every step is slow
-        self._shown = list(zip(out.mask, *out.observed))
-        self._last_shown = list(zip(out.final_mask, *out.final_observed))
+        masks, final_masks = ([line.data for line in m] for m in (out.mask, out.final_mask))
+        self._shown = list(zip(masks, *out.observed))
+        self._last_shown = list(zip(final_masks, *out.final_observed))
 
     def __len__(self) -> int:
         """Return the number of worlds."""
@@ -86,23 +91,23 @@ class ObjectBatch(Backend):
     def _step_world(self, i: int, actions: tuple[int, ...], mode: int) -> None:
         """Step, reset or only observe world number `i`, by its agents' `actions` and the autoreset
         `mode`, and write the results into `outputs`."""
-        out, simulation = self.outputs, self.simulations[i]
+        out, lines, simulation = self.outputs, self._lines, self.simulations[i]
         world, seats, first = simulation.world, self._seats[i], actions[0]
         if starts_episode(first, mode, world.terminated or world.truncated):
             for _, seat in seats:
-                clear_outputs(out, seat)
+                clear_outputs(lines, seat)
             self._begin_episode(i)
         elif first >= 0:
             simulation.step(*map(self._action_number, actions))
             for agent, seat in seats:
-                write_outputs(out, seat, world, agent)
+                write_outputs(lines, seat, world, agent)
                 self._write_terms(self._lines_of_terms[seat], 0, *simulation.terms_of(agent))
             if resets_in_step(mode, world.terminated or world.truncated):
-                self._write_shown(i, self._last_shown, out.final_member, out.final_facing)
+                self._write_shown(i, self._last_shown, lines.final_member, lines.final_facing)
                 for _, seat in seats:
                     out.final_terms[seat] = out.terms[seat]
                 self._begin_episode(i)
-        self._write_shown(i, self._shown, out.member, out.facing)
+        self._write_shown(i, self._shown, lines.member, lines.facing)
 
     def _begin_episode(self, i: int) -> None:
         """Start an episode in world number `i`, with one of the listed levels if the backend has
@@ -124,7 +129,7 @@ class ObjectBatch(Backend):
         return level if level != RANDOM_LEVEL else int(rng.random() * len(self.levels))
 
     def _write_shown(
-        self, i: int, shown: list[Any], member: NDArray[Any], facing: NDArray[Any]
+        self, i: int, shown: list[Any], member: memoryview, facing: memoryview
     ) -> None:
         """Write what the agents of world number `i` observe and their action masks into the arrays
         `shown`, the index of the scenario that the world plays (in a mixture of scenarios) into
@@ -193,7 +198,7 @@ class ObjectBatch(Backend):
     def render(self, i: int, show: Callable[[Frame], None]) -> None:
         """Run the rendering systems on world number `i`; the finished frame is passed to `show`."""
         seat = i * self.scenario.layout.agents
-        self.simulations[i].terms = self.outputs.terms[seat].tolist()
+        self.simulations[i].set_terms(1, self.outputs.terms[seat].tolist())
         self.simulations[i].render(show, self.outputs.grid[seat])
 
 

@@ -97,16 +97,17 @@ class BoundCall:
             self._measurements[agent] = (measurement,)
             self._arguments_by_agent[agent] = (*self._leading[agent], measurement, *self._arguments)
 
+    def ignores(self, agent: int, action: int) -> bool:
+        """Return True if the call does not run for an agent's action, whatever the world."""
+        return self._condition is not None and is_never_true(self._condition, agent, action)
+
     def watch(self, wrap: FunctionWrapper) -> None:
         """Replace each function of this call and of nested calls by `wrap(system, name, function)`,
         see `Simulation.watch`."""
-        self._function = wrap(self._system, "function", self._function)
-        if self._remember:
-            self._remember = wrap(self._system, "remember", self._remember)
-        if self._condition:
-            self._condition = wrap(self._system, "when", self._condition)
-        if self._answers:
-            self._answers = wrap(self._system, "answers", self._answers)
+        roles = {"_function": "function", "_remember": "remember", "_condition": "when"}
+        for attribute, role in {**roles, "_answers": "answers"}.items():
+            if function := getattr(self, attribute):
+                setattr(self, attribute, wrap(self._system, role, function))
         self.acts = self._make_action_test()
         for part in self._parts:
             part.watch(wrap)
@@ -142,7 +143,7 @@ class BoundCall:
         holds = self._condition is None or self._condition(w, agent, action)
         return holds and (not self._is_spontaneous or answers_action(self._inner, w, agent, action))
 
-    def run(self, w: Any, agent: int, *leading: Any) -> Any:
+    def run(self, w: Any, agent: int, leading: tuple[Any, ...] = ()) -> Any:
         """Call the system's function with the world, `leading` and the call's arguments, and return
         its result; if its condition does not hold, return 0, False or None without the call.
 
@@ -210,41 +211,18 @@ class _UnreadWorld:
         raise AttributeError(name)
 
 
+def is_never_true(test: Callable[[Any, int, int], bool], agent: int, action: int) -> bool:
+    """Return True if a test `(w, agent, action)` is false without reading the world: it is false in
+    every world."""
+    world = _UnreadWorld()
+    with suppress(Exception):  # of a test that reads the world
+        return not test(world, agent, action) and not vars(world)
+    return False
+
+
 def list_acting_calls(calls: Iterable[BoundCall], agent: int, action: int) -> list[BoundCall]:
-    """Return those of `calls` that may have an effect for an agent's action in some world. A call
-    whose test is false without reading the world is left out."""
-    acting = []
-    for call in calls:
-        world = _UnreadWorld()
-        with suppress(Exception):  # of a test that reads the world
-            if not call.acts(world, agent, action) and not vars(world):
-                continue
-        acting.append(call)
-    return acting
-
-
-def write_action_mask(
-    tests: Iterable[tuple[int, Iterable[BoundCall]]], w: Any, agent: int, mask: Any
-) -> None:
-    """Write the action mask of an agent into `mask`, an array with one value per action: 1 if one
-    of the calls has an effect, else 0.
-
-    Args:
-        tests: for each action its number, and the calls that may have an effect.
-        w, agent: the world and the agent.
-        mask: array to fill.
-    """
-    mask[...] = 0
-    for position, (action, calls) in enumerate(tests):
-        # not by `answers_action`: the calls would take a tenth of the mask's time
-        for call in calls:
-            try:
-                if call.acts(w, agent, action):
-                    mask[position] = 1
-                    break
-            except Exception as error:
-                call._system.attach_to_error(error)
-                raise
+    """Return those of `calls` that may have an effect for an agent's action."""
+    return [call for call in calls if not is_never_true(call.acts, agent, action)]
 
 
 def _as_tuple(argument: Any) -> tuple[Call, ...]:

@@ -31,14 +31,15 @@ from gv_engine.scenario.layout import Layout
 
 # ---- esper context -------------------------------------------------------------------------------
 
-_LOCK = threading.RLock()
+ESPER_LOCK = threading.RLock()
+"""Lock of the library esper, whose current world is a global variable."""
 _NUMBERS = itertools.count(1)
 
 
 def _delete_world(name: str) -> None:
     """Delete the world called `name` from the library esper, if it exists and is not the current
     one."""
-    with _LOCK:
+    with ESPER_LOCK:
         if esper.current_world != name and name in esper.list_worlds():
             esper.delete_world(name)
 
@@ -134,7 +135,7 @@ class EsperContext:
 
     def __enter__(self) -> None:
         """Lock the library esper for this thread, and make this context's world its current one."""
-        _LOCK.acquire()
+        ESPER_LOCK.acquire()
         current = esper.current_world
         self._outer.append(current)
         if current != self.name:
@@ -145,7 +146,7 @@ class EsperContext:
         outer = self._outer.pop()
         if outer != self.name:
             esper.switch_world(outer)
-        _LOCK.release()
+        ESPER_LOCK.release()
 
 
 # ---- columns -------------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ from gv_engine.world.bound_call import (
     BoundCall,
     FunctionWrapper,
     list_acting_calls,
-    write_action_mask,
 )
+from gv_engine.world.columns import ESPER_LOCK
 from gv_engine.world.rng import sample_member
 from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld
@@ -60,7 +60,7 @@ class RenderingProcessor(SystemProcessor):
     def process(self, canvas: Any = None) -> None:
         """Draw on the `canvas`; do nothing in a step, where there is none."""
         if canvas is not None:
-            self.bound.run(self.world, canvas.agent, canvas)
+            self.bound.run(self.world, canvas.agent, (canvas,))
 
 
 class RewardProcessor(SystemProcessor):
@@ -175,6 +175,11 @@ class BoundScenario:
         measurements: rules that measure before the transitions.
         slots: index of each reward among all rewards of the mixture.
         success: call that tests the success of an ended episode; None if there is none.
+        context: context manager of a step: makes the world esper's current one if a rule is an
+            author's, who may call esper.
+        step_processors: processors of a step, in order.
+        processors_by_actions: for a single agent, by the actions of a step, those that may do
+            something in it.
         mask_tests: by agent number, for each action its number and the calls that its value in the
             action mask depends on.
     """
@@ -208,6 +213,8 @@ class BoundScenario:
         self._rules: list[BoundCall] = [self.success] if self.success else []
         self._processors: list[Any] = []
         for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.RENDERING):
+            if phase is Phase.RENDERING:
+                self.step_processors = [*self._processors]
             if phase is Phase.REWARD and not scenario.layout.is_bodiless:
                 self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
@@ -219,6 +226,14 @@ class BoundScenario:
                     self._rules.append(processor.bound)
                     if phase is Phase.TERMINATING and not call.system.objects:
                         self.endings.append(processor.bound)
+        self.context: Any = ESPER_LOCK if scenario.runs_engine_rules_only else world.context
+        self.processors_by_actions: dict[tuple[int, ...], list[Any]] = {}
+        for action in whole.actions if scenario.layout.agents == 1 else ():
+            self.processors_by_actions[action,] = [
+                each
+                for each in self.step_processors
+                if not (isinstance(each, SystemProcessor) and each.bound.ignores(1, action))
+            ]
         self.measurements = [
             bound
             for bound in self._rules
@@ -238,6 +253,7 @@ class BoundScenario:
     def watch(self, wrap: FunctionWrapper) -> None:
         """Replace each rule function by `wrap(system, name, function)`, see `Simulation.watch`."""
         self.sight_cache = None  # which would spare calls
+        self.processors_by_actions.clear()
         for bound in (*self.resets, *self._rules, self.visibility, *self.observations):
             bound.watch(wrap)
 
@@ -334,13 +350,14 @@ class Simulation:
         world.terminated = world.truncated = False
         if world.objects is not None:
             world.objects.before = None
-        with world.context:
+        with playing.context:
             for bound in playing.measurements:
                 for agent in world.playing:
                     bound.measure(world, agent)
-            # as `esper.process()`, whose loop takes 2 of 10 µs to pass on no arguments
-            esper.clear_dead_entities()
-            for processor in esper._processors:
+            # as `esper.process()`, without those that do nothing now
+            if playing.context is world.context:
+                esper.clear_dead_entities()
+            for processor in playing.processors_by_actions.get(actions, playing.step_processors):
                 processor.process()
             for agent in world.playing:
                 if world.done[agent] and playing.success:
@@ -351,9 +368,8 @@ class Simulation:
         one_suffices = scenario.agent_group.ends == turns.ANY
         world.terminated = world.done[1] if single else turns.is_episode_over(world, one_suffices)
         world.steps += 1
-        limit = scenario.max_steps or sys.maxsize
         goes_on = not world.terminated or scenario.always_truncates
-        world.truncated = self._reaches_limit(world, limit) and goes_on
+        world.truncated = goes_on and self._reaches_limit(world, scenario.max_steps or sys.maxsize)
 
     def _set_turn_order(self, actions: Sequence[int], group: AgentGroup) -> None:
         """Store the agents' `actions`, and determine by the rules in `group` which agents take
@@ -369,7 +385,7 @@ class Simulation:
         world.acting[:] = [agent for agent in order if world.live[agent]]
         self._clear_terms()
 
-    def terms_of(self, agent: int) -> tuple[float, ...]:
+    def terms_of(self, agent: int = 1) -> tuple[float, ...]:
         """Return the agent's reward of each reward function in the last step, in the order of the
         scenario's `reward_names`."""
         if len(self._members) == 1:
@@ -391,22 +407,13 @@ class Simulation:
         for agent in self.agents:
             self.set_terms(agent, (0.0,) * len(self.scenario.reward_names))
 
-    @property
-    def terms(self) -> tuple[float, ...]:
-        """Return the first agent's reward terms."""
-        return self.terms_of(1)
-
-    @terms.setter
-    def terms(self, values: Iterable[float]) -> None:
-        self.set_terms(1, values)
-
     def look(self, agent: int = 1) -> ObjectView:
         """Compute which cells the agent sees and what is in them, write this into the simulation's
         view object, and return the view."""
         view, world, playing = self.view, self.world, self._bound
         view.look(world, agent)
         if playing.sight_cache is None:
-            playing.visibility.run(world, agent, view)
+            playing.visibility.run(world, agent, (view,))
         else:
             view.see_cached(playing.visibility.run, world, agent, playing.sight_cache)
         return view
@@ -422,7 +429,7 @@ class Simulation:
             return
         self.look(agent).show(self.world, agent, grid, item)
         for observation in self._active_member.observations:
-            observation.run(self.world, agent, self.view, (grid, item))
+            observation.run(self.world, agent, (self.view, (grid, item)))
 
     def _is_away(self, agent: int) -> bool:
         """Return True if the agent is one of several and not on the grid, because it has left or
@@ -453,17 +460,26 @@ class Simulation:
         with self.world.context:
             esper.process(canvas)
 
-    def valid_actions(self, mask: NDArray[np.int8], agent: int = 1) -> None:
-        """Write into `mask`, an array with one value per action, 1 for each action that has an
-        effect for the agent now, else 0.
+    def valid_actions(self, mask: NDArray[np.int8] | memoryview, agent: int = 1) -> None:
+        """Write into `mask`, an array with one value per action or its memory, 1 for each action
+        that has an effect for the agent now, else 0.
 
         All are 0 if the agent is away, or done while others are not.
         """
         world, tests = self.world, self._bound.mask_tests[agent]
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
-            mask[...] = 0
-            return
-        write_action_mask(tests, world, agent, mask)
+            tests = [(action, []) for action, _ in tests]
+        for position, (action, calls) in enumerate(tests):
+            mask[position] = 0
+            # not by `answers_action`: the calls would take a tenth of the mask's time
+            for call in calls:
+                try:
+                    if call.acts(world, agent, action):
+                        mask[position] = 1
+                        break
+                except Exception as error:
+                    call.call.system.attach_to_error(error)
+                    raise
 
     def would_end(self, agent: int = 1) -> bool:
         """Return True if the terminating rules would end the agent's episode in the present state

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from itertools import product
+from itertools import chain, compress, product
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from components.core import FLOOR, HIDDEN, Kind
 from gv_engine.rules import errors
 from gv_engine.rules.component import NOTHING, OUTSIDE, column_name, fields_of
-from gv_engine.rules.geometry import Area
-from gv_engine.rules.world import Columns, Verbs, World
+from gv_engine.rules.world import Columns, Verbs
 from gv_engine.scenario.layout import (
     AGENT_COLUMNS,
     CELL_AGENT_COLUMNS,
@@ -34,6 +33,11 @@ from gv_engine.scenario.layout import (
 from gv_engine.scenario.row_checks import require_layout
 from gv_engine.world.columns import ComponentColumns, EsperContext, ObjectColumn
 from gv_engine.world.rng import generator_from_row, generator_to_row
+
+if TYPE_CHECKING:
+    from gv_engine.rules.world import World
+else:
+    World = object  # the properties of `World` would slow down all reads of attributes
 
 _UNSET: Any = None
 
@@ -54,11 +58,11 @@ class ObjectWorld(Verbs, World):
         objects: object store of `gv_engine.gridverse`; None until it is used.
     """
 
-    # `World` declares these as read-only for rules; the engine writes them.
-    at = ground = who = next = spot = rng = placed = recent = drawn = _UNSET
-    action = reward = total = done = success = ended_by = _UNSET
-    capacity = member = steps = world = 0
-    terminated = truncated = False
+    if TYPE_CHECKING:  # `World` declares these as read-only for rules; the engine writes them
+        at = ground = who = next = spot = rng = placed = recent = drawn = _UNSET
+        action = reward = total = done = success = ended_by = _UNSET
+        capacity = member = steps = world = 0
+        terminated = truncated = False
 
     def __init__(self, layout: Layout) -> None:
         """Make an empty world with the sizes, components and object types of `layout`."""
@@ -83,7 +87,8 @@ class ObjectWorld(Verbs, World):
         self._places = self.position.rows
         self._prefabs = tuple(map(self._bind_prefab, layout.prefabs))
         self._initial_prefabs = tuple(map(self._bind_prefab, layout.initial_prefabs))
-        self.world = layout.world_entity
+        self.world, self.member = layout.world_entity, 0
+        self.who = self.next = self.spot = _UNSET  # arrays with several agents
         self.everyone = layout.agent_entities
         self.is_alone = layout.agents == 1
         self.present = layout.agents
@@ -128,11 +133,8 @@ class ObjectWorld(Verbs, World):
         shape = self.layout.height + 1, self.layout.width + 1
         self._flat_layers: list[NDArray[Any]] = []
         for name in self.layout.layers:
-            # one more cell at the end, so that index OUTSIDE (-1) reads OUTSIDE
-            cells = np.zeros(shape[0] * shape[1] + 1, object)
-            cells[OUTSIDE] = OUTSIDE
-            self._flat_layers.append(cells)
-            setattr(self, name, cells[:OUTSIDE].reshape(shape))
+            setattr(self, name, np.zeros(shape, object))
+            self._flat_layers.append(getattr(self, name).reshape(-1))
         if not self.is_alone:
             for name in CELL_AGENT_COLUMNS:
                 setattr(self, name, np.zeros(self.layout.dtype[name].shape, object))
@@ -461,38 +463,45 @@ class ObjectWorld(Verbs, World):
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
         """Return (type, state, colour) numbers for the entity numbers `entities`: an array of the
         same shape with 3 more at the end."""
-        seen = mask_seen_cells((True,) * entities.size)
-        flat = np.frombuffer(self.shown(entities.ravel().tolist(), *seen), np.uint8)
+        looks = find_looks((True,) * entities.size, (NOTHING,) * entities.size)
+        objects = {k: e for k, e in enumerate(entities.ravel().tolist()) if e != NOTHING}
+        flat = np.frombuffer(self.shown(objects, *looks), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
-    def around(self, agent: int, area: Area) -> tuple[list[int], list[int]]:
-        """Return the entity numbers in the cells of `area`, row by row as in the agent's view: (h *
-        w) objects above the ground, and (h * w) ground objects.
+    def around(
+        self, layer: int, cells: Iterable[int], numbers: NDArray[np.int64], opaque: list[Any]
+    ) -> dict[int, int]:
+        """Return the objects in some cells of a layer: a dictionary from cells to entities. Set
+        `opaque[k]` to True for each cell k whose object blocks vision, as `blocks_vision` would,
+        without a call for each.
 
-        Cells off the grid are OUTSIDE. The second list is empty in worlds without ground.
+        Args:
+            layer: index among the layers of the world.
+            cells: indices of cells of a view.
+            numbers: numbers of the same cells on the grid, see `Area.cells_on_grid`.
+            opaque: list with a value for each cell of the view.
         """
-        numbers = area.cell_numbers(self, agent, self.at.shape[1])
-        # no loop over layers, as nearly all worlds have one; `take` would be slower
-        things = self._flat_layers[0][numbers].tolist()
-        has_ground = len(self._flat_layers) > 1
-        return things, self._flat_layers[1][numbers].tolist() if has_ground else []
+        entities = self._flat_layers[layer][numbers].tolist()  # `take` would be slower
+        objects = dict(compress(zip(cells, entities), entities))
+        rows, transparent = self.opaque.rows, self.opaque.default
+        doors, is_open = self.door.rows, self.door.default.status
+        for k, e in objects.items():
+            if rows[e] is not transparent or doors[e].status != is_open:
+                opaque[k] = True
+        return objects
 
-    def shown(self, entities: Sequence[int], looks: bytes, cells: Iterable[int]) -> bytearray:
-        """Return type, state and colour, 3 bytes each, of the `entities` in the cells of a view;
-        Hidden for cells that are not seen or off the grid (OUTSIDE). `looks` and `cells` are from
-        `mask_seen_cells`."""
+    def shown(self, objects: dict[int, int], looks: bytes, seen: Sequence[Any]) -> bytearray:
+        """Return type, state and colour of each cell, 3 bytes each, from its object in `objects`,
+        entities by cell, if it is seen. The other arguments are from `find_looks`."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
         shown = bytearray(looks)
-        for k in cells:
-            e = entities[k]
-            if e > NOTHING:
+        for k, e in objects.items():
+            if seen[k]:
                 shown[3 * k] = kind = kinds[e].value
                 state = states[kind]
                 if state is not None:
                     shown[3 * k + 1] = state[e]
                 shown[3 * k + 2] = colors[e].value
-            elif e == OUTSIDE:
-                shown[3 * k] = HIDDEN
         return shown
 
     def appearance(self, e: int) -> tuple[int, int, int]:
@@ -603,15 +612,17 @@ _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items(
 
 
 @lru_cache(maxsize=16)
-def mask_seen_cells(seen: tuple[Any, ...]) -> tuple[bytes, tuple[int, ...]]:
-    """Return two things about the cells of a view, given a flag for each that says whether it is
-    seen: type, state and colour, 3 bytes each, Floor for seen cells and Hidden for others; and the
-    numbers of the seen cells."""
-    cells = tuple([k for k, is_seen in enumerate(seen) if is_seen])
-    looks = bytearray((HIDDEN, 0, 0) * len(seen))
-    for k in cells:
-        looks[3 * k] = FLOOR
-    return bytes(looks), cells
+def find_looks(seen: tuple[Any, ...], outside: tuple[int, ...]) -> tuple[bytes, tuple[bool, ...]]:
+    """Return the appearances of the cells of a view without their objects, as bytes of type, state
+    and colour: Floor if the agent sees the cell, else Hidden; and True for each cell that is Floor.
+
+    Args:
+        seen: for each cell a true value if the agent sees it.
+        outside: for each cell OUTSIDE if it is off the grid, else NOTHING.
+    """
+    shows = tuple([bool(is_seen) and e != OUTSIDE for is_seen, e in zip(seen, outside)])
+    looks = [(FLOOR if is_shown else HIDDEN, 0, 0) for is_shown in shows]
+    return bytes(chain.from_iterable(looks)), shows
 
 
 @lru_cache(maxsize=64)

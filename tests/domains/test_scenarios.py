@@ -103,7 +103,7 @@ def check_frames(scenario: Scenario) -> None:
         frames: list[Frame] = []
         simulation.render(frames.append, shown)
         row = RowWorld(scenario.layout, simulation.world.snapshot())
-        canvas = scenario.canvas(row, frames.append, shown, simulation.terms)
+        canvas = scenario.canvas(row, frames.append, shown, simulation.terms_of())
         draw_state_and_observation(row, AGENT, canvas)
         for field in fields(Frame):
             one, other = (getattr(frame, field.name) for frame in frames)

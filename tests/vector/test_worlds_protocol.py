@@ -35,7 +35,7 @@ class RowBatch(Backend):
                 self.begin(i)
             elif actions[i] >= 0:
                 self.simulation.step(self.scenario.actions[actions[i]])
-                out.terms[i] = self.simulation.terms
+                out.terms[i] = self.simulation.terms_of()
                 out.rewards[i], out.returns[i] = world.reward[1], world.total[1]
                 out.lengths[i], out.success[i] = world.steps, world.success[1]
                 out.terminated[i], out.truncated[i] = world.terminated, world.truncated
@@ -47,7 +47,7 @@ class RowBatch(Backend):
 
     def enter(self, i):
         self.simulation.world.restore(self.rows[i : i + 1].reshape(()))
-        self.simulation.terms = self.outputs.terms[i].tolist()
+        self.simulation.set_terms(1, self.outputs.terms[i].tolist())
         return self.simulation
 
     def begin(self, i):

@@ -340,7 +340,7 @@ def test_a_new_level_keeps_nothing_of_the_last_one(name):
     simulation.reset(np.random.default_rng(3))
     world = simulation.world
     assert world.snapshot() == fresh.world.snapshot()
-    assert simulation.terms == fresh.terms == (0.0,) * len(loaded.reward_names)
+    assert simulation.terms_of() == fresh.terms_of() == (0.0,) * len(loaded.reward_names)
     for e in range(1, world.capacity):
         with world.context:
             components: tuple[Any, ...] = esper.components_for_entity(e)

@@ -340,10 +340,19 @@ def close_doors(w, agent, every: int = 2):
         for e in range(1, w.capacity):
             if w.door.has[e]:
                 w.door.status[e] = 1
+
+
+@system(TRANSITION)
+def close_found_doors(w, agent, every: int = 2):
+    """Doors that esper finds do not stay open."""
+    if w.steps % every == 0:
+        for entity, door in esper.get_component(Door):
+            door.status = 1
 '''
 
 
-def test_a_processor_is_a_system(tmp_path):
+@pytest.mark.parametrize("rule", ["CloseDoors", "close_found_doors"])
+def test_processors_and_systems_may_ask_esper(tmp_path, rule):
     (tmp_path / "rules.py").write_text(PROCESSOR)
 
     def rows(rule):
@@ -353,7 +362,7 @@ def test_a_processor_is_a_system(tmp_path):
         return episode(GridEnv(Scenario.load(level, tmp_path), world="object"), 3, steps=60)
 
     opened = 0
-    for row, twin in zip(rows("CloseDoors"), rows("close_doors"), strict=True):
+    for row, twin in zip(rows(rule), rows("close_doors"), strict=True):
         assert_same_rows(row, twin)
         opened += int((row["door"]["has"] & (row["door"]["status"] == 0)).sum())
     assert opened

@@ -44,7 +44,7 @@ class AlgebraProcessor(esper.Processor):
         # once a system has decided, only rendering systems still run
         if (world.verdict is None or self.phase is RENDERING) and self.phase in phases:
             world.last_call = self.call.call
-            self.call.run(world, NOTHING, *leading)
+            self.call.run(world, NOTHING, leading)
 
 
 @functools.cache
