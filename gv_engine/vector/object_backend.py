@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from copy import copy
 from struct import Struct
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,9 +58,9 @@ class ObjectBatch(Backend):
         self._action_number = (*self.scenario.actions, WAIT).__getitem__  # as compiled
         out = self.outputs
         # NumPy takes two to five times as long for a few numbers
-        self._lines = SimpleNamespace(
-            **{name: array.data for name, array in vars(out).items() if array.ndim == 1}
-        )
+        self._lines: Any = copy(out)
+        for name, array in vars(out).items():
+            setattr(self._lines, name, array.data)
         self._write_terms = Struct(f"{len(self.scenario.reward_names)}d").pack_into
         self._lines_of_terms = [line.data for line in out.terms]
         # views of each world's arrays, made once because slicing at every step is slow

@@ -67,20 +67,23 @@ class RewardProcessor(SystemProcessor):
     """Processor that adds its reward term to the reward of each agent that takes part.
 
     Attributes:
-        terms: reward term of the last step by agent.
+        terms: by agent number, the reward terms of the last step, which all processors share.
+        slot: index of this reward among the terms of an agent.
     """
+
+    terms: list[list[float]]
+    slot: int
 
     def __init__(self, world: Any, call: Call) -> None:
         """Prepare `call`, a reward system with its arguments, to run in `world`."""
         super().__init__(world, call)
-        self.terms = [0.0] * (world.layout.agents + 1)
         self.playing = world.playing
 
     def process(self, canvas: Any = None) -> None:
         """Compute this reward for each agent that takes part in the step; do nothing when the world
         is drawn on a `canvas`."""
         if canvas is None:
-            world, terms = self.world, self.terms
+            world, terms, slot = self.world, self.terms, self.slot
             for agent in self.playing:
                 reward = self.bound.run(world, agent)
                 try:
@@ -88,7 +91,7 @@ class RewardProcessor(SystemProcessor):
                 except (TypeError, ValueError):
                     title = self.bound.call.system.title
                     raise RuleError(f"{title} returned {reward!r}; a reward is a number") from None
-                terms[agent] = term
+                terms[agent][slot] = term
                 world.reward[agent] += term
 
 
@@ -154,7 +157,9 @@ def make_processor(world: Any, call: Call) -> Any:
                 call.system.attach_to_error(error)
                 raise
             world.adopt()
-            self.terms = [now - was for now, was in zip(world.reward, before, strict=True)]
+            if phase is Phase.REWARD:
+                for terms, now, was in zip(self.terms, world.reward, before, strict=True):
+                    terms[self.slot] = now - was
 
     guest = type(function.__name__, (function,), {"process": process})
     processor = guest(*call.bind_arguments())
@@ -170,10 +175,8 @@ class BoundScenario:
         share: upper end of the member's part of [0, 1), for sampling a member.
         resets, observations, visibility: calls that run on demand.
         sight_cache: see `Scenario.sight_cache`.
-        rewards: processors of the rewards.
         endings: terminating calls, except functions of states.
         measurements: rules that measure before the transitions.
-        slots: index of each reward among all rewards of the mixture.
         success: call that tests the success of an ended episode; None if there is none.
         context: context manager of a step: makes the world esper's current one if a rule is an
             author's, who may call esper.
@@ -185,10 +188,10 @@ class BoundScenario:
     """
 
     def __init__(
-        self, scenario: Scenario, world: ObjectWorld, share: float, whole: Scenario
+        self, scenario: Scenario, world: ObjectWorld, share: float, whole: Scenario, terms: Any
     ) -> None:
         """Prepare all calls of a scenario to run in `world`; in the mixture `whole`, `share` is the
-        scenario's cumulative probability."""
+        scenario's cumulative probability. Rewards are written into `terms`, lists by agent."""
         self.scenario = scenario
         self.share = share
         bind = partial(BoundCall, agents=scenario.layout.agents)
@@ -206,8 +209,7 @@ class BoundScenario:
             [(action, list_acting_calls(calls, agent, action)) for action in whole.actions]
             for agent in (NOTHING, *scenario.layout.agent_entities)
         ]
-        self.slots = [whole.reward_names.index(name) for name in scenario.reward_names]
-        self.rewards: list[RewardProcessor] = []
+        slots = map(whole.reward_names.index, scenario.reward_names)
         self.endings: list[BoundCall] = []
         self.success = bind(scenario.success) if scenario.success else None
         self._rules: list[BoundCall] = [self.success] if self.success else []
@@ -221,7 +223,7 @@ class BoundScenario:
                 processor = make_processor(world, call)
                 self._processors.append(processor)
                 if phase is Phase.REWARD:
-                    self.rewards.append(processor)
+                    processor.terms, processor.slot = terms, next(slots)
                 if phase is not Phase.RENDERING and not call.system.is_processor:
                     self._rules.append(processor.bound)
                     if phase is Phase.TERMINATING and not call.system.objects:
@@ -279,8 +281,9 @@ class Simulation:
         self.agents = scenario.layout.agent_entities
         self._reaches_limit = get_limit_test(scenario.layout.mission)
         self.world.context.release_with(self)
+        self._terms = [[0.0] * len(scenario.reward_names) for _ in (NOTHING, *self.agents)]
         self._members = [
-            BoundScenario(member, self.world, share, scenario)
+            BoundScenario(member, self.world, share, scenario, self._terms)
             for member, share in zip(scenario.members, scenario.cumulative_weights, strict=True)
         ]
         self._active_member = self._members[0]
@@ -345,6 +348,8 @@ class Simulation:
         if single:
             (world.action[1],) = actions
             turns.clear_step_results(world, 1)
+            if len(self._members) > 1:
+                self._clear_terms()  # those of a member that the world played before
         else:
             self._set_turn_order(actions, scenario.agent_group)
         world.terminated = world.truncated = False
@@ -388,19 +393,12 @@ class Simulation:
     def terms_of(self, agent: int = 1) -> tuple[float, ...]:
         """Return the agent's reward of each reward function in the last step, in the order of the
         scenario's `reward_names`."""
-        if len(self._members) == 1:
-            return tuple([reward.terms[agent] for reward in self._active_member.rewards])
-        playing, values = self._bound, [0.0] * len(self.scenario.reward_names)
-        for slot, reward in zip(playing.slots, playing.rewards, strict=True):
-            values[slot] = reward.terms[agent]
-        return tuple(values)
+        return tuple(self._terms[agent])
 
     def set_terms(self, agent: int, values: Iterable[float]) -> None:
         """Store `values` as the agent's reward of each reward function in the last step, in the
         order of the scenario's `reward_names`."""
-        playing, term_values = self._bound, list(values)
-        for slot, reward in zip(playing.slots, playing.rewards, strict=True):
-            reward.terms[agent] = term_values[slot]
+        self._terms[agent][:] = values
 
     def _clear_terms(self) -> None:
         """Set the reward of each reward function to 0 for each agent."""
