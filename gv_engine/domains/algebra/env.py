@@ -49,7 +49,7 @@ class Move(Rewriting):
         state: state before the transition; afterwards the state reached.
         action: (rule, node); (-1, -1) at the start of an episode.
         valid: the rule applies to the node.
-        last_call: call of the system that runs now, or ran last.
+        last_call: call of the system that decided, or drew, last.
         verdict: resulting timestep; None until a system has decided.
         decided_by: name of the system that decided.
         reward: reward of the verdict.
@@ -584,7 +584,7 @@ class MathyEnv:
             raise ValueError(f"the episode is over: {env_state.agent.problem!r} has no next state")
         pair, valid = self.check(env_state, action)
         move = Move(self, env_state, pair, valid)
-        verdict = self._decide(move, TRANSITION, TERMINATING, REWARD)
+        verdict = self.decide(move, TRANSITION, TERMINATING, REWARD)
         state = move.state
         if not valid:
             return state, verdict, ExpressionChangeRule(BaseRule())
@@ -597,16 +597,16 @@ class MathyEnv:
     def get_state_transition(self, env_state: MathyEnvState, searching: bool = False) -> TimeStep:
         """Return the timestep (reward and end of episode) for the move that led to a state."""
         move = Move(self, env_state, env_state.agent.history[-1].action)
-        return self._decide(move, TERMINATING, REWARD)
+        return self.decide(move, TERMINATING, REWARD)
 
-    def _decide(self, move: Move, *phases: Phase) -> TimeStep:
+    def decide(self, move: Move, *phases: Phase) -> TimeStep:
         """Run the systems of the given phases in order until one of them decides the reward of the
         move; return the timestep."""
         for phase in phases:
             for call in self.order[phase]:
-                move.last_call = call.call
                 call.run(move, NOTHING)
                 if move.verdict is not None:
+                    move.last_call = call.call
                     return move.finish()
         return move.finish()
 

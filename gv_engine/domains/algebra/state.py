@@ -96,7 +96,7 @@ class TimeStep:
     def __init__(self, step_type: int, reward: float, discount: float, observation: Any) -> None:
         """Create a timestep; `observation` may be a `functools.partial` that computes it on first
         access."""
-        self.step_type = StepType(step_type)
+        self.step_type = step_type if type(step_type) is StepType else StepType(step_type)
         self.reward = reward
         self.discount = discount
         self._observation = observation
