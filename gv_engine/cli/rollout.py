@@ -44,6 +44,7 @@ from gv_engine.rollout.episode_folder import EpisodeFolder, read
 from gv_engine.rollout.episode_stats import EpisodeStats, EpisodeValues
 from gv_engine.rollout.evaluation import estimate_success
 from gv_engine.rollout.policy import ActionSequence, policy_digest
+from gv_engine.rollout.rollout import FinishedEpisode
 from gv_engine.rollout.shards import Job
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import AnyScenario
@@ -139,6 +140,8 @@ def _sequences_of_solver(
 
 _MAX_WORLDS = 256
 _EPISODES = 100
+_BURST, _MAX_DELAY = 256, 0.1
+"""Number of episodes, and seconds, after which finished episodes are counted and written."""
 _MAX_WAIT = 4.0
 """Seconds in which a step must end after Ctrl-C."""
 
@@ -227,6 +230,7 @@ def run(options: argparse.Namespace) -> int:
         stats.add_folder(env.scenario, read(out, check=False)[0])
     old = stats.episodes, stats.steps
     start, code = time.perf_counter(), 0
+    written = start
     try:
         with (
             cli.handling_sigterm(),  # Ray replaces the handler of SIGTERM
@@ -244,12 +248,15 @@ def run(options: argparse.Namespace) -> int:
                         stats.add(shard.values)
                     advance(len(shard.values.lengths))
             elif remaining > 0:
-                for episode in job.play(env, policy, first, remaining):
-                    with cli.delaying_signals():
-                        if folder:
-                            folder.append(episode)
-                        stats.add(EpisodeValues.of_episodes([episode]))
-                    advance()
+                finished: list[FinishedEpisode] = []
+                try:
+                    for episode in job.play(env, policy, first, remaining):
+                        finished.append(episode)
+                        if len(finished) == _BURST or time.perf_counter() > written + _MAX_DELAY:
+                            advance(_add_episodes(finished, stats, folder))
+                            written = time.perf_counter()
+                finally:  # also those before Ctrl-C
+                    advance(_add_episodes(finished, stats, folder))
     except KeyboardInterrupt as interrupt:
         code = cli.exit_code(interrupt)
     except Exception:  # without a complete episode there is nothing to resume
@@ -276,6 +283,22 @@ def run(options: argparse.Namespace) -> int:
         cli.complain(f"interrupted after {done} of {episodes} episodes{note}")
         return code
     return 0
+
+
+def _add_episodes(
+    finished: list[FinishedEpisode], stats: EpisodeStats, folder: EpisodeFolder | None
+) -> int:
+    """Move all episodes of the list `finished` into the statistics and the folder, if there is one,
+    without an interruption by a signal; return their number."""
+    with cli.delaying_signals():
+        episodes = [*finished]
+        finished.clear()
+        if folder:
+            for episode in episodes:
+                folder.append(episode)
+        if episodes:
+            stats.add(EpisodeValues.of_episodes(episodes))
+    return len(episodes)
 
 
 def _describe_rollout(options: argparse.Namespace, levels: LevelSet | None) -> dict[str, Any]:

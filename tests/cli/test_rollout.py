@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from gv_engine import GridVectorEnv
-from gv_engine.cli import main
+from gv_engine.cli import main, rollout
 from gv_engine.compiler.programs import Program
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import EpisodeFolder
+from gv_engine.rollout.episode_stats import EpisodeStats
 
 pytestmark = pytest.mark.slow
 
@@ -186,6 +187,7 @@ def test_ctrl_c_and_sigterm_between_two_counts(here, number, episodes, code, cap
             signal.raise_signal(number)
 
     monkeypatch.setattr(EpisodeFolder, "append", interrupted)
+    monkeypatch.setattr(rollout, "_BURST", 1)
     words = ["empty-4x4", "--max-steps", "5", "--out", "a", "--episodes", str(episodes)]
     before = signal.getsignal(number)
     assert main(["rollout", *words]) == code
@@ -195,6 +197,29 @@ def test_ctrl_c_and_sigterm_between_two_counts(here, number, episodes, code, cap
     told = "gv-engine: interrupted after 3 of 10 episodes, 3 of them in a\n"
     assert (told in capsys.readouterr().err) == (episodes == 10)
     assert signal.getsignal(number) is before
+
+
+def test_ctrl_c_in_a_burst_keeps_its_episodes(here: Path, capsys, monkeypatch):
+    append, add = EpisodeFolder.append, EpisodeStats.add
+
+    def interrupted(folder, episode):
+        append(folder, episode)
+        if episode.number == 20:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(EpisodeFolder, "append", interrupted)
+    sizes = []
+    monkeypatch.setattr(
+        EpisodeStats, "add", lambda *given: sizes.append(len(given[1].lengths)) or add(*given)
+    )
+    monkeypatch.setattr(rollout, "_BURST", 8)
+    monkeypatch.setattr(rollout, "_MAX_DELAY", 1e9)
+    words = ["empty-4x4", "--max-steps", "5", "--out", "a", "--episodes", "100"]
+    assert main(["rollout", *words]) == 130
+    told = "gv-engine: interrupted after 24 of 100 episodes, 24 of them in a\n"
+    assert told in capsys.readouterr().err
+    assert sizes == [8, 8, 8]
+    assert episode_folder.read("a")[1]["episodes"] == 24
 
 
 def test_ctrl_c_while_compiling(here: Path, capsys, monkeypatch):
