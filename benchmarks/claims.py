@@ -40,13 +40,13 @@ class Claim(NamedTuple):
 
 
 CLAIMS = (
-    Claim("4,096 worlds, of the hand-fused kernel", 1.2, True, "step", "gv-engine", "floor"),
+    Claim("4,096 worlds, of the hand-fused kernel", 1.3, True, "step", "gv-engine", "floor"),
     Claim("4,096 worlds, of XLand-MiniGrid", 20, True, "step", "gv-engine", "xland-minigrid"),
     Claim("4,096 worlds, of NAVIX", 20, True, "step", "gv-engine", "navix"),
     Claim("4,096 worlds, of PufferLib, 7x7 view", 1.3, True, "step", "gv-engine", "pufferlib-7x7"),
     Claim("4,096 worlds, of gym-gridverse", 2000, True, "step", "gv-engine", "gym-gridverse"),
     Claim("gymnasium.make, of MiniGrid", 20, True, "step", "gv-single", "minigrid"),
-    Claim("object world, of MiniGrid", 2, True, "step", "gv-object", "minigrid"),
+    Claim("object world, of MiniGrid", 2.5, True, "step", "gv-object", "minigrid"),
     Claim("resets, of MiniGrid", 100, True, "reset", "gv-engine", "minigrid"),
     Claim("resets of the object world, of MiniGrid", 1, True, "reset", "gv-object", "minigrid"),
     Claim("dynamic obstacles, of key-door", 0.7, True, "step", "gv-dynamic", "gv-engine"),
