@@ -468,7 +468,8 @@ class Learner:
 
     def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
         """Return the PPO loss of a batch, and (3,) entropy, approximate KL divergence and value
-        loss. All are sums over its live steps divided by `num_live`."""
+        loss. All are sums over the steps that agents learn from, divided by `num_live`, the number
+        of such steps in the whole minibatch."""
         features, *per_step = self._read_batch(batch)
         loss, sums = compute_ppo_loss(self.net.outputs(features), tuple(per_step), self.settings)
         return loss / num_live, sums / num_live

@@ -89,7 +89,7 @@ class RNDLearner(Learner):
         return self._novelty_scaler.scale(errors[1:] * live, np.zeros_like(done), live)
 
     def _loss(self, batch: TrainingBatch, num_live: int) -> tuple[Tensor, Tensor]:
-        """Return the sum of PPO's loss and the predictor's loss, and PPO's losses to report."""
+        """Return the PPO loss plus the predictor's loss, and the statistics of `Learner._loss`."""
         loss, losses = super()._loss(batch, num_live)
         trained = math.ceil(_TRAINED_SHARE * batch.rows.shape[1])  # sequences are in random order
         rows, live = (each[:, :trained].flatten(0, 1) for each in (batch.rows, batch.live))

@@ -166,9 +166,10 @@ class Area:
     def cells_on_grid(
         self, w: World, agent: int, row_stride: int
     ) -> tuple[tuple[int, ...], NDArray[np.int64], tuple[int, ...]]:
-        """Return the indices of the cells of the agent's view that are on the grid, row by row of
-        the view; the numbers of their grid cells, y * `row_stride` + x for (y, x); and for each
-        cell of the view NOTHING, or OUTSIDE if it is off the grid.
+        """Return three things about the agent's view, whose cells have indices row by row: the
+        indices of the cells that are on the grid; the numbers of the same cells on the grid, which
+        are y * `row_stride` + x; and for every cell of the view OUTSIDE if it is off the grid, else
+        NOTHING.
 
         Args:
             w, agent: world, and the agent that observes.

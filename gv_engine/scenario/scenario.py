@@ -172,8 +172,8 @@ class Scenario(ImmutableScenario):
                 yield from call.walk()
 
     def walk_functions(self, *phases: Phase) -> Iterator[Callable[..., Any]]:
-        """Yield all Python functions that the rules of the given phases consist of, with helpers
-        and functions among their arguments."""
+        """Yield all Python functions of the rules of the given phases: those of their systems, and
+        functions passed to them as arguments."""
         for call in self.walk_calls(*phases):
             functions = *call.system.functions, call.system.objects, *call.arguments.values()
             yield from filter(callable, functions)

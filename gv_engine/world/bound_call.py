@@ -212,8 +212,8 @@ class _UnreadWorld:
 
 
 def is_never_true(test: Callable[[Any, int, int], bool], agent: int, action: int) -> bool:
-    """Return True if a test `(w, agent, action)` is false without reading the world: it is false in
-    every world."""
+    """Return True if a test `(w, agent, action)` returns false without reading the world, so that
+    it is false in every world. Return False for a test that reads the world."""
     world = _UnreadWorld()
     with suppress(Exception):  # of a test that reads the world
         return not test(world, agent, action) and not vars(world)

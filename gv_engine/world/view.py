@@ -73,9 +73,13 @@ class ObjectView:
         self._set_cells({}, [0] * size, (NOTHING,) * size)
 
     def _set_cells(self, objects: dict[int, int], opaque: list[Any], outside: Any) -> None:
-        """Store the visible entities by cell (`objects`), and for each cell a true value if it
-        blocks vision (`opaque`), and OUTSIDE if it is off the grid, else NOTHING, all row by row;
-        mark all cells as not seen."""
+        """Fill the view, and mark all cells as not seen. Cells have indices row by row.
+
+        Args:
+            objects: by index of the cell, the topmost entity.
+            opaque: for each cell a true value if it blocks vision.
+            outside: for each cell OUTSIDE if it is off the grid, else NOTHING.
+        """
         self._objects, self._opaque, self._outside = objects, opaque, outside
         # arrays once a rule reads them
         self._entity: NDArray[Any] | None = None
@@ -132,9 +136,9 @@ class ObjectView:
     def see_cached(
         self, run: Callable[..., Any], w: ObjectWorld, agent: int, cache: dict[Any, Any]
     ) -> None:
-        """Mark the seen cells as `run(w, agent, (view,))` does. `run` is a visibility system that
-        reads only the view, so that its results are kept in `cache`, by the opaque cells and those
-        off the grid."""
+        """Mark the seen cells as `run(w, agent, (view,))` does, or with an earlier result from
+        `cache`, whose keys say which cells are opaque or off the grid. `run` is a visibility system
+        that reads nothing but the view."""
         opaque = tuple(self._opaque)
         known = cache.get(opaque)
         if known is None:

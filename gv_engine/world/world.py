@@ -471,15 +471,15 @@ class ObjectWorld(Verbs, World):
     def around(
         self, layer: int, cells: Iterable[int], numbers: NDArray[np.int64], opaque: list[Any]
     ) -> dict[int, int]:
-        """Return the objects in some cells of a layer: a dictionary from cells to entities. Set
-        `opaque[k]` to True for each cell k whose object blocks vision, as `blocks_vision` would,
-        without a call for each.
+        """Return the objects in some cells of a layer: entities by index of the cell in the view.
+        In `opaque`, a list with a value for each cell of the view, set those of objects that block
+        vision to True, as `blocks_vision` tells; a call for each would take longer.
 
         Args:
             layer: index among the layers of the world.
-            cells: indices of cells of a view.
+            cells: indices of the cells in the view.
             numbers: numbers of the same cells on the grid, see `Area.cells_on_grid`.
-            opaque: list with a value for each cell of the view.
+            opaque: list to change.
         """
         entities = self._flat_layers[layer][numbers].tolist()  # `take` would be slower
         objects = dict(compress(zip(cells, entities), entities))
@@ -491,8 +491,9 @@ class ObjectWorld(Verbs, World):
         return objects
 
     def shown(self, objects: dict[int, int], looks: bytes, seen: Sequence[Any]) -> bytearray:
-        """Return type, state and colour of each cell, 3 bytes each, from its object in `objects`,
-        entities by cell, if it is seen. The other arguments are from `find_looks`."""
+        """Return type, state and colour of each cell of a view, 3 bytes each: of its object in
+        `objects`, entities by index of the cell, if it has one and `seen` is true for the cell;
+        else as in `looks`. `looks` and `seen` are the results of `find_looks`."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
         shown = bytearray(looks)
         for k, e in objects.items():
@@ -613,8 +614,9 @@ _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items(
 
 @lru_cache(maxsize=16)
 def find_looks(seen: tuple[Any, ...], outside: tuple[int, ...]) -> tuple[bytes, tuple[bool, ...]]:
-    """Return the appearances of the cells of a view without their objects, as bytes of type, state
-    and colour: Floor if the agent sees the cell, else Hidden; and True for each cell that is Floor.
+    """Return how the cells of a view look before objects are drawn, as bytes of type, state and
+    colour: Floor if the agent sees the cell and it is on the grid, else Hidden. Also return for
+    each cell True if it is Floor.
 
     Args:
         seen: for each cell a true value if the agent sees it.

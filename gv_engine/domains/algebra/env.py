@@ -600,8 +600,9 @@ class MathyEnv:
         return self.decide(move, TERMINATING, REWARD)
 
     def decide(self, move: Move, *phases: Phase) -> TimeStep:
-        """Run the systems of the given phases in order until one of them decides the reward of the
-        move; return the timestep."""
+        """Run the systems of the given phases in order, stop after the first that sets the verdict
+        of the move (reward and end of episode), and return the timestep. Without a verdict the
+        reward is 0."""
         for phase in phases:
             for call in self.order[phase]:
                 call.run(move, NOTHING)
