@@ -207,11 +207,13 @@ def test_ctrl_c_in_a_burst_keeps_its_episodes(here: Path, capsys, monkeypatch):
         if episode.number == 20:
             signal.raise_signal(signal.SIGINT)
 
+    def count(stats, values):
+        sizes.append(len(values.lengths))
+        add(stats, values)
+
+    sizes: list[int] = []
     monkeypatch.setattr(EpisodeFolder, "append", interrupted)
-    sizes = []
-    monkeypatch.setattr(
-        EpisodeStats, "add", lambda *given: sizes.append(len(given[1].lengths)) or add(*given)
-    )
+    monkeypatch.setattr(EpisodeStats, "add", count)
     monkeypatch.setattr(rollout, "_BURST", 8)
     monkeypatch.setattr(rollout, "_MAX_DELAY", 1e9)
     words = ["empty-4x4", "--max-steps", "5", "--out", "a", "--episodes", "100"]
