@@ -35,6 +35,7 @@ from gv_engine.compiler import (
     rng,
     spawn_remove,
 )
+from gv_engine.compiler.function_cache import jit_cached
 from gv_engine.compiler.loop import BatchLoop, link_loop
 from gv_engine.compiler.numba_pipeline import njit
 from gv_engine.compiler.object_loader import describe_processor
@@ -242,12 +243,12 @@ def _jit_cached(
 
     arguments = function, key, on_miss, warn_not_cached
     try:
-        return numba_pipeline.jit_cached(*arguments)
+        return jit_cached(*arguments)
     except OSError as error:
         warn_not_cached(error)
     with suppress(OSError):  # no room for a temporary cache either
         use_temporary_cache()
-        return numba_pipeline.jit_cached(*arguments)
+        return jit_cached(*arguments)
     on_miss()
     return njit(nogil=True)(function)
 

@@ -1,5 +1,5 @@
-"""All uses of Numba's private interfaces in the engine; also re-exports Numba's modules that have
-no type hints.
+"""All uses of Numba's private interfaces in the engine, except those of its disk cache, which are
+in `function_cache`; also re-exports Numba's modules that have no type hints.
 
 Numba compiles every function to machine code, although only the whole program runs. A function
 compiled with `PART_OPTIONS` is optimised and compiled only as part of the program it is linked
@@ -15,12 +15,10 @@ from __future__ import annotations
 import inspect
 import os
 import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
-from pathlib import Path
 from types import FunctionType
 from typing import Any, cast
 
@@ -37,23 +35,15 @@ from numba.core import transforms as numba_transforms
 from numba.core import types as numba_types
 from numba.core import utils as numba_utils
 from numba.core.bytecode import FunctionIdentity
-from numba.core.caching import FunctionCache
 from numba.core.callconv import RETCODE_USEREXC
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
-from numba.core.runtime.nrt import rtsys
 from numba.core.typed_passes import AnnotateTypes, NativeLowering
 from numba.core.typing import context as typing_context
 from numba.core.typing.templates import _OverloadFunctionTemplate
 from numba.np import arrayobj
 
-from gv_engine.compiler.program_cache import (
-    cache_folder,
-    delete_oldest,
-    find_foreign_access,
-    make_private_folder,
-)
 from gv_engine.compiler.wasm import WASM_TRIPLE, make_wasm_machine
 from gv_engine.rules.errors import OutOfBoundsError
 from gv_engine.rules.objects import is_rule_module
@@ -600,7 +590,7 @@ def raise_exception_at(context: Any, builder: Any, signature: Any, arguments: An
     return context.get_dummy_value()
 
 
-# ---- disk cache of single functions --------------------------------------------------------------
+# ---- compiled code on disk -----------------------------------------------------------------------
 
 # Numba numbers its symbols from 1 in every process, so two cached programs may use one name for
 # different functions, and the first one loaded would serve both (numba issue 10486).
@@ -608,10 +598,10 @@ FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 64), -1)  # type: 
 
 # Numba reads .numba_config.yaml of the current folder, which may be a stranger's, and which can
 # name modules to import. Variables NUMBA_* stay in force.
-_config: Any = numba.config
-_config._config_fname = os.devnull
+config: Any = numba.config
+config._config_fname = os.devnull
 with suppress(RuntimeError):  # it set the number of threads, and they run
-    _config.reload_config()
+    config.reload_config()
 
 
 def _rebuild_env(module: str, constants: Any, name: str) -> Any:
@@ -626,94 +616,3 @@ def _rebuild_env(module: str, constants: Any, name: str) -> Any:
 
 _numba_rebuild_env: Any = environment._rebuild_env
 environment._rebuild_env = _rebuild_env
-
-
-def jit_cached(function: FunctionType, *options: Any) -> Any:
-    """Return the Numba-compiled version of `function`. On its first call it is loaded from the
-    disk cache, or compiled.
-
-    Args, Raises: as for `CompiledFunctionCache`.
-    """
-    compiled = njit(nogil=True)(function)
-    compiled._cache = CompiledFunctionCache(function, *options)
-    return compiled
-
-
-class CompiledFunctionCache(FunctionCache):
-    """Numba's cache of one function, in its own folder named by the cache key.
-
-    Loading a cached function skips the tables that only compiling needs (a tenth of a second).
-    """
-
-    def __init__(
-        self,
-        function: FunctionType,
-        key: str,
-        on_miss: Callable[[], None],
-        on_failure: Callable[[OSError], None],
-    ) -> None:
-        """Make the cache folder named `key` for the compiled code of `function`.
-
-        Args:
-            function: function to compile.
-            key: cache key, a digest of all code that the function reaches.
-            on_miss: called before the function is compiled.
-            on_failure: called if the compiled function cannot be saved.
-
-        Raises:
-            OSError: the folder cannot be written, or other users can write there.
-        """
-        self._on_miss, self._on_failure = on_miss, on_failure
-        self._folder = cache_folder() / key
-        make_private_folder(self._folder)
-        settings = {"CACHE_DIR": str(self._folder), "CACHE_LOCATOR_CLASSES": ""}
-        before = {name: getattr(_config, name, "") for name in settings}
-        vars(_config).update(settings)  # Numba reads them in the constructor
-        try:
-            super().__init__(function)  # type: ignore[no-untyped-call]  # numba is
-        except RuntimeError as error:  # Numba found no writable folder
-            raise OSError(str(error)) from None
-        finally:
-            vars(_config).update(before)
-        if not Path(self.cache_path).is_relative_to(self._folder):
-            # Numba fell back to a folder that all programs share
-            raise OSError(f"{self._folder} cannot be written")
-        Path(self.cache_path).chmod(0o700)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the function compiled for the argument types of `sig` from the cache; None if it
-        is not cached. Damaged caches are deleted."""
-        rtsys.initialize(target_context)
-        try:
-            # Numba's files are pickles
-            for file in Path(self.cache_path).iterdir():
-                if not file.is_file() or find_foreign_access(file):
-                    raise PermissionError
-            compiled = self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except Exception:  # the file is truncated or was tampered with
-            compiled = None
-            shutil.rmtree(self._folder, ignore_errors=True)
-        if compiled is not None:
-            return compiled
-        self._on_miss()
-        delete_oldest()
-        return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Save the compiled function `data` for the argument types `sig`. If writing fails, delete
-        the folder and call `on_failure`."""
-        try:
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
-            for file in Path(self.cache_path).iterdir():
-                file.chmod(0o600)
-        except OSError as error:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._on_failure(error)
-
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        """Return the key under which Numba finds cached code: argument types and processor.
-
-        The folder's name already identifies the code. Numba's own key would pickle the closure,
-        with dispatcher numbers that differ in every process.
-        """
-        return sig, codegen.magic_tuple()

@@ -244,7 +244,7 @@ def test_a_digest_changes_with_all_that_a_rule_is_made_of():
 TINY = """
 from llvmlite import ir
 from numba import njit, types
-from gv_engine.compiler.numba_pipeline import CompiledFunctionCache
+from gv_engine.compiler.function_cache import CompiledFunctionCache
 
 def double(x):
     return 2 * x
@@ -381,7 +381,7 @@ def test_numbas_settings_are_not_those_of_the_current_folder(tmp_path):
     (tmp_path / "stranger.py").write_text("raise SystemExit('it ran')")
     program = (
         "import numba, sys\n"
-        "from gv_engine.compiler.numba_pipeline import CompiledFunctionCache\n"
+        "from gv_engine.compiler.function_cache import CompiledFunctionCache\n"
         "numba.config.reload_config()\n"
         "print(int(numba.config.OPT), numba.config.SLP_VECTORIZE)\n"
         "sys.path.insert(0, '')\n"
