@@ -288,8 +288,8 @@ def run(options: argparse.Namespace) -> int:
 def _add_episodes(
     finished: list[FinishedEpisode], stats: EpisodeStats, folder: EpisodeFolder | None
 ) -> int:
-    """Move all episodes of the list `finished` into the statistics and the folder, if there is one,
-    without an interruption by a signal; return their number."""
+    """Add all episodes of the list `finished` to the statistics, and to the folder if there is one;
+    empty the list, and return how many they were. Signals are delayed until this is done."""
     with cli.delaying_signals():
         episodes = [*finished]
         finished.clear()

@@ -16,10 +16,12 @@ from gv_engine.compiler.numba_pipeline import config, njit
 
 
 def jit_cached(function: FunctionType, *options: Any) -> Any:
-    """Return the Numba-compiled version of `function`. On its first call it is loaded from the
-    disk cache, or compiled.
+    """Return a lazily compiled version of `function`: its first call loads the machine code from
+    the disk cache, or compiles and saves it. `options` are the further arguments of
+    `CompiledFunctionCache`; code is loaded only if their cache key is the same.
 
-    Args, Raises: as for `CompiledFunctionCache`.
+    Raises:
+        OSError: as for `CompiledFunctionCache`.
     """
     compiled = njit(nogil=True)(function)
     compiled._cache = CompiledFunctionCache(function, *options)

@@ -98,7 +98,8 @@ class BoundCall:
             self._arguments_by_agent[agent] = (*self._leading[agent], measurement, *self._arguments)
 
     def ignores(self, agent: int, action: int) -> bool:
-        """Return True if the call does not run for an agent's action, whatever the world."""
+        """Return True if the call never runs when the agent takes the action, in any state of the
+        world; False if it may run."""
         return self._condition is not None and is_never_true(self._condition, agent, action)
 
     def watch(self, wrap: FunctionWrapper) -> None:

@@ -16,7 +16,7 @@ from components.core import HIDDEN, NONE, NONE_GRID_OBJECT
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.geometry import Area, up_in_view
-from gv_engine.world.world import find_looks
+from gv_engine.world.world import make_floor
 
 if TYPE_CHECKING:
     from gv_engine.world.world import ObjectWorld
@@ -152,8 +152,8 @@ class ObjectView:
         self._seen, self._looks = [*known[0]], known[1]
 
     def _find_looks(self) -> tuple[bytes, tuple[bool, ...]]:
-        """Return the looks of the cells without their objects, see `find_looks`."""
-        return find_looks(tuple(chain.from_iterable(self._seen)), self._outside)
+        """Return the background of the cells, see `make_floor`."""
+        return make_floor(tuple(chain.from_iterable(self._seen)), self._outside)
 
     def _get_transparent_bits(self, i: int) -> tuple[int, int]:
         """Return two bit masks of the transparent cells of view row `i`: counted from the left, and
@@ -198,7 +198,7 @@ class ObjectView:
 
         Floor where nothing lies, and Hidden where `grid` is Hidden.
         """
-        looks = find_looks(tuple((grid[..., 0] != HIDDEN).ravel().tolist()), self._outside)
+        looks = make_floor(tuple((grid[..., 0] != HIDDEN).ravel().tolist()), self._outside)
         out.data.cast("B")[:] = w.shown(self._ground, *looks)
         if w.layout.oriented:
             w.layout.object_types.turn_to_view(out, up_in_view(w, agent, self._turns))

@@ -463,7 +463,7 @@ class ObjectWorld(Verbs, World):
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
         """Return (type, state, colour) numbers for the entity numbers `entities`: an array of the
         same shape with 3 more at the end."""
-        looks = find_looks((True,) * entities.size, (NOTHING,) * entities.size)
+        looks = make_floor((True,) * entities.size, (NOTHING,) * entities.size)
         objects = {k: e for k, e in enumerate(entities.ravel().tolist()) if e != NOTHING}
         flat = np.frombuffer(self.shown(objects, *looks), np.uint8)
         return flat.reshape(*entities.shape, 3)
@@ -471,15 +471,15 @@ class ObjectWorld(Verbs, World):
     def around(
         self, layer: int, cells: Iterable[int], numbers: NDArray[np.int64], opaque: list[Any]
     ) -> dict[int, int]:
-        """Return the objects in some cells of a layer: entities by index of the cell in the view.
-        In `opaque`, a list with a value for each cell of the view, set those of objects that block
-        vision to True, as `blocks_vision` tells; a call for each would take longer.
+        """Return the entities in some view cells of a layer, by index of the cell in the view, and
+        set `opaque[k]` to True for each cell k whose entity blocks vision. The test is that of
+        `blocks_vision`, written out because calls for each cell would take longer.
 
         Args:
             layer: index among the layers of the world.
             cells: indices of the cells in the view.
             numbers: numbers of the same cells on the grid, see `Area.cells_on_grid`.
-            opaque: list to change.
+            opaque: list with a value for each cell of the view, to change.
         """
         entities = self._flat_layers[layer][numbers].tolist()  # `take` would be slower
         objects = dict(compress(zip(cells, entities), entities))
@@ -493,7 +493,7 @@ class ObjectWorld(Verbs, World):
     def shown(self, objects: dict[int, int], looks: bytes, seen: Sequence[Any]) -> bytearray:
         """Return type, state and colour of each cell of a view, 3 bytes each: of its object in
         `objects`, entities by index of the cell, if it has one and `seen` is true for the cell;
-        else as in `looks`. `looks` and `seen` are the results of `find_looks`."""
+        else as in `looks`. `looks` and `seen` are the results of `make_floor`."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
         shown = bytearray(looks)
         for k, e in objects.items():
@@ -613,10 +613,10 @@ _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items(
 
 
 @lru_cache(maxsize=16)
-def find_looks(seen: tuple[Any, ...], outside: tuple[int, ...]) -> tuple[bytes, tuple[bool, ...]]:
-    """Return how the cells of a view look before objects are drawn, as bytes of type, state and
-    colour: Floor if the agent sees the cell and it is on the grid, else Hidden. Also return for
-    each cell True if it is Floor.
+def make_floor(seen: tuple[Any, ...], outside: tuple[int, ...]) -> tuple[bytes, tuple[bool, ...]]:
+    """Return the background of a view, before objects are drawn: type, state and colour of each
+    cell, 3 bytes each, and True for each cell that is Floor. A cell is Floor if the agent sees it
+    and it is on the grid, else Hidden.
 
     Args:
         seen: for each cell a true value if the agent sees it.
