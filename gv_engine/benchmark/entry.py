@@ -55,7 +55,7 @@ def all_scenarios() -> dict[str, Scenario]:
 def unknown_scenario_error(name: object) -> BenchmarkError:
     """Return the error about a scenario that the benchmark does not have."""
     allowed = describe_allowed(str(name), all_scenarios())
-    return BenchmarkError(f"the benchmark plays no {_shorten_json(name, 60)}: {allowed}")
+    return BenchmarkError(f"the benchmark plays no {_shorten_json(name, 60)}{allowed}")
 
 
 def match_scenarios(patterns: Sequence[Any]) -> list[str]:

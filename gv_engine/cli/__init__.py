@@ -30,8 +30,7 @@ from typing import Any, NoReturn
 from gv_engine import __version__
 from gv_engine.cli.options import CommandParser, UsageError, add_command, complain, exit_code
 from gv_engine.rollout.policy import PolicyError
-from gv_engine.rules.errors import GVEngineError, RuleError, ScenarioError, escape_unprintable
-from gv_engine.scenario.fields import suggestion
+from gv_engine.rules import errors
 from gv_engine.scenario.rule_modules import find_author_line, make_rule_error
 
 _NAMES = (
@@ -62,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     parser, commands = create_parser()
     if words and not words[0].startswith("-") and words[0] not in commands:
-        parser.error(f"no command {words[0]!r}{suggestion(words[0], commands)}")
+        parser.error(f"no command {words[0]!r}{errors.describe_allowed(words[0], commands)}")
     options = parser.parse_args(words or ["--help"])
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
@@ -76,7 +75,7 @@ class _Parser(argparse.ArgumentParser):
     """Parser whose errors show no control characters of the command line."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(escape_unprintable(message))
+        super().error(errors.escape_unprintable(message))
 
 
 def create_parser() -> tuple[argparse.ArgumentParser, list[str]]:
@@ -111,20 +110,20 @@ def _run(options: argparse.Namespace) -> int:
         # the reader closed the pipe; the interpreter must not flush into it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except ScenarioError as error:
+    except errors.ScenarioError as error:
         print(error, file=sys.stderr)
         return 2
     except (UsageError, PolicyError) as error:
         complain(error)
         return 2
-    except RuleError as error:
+    except errors.RuleError as error:
         complain(make_rule_error(error))
         return 1
     except MemoryError as error:
         less = "fewer worlds, by --num-envs" if hasattr(options, "num_envs") else "less"
         complain(f"there is not enough memory; ask for {less} ({error})")
         return 1
-    except (GVEngineError, OSError) as error:
+    except (errors.GVEngineError, OSError) as error:
         if isinstance(error, OSError) and error.errno and not error.filename:
             # an error of stdout itself; the interpreter must not flush it at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -374,7 +374,7 @@ def draw_frames(
     views = recording.find_views(scenario)
     view = options.view or next(iter(views))
     if view not in views:
-        raise UsageError(f"--view {view}: {describe_allowed(view, views)}")
+        raise UsageError(f"--view {view}{describe_allowed(view, views)}")
     with recording.Recorder(out, scenario, view, options.cell, options.fps) as recorder:
         for frame in frames:
             recorder.add(frame)

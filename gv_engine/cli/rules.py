@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gv_engine.cli import options as cli
-from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.errors import suggest_similar
 from gv_engine.scenario.library import list_built_in_grids
 
 if TYPE_CHECKING:
@@ -53,10 +53,9 @@ def run(options: argparse.Namespace) -> int:
     elif mentions := [*_find_mentions(name, all_chapters)]:
         cli.print_table(("", ""), mentions, f"topics that mention {name}")
     else:
-        suggestion_text, _, _ = describe_allowed(name, names).partition("(allowed")
         raise cli.UsageError(
-            f"nothing is called {options.name!r}, and no topic mentions it; {suggestion_text}"
-            f"see `gv-engine rules` for all"
+            f"nothing is called {options.name!r}, and no topic mentions it"
+            f"{suggest_similar(name, names) or ';'} `gv-engine rules` shows all"
         )
     return 0
 

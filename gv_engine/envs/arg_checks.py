@@ -59,8 +59,8 @@ def check_options(options: Any, *names: str) -> dict[str, Any]:
         raise ValueError(f"options={options!r}: allowed are a dictionary and None")
     for name in options:
         if name not in names:
-            known = describe_allowed(name, names) if names else "no options are allowed here"
-            raise ValueError(f"reset: no option {name!r}: {known}")
+            known = describe_allowed(name, names) or "; it takes none here"
+            raise ValueError(f"reset: no option {name!r}{known}")
     return dict(options)
 
 
@@ -152,9 +152,7 @@ def as_output_arrays(out: Any, specs: ArraySpecs) -> dict[str, NDArray[Any]]:
     arrays = {}
     for name, buffer in out.items():
         if name not in specs:
-            raise ValueError(
-                f"out has {name!r}, which is no output: {describe_allowed(name, specs)}"
-            )
+            raise ValueError(f"out has {name!r}, which is no output{describe_allowed(name, specs)}")
         arrays[name] = _as_output_array(f"out[{name!r}]", buffer, *specs[name])
     for first, second in combinations(arrays, 2):
         if np.may_share_memory(arrays[first], arrays[second]):

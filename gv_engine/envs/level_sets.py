@@ -271,7 +271,7 @@ def _load_set(scenario: Scenario, path: Path) -> LevelSet:
     """
     if path.suffix != FILE_SUFFIX:
         allowed = (*SETS, "0:100", f"a file {FILE_SUFFIX} of `gv-engine splits --out`")
-        raise LevelsError(f"no levels {str(path)!r}: {errors.describe_allowed(str(path), allowed)}")
+        raise LevelsError(f"no levels {str(path)!r}{errors.describe_allowed(str(path), allowed)}")
     try:
         about = parse_json(read_bytes(path, _MAX_BYTES, "sets of levels"))
         if about["format"] != _FORMAT:

@@ -274,7 +274,7 @@ class TextView(ObservationEncoder):
         """Make the encoder and the observation space; the class says what each argument means."""
         super().__init__(representations.Representation.of_observation(scenario))
         if style not in VIEW_STYLES:
-            raise ValueError(f"style={style!r}: {describe_allowed(style, VIEW_STYLES)}")
+            raise ValueError(f"style={style!r}{describe_allowed(style, VIEW_STYLES)}")
         self._view_to_text = VIEW_STYLES[style]
         self._shape, self._scenario = scenario.area.shape, scenario
         self._observer = scenario.area.observer
@@ -517,14 +517,14 @@ def make_encoder(scenario: Scenario, spec: RepresentationSpec) -> ObservationEnc
     name, shown = options.pop("name", None), options.pop("mission", None)
     if not isinstance(name, str) or name not in _ENCODERS:
         allowed = describe_allowed(str(name), REPRESENTATION_NAMES)
-        raise ValueError(f"no representation {name!r}: {allowed}")
+        raise ValueError(f"no representation {name!r}{allowed}")
     encoder_class = _ENCODERS[name]
     parameters = signature(encoder_class).parameters
     known = [option for option in parameters if option not in ("scenario", "name")]
     for option in options:
         if option not in known:
-            allowed = describe_allowed(option, known) if known else "no options are allowed here"
-            raise ValueError(f"the representation {name!r} has no option {option!r}: {allowed}")
+            allowed = describe_allowed(option, known) or "; it has none"
+            raise ValueError(f"the representation {name!r} has no option {option!r}{allowed}")
     encoder = encoder_class(scenario, **options)
     missions = None if encoder.has_mission else scenario.missions
     encoder = VectorEncoder(encoder, MISSION, missions) if missions else encoder

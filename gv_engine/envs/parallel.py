@@ -92,7 +92,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         """Raise a ValueError if no agent of the scenario is called `agent`."""
         if agent not in self._agent_indices:
             raise ValueError(
-                f"no agent {agent!r}: {describe_allowed(str(agent), self.possible_agents)}"
+                f"no agent {agent!r}{describe_allowed(str(agent), self.possible_agents)}"
             )
 
     def reset(

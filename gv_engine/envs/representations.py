@@ -142,7 +142,7 @@ class Representation:
         """Make the tables of code numbers for these types (`objects`) and `colors`, and the
         Gymnasium space of grids of this `shape`, with the agent if `is_state`."""
         if name not in _CODES:
-            raise ValueError(f"no representation {name!r}: {describe_allowed(name, tuple(_CODES))}")
+            raise ValueError(f"no representation {name!r}{describe_allowed(name, tuple(_CODES))}")
         kinds = sorted({NONE_GRID_OBJECT, *objects} | (set() if is_state else {HIDDEN}))
         if is_state and BOX in kinds:
             raise ValueError(

@@ -191,7 +191,7 @@ def _to_metric(value: Any) -> Any:
     """Return the distance function with this name; a function is returned unchanged."""
     metric = _METRICS.get(value, value)
     if not callable(metric):
-        raise TypeError(f"no distance function {value!r}: {describe_allowed(value, DISTANCES)}")
+        raise TypeError(f"no distance function {value!r}{describe_allowed(value, DISTANCES)}")
     return metric
 
 

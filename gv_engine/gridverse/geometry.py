@@ -148,7 +148,7 @@ class Area(geometry.Area):
             ValueError: the selection is unknown.
         """
         if selection not in _SELECTIONS:
-            raise ValueError(f"selection={selection!r}: {describe_allowed(selection, _SELECTIONS)}")
+            raise ValueError(f"selection={selection!r}{describe_allowed(selection, _SELECTIONS)}")
         for y in range(self.ymin, self.ymax + 1):
             for x in range(self.xmin, self.xmax + 1):
                 border = y in (self.ymin, self.ymax) or x in (self.xmin, self.xmax)

@@ -86,7 +86,7 @@ def _make_object(types: ObjectTypes, where: str, cell: list[int], seen: bool) ->
     kind, state, color = cell
     if kind not in types:
         indices = [known.index for known in types]
-        raise ValueError(f"{where} has type {kind}: {describe_allowed(kind, indices)}")
+        raise ValueError(f"{where} has type {kind}{describe_allowed(kind, indices)}")
     object_type = types[kind]
     name = object_type.name
     if not (object_type.in_grid or (seen and kind != NONE_GRID_OBJECT)):

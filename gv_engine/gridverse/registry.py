@@ -164,8 +164,8 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         allowed = {parameter.name: parameter for parameter in signature if parameter.name != "rng"}
         for key in parameters:
             if key not in allowed:
-                suggestion = describe_allowed(key, allowed) if allowed else "it takes none"
-                raise TypeError(f"{name} takes no parameter {key!r}: {suggestion}")
+                hint = describe_allowed(key, allowed) or "; it takes none"
+                raise TypeError(f"{name} takes no parameter {key!r}{hint}")
         for key, parameter in allowed.items():
             if parameter.default is parameter.empty and key not in parameters:
                 raise TypeError(f"{name} needs {key!r} (it takes {', '.join(allowed)})")

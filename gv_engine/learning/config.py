@@ -181,7 +181,7 @@ def check_value(name: str, default: Any, value: Any) -> Any:
         return value
     if value not in (words := _WORDS.get(name, [value])):
         wrong = shorten(str(value), 40)
-        raise ConfigError(f"no {name} {wrong!r}: {describe_allowed(wrong, words)}")
+        raise ConfigError(f"no {name} {wrong!r}{describe_allowed(wrong, words)}")
     low = 0.01 if name == "replay_temperature" else int(name in _COUNTS)
     high = 1 if name in _SHARES else _LARGEST
     is_number = kind in (int, float)
@@ -197,7 +197,7 @@ def check_names(values: Mapping[str, Any], names: Iterable[str]) -> None:
     allowed = [*names]
     if unknown := [name for name in values if name not in allowed]:
         wrong = shorten(str(unknown[0]), 60)
-        raise ConfigError(f"no setting {wrong!r}: {describe_allowed(wrong, allowed)}")
+        raise ConfigError(f"no setting {wrong!r}{describe_allowed(wrong, allowed)}")
 
 
 @dataclass(frozen=True)

@@ -371,7 +371,7 @@ def load_policy(
         raise PolicyError(f"{name}: behind the run {where} may stand :{GREEDY} alone")
     if not colon or not where.endswith(".py"):
         names = (*BUILT_IN, *more, "./file.py:function", "the folder of a run")
-        raise PolicyError(f"no policy {name!r}: {describe_allowed(name, names)}")
+        raise PolicyError(f"no policy {name!r}{describe_allowed(name, names)}")
     try:
         module = rule_modules.load_rule_file(Path(where))
     except rule_modules.RuleFileError as error:
@@ -379,7 +379,7 @@ def load_policy(
     function = getattr(module, attribute, None)
     if function is None:
         defined = describe_allowed(attribute, rule_modules.list_defined_names(module))
-        raise PolicyError(f"{where} has no function {attribute!r}: {defined}")
+        raise PolicyError(f"{where} has no function {attribute!r}{defined}")
     return CallablePolicy(function, num_envs, num_actions, name)
 
 
@@ -502,7 +502,7 @@ def policies_by_agent(text: str, group: AgentGroup, option: str = "--policy") ->
         name, _, policy = part.partition("=")
         if name not in group.agents_by_name:
             expected = describe_allowed(name, group.agents_by_name)
-            raise PolicyError(f"{option} {text}: no agent or team {name!r}: {expected}")
+            raise PolicyError(f"{option} {text}: no agent or team {name!r}{expected}")
         policies |= {group.names[agent - 1]: policy for agent in group.agents_by_name[name]}
     return policies
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 _SCREEN = 4000
@@ -194,14 +194,27 @@ def format_count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
-def describe_allowed(wrong: object, allowed: Iterable[object]) -> str:
-    """Return the end of an error message about the wrong name `wrong`: `did you mean 'x'? (allowed:
-    x, y)`."""
+def describe_allowed(wrong: object, allowed: Iterable[object], label: str = "allowed") -> str:
+    """Return the end of an error message about the unknown name `wrong`: the most similar of the
+    `allowed` names, and all of them after `label`.
+
+    >>> f"no color 'bleu'{describe_allowed('bleu', ['red', 'blue'])}"
+    "no color 'bleu'; did you mean 'blue'? (allowed: red, blue)"
+    >>> f"no color 'z'{describe_allowed('z', ['red', 'blue'])}"
+    "no color 'z' (allowed: red, blue)"
+    >>> describe_allowed("z", [])
+    ''
+    """
     names = [str(name) for name in allowed]
-    as_written = {name.casefold(): name for name in reversed(names[:_MOST_COMPARED])}
+    return f"{suggest_similar(wrong, names)} ({label}: {', '.join(names)})" if names else ""
+
+
+def suggest_similar(wrong: object, allowed: Iterable[str]) -> str:
+    """Return `; did you mean 'x'?` with the most similar of the `allowed` names to the unknown name
+    `wrong`, upper and lower case alike; "" if none is similar."""
+    as_written = {name.casefold(): name for name in reversed([*islice(allowed, _MOST_COMPARED)])}
     near = get_close_matches(str(wrong)[:_LONGEST_LINE].casefold(), as_written, 1, cutoff=0.5)
-    hint = f"did you mean {as_written[near[0]]!r}? " if near else ""
-    return f"{hint}(allowed: {', '.join(names) or 'none'})"
+    return f"; did you mean {as_written[near[0]]!r}?" if near else ""
 
 
 def error_text(error: BaseException) -> str:

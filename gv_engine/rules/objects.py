@@ -208,7 +208,7 @@ class ObjectTypes:
         if kind is not None:
             return kind
         names = [each.name for each in self]
-        raise KeyError(f"no object type {key!r}; {describe_allowed(key, names)}")
+        raise KeyError(f"no object type {key!r}{describe_allowed(key, names)}")
 
 
 class DeclaredTypes(ObjectTypes):

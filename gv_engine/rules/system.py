@@ -334,7 +334,7 @@ def _check_helper(
         if name not in first and name not in names:
             raise TypeError(
                 f"{function.__name__}: its helper {helper.__name__} asks for "
-                f"{name!r}, no parameter of the system {describe_allowed(name, names)}"
+                f"{name!r}, no parameter of the system{describe_allowed(name, names)}"
             )
 
 
@@ -416,7 +416,7 @@ class Registry:
             KeyError: unknown; the message lists the names and suggests the most similar one.
         """
         if name not in self._systems:
-            raise KeyError(f"no {self.phase.label} {name!r}: {describe_allowed(name, self)}")
+            raise KeyError(f"no {self.phase.label} {name!r}{describe_allowed(name, self)}")
         return self._systems[name]
 
     def __contains__(self, name: object) -> bool:

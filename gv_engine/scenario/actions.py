@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pkgutil import resolve_name
 
 from gv_engine.late_imports import KEY_READER
-from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.errors import describe_allowed, suggest_similar
 from gv_engine.rules.geometry import ACTIONS, Action, action_name, named_action
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
@@ -72,8 +72,8 @@ def _read_entry(
         name = fields.text(node)
         if name in (*ACTIONS, *own, "WAIT") or not _OWN.fullmatch(name):
             return read_action(node, own)
-        near, _, _ = describe_allowed(name, (*ACTIONS, *own)).partition("(")
-        raise node.error(f"no action {name!r}; {near}{{name: {name}}} declares one of your own")
+        near = suggest_similar(name, (*ACTIONS, *own)) or ";"
+        raise node.error(f"no action {name!r}{near} {{name: {name}}} declares one of your own")
     entries = fields.read_fields(problems, node, OWN_ACTION_KEYS)
     if "name" not in entries:
         raise node.error("an action of your own needs its name: {name: KICK, key: K}")
@@ -99,7 +99,7 @@ def read_action(node: YamlNode, own: Iterable[str]) -> Action:
     name = fields.text(node)
     if name not in names:
         hint = "" if own else "; one of your own is declared under action_space: {name: …, key: …}"
-        raise node.error(f"no action {name!r}{fields.suggestion(name, names)}{hint}")
+        raise node.error(f"no action {name!r}{describe_allowed(name, names)}{hint}")
     return named_action(name)
 
 

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import Action, Area
 from gv_engine.rules.system import (
     REGISTRIES,
@@ -314,7 +315,7 @@ class CallReader:
             # scenarios of GridVerse pass an unused parameter to `teleport`
             self.warnings.append((node, f"{message}; ignored"))
         else:
-            self._problems.add(node, message + fields.suggestion(key, allowed))
+            self._problems.add(node, message + describe_allowed(key, allowed))
 
     def _run_check(self, call: Call, node: YamlNode, entries: dict[str, YamlNode]) -> None:
         """Run the argument check of the call's system, and report its error message: at the

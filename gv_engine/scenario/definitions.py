@@ -17,6 +17,7 @@ from components.items import Bodiless, Opaque, Solid
 from components.objects import AGENT_TYPE
 from gv_engine.rules import objects
 from gv_engine.rules.component import Field, field_values, fields_of, to_snake_case
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.objects import ABOVE, LAYERS, USUAL_COLORS, ObjectType, Parts, build_type
 from gv_engine.rules.turns import DONE, ENDS, SINGLE_AGENT, TURNS, AgentGroup
 from gv_engine.scenario import fields
@@ -189,7 +190,7 @@ def _read_field_values(problems: ErrorCollector, cls: type, node: YamlNode) -> d
         with problems.collect():
             if name not in settable:
                 raise entry.error(
-                    f"{cls.__name__} has no {name!r}{fields.suggestion(name, settable)}"
+                    f"{cls.__name__} has no {name!r}{describe_allowed(name, settable)}"
                 )
             read = _read_array if known[name].items else _read_number
             values[name] = read(entry, known[name])
@@ -203,7 +204,7 @@ def _read_array(node: YamlNode, field: Field) -> tuple[float, ...]:
         numbers = dict(zip(field.items, field.default))
         for name, entry in fields.mapping(node).items():
             if name not in numbers:
-                raise entry.error(f"no item {name!r}{fields.suggestion(name, field.items)}")
+                raise entry.error(f"no item {name!r}{describe_allowed(name, field.items)}")
             numbers[name] = _read_number(entry, field)
         return tuple(numbers.values())
     if not isinstance(node.value, list):
@@ -297,7 +298,7 @@ class AgentSpecs(NamedTuple):
         for each in fields.list_or_single(node):
             if fields.text(each) not in named:
                 raise each.error(
-                    f"no agent or team {each.text!r}{fields.suggestion(each.text, named)}"
+                    f"no agent or team {each.text!r}{describe_allowed(each.text, named)}"
                 )
             chosen |= {*named[fields.text(each)]}
         if not chosen:

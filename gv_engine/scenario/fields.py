@@ -225,16 +225,6 @@ def format_message(label: str, node: YamlNode, message: str) -> str:
     return errors.escape_unprintable(": ".join(parts))
 
 
-def suggestion(name: str, allowed: Iterable[str], label: str = "allowed") -> str:
-    """Return the end of an error message about the unknown `name`: the most similar one of the
-    `allowed` names, and a list that `label` introduces."""
-    names = list(allowed)
-    if not names:
-        return ""
-    hint = errors.describe_allowed(name, names).replace("(allowed", f"({label}", 1)
-    return f" {hint}" if hint.startswith("(") else f"; {hint}"
-
-
 def mapping(node: YamlNode) -> dict[str, YamlNode]:
     """Return the entries of the mapping in `node`; raise `FieldError` if its value is no
     mapping."""
@@ -350,7 +340,7 @@ def read_choice(node: YamlNode, choices: Iterable[str], label: str) -> int:
     names = list(choices)
     name = text(node)
     if name not in names:
-        raise node.error(f"no {label} {name!r}{suggestion(name, names)}")
+        raise node.error(f"no {label} {name!r}{errors.describe_allowed(name, names)}")
     return names.index(name)
 
 
@@ -380,9 +370,10 @@ def read_fields(
     entries = mapping(node)
     unknown = [key for key in entries if key not in names]
     for key in unknown:
-        hint = suggestion(key, [*(other for other in other_allowed if other != key), *names])
-        if key is not unknown[0]:  # list the allowed keys only once
-            hint, _, _ = hint.partition(" (")
+        others = [*(other for other in other_allowed if other != key), *names]
+        hint = errors.suggest_similar(key, others)
+        if key is unknown[0]:  # list the allowed keys only once
+            hint = errors.describe_allowed(key, others)
         problems.add(entries[key], f"unknown key {key!r}{hint}")
     return {key: value for key, value in entries.items() if key in names}
 

@@ -14,6 +14,7 @@ from components.core import NONE, Mission
 from components.items import Absence, Aim, Bodiless
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.frame import VIEWS
 from gv_engine.rules.geometry import USUAL_ACTIONS
 from gv_engine.rules.objects import GROUND, OBJECT_TYPES, TERRAIN, USUAL_COLORS, ObjectTypes, Parts
@@ -466,7 +467,7 @@ class GridReader(TopLevelReader):
             return (self.read.read_call(node, phase, extra_keys=tuple(VIEW)),)
         fields.read_fields(self.problems, node, FROM_VISIBILITY)
         if "visibility_function" not in entries:
-            hint = fields.suggestion("", REGISTRIES[Phase.VISIBILITY])
+            hint = describe_allowed("", REGISTRIES[Phase.VISIBILITY])
             raise node.error(f"from_visibility needs a visibility_function{hint}")
         return (self.read.read_call(entries["visibility_function"], Phase.VISIBILITY),)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.scenario import fields
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.level_files import LevelFiles
 from gv_engine.scenario.map import LEGEND, LevelSource, Symbol
@@ -91,7 +91,7 @@ class LevelFilesReader:
         if code >= len(self.numbers) or character not in self._legend:
             fault = f"no {character!r} in the legend" if code < 128 else "it is not ASCII"
             allowed = (c if c != " " else "blank" for c in self._legend)
-            return fault + fields.suggestion(character, allowed)
+            return fault + describe_allowed(character, allowed)
         symbol = self._legend[character]
         if symbol is None:  # an entry with an error of its own
             return ""

@@ -22,9 +22,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gv_engine.rules.errors import ScenarioError
+from gv_engine.rules.errors import ScenarioError, describe_allowed
 from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import YamlNode, make_unique, mapping, suggestion, text
+from gv_engine.scenario.fields import YamlNode, make_unique, mapping, text
 from gv_engine.scenario.files import path_exists
 from gv_engine.scenario.json_schema import VARIANT, Key
 from gv_engine.scenario.resources import SCENARIOS
@@ -108,7 +108,7 @@ def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
     for name, node in above.items():
         if node.value is None:
             if name not in result:
-                hint = suggestion(name, result)
+                hint = describe_allowed(name, result)
                 raise node.error(f"there is no {name!r} to take out{hint}")
             del result[name]
         elif not isinstance(node.value, dict):
@@ -236,7 +236,7 @@ def select_variant(
     if not (wanted or plain or _has_complete_variant(mapping(root))):
         wanted = names[0]
     if wanted and wanted not in names:
-        others = suggestion(wanted, names) or "; there are none in it"
+        others = describe_allowed(wanted, names) or "; there are none in it"
         raise YamlNode(None, line=root.line).error(f"no variant {wanted!r}{others}")
     entries = mapping(root).copy()
     variant = mapping(entries.pop(VARIANTS)).get(wanted, root)
@@ -448,4 +448,4 @@ def _suggest_file(folder: Path, name: str = "") -> str:
     """Return the end of an error message that lists the YAML files in `folder`, with the one most
     similar to `name` first."""
     files = sorted(path.name for path in folder.glob("*") if path.suffix in _SUFFIXES)
-    return suggestion(name, files, "there are")
+    return describe_allowed(name, files, "there are")

@@ -13,10 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Unpack, cast
 
-from gv_engine.rules.errors import ScenarioError, shorten
+from gv_engine.rules.errors import ScenarioError, describe_allowed, shorten
 from gv_engine.rules.geometry import is_action
 from gv_engine.scenario.document import Document, read_file, read_mapping
-from gv_engine.scenario.fields import YamlNode, format_message, suggestion
+from gv_engine.scenario.fields import YamlNode, format_message
 from gv_engine.scenario.files import check_digest, check_line, path_exists
 from gv_engine.scenario.library import ScenarioRef, add_whole_files, find_ref
 from gv_engine.scenario.parameters import reject_settings
@@ -95,7 +95,7 @@ def get_domain(document: Document) -> Domain:
     name = document.domain
     if name not in DOMAINS:
         node = cast("dict[str, YamlNode]", document.root.value)["domain"]
-        message = f"no domain {name!r}{suggestion(name, DOMAINS)}"
+        message = f"no domain {name!r}{describe_allowed(name, DOMAINS)}"
         raise ScenarioError([format_message(document.label, node, message)])
     return DOMAINS[name]
 

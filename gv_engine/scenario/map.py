@@ -13,7 +13,7 @@ from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT, YELLOW
 from components.items import CLOSED, LOCKED, OPEN, Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.rules.component import to_snake_case
-from gv_engine.rules.errors import escape_unprintable
+from gv_engine.rules.errors import describe_allowed, escape_unprintable
 from gv_engine.rules.frame import Frame, ShownNumber
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT, step_x, step_y
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, TERRAIN, ObjectType, ObjectTypes
@@ -426,7 +426,7 @@ class MapReader:
         if symbol is None:
             self._wrong.add(character)
             if character not in self.legend:
-                hint = fields.suggestion(
+                hint = describe_allowed(
                     character, (c if c != " " else "blank" for c in self.legend)
                 )
                 self._problems.add(

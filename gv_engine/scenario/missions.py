@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from components.core import NONE, Mission, Phrase, join_phrases, list_longest_phrases
 from gv_engine.rules.component import Field, column_name, fields_of, is_component, to_snake_case
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, System, get_system
 from gv_engine.rules.turns import reaches_mission_limit, reaches_step_limit
@@ -452,7 +453,7 @@ def _read_template(node: YamlNode, names: Sequence[str]) -> str:
         if name is None:
             continue
         if name not in names:
-            raise node.error(f"a mission has no {{{name}}}{fields.suggestion(name, names)}")
+            raise node.error(f"a mission has no {{{name}}}{describe_allowed(name, names)}")
         if form or conversion:
             raise node.error(f"write {{{name}}} alone, without a form of it")
     return template

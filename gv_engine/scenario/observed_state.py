@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from components.core import Agent, Position
 from gv_engine.rules.component import Field, column_name, fields_of, to_snake_case
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.frame import ShownNumber
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
@@ -233,7 +234,7 @@ class StateReader:
             raise node.error(f"{field.name} is a single number, without an item {name!r}")
         if name not in field.items:
             raise node.error(
-                f"{field.name} has no item {name!r}{fields.suggestion(name, field.items)}"
+                f"{field.name} has no item {name!r}{describe_allowed(name, field.items)}"
             )
         return [field.items.index(name)]
 
@@ -267,7 +268,7 @@ class StateReader:
         if component:
             classes = [cls for cls in classes if column_name(cls) == component]
             if not classes:
-                hint = fields.suggestion(component, self._layout.names)
+                hint = describe_allowed(component, self._layout.names)
                 raise node.error(f"no component {component!r}{hint}")
         elif kind == WORLD:
             classes = [cls for cls, _ in self._layout.world_components]
@@ -285,6 +286,6 @@ class StateReader:
             raise node.error(
                 f"{columns} have a field {name}; write {owner}.{found[0][0]}.{name} or the like"
             )
-        hint = fields.suggestion(name, dict.fromkeys(field.name for _, field in pairs))
+        hint = describe_allowed(name, dict.fromkeys(field.name for _, field in pairs))
         whose = f"component {component} has" if component else f"components of {owner} have"
         raise node.error(f"the {whose} no field {name!r}{hint}")

@@ -26,7 +26,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.errors import shorten
+from gv_engine.rules.errors import describe_allowed, shorten
 from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
@@ -463,7 +463,7 @@ def _read_level(node: YamlNode, values: Mapping[str, YamlNode]) -> PackLevel:
     """Return the level that the mapping `node` describes; `values` are its values by key."""
     entries = fields.read_fields(ErrorCollector(""), node, LEVEL_KEYS)
     for key in values.keys() - entries.keys():
-        raise values[key].error(f"unknown key {key!r}{fields.suggestion(key, LEVEL_KEYS)}")
+        raise values[key].error(f"unknown key {key!r}{describe_allowed(key, LEVEL_KEYS)}")
     if "map" not in entries:
         raise node.error("the map is missing: {title: …, map: …}")
     texts: dict[str, Any] = {

@@ -20,11 +20,10 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, NamedTuple
 
-from gv_engine.rules.errors import UnknownOptionError, shorten
+from gv_engine.rules.errors import UnknownOptionError, describe_allowed, shorten, suggest_similar
 from gv_engine.scenario import fields
 from gv_engine.scenario import json_schema as schema
 from gv_engine.scenario.fields import ErrorCollector, YamlNode
@@ -210,12 +209,11 @@ def _unknown_option_error(name: str, declared: Iterable[str], label: str) -> Unk
     parameters = list(declared)
     has = f"the parameters {', '.join(parameters)}" if parameters else "no parameters"
     others = ", ".join(("the named arguments", *Consent.__annotations__))
-    near = get_close_matches(name, [*parameters, _STEP_LIMIT], 1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    if near == [_STEP_LIMIT] and _STEP_LIMIT not in parameters:
-        hint = f"environments take {_STEP_LIMIT!r}, the limit of steps; "
+    hint = suggest_similar(name, [*parameters, _STEP_LIMIT])
+    if _STEP_LIMIT in hint and _STEP_LIMIT not in parameters:
+        hint = f"; environments take {_STEP_LIMIT!r}, the limit of steps;"
     return UnknownOptionError(
-        [f"no option {name!r}: {hint}{label} has {has}; in Python there are also {others}"]
+        [f"no option {name!r}{hint or ';'} {label} has {has}; in Python there are also {others}"]
     )
 
 
@@ -237,7 +235,7 @@ def _read_parameter(
     if "type" in entries:
         kind = fields.optional_text(entries["type"])
         if kind not in _KINDS:
-            raise entries["type"].error(f"no type {kind!r}{fields.suggestion(kind, _KINDS)}")
+            raise entries["type"].error(f"no type {kind!r}{describe_allowed(kind, _KINDS)}")
     bounds = {"min": -math.inf, "max": math.inf}
     for key in bounds.keys() & entries.keys():
         if kind not in ("int", "float"):
@@ -326,7 +324,7 @@ def _get_value(node: YamlNode, name: str, values: Mapping[str, Any]) -> Any:
     """Return the value of the parameter `name`; raise `FieldError` at `node` if the parameter is
     unknown or invalid, or names a random value, which is only known when a level begins."""
     if name not in values:
-        raise node.error(f"no parameter {name!r}{fields.suggestion(name, values)}")
+        raise node.error(f"no parameter {name!r}{describe_allowed(name, values)}")
     if values[name] is _INVALID:
         raise node.error("")
     if values[name] is _SAMPLED:

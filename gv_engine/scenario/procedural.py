@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.rules.system import Call, get_system
 from gv_engine.scenario import fields
@@ -220,7 +221,7 @@ class ProceduralReader:
         rooms = []
         for each in named:
             if each.text not in self._rooms:
-                hint = fields.suggestion(each.text, self._rooms) or "; name it under `rooms`"
+                hint = describe_allowed(each.text, self._rooms) or "; name it under `rooms`"
                 raise each.error(f"no room {each.text!r}{hint}")
             rooms.append(self._rooms[each.text])
         boxes = tuple(box for room in rooms for box in room.boxes)

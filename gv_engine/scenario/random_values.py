@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.rules.system import Call, get_system
@@ -233,7 +234,7 @@ class RandomValues:
             return read(node)
         name = node.text[1:]
         if name not in self._named:
-            hint = fields.suggestion(name, self._named) or "; nothing stands under `draw`"
+            hint = describe_allowed(name, self._named) or "; nothing stands under `draw`"
             raise node.error(f"no drawn value {name!r}{hint}")
         index = self._named[name]
         if index is None:
@@ -257,7 +258,7 @@ class RandomValues:
             value = self._values[-1 - code]
             for option, name in zip(value.options, value.option_names, strict=True):
                 if name not in states or states.index(name) != option:
-                    hint = fields.suggestion(name, states)
+                    hint = describe_allowed(name, states)
                     raise node.error(f"{node.text} may be {name!r}, no {label} in this place{hint}")
         return code
 

@@ -31,6 +31,7 @@ from components.objects import OPTIONAL, built_in_components, built_in_types
 from gv_engine.late_imports import STATE_FUNCTION_ADAPTER
 from gv_engine.rules import geometry, objects
 from gv_engine.rules.component import is_component
+from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import Action
 from gv_engine.rules.objects import OBJECT_TYPES, ObjectType, ObjectTypes, is_engine_module
 from gv_engine.rules.system import REGISTRIES, Phase, System, get_system, system_of, unwrap_partials
@@ -303,7 +304,7 @@ class NameResolver:
         where, name = self._resolve_module(node)
         module = self.modules[where]
         if not hasattr(module, name):
-            hint = fields.suggestion(name, rule_modules.list_defined_names(module), "it defines")
+            hint = describe_allowed(name, rule_modules.list_defined_names(module), "it defines")
             raise node.error(f"{where} has no {name!r}{hint}")
         return getattr(module, name)
 
@@ -382,7 +383,7 @@ class NameResolver:
         domain than gridworlds."""
         for domain in DOMAINS.values():
             if system.function.__module__ == domain.rules:
-                hint = fields.suggestion(system.name, REGISTRIES[system.phase])
+                hint = describe_allowed(system.name, REGISTRIES[system.phase])
                 raise node.error(f"{system.title} is for {domain.title}{hint}")
         return system
 
@@ -392,7 +393,7 @@ class NameResolver:
         reference = rule_modules.find_declaration(self._folder, name)
         if reference:
             return f"; a file beside declares it, write {reference}"
-        return fields.suggestion(name, names)
+        return describe_allowed(name, names)
 
     def _resolve_own_system(self, node: YamlNode, phase: Phase, processors: bool = False) -> System:
         """Return the system of `phase` that a reference `module:name` to an author's code names;
@@ -532,7 +533,7 @@ class NameResolver:
             raise node.error(f"found {node.text!r}, expected a type and its state: Door.OPEN")
         kind = self.types[self.resolve_object_type(replace(node, value=owner, text=owner))]
         if state not in kind.states:
-            hint = fields.suggestion(state, kind.states) if kind.states else "; it has none"
+            hint = describe_allowed(state, kind.states) or "; it has none"
             raise node.error(f"{owner} has no state {state!r}{hint}")
         return kind.states.index(state)
 

@@ -77,10 +77,8 @@ class Trust:
         """
         for name in consent:
             if name not in Consent.__annotations__:
-                others = ", ".join(Consent.__annotations__)
-                raise TypeError(
-                    f"no option {name!r}: allowed are the named arguments, and {others}"
-                )
+                others = "the named arguments", *Consent.__annotations__
+                raise TypeError(f"no option {name!r}{errors.describe_allowed(name, others)}")
         allow_modules = consent.get("allow_modules", ())
         if isinstance(allow_modules, str):
             raise ValueError(f"allow_modules={allow_modules!r}: expected a list of names")
@@ -404,7 +402,7 @@ def resolve_rule_file(file: Path) -> Path:
         raise RuleFileError(f"{file}: {error.strerror}") from None
     if not is_python:
         names = sorted(other.name for other in file.parent.glob("*.py"))
-        hint = f"; {errors.describe_allowed(file.name, names)}" if names else ""
+        hint = errors.describe_allowed(file.name, names)
         raise RuleFileError(f"no Python file {file.name!r} in {str(file.parent)!r}{hint}")
     return file
 
@@ -636,12 +634,12 @@ def _describe_error(error: Exception) -> str:
     component: Any = getattr(owner, "cls", None)
     if isinstance(error, AttributeError) and is_component(component):
         hint = errors.describe_allowed(
-            error.name, ("has", *(field.name for field in fields_of(component)))
+            error.name, (field.name for field in fields_of(component)), "it has"
         )
-        return f"{component.__name__} has no column {error.name!r}; {hint}"
+        return f"{component.__name__} has no column {error.name!r}{hint}"
     if not (isinstance(error, AttributeError) and isinstance(layout, Layout)):
         return f"{type(error).__name__}: {error}"
-    return f"this world has no {error.name!r}; {errors.describe_allowed(error.name, layout.names)}"
+    return f"this world has no {error.name!r}{errors.describe_allowed(error.name, layout.names)}"
 
 
 def list_defined_names(module: ModuleType) -> list[str]:

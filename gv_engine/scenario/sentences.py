@@ -121,5 +121,5 @@ def find_action(text: str, names: Iterable[str]) -> str:
     words = " ".join(text.replace("_", " ").split()).lower()
     if words not in by_words:
         shown = shorten(repr(text), _LONGEST_ACTION)
-        raise ActionTextError(f"no action {shown}: {describe_allowed(words, texts)}")
+        raise ActionTextError(f"no action {shown}{describe_allowed(words, texts)}")
     return by_words[words]

@@ -9,10 +9,10 @@ from itertools import chain
 from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
-from gv_engine.rules.errors import GVEngineError
+from gv_engine.rules.errors import GVEngineError, describe_allowed
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import INLINE_TYPES_PREFIX, ObjectType, is_engine_module
-from gv_engine.scenario.fields import format_message, mapping, suggestion
+from gv_engine.scenario.fields import format_message, mapping
 from gv_engine.scenario.files import parse_xml, read_bytes
 from gv_engine.scenario.resources import ASSETS
 from gv_engine.scenario.scenario import Scenario
@@ -207,7 +207,7 @@ def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
                 yield format_message(scenario.document.label, mapping(declared)[kind.name], message)
             continue
         for file in files:
-            hint = suggestion(file, existing, "there are")
+            hint = describe_allowed(file, existing, "there are")
             yield f"no {file} beside the scenario, so it looks like ?{hint}"
 
 

@@ -18,8 +18,7 @@ from operator import attrgetter
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from gv_engine.rules.errors import GVEngineError, ScenarioError, shorten
-from gv_engine.scenario.fields import suggestion
+from gv_engine.rules import errors
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.sentences import VIEW_STYLES, action_to_text, find_action
@@ -36,7 +35,7 @@ _SHOWN = 60
 """Maximum number of characters of an unknown name in an error message."""
 
 
-class GameError(GVEngineError):
+class GameError(errors.GVEngineError):
     """A request for a game cannot be carried out; the message says why."""
 
 
@@ -109,7 +108,7 @@ class TextGames:
                 number from 0 to 2³² - 1.
         """
         if seed is not None and not 0 <= seed <= _MAX_SEED:
-            found = shorten(str(seed) if abs(seed) < 2**64 else "a longer number", _SHOWN)
+            found = errors.shorten(str(seed) if abs(seed) < 2**64 else "a longer number", _SHOWN)
             raise GameError(f"seed: found {found}, allowed are 0 to {_MAX_SEED}")
         now = self._clock()
         idle = self.limits.idle_seconds
@@ -167,7 +166,8 @@ class TextGames:
             GameError: there is no such game, or no such style.
         """
         if style not in VIEW_STYLES:
-            raise GameError(f"style: found {_quote(style)}{suggestion(style, VIEW_STYLES)}")
+            hint = errors.describe_allowed(style, VIEW_STYLES)
+            raise GameError(f"style: found {_quote(style)}{hint}")
         return _describe_state(self._find(session), style)
 
     def legal_actions(self, session: str) -> dict[str, Any]:
@@ -219,17 +219,17 @@ class TextGames:
         base, mark, number = name.partition("#")
         is_number = number.isdecimal() and len(number) <= _MAX_DIGITS if mark else True
         if base not in self._names or not is_number:
-            hint, _, _ = suggestion(name, [*self._own, *self._names]).partition(" (")
-            raise GameError(f"no scenario {_quote(name)}{hint or ';'} list_scenarios has all names")
+            hint = errors.suggest_similar(name, [*self._own, *self._names]) or ";"
+            raise GameError(f"no scenario {_quote(name)}{hint} list_scenarios has all names")
         try:
             return self._load_built_in(f"{self._names[base]}{mark}{number}")
-        except ScenarioError:  # its message has a path of this machine
+        except errors.ScenarioError:  # its message has a path of this machine
             raise GameError(f"{base} has no level {number}") from None
 
 
 def _quote(text: str) -> str:
     """Return the beginning and the end of an unknown name in quotation marks."""
-    return shorten(repr(text[:1000]), _SHOWN)
+    return errors.shorten(repr(text[:1000]), _SHOWN)
 
 
 # ---- texts ---------------------------------------------------------------------------------------
@@ -287,9 +287,8 @@ def _parse_action(game: Session, text: str) -> str:
     for part in text.split(ACTION_SEPARATOR.strip())[: len(game.agents) + 1]:
         agent, _, words = part.strip().partition(" ")
         if agent not in game.agents:
-            raise GameError(
-                f"no agent {_quote(agent)}{suggestion(agent, game.agents)}; an action is as "
-                f"`{ACTION_SEPARATOR.join(f'{name} go forward' for name in game.agents[:2])}`"
-            )
+            hint = errors.describe_allowed(agent, game.agents)
+            example = ACTION_SEPARATOR.join(f"{name} go forward" for name in game.agents[:2])
+            raise GameError(f"no agent {_quote(agent)}{hint}; an action is as `{example}`")
         parts.append(f"{agent} {find_action(words, names)}")
     return ACTION_SEPARATOR.join(parts)

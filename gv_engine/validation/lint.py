@@ -19,11 +19,11 @@ from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.compiler.program_cache import find_functions, find_strings
 from gv_engine.rules.component import column_name
-from gv_engine.rules.errors import ProblemPlace
+from gv_engine.rules.errors import ProblemPlace, describe_allowed
 from gv_engine.rules.geometry import ACTIONS, DROP, PICK_UP, TOGGLE, Action
 from gv_engine.rules.objects import COLORS, ObjectTypes, is_engine_module
 from gv_engine.rules.system import Call, Phase, get_system, is_nested_call, source_location
-from gv_engine.scenario.fields import YamlNode, format_message, mapping, suggestion
+from gv_engine.scenario.fields import YamlNode, format_message, mapping
 from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.scenario import Scenario
@@ -61,7 +61,7 @@ def find_undeclared_actions(scenario: Scenario) -> list[str]:
     declared = [command.name for command in scenario.own_actions]
     messages = {
         f"{format_place(*source_location(function))}: {function.__name__} asks for {action.name}, "
-        f"which no action_space declares{suggestion(action.name, declared, 'declared')}"
+        f"which no action_space declares{describe_allowed(action.name, declared, 'declared')}"
         for call in scenario.walk_calls(*Phase)
         for function, names in _called_functions(call).items()
         for _, value in names

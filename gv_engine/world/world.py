@@ -339,8 +339,8 @@ class ObjectWorld(Verbs, World):
         """
         columns = vars(self).get(column)
         if not isinstance(columns, ComponentColumns):
-            suggestion = errors.describe_allowed(column, self.layout.names)
-            raise errors.ColumnError(f"there are no columns {column!r}: {suggestion}")
+            hint = errors.describe_allowed(column, self.layout.names)
+            raise errors.ColumnError(f"there are no columns {column!r}{hint}")
         return columns
 
     def having(self, columns: Columns) -> NDArray[np.int64]:

@@ -110,7 +110,7 @@ def test_all_grids_that_tell_success_are_played():
         ({"lengths": [-1] * TESTED}, "its lengths have -1, expected steps to a success, 0 where"),
         ({"greedy": "all"}, "its greedy are all, expected 200"),
         ({"seed": 10}, "its seed is 10, expected a whole number from 0 to 9"),
-        ({"scenario": "keydor-5x5"}, "plays no \"keydor-5x5\": did you mean 'keydoor-5x5'"),
+        ({"scenario": "keydor-5x5"}, "plays no \"keydor-5x5\"; did you mean 'keydoor-5x5'"),
         ({"scenario": ["keydoor-5x5"]}, r'plays no \["keydoor-5x5"\]'),
         ({"digest": 7}, "the digest is 7, expected 64 hexadecimal digits"),
         ({"digest": "/tmp"}, "the digest is .*/tmp.*, expected 64 hexadecimal digits"),
@@ -178,7 +178,7 @@ NAMED = '"format": 2, "name": "x"'
     [
         ('"format": 1', r'found the format 1, expected \{"format": 2'),
         (f'{NAMED}, "polcy": "ppo"', r'found \{"polcy": "ppo"}; allowed are texts'),
-        (f'{NAMED}, "scenarios": ["keydor-*"]', r'json: the benchmark plays no "keydor-\*": did'),
+        (f'{NAMED}, "scenarios": ["keydor-*"]', r'json: the benchmark plays no "keydor-\*"; did'),
         (f'{NAMED}, "scenarios": [7]', "of a scenario is 7, expected one line"),
         (rf'{NAMED}, "scenarios": ["[\u001bk]*"]', r"scenario is '\[\\x1bk\]\*'"),
         ('"format": 2', "has no name: add"),

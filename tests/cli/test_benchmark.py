@@ -95,7 +95,7 @@ def test_a_run_and_the_solver_are_policies_of_an_entry(policy, seeds, made):
         (["--policy", "random", "--steps", "9"], "--steps is only for --policy ppo"),
         (["--policy", "random", "--scenario", "keydor-5x5"], "did you mean 'keydoor-5x5'?"),
         (["--policy", "random", "--seeds", "8:12"], "--seeds 8:12: allowed are 0:10"),
-        (["--policy", "randon"], "no policy 'randon': did you mean 'random'?"),
+        (["--policy", "randon"], "no policy 'randon'; did you mean 'random'?"),
         (["--policy", "."], ". holds no run that is a policy"),
     ],
     ids=["nothing", "steps", "scenario", "seeds", "policy", "run"],

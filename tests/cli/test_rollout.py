@@ -109,7 +109,7 @@ def test_summary(capsys):
         (["--out", "."], "is there already; give the name of a new folder"),
         (["--out", "missing/run"], "cannot be written"),
         (["--policy", "rnd"], "did you mean 'random'?"),
-        (["--policy", "os:_exit"], "'os:_exit': (allowed: random, valid, bot, trained"),
+        (["--policy", "os:_exit"], "'os:_exit' (allowed: random, valid, bot, trained"),
         (["--policy", "./policy.py:rude"], "policy.py:2: ZeroDivisionError"),
         (["--policy", "./policy.py:wild"], "returned the action 9: allowed are 0 to 5"),
         (["--representation", "compct"], "did you mean 'compact'?"),

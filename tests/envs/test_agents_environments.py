@@ -304,7 +304,7 @@ def test_actions_that_are_none(actions: dict[str, int], says: str):
     with pytest.raises(ValueError, match=says):
         env.step(actions)
     for space in (env.action_space, env.observation_space):
-        with pytest.raises(ValueError, match="no agent 'bop': did you mean 'bob'"):
+        with pytest.raises(ValueError, match="no agent 'bop'; did you mean 'bob'"):
             space("bop")
 
 

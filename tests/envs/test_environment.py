@@ -179,7 +179,7 @@ def test_wrong_arguments(arguments, message):
     ],
 )
 def test_the_limit_of_gymnasium_names_that_of_ours(make, source):
-    with pytest.raises(ScenarioError, match=r"no option 'max_episode_steps': .*take 'max_steps'"):
+    with pytest.raises(ScenarioError, match=r"no option 'max_episode_steps'; .*take 'max_steps'"):
         make(source, max_episode_steps=5)
 
 

@@ -200,7 +200,7 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
 @pytest.mark.parametrize(
     ("levels", "told"),
     [
-        ("tset", "no levels 'tset': did you mean 'test'?"),
+        ("tset", "no levels 'tset'; did you mean 'test'?"),
         (range(0), "expected 1 to 5,000 seeds, whole numbers from 0 on"),
         ("0:5001", "expected 1 to 5,000 seeds"),
         (range(10**30), "levels=range.0, 1000"),

@@ -173,7 +173,7 @@ TWICE = dict.fromkeys(["terminated", "truncated"], np.zeros(N, np.bool_))
     ("out", "message"),
     [
         ({"gird": np.zeros(GRID, np.uint8)}, "'gird'.* did you mean 'grid'"),
-        ({"pixels": np.zeros(N)}, "no output: .*grid, item, action_mask, reward"),
+        ({"pixels": np.zeros(N)}, r"no output \(allowed: grid, item, action_mask, reward"),
         ({"grid": np.zeros((N, 3, 7, 7), np.uint8)}, ODD_SHAPE),
         ({"grid": np.zeros(N * 147, np.uint8)}, r"\(441,\) and dtype uint8: expected"),
         ({"grid": bytearray(440)}, r"shape \(440,\)"),

@@ -31,7 +31,7 @@ def test_an_empty_file_is_the_defaults(tmp_path):
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        ({"learning_rat": 1}, "no setting 'learning_rat': did you mean 'learning_rate'?"),
+        ({"learning_rat": 1}, "no setting 'learning_rat'; did you mean 'learning_rate'?"),
         ({"gamma": 2}, "gamma is 2.0; expected a number from 0 to 1"),
         ({"num_envs": 0}, "num_envs is 0; expected an integer from 1 to"),
         ({"num_envs": 1.5}, "num_envs is 1.5; expected an integer"),
@@ -40,7 +40,7 @@ def test_an_empty_file_is_the_defaults(tmp_path):
         ({"learning_rate": "3e-4"}, "learning_rate is '3e-4'; expected a number from 0"),
         ({"learning_rate": float("nan")}, "learning_rate is nan; expected a number"),
         ({"levels": 3}, "levels is 3; expected a text"),
-        ({"curriculum": "pl"}, "no curriculum 'pl': did you mean 'plr'?"),
+        ({"curriculum": "pl"}, "no curriculum 'pl'; did you mean 'plr'?"),
         ({"replay_prob": 1.5}, "replay_prob is 1.5; expected a number from 0 to 1"),
         ({"replay_temperature": 0}, "replay_temperature is 0.0; expected a number from 0.01"),
     ],
@@ -60,7 +60,7 @@ def test_wrong_values_are_told(values, says, tmp_path):
         ),
         ("a.toml", "gamma: 1", "a.toml: neither YAML nor TOML: "),
         ("a.yaml", "a: [", "a.yaml: neither YAML nor TOML: "),
-        ("a.yaml", "num_env: 3", "a.yaml: no setting 'num_env': did you mean 'num_envs'"),
+        ("a.yaml", "num_env: 3", "a.yaml: no setting 'num_env'; did you mean 'num_envs'"),
         ("a.yaml", None, "a.yaml cannot be read: No such file"),
     ],
 )

@@ -45,7 +45,7 @@ def test_a_file_is_a_sweep(tmp_path):
         ({"scenario": ""}, "scenario is missing; docs/learning.md"),
         ({"search": {}}, "search is missing"),
         ({"search": [1]}, r"search is \[1\]; expected settings and values"),
-        ({"search": {"gama": [1]}}, "search: no setting 'gama': did you mean 'gamma'"),
+        ({"search": {"gama": [1]}}, "search: no setting 'gama'; did you mean 'gamma'"),
         ({"search": {"seed": [1]}}, "search: no setting 'seed'"),
         ({"config": {"device": "cpu"}}, "config: no setting 'device'"),
         ({"config": {"gamma": 1}}, "gamma is in config and in search: leave it out of one"),
@@ -58,7 +58,7 @@ def test_a_file_is_a_sweep(tmp_path):
         ({"search": {"gamma": {**RANGE, "low": 0}}}, "search.gamma: .*log"),
         ({"search": {"gamma": {**RANGE, "log": 3}}}, "search.gamma: found"),
         ({"search": {"num_envs": {"low": 2, "high": 4.5}}}, "search.num_envs: .* an integer"),
-        ({"sampler": "tpa"}, "no sampler 'tpa': did you mean 'tpe'"),
+        ({"sampler": "tpa"}, "no sampler 'tpa'; did you mean 'tpe'"),
         ({"sampler": "grid", "search": {"gamma": RANGE}}, "search.gamma is a range; a grid"),
         ({"trials": 3}, "trials is 3; the grid has 2 combinations"),
         ({"trials": 0}, "trials is 0; expected an integer from 1"),
@@ -66,7 +66,7 @@ def test_a_file_is_a_sweep(tmp_path):
         ({"objective": "fun"}, "no objective 'fun'"),
         ({"pruning": 1}, "pruning is 1; expected true or false"),
         ({"levels": 3}, "levels is 3; expected a text"),
-        ({"trails": 3}, "no setting 'trails': did you mean 'trials'"),
+        ({"trails": 3}, "no setting 'trails'; did you mean 'trials'"),
     ],
 )
 def test_wrong_files_are_told_with_the_key(values, says, tmp_path):

@@ -74,7 +74,7 @@ def test_a_value_that_may_not_be(hall, settings, said):
 
 def test_a_name_that_there_is_not(hall):
     for load in (Scenario.load, load_scenario, GridEnv, GridVectorEnv):
-        with pytest.raises(UnknownOptionError, match="no option 'sise': did you mean 'size'"):
+        with pytest.raises(UnknownOptionError, match="no option 'sise'; did you mean 'size'"):
             load(hall, sise=5)
     with pytest.raises(TypeError, match="size=5: hall is loaded already"):
         GridEnv(Scenario.load(hall), size=5)  # too late

@@ -110,7 +110,7 @@ def test_actions_have_words_and_are_found_by_them_or_by_name():
     ]
     told = ["Turn  left", "go forward", "move forward", "pick_up", "PICK_N_DROP", "kick"]
     assert [find_action(text, names) for text in told] == [*names[:2], *names[1:]]
-    with pytest.raises(ActionTextError, match=r"no action 'go forwards': did you mean 'go forw"):
+    with pytest.raises(ActionTextError, match=r"no action 'go forwards'; did you mean 'go forw"):
         find_action("go forwards", names)
     with pytest.raises(ActionTextError) as caught:
         find_action("x" * 10**6, names)

@@ -190,7 +190,7 @@ def test_a_row_says_what_it_cannot_hold(tmp_path, how, array):
         (7, "NOTHING"),
         (8, "has no Door"),
         (9, r"this world has no 'dore'; did you mean 'door'\? \(allowed: .*, door"),
-        (10, r"Agent has no column 'facin'; did you mean 'facing'\? \(allowed: has, facing, hol"),
+        (10, r"Agent has no column 'facin'; did you mean 'facing'\? \(it has: facing, hol"),
     ],
 )
 def test_what_a_column_refuses_names_the_rule(tmp_path, how, said):

@@ -43,7 +43,7 @@ def expression_space(env: MathyEnv, representation: str = "dict") -> spaces.Dict
     """
     if representation not in EXPRESSION_REPRESENTATIONS:
         raise ValueError(
-            f"observation_representation={representation!r}: "
+            f"observation_representation={representation!r}"
             f"{describe_allowed(representation, EXPRESSION_REPRESENTATIONS)}"
         )
     length = env.max_seq_len

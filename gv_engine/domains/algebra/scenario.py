@@ -30,7 +30,7 @@ from gv_engine.domains.algebra.state import (
     ProblemError,
     check_max_moves,
 )
-from gv_engine.rules.errors import GVEngineError
+from gv_engine.rules.errors import GVEngineError, describe_allowed
 from gv_engine.rules.objects import is_engine_module
 from gv_engine.rules.system import REWARD, TERMINATING, Call, Phase, System, is_nested_call
 from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup
@@ -87,7 +87,7 @@ class _AlgebraNames(NameResolver):
         system = self._resolve_own_system(node, phase)
         if system not in systems.values() and is_engine_module(system.function.__module__):
             raise FieldError(
-                node, f"{system.title} is for grids{fields.suggestion(system.name, systems)}"
+                node, f"{system.title} is for grids{describe_allowed(system.name, systems)}"
             )
         return system
 
@@ -125,7 +125,7 @@ class AlgebraReader(TopLevelReader):
         if "environment" not in self.entries:
             node = YamlNode(None, "environment", self.document.root.line)
             self.problems.add(
-                node, f"missing; an algebra scenario needs it{fields.suggestion('', ENVIRONMENTS)}"
+                node, f"missing; an algebra scenario needs it{describe_allowed('', ENVIRONMENTS)}"
             )
         options = {
             name: value

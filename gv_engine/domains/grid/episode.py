@@ -234,7 +234,7 @@ class GridEpisode(Episode):
         is allowed."""
         for name, does in self._parse(action).items():
             if name not in self.agents:
-                return f"no agent {name!r}: {describe_allowed(name, self.agents)}"
+                return f"no agent {name!r}{describe_allowed(name, self.agents)}"
             if not does or does not in (*self.actions, self.wait):
                 return f"{describe_action(does).capitalize()}: not in this level"
         if len(self.agents) > len(self._parse(action)) and not self.wait:

@@ -21,7 +21,7 @@ from difflib import get_close_matches
 from itertools import chain, combinations
 from pathlib import Path
 
-from gv_engine.rules.errors import shorten
+from gv_engine.rules.errors import shorten, suggest_similar
 from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand, read_commands
 from gv_engine.ui.settings import config_folder, read_toml, write_text
@@ -366,14 +366,16 @@ def _check_changes(changes: Mapping[str, object]) -> dict[str, dict[str, list[st
     checked: dict[str, dict[str, list[str]]] = {}
     for group, commands in changes.items():
         if group not in GROUPS:
-            raise BindingsError(f"there is no group [{group}]{_suggest(group, GROUPS)}", group)
+            hint = suggest_similar(group, GROUPS)
+            raise BindingsError(f"there is no group [{group}]{hint}", group)
         if not isinstance(commands, Mapping):
             raise BindingsError(f"[{group}] holds commands, found {commands!r}", group)
         names = [command.name for command in GROUPS[group]]
         checked[group] = {}
         for name, keys in commands.items():
             if name not in names and not _is_level_action(group, name):
-                raise BindingsError(f"[{group}] has no command {name}{_suggest(name, names)}", name)
+                hint = suggest_similar(name, names)
+                raise BindingsError(f"[{group}] has no command {name}{hint}", name)
             if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
                 why = f'{name} wants a list of keys such as ["W", "Up"], not {keys!r}'
                 raise BindingsError(why, name)
@@ -393,7 +395,7 @@ def _canonical_key(name: str, key: str) -> str:
     BindingsError for an unknown key. `name` is the command, for the message."""
     *modifiers, base = key_parts(key)
     if base not in SCANCODES and base not in PADS:
-        hint = _suggest(base, [*SCANCODES, *PAD])
+        hint = suggest_similar(base, [*SCANCODES, *PAD])
         raise BindingsError(f"{name}: there is no key {base!r}{hint}", name)
     unknown = [modifier for modifier in modifiers if modifier not in MODIFIERS]
     if unknown:
@@ -422,13 +424,6 @@ def _find_line(name: str, text: str) -> str:
     """Return `:7` if line 7 of the file's `text` begins with `name`; "" if no line does."""
     match = re.search(rf"^\s*\[?\s*\"?{re.escape(name)}\b", text, re.MULTILINE)
     return f":{text.count(chr(10), 0, match.end()) + 1}" if match else ""
-
-
-def _suggest(name: str, allowed: Iterable[str]) -> str:
-    """Return `; did you mean …?` with the closest match to `name` among `allowed`; "" if there is
-    none."""
-    near = get_close_matches(name, allowed, 1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def rebind(group: str, name: str, keys: Sequence[str] | None, file: Path | None = None) -> Bindings:
