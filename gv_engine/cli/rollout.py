@@ -43,7 +43,7 @@ from gv_engine.envs.level_sets import LevelSet, level_set
 from gv_engine.rollout.episode_folder import EpisodeFolder, read
 from gv_engine.rollout.episode_stats import EpisodeStats, EpisodeValues
 from gv_engine.rollout.evaluation import estimate_success
-from gv_engine.rollout.policy import ActionSequence, policy_digest
+from gv_engine.rollout.policy import ActionSequence, load_policies, policy_digest
 from gv_engine.rollout.rollout import FinishedEpisode
 from gv_engine.rollout.shards import Job
 from gv_engine.scenario.loading import load_scenario
@@ -191,6 +191,8 @@ def run(options: argparse.Namespace) -> int:
     levels: LevelSet | None = None
     if options.levels is not None:
         grid = cli.require_grid(scenario, "only grids have level sets")
+        if options.policy != SOLVER:  # an unknown one fails before the level set compiles
+            load_policies(options.policy, grid, 1, len(grid.actions), more=[SOLVER])
         levels = env_options["levels"] = level_set(grid, options.levels)
     episodes = options.episodes or (len(levels.seeds) if levels else _EPISODES)
     sequences: tuple[ActionSequence, ...] = ()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, level_set
-from gv_engine.rollout.policy import CallablePolicy, Policy, PolicyError
+from gv_engine.rollout.policy import CallablePolicy, Policy, PolicyError, load_policies
 from gv_engine.rollout.shards import Job
 from gv_engine.scenario.plugin import get_plugin
 
@@ -82,10 +82,11 @@ def evaluate_policy(
     """
     grid = resolve_grid_scenario(scenario)
     grid = get_plugin(grid).with_step_limit(grid, None)  # which requires one
+    name = str(policy) if isinstance(policy, str | Path) else ""
+    load_policies(name or "random", grid, 1, len(grid.actions))  # fails before levels compile
     found = None if levels is None else level_set(grid, levels)
     if episodes is None:
         episodes = len(found.seeds) if found else _DEFAULT_EPISODES
-    name = str(policy) if isinstance(policy, str | Path) else ""
     options = {"levels": found} if found else {}
     played_grid, num_envs = found.scenario if found else grid, min(num_envs, episodes)
     job = Job(played_grid, name, seed, num_envs, options=options)

@@ -168,6 +168,7 @@ class BatchViewer(BatchSource):
     ) -> None:
         self.scenario, self.policy, self.trouble = scenario, policy, ""
         self.pace = math.inf
+        self._policy = load_policy(policy, num_envs, len(scenario.actions), True, scenario)
         self._env = GridVectorEnv(
             scenario,
             num_envs,
@@ -179,7 +180,6 @@ class BatchViewer(BatchSource):
             action_masks=policy != "random",
         )
         self._batch = cast(CompiledBatch, self._env.batch)
-        self._policy = load_policy(policy, num_envs, self._env.num_actions, True, scenario)
         self._seed, self._episodes = seed, np.zeros(num_envs, np.int64)
         self._policy.begin(range(num_envs), seed, range(num_envs))
         self._policy_input = self._env.reset(seed=seed)

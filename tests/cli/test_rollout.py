@@ -14,6 +14,8 @@ from gv_engine.compiler.programs import Program
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.episode_stats import EpisodeStats
+from gv_engine.rollout.evaluation import evaluate_policy
+from gv_engine.rollout.policy import PolicyError
 
 pytestmark = pytest.mark.slow
 
@@ -125,6 +127,25 @@ def test_rollout_refuses(here: Path, words: list[str], part: str, capsys):
     assert main(["rollout", "empty-4x4", *words]) in (1, 2)
     assert part in capsys.readouterr().err
     assert [file.name for file in here.iterdir() if file.is_file()] == ["policy.py"]
+
+
+@pytest.mark.parametrize(
+    ("command", "compiling"),
+    [
+        ("rollout keydoor-5x5 --levels test", "gv_engine.cli.rollout.level_set"),
+        ("check keydoor-5x5", "gv_engine.domains.grid.hooks.find_broken_contracts"),
+        ("view keydoor-5x5", "gv_engine.session.batch_viewer.GridVectorEnv"),
+        ("", "gv_engine.rollout.evaluation.level_set"),
+    ],
+    ids=["rollout", "check", "view", "evaluate"],
+)
+def test_an_unknown_policy_is_told_before_anything_compiles(command, compiling, monkeypatch):
+    monkeypatch.setattr(compiling, lambda *args, **kwargs: pytest.fail("compiles first"))
+    if command:
+        assert main([*command.split(), "--policy", "rnd"]) == 2
+        return
+    with pytest.raises(PolicyError, match="no policy 'rnd'; did you mean 'random'"):
+        evaluate_policy("rnd", "keydoor-5x5", "test")
 
 
 def test_a_policy_that_fails_at_once_leaves_the_name_free(here: Path, capsys):

@@ -10,6 +10,7 @@ from gv_engine.envs import environment
 from gv_engine.envs.environment import GridEnv
 from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
+from gv_engine.rollout.policy import load_policies
 from gv_engine.rules import errors
 from gv_engine.rules.system import Phase
 from gv_engine.scenario.calls import ENDING_KEYS, TURN_KEYS, list_built_in
@@ -135,6 +136,8 @@ def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
     test rules and sprites, and search for solutions. `plan` gives the number of episodes and the
     limits."""
     episodes, seed, limit, quick, policy = plan
+    if policy:  # an unknown one fails before anything compiles
+        load_policies(policy, scenario, 1, len(scenario.actions))
     broken_contracts = find_broken_contracts(scenario, seed=seed)  # first, as it can be interrupted
     compiles = "not tried" if quick else _compile_result(scenario)
     report = compare(scenario, episodes, seed, compiles == "yes", limit, policy)
