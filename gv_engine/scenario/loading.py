@@ -30,9 +30,8 @@ def load_scenario(
     """Load a scenario of any domain (kind of environment) by name, from a file or from a mapping.
 
     Args:
-        source: the name of a built-in scenario, or the beginning of the name, which selects the
-            shortest match; a Gymnasium id; a YAML file, or a folder with a `scenario.yaml`; or the
-            content of such a file as a mapping.
+        source: as for `Scenario.load`; or the beginning of a name that no scenario has, such as
+            "dynamic", which selects the shortest match.
         folder: the folder of a mapping's rule files; the current folder if left out.
         options: values of its parameters, and the Python code that may run, see `Scenario.load`.
 
@@ -73,12 +72,12 @@ def find_scenario_ref(source: str | Path) -> ScenarioRef:
     """Return the file and the variant (named setting in it) of a scenario of any domain.
 
     Args:
-        source: the name, the beginning of a name (selects the shortest match), or a file.
+        source: as for `load_scenario`.
 
     Raises:
         ScenarioError: there is no such scenario.
     """
-    refs = list_playable_scenarios()
+    refs = add_whole_files(list_playable_scenarios())
     if source not in refs and not path_exists(Path(source)):
         longer = [name for name in refs if name.startswith(f"{source}-")]
         if longer:

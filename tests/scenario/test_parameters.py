@@ -163,6 +163,15 @@ def test_files_that_refer_to_it_keep_what_was_set(hall):
     assert [built_in["source"], built_in["settings"]] == ["keydoor", {"size": 8}]
 
 
+@pytest.mark.parametrize("name", ["keydoor", "pogema", "kitchen"])
+def test_the_name_of_a_file_means_one_scenario_everywhere(name):
+    scenario = Scenario.load(name)
+    assert load_scenario(name).identity == scenario.identity
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert load_reference(make_reference(scenario)).identity == scenario.identity
+
+
 def test_variants_are_settings_with_a_name():
     assert [measure(Scenario.load(f"keydoor-{size}x{size}"))[0] for size in (5, 7, 9)] == [5, 7, 9]
     set_by_hand = Scenario.load("keydoor-9x9", size=7)
