@@ -11,8 +11,6 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.component import NOTHING, OUTSIDE
-
 if TYPE_CHECKING:
     from gv_engine.rules.world import World
 
@@ -165,11 +163,11 @@ class Area:
 
     def cells_on_grid(
         self, w: World, agent: int, row_stride: int
-    ) -> tuple[tuple[int, ...], NDArray[np.int64], tuple[int, ...]]:
+    ) -> tuple[tuple[int, ...], NDArray[np.int64], bytes]:
         """Return three things about the agent's view, whose cells have indices row by row: the
         indices of the cells that are on the grid; the numbers of the same cells on the grid, which
-        are y * `row_stride` + x; and for every cell of the view OUTSIDE if it is off the grid, else
-        NOTHING.
+        are y * `row_stride` + x; and for every cell of the view a byte, 2 if it is off the grid,
+        else 0.
 
         Args:
             w, agent: world, and the agent that observes.
@@ -194,7 +192,7 @@ class Area:
 @lru_cache(maxsize=512)
 def _find_cells_on_grid(
     area: Area, direction: int, y: int, x: int, height: int, width: int, row: int
-) -> tuple[tuple[int, ...], NDArray[np.int64], tuple[int, ...]]:
+) -> tuple[tuple[int, ...], NDArray[np.int64], bytes]:
     """Return the results of `Area.cells_on_grid` for an agent at (y, x), with this `direction` up,
     on a grid of this height and width. Cached and read-only."""
     ahead = -np.arange(area.ymin, area.ymax + 1)[:, None]
@@ -205,7 +203,8 @@ def _find_cells_on_grid(
     (cells,) = np.nonzero(on_grid)
     numbers = (ys * row + xs).ravel()[cells]
     numbers.flags.writeable = False
-    return tuple(cells.tolist()), numbers, tuple(np.where(on_grid, NOTHING, OUTSIDE).tolist())
+    # 2, because 1 marks an opaque cell in `ObjectView.look`
+    return tuple(cells.tolist()), numbers, bytes(np.where(on_grid, 0, 2).tolist())
 
 
 def flat_view(array: NDArray[Any]) -> NDArray[Any]:

@@ -94,13 +94,14 @@ class BoundCall:
                 raise
             if self._system.objects is None:
                 measurement = to_measurement(measurement)
-            self._measurements[agent] = (measurement,)
-            self._arguments_by_agent[agent] = (*self._leading[agent], measurement, *self._arguments)
+            self._measurements[agent] = measured = (measurement,)
+            self._arguments_by_agent[agent] = self._leading[agent] + measured + self._arguments
 
     def ignores(self, agent: int, action: int) -> bool:
         """Return True if the call never runs when the agent takes the action, in any state of the
         world; False if it may run."""
-        return self._condition is not None and is_never_true(self._condition, agent, action)
+        test = self._condition
+        return test is not None and find_constant_result(test, agent, action) is False
 
     def watch(self, wrap: FunctionWrapper) -> None:
         """Replace each function of this call and of nested calls by `wrap(system, name, function)`,
@@ -159,7 +160,7 @@ class BoundCall:
             if leading or self._nested:
                 arguments = self._run_nested(w, agent) if self._nested else self._arguments
                 values = (*self._leading[agent], *self._measurements[agent], *leading, *arguments)
-            self._result = self._function(w, *values)
+            self._result = self._function(*((w,) + values))  # sooner than `(w, *values)`
         except Exception as error:
             self._system.attach_to_error(error)
             raise
@@ -212,18 +213,23 @@ class _UnreadWorld:
         raise AttributeError(name)
 
 
-def is_never_true(test: Callable[[Any, int, int], bool], agent: int, action: int) -> bool:
-    """Return True if a test `(w, agent, action)` returns false without reading the world, so that
-    it is false in every world. Return False for a test that reads the world."""
+def find_constant_result(test: Callable[..., bool], agent: int, action: int) -> bool | None:
+    """Return the result of a test `(w, agent, action)` that does not read the world, so that it is
+    the same in every world. Return None for a test that reads the world."""
     world = _UnreadWorld()
     with suppress(Exception):  # of a test that reads the world
-        return not test(world, agent, action) and not vars(world)
-    return False
+        result = bool(test(world, agent, action))
+        return None if vars(world) else result
+    return None
 
 
-def list_acting_calls(calls: Iterable[BoundCall], agent: int, action: int) -> list[BoundCall]:
-    """Return those of `calls` that may have an effect for an agent's action."""
-    return [call for call in calls if not is_never_true(call.acts, agent, action)]
+def find_acting_calls(calls: list[BoundCall], agent: int, action: int) -> tuple[bool, list[Any]]:
+    """Return True and [] if the first of `calls` that may have an effect for an agent's action has
+    one in every world; else False and the list of those that may have an effect."""
+    results = {call: find_constant_result(call.acts, agent, action) for call in calls}
+    acting = [call for call in calls if results[call] is not False]
+    always_acts = bool(acting) and results[acting[0]] is True
+    return always_acts, [] if always_acts else acting
 
 
 def _as_tuple(argument: Any) -> tuple[Call, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 import esper
@@ -22,11 +23,7 @@ from gv_engine.rules.turns import AgentGroup
 from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.missions import get_limit_test
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.world.bound_call import (
-    BoundCall,
-    FunctionWrapper,
-    list_acting_calls,
-)
+from gv_engine.world.bound_call import BoundCall, FunctionWrapper, find_acting_calls
 from gv_engine.world.columns import ESPER_LOCK
 from gv_engine.world.rng import sample_member
 from gv_engine.world.view import ObjectView
@@ -74,17 +71,12 @@ class RewardProcessor(SystemProcessor):
     terms: list[list[float]]
     slot: int
 
-    def __init__(self, world: Any, call: Call) -> None:
-        """Prepare `call`, a reward system with its arguments, to run in `world`."""
-        super().__init__(world, call)
-        self.playing = world.playing
-
     def process(self, canvas: Any = None) -> None:
         """Compute this reward for each agent that takes part in the step; do nothing when the world
         is drawn on a `canvas`."""
         if canvas is None:
             world, terms, slot = self.world, self.terms, self.slot
-            for agent in self.playing:
+            for agent in world.playing:
                 reward = self.bound.run(world, agent)
                 try:
                     term = float(reward)
@@ -98,11 +90,6 @@ class RewardProcessor(SystemProcessor):
 class TerminatingProcessor(SystemProcessor):
     """Processor that ends the episode for an agent when its test is true."""
 
-    def __init__(self, world: Any, call: Call) -> None:
-        """Prepare `call`, a terminating system with its arguments, to run in `world`."""
-        super().__init__(world, call)
-        self._numbers = {id(part): number for number, part in enumerate(call.walk(), 1)}
-
     def process(self, canvas: Any = None) -> None:
         """Test for each agent that takes part in the step if its episode ends, and set `done` and
         `ended_by`; do nothing when the world is drawn on a `canvas`."""
@@ -111,7 +98,8 @@ class TerminatingProcessor(SystemProcessor):
             for agent in world.playing:
                 if self.bound.run(world, agent):
                     world.done[agent] = True
-                    world.ended_by[agent] = self._numbers[id(self.bound.find_cause(agent))]
+                    cause = id(self.bound.find_cause(agent))
+                    world.ended_by[agent] = 1 + [*map(id, self.bound.call.walk())].index(cause)
 
 
 class EnsurePlaced(esper.Processor):
@@ -144,7 +132,9 @@ def make_processor(world: Any, call: Call) -> Any:
     phase = call.system.phase
     if not call.system.is_processor:
         base = _PROCESSORS.get(phase, SystemProcessor)
-        return type(call.name, (base,), {})(world, call)
+        # a copy of the code, so that CPython's inline caches serve a single class
+        copied = FunctionType(base.process.__code__.replace(), globals(), None, (None,))
+        return type(call.name, (base,), {"process": copied})(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
         """Run the author's processor in a step, or, if it is a rendering system, while the world is
@@ -180,11 +170,11 @@ class BoundScenario:
         success: call that tests the success of an ended episode; None if there is none.
         context: context manager of a step: makes the world esper's current one if a rule is an
             author's, who may call esper.
-        step_processors: processors of a step, in order.
-        processors_by_actions: for a single agent, by the actions of a step, those that may do
+        step_processes: `process` of the processors of a step, in order.
+        processes_by_actions: for a single agent, by the actions of a step, those that may do
             something in it.
-        mask_tests: by agent number, for each action its number and the calls that its value in the
-            action mask depends on.
+        mask_tests: by agent number, for each action its number and the results of
+            `find_acting_calls`.
     """
 
     def __init__(
@@ -206,7 +196,7 @@ class BoundScenario:
             if bound.can_act
         ]
         self.mask_tests = [
-            [(action, list_acting_calls(calls, agent, action)) for action in whole.actions]
+            [(action, *find_acting_calls(calls, agent, action)) for action in whole.actions]
             for agent in (NOTHING, *scenario.layout.agent_entities)
         ]
         slots = map(whole.reward_names.index, scenario.reward_names)
@@ -216,7 +206,7 @@ class BoundScenario:
         self._processors: list[Any] = []
         for phase in (Phase.TRANSITION, Phase.REWARD, Phase.TERMINATING, Phase.RENDERING):
             if phase is Phase.RENDERING:
-                self.step_processors = [*self._processors]
+                step_processors = [*self._processors]
             if phase is Phase.REWARD and not scenario.layout.is_bodiless:
                 self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
@@ -229,13 +219,14 @@ class BoundScenario:
                     if phase is Phase.TERMINATING and not call.system.objects:
                         self.endings.append(processor.bound)
         self.context: Any = ESPER_LOCK if scenario.runs_engine_rules_only else world.context
-        self.processors_by_actions: dict[tuple[int, ...], list[Any]] = {}
+        self.processes_by_actions: dict[tuple[int, ...], list[Any]] = {}
         for action in whole.actions if scenario.layout.agents == 1 else ():
-            self.processors_by_actions[action,] = [
-                each
-                for each in self.step_processors
+            self.processes_by_actions[action,] = [
+                each.process
+                for each in step_processors
                 if not (isinstance(each, SystemProcessor) and each.bound.ignores(1, action))
             ]
+        self.step_processes = [each.process for each in step_processors]
         self.measurements = [
             bound
             for bound in self._rules
@@ -255,7 +246,7 @@ class BoundScenario:
     def watch(self, wrap: FunctionWrapper) -> None:
         """Replace each rule function by `wrap(system, name, function)`, see `Simulation.watch`."""
         self.sight_cache = None  # which would spare calls
-        self.processors_by_actions.clear()
+        self.processes_by_actions.clear()
         for bound in (*self.resets, *self._rules, self.visibility, *self.observations):
             bound.watch(wrap)
 
@@ -294,10 +285,9 @@ class Simulation:
     def member(self) -> Scenario:
         """Scenario that the world plays; in a mixture, the member scenario that the last reset
         picked."""
-        return self._bound.scenario
+        return self._get_bound().scenario
 
-    @property
-    def _bound(self) -> BoundScenario:
+    def _get_bound(self) -> BoundScenario:
         """Calls and processors of the scenario that the world plays (one scenario of a mixture),
         which are added to esper if needed."""
         playing = self._members[self.world.member]
@@ -328,7 +318,7 @@ class Simulation:
         world.present = len(self.member.agent_group.names)
         with world.context:
             world.clear()
-            for reset in self._bound.resets:
+            for reset in self._get_bound().resets:
                 for agent in world.agents() if reset.call.is_per_agent else (NOTHING,):
                     reset.run(world, agent)
         self._clear_terms()
@@ -343,7 +333,7 @@ class Simulation:
         Raises:
             RuleError: a rule is not defined on this world.
         """
-        world, playing = self.world, self._bound
+        world, playing = self.world, self._get_bound()
         single, scenario = world.is_alone, playing.scenario
         if single:
             (world.action[1],) = actions
@@ -362,8 +352,8 @@ class Simulation:
             # as `esper.process()`, without those that do nothing now
             if playing.context is world.context:
                 esper.clear_dead_entities()
-            for processor in playing.processors_by_actions.get(actions, playing.step_processors):
-                processor.process()
+            for process in playing.processes_by_actions.get(actions, playing.step_processes):
+                process()
             for agent in world.playing:
                 if world.done[agent] and playing.success:
                     world.success[agent] = bool(playing.success.run(world, agent))
@@ -408,7 +398,7 @@ class Simulation:
     def look(self, agent: int = 1) -> ObjectView:
         """Compute which cells the agent sees and what is in them, write this into the simulation's
         view object, and return the view."""
-        view, world, playing = self.view, self.world, self._bound
+        view, world, playing = self.view, self.world, self._get_bound()
         view.look(world, agent)
         if playing.sight_cache is None:
             playing.visibility.run(world, agent, (view,))
@@ -464,15 +454,16 @@ class Simulation:
 
         All are 0 if the agent is away, or done while others are not.
         """
-        world, tests = self.world, self._bound.mask_tests[agent]
+        world, tests = self.world, self._get_bound().mask_tests[agent]
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
-            tests = [(action, []) for action, _ in tests]
-        for position, (action, calls) in enumerate(tests):
-            mask[position] = 0
+            tests = [(action, False, []) for action, *_ in tests]
+        for position, (action, always_acts, calls) in enumerate(tests):
+            mask[position] = always_acts
             # not by `answers_action`: the calls would take a tenth of the mask's time
             for call in calls:
                 try:
-                    if call.acts(world, agent, action):
+                    acts = call.acts  # CPython finds it sooner than in `call.acts(…)`
+                    if acts(world, agent, action):
                         mask[position] = 1
                         break
                 except Exception as error:
@@ -485,7 +476,7 @@ class Simulation:
         world, are not asked."""
         self.world.action[agent] = WAIT
         with self.world.context:
-            for ending in self._bound.endings:
+            for ending in self._get_bound().endings:
                 ending.measure(self.world, agent)
                 if ending.run(self.world, agent):
                     return True

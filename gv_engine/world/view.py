@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import HIDDEN, NONE, NONE_GRID_OBJECT
-from gv_engine.rules.component import NOTHING
+from gv_engine.rules.component import NOTHING, OUTSIDE
 from gv_engine.rules.errors import RuleError
 from gv_engine.rules.geometry import Area, up_in_view
 from gv_engine.world.world import make_floor
@@ -69,16 +69,16 @@ class ObjectView:
         self._turns = int(area.turns)
         self.lit: NDArray[np.int32] = np.zeros(self._height * self._width, np.int32)
         size = self._height * self._width
-        self._ground: dict[int, int] = {}
-        self._set_cells({}, [0] * size, (NOTHING,) * size)
+        self._ground: list[tuple[int, int]] = []
+        self._set_cells([], bytearray(size), bytes(size))
 
-    def _set_cells(self, objects: dict[int, int], opaque: list[Any], outside: Any) -> None:
+    def _set_cells(self, objects: list[Any], opaque: bytearray, outside: bytes) -> None:
         """Fill the view, and mark all cells as not seen. Cells have indices row by row.
 
         Args:
-            objects: by index of the cell, the topmost entity.
-            opaque: for each cell a true value if it blocks vision.
-            outside: for each cell OUTSIDE if it is off the grid, else NOTHING.
+            objects: (index of the cell, topmost entity) for each cell with an object.
+            opaque: for each cell a byte, not 0 if the cell blocks vision.
+            outside: for each cell a byte, not 0 if it is off the grid.
         """
         self._objects, self._opaque, self._outside = objects, opaque, outside
         # arrays once a rule reads them
@@ -92,8 +92,9 @@ class ObjectView:
     def entity(self) -> NDArray[Any]:
         """(h, w) array with the number of the visible entity of each cell."""
         if self._entity is None:
-            entities = [self._objects.get(k, e) for k, e in enumerate(self._outside)]
-            self._entity = self._make_cell_array(entities)
+            empty = [OUTSIDE if off_grid else NOTHING for off_grid in self._outside]
+            entities = dict(enumerate(empty)) | dict(self._objects)
+            self._entity = self._make_cell_array([*entities.values()])
         return self._entity
 
     @property
@@ -119,18 +120,19 @@ class ObjectView:
         """Fill the view with the cells around an agent in world `w`; no cell is marked as seen
         yet."""
         cells, numbers, outside = self.area.cells_on_grid(w, agent, w.at.shape[1])
-        opaque: list[Any] = [*outside]
+        opaque = bytearray(outside)
         objects = w.around(0, cells, numbers, opaque)
         if len(w.layout.layers) > 1:
             self._ground = w.around(1, cells, numbers, opaque)
-            objects = self._ground | objects
+            objects = [*dict(self._ground + objects).items()]
         # of several in a cell, the first shows
         for other in () if w.is_alone else reversed(w.everyone):
             if other != agent and (y := w.position.y[other]) >= 0:
                 i, j = self.area.view_cell(w, agent, y, w.position.x[other])
                 if 0 <= i < self._height and 0 <= j < self._width:
                     k = i * self._width + j
-                    objects[k], opaque[k] = other, opaque[k] or w.blocks_vision(other)
+                    objects = [*(dict(objects) | {k: other}).items()]
+                    opaque[k] = opaque[k] or w.blocks_vision(other)
         self._set_cells(objects, opaque, outside)
 
     def see_cached(
@@ -139,7 +141,7 @@ class ObjectView:
         """Mark the seen cells as `run(w, agent, (view,))` does, or with an earlier result from
         `cache`, whose keys say which cells are opaque or off the grid. `run` is a visibility system
         that reads nothing but the view."""
-        opaque = tuple(self._opaque)
+        opaque = bytes(self._opaque)
         known = cache.get(opaque)
         if known is None:
             run(w, agent, (self,))
@@ -147,8 +149,7 @@ class ObjectView:
                 return
             if len(cache) * len(opaque) > _CACHED_CELLS:
                 cache.clear()
-            seen = tuple(self._seen)
-            known = cache[opaque] = seen, self._find_looks()
+            known = cache[opaque] = tuple(self._seen), self._find_looks()
         self._seen, self._looks = [*known[0]], known[1]
 
     def _find_looks(self) -> tuple[bytes, tuple[bool, ...]]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from components.core import FLOOR, HIDDEN, Kind
 from gv_engine.rules import errors
-from gv_engine.rules.component import NOTHING, OUTSIDE, column_name, fields_of
+from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.rules.world import Columns, Verbs
 from gv_engine.scenario.layout import (
     AGENT_COLUMNS,
@@ -463,46 +463,47 @@ class ObjectWorld(Verbs, World):
     def _get_appearances(self, entities: NDArray[Any]) -> NDArray[np.uint8]:
         """Return (type, state, colour) numbers for the entity numbers `entities`: an array of the
         same shape with 3 more at the end."""
-        looks = make_floor((True,) * entities.size, (NOTHING,) * entities.size)
-        objects = {k: e for k, e in enumerate(entities.ravel().tolist()) if e != NOTHING}
+        looks = make_floor((True,) * entities.size, bytes(entities.size))
+        objects = [(k, e) for k, e in enumerate(entities.ravel().tolist()) if e != NOTHING]
         flat = np.frombuffer(self.shown(objects, *looks), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
     def around(
-        self, layer: int, cells: Iterable[int], numbers: NDArray[np.int64], opaque: list[Any]
-    ) -> dict[int, int]:
-        """Return the entities in some view cells of a layer, by index of the cell in the view, and
-        set `opaque[k]` to True for each cell k whose entity blocks vision. The test is that of
-        `blocks_vision`, written out because calls for each cell would take longer.
+        self, layer: int, cells: Iterable[int], numbers: NDArray[np.int64], opaque: bytearray
+    ) -> list[tuple[int, int]]:
+        """Return (index of the cell in the view, entity) for each entity in some view cells of a
+        layer, and set `opaque[k]` to 1 for each cell k whose entity blocks vision. The test is that
+        of `blocks_vision`, written out because calls for each cell would take longer.
 
         Args:
             layer: index among the layers of the world.
             cells: indices of the cells in the view.
             numbers: numbers of the same cells on the grid, see `Area.cells_on_grid`.
-            opaque: list with a value for each cell of the view, to change.
+            opaque: byte for each cell of the view, to change.
         """
         entities = self._flat_layers[layer][numbers].tolist()  # `take` would be slower
-        objects = dict(compress(zip(cells, entities), entities))
+        objects = [*zip(compress(cells, entities), filter(None, entities))]
         rows, transparent = self.opaque.rows, self.opaque.default
         doors, is_open = self.door.rows, self.door.default.status
-        for k, e in objects.items():
+        for k, e in objects:
             if rows[e] is not transparent or doors[e].status != is_open:
-                opaque[k] = True
+                opaque[k] = 1
         return objects
 
-    def shown(self, objects: dict[int, int], looks: bytes, seen: Sequence[Any]) -> bytearray:
+    def shown(self, objects: list[Any], looks: bytes, seen: Sequence[Any]) -> bytearray:
         """Return type, state and colour of each cell of a view, 3 bytes each: of its object in
-        `objects`, entities by index of the cell, if it has one and `seen` is true for the cell;
-        else as in `looks`. `looks` and `seen` are the results of `make_floor`."""
+        `objects`, one (index of the cell, entity) a cell, if it has one and `seen` is true for the
+        cell; else as in `looks`. `looks` and `seen` are the results of `make_floor`."""
         kinds, states, colors = self._kinds, self._state_columns, self._colors
         shown = bytearray(looks)
-        for k, e in objects.items():
+        for k, e in objects:
             if seen[k]:
-                shown[3 * k] = kind = kinds[e].value
+                first = 3 * k
+                shown[first] = kind = kinds[e].value
                 state = states[kind]
                 if state is not None:
-                    shown[3 * k + 1] = state[e]
-                shown[3 * k + 2] = colors[e].value
+                    shown[first + 1] = state[e]
+                shown[first + 2] = colors[e].value
         return shown
 
     def appearance(self, e: int) -> tuple[int, int, int]:
@@ -613,16 +614,16 @@ _AGENT_DEFAULTS = [(name, kind(0).item()) for name, kind in AGENT_COLUMNS.items(
 
 
 @lru_cache(maxsize=16)
-def make_floor(seen: tuple[Any, ...], outside: tuple[int, ...]) -> tuple[bytes, tuple[bool, ...]]:
+def make_floor(seen: tuple[Any, ...], outside: bytes) -> tuple[bytes, tuple[bool, ...]]:
     """Return the background of a view, before objects are drawn: type, state and colour of each
     cell, 3 bytes each, and True for each cell that is Floor. A cell is Floor if the agent sees it
     and it is on the grid, else Hidden.
 
     Args:
         seen: for each cell a true value if the agent sees it.
-        outside: for each cell OUTSIDE if it is off the grid, else NOTHING.
+        outside: for each cell a byte, not 0 if it is off the grid.
     """
-    shows = tuple([bool(is_seen) and e != OUTSIDE for is_seen, e in zip(seen, outside)])
+    shows = tuple([bool(is_seen) and not off_grid for is_seen, off_grid in zip(seen, outside)])
     looks = [(FLOOR if is_shown else HIDDEN, 0, 0) for is_shown in shows]
     return bytes(chain.from_iterable(looks)), shows
 

@@ -17,7 +17,7 @@ from gv_engine.rules.geometry import (
 )
 from gv_engine.rules.system import REWARD, TRANSITION, Call, system
 from gv_engine.validation.action_masks import find_mask_faults
-from gv_engine.world.bound_call import BoundCall, list_acting_calls
+from gv_engine.world.bound_call import BoundCall, find_acting_calls
 from tests.boards import scenario
 from tests.scenario.reading import RULES as WALK
 
@@ -160,14 +160,15 @@ def test_the_mask_asks_what_an_action_can_set_off():
     level = scenario("#>.#", transition_functions=["move_agent", "turn_agent", "pickndrop"])
     bound = [BoundCall(call) for call in level.calls(TRANSITION)]
     names = {
-        action: [call.call.name for call in list_acting_calls(bound, 1, action)]
+        action: (always_acts, [call.call.name for call in calls])
         for action in (MOVE_FORWARD, TURN_LEFT, PICK_N_DROP, TOGGLE)
+        for always_acts, calls in [find_acting_calls(bound, 1, action)]
     }
     assert names == {
-        MOVE_FORWARD: ["move_agent"],
-        TURN_LEFT: ["turn_agent"],
-        PICK_N_DROP: ["pickndrop"],
-        TOGGLE: [],
+        MOVE_FORWARD: (False, ["move_agent"]),
+        TURN_LEFT: (True, []),
+        PICK_N_DROP: (False, ["pickndrop"]),
+        TOGGLE: (False, []),
     }
 
 
@@ -178,4 +179,4 @@ def test_the_mask_asks_tests_that_look_for_what_is_not_there():
 
     system_of: Any = guess
     bound = [BoundCall(Call.of(system_of.system, {}))]
-    assert list_acting_calls(bound, 1, MOVE_FORWARD) == bound
+    assert find_acting_calls(bound, 1, MOVE_FORWARD) == (False, bound)
