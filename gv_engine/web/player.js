@@ -614,10 +614,23 @@ class Player {
     return text.split(/\s+/).filter(Boolean).join(" ");
   }
 
-  /** Return what a level of a pack says to players, with the keys of commands in braces. */
+  /** Return what a level of a pack says to players: each command in braces becomes its key, on a touch
+   * screen the label of its button. Where arrows steer, one sentence replaces those about the keys of
+   * moves; no sentence is about clicks, as they do not walk here. */
   instructions() {
-    const known = new Map([...this.data.commands, ...this.level.commands].map((each) => [each.name, each.keys[0]]));
-    return this.level.says.replace(/{(\w+)}/g, (all, name) => known.get(name) ?? all);
+    const { level, data } = this, isTouch = matchMedia("(pointer: coarse)").matches;
+    const known = new Map([...data.commands, ...level.commands].map((each) => [each.name, each.keys[0]]));
+    const hasOne = (text, names) => names.some((name) => text.includes(`{${name}}`));
+    let sentences = level.says.split(/(?<=[.!?])\s+/).filter((text) => !hasOne(text, ["click"]));
+    if (this.steers && level.steering.length && !isTouch) {
+      const kept = sentences.filter((text) => !hasOne(text, Object.keys(ARROWS)));
+      const keys = level.steering.slice(0, 4).map((command) => command.keys[0]).join(", ");
+      sentences = [...(kept.length < sentences.length ? [`${keys} go where they point.`] : []), ...kept];
+    }
+    return sentences.join(" ").replace(/{(\w+)}/g, (all, name) => {
+      const label = isTouch && document.querySelector(`button[data-command="${name}"]`)?.textContent;
+      return label ? ARROWS[name] ?? `“${label}”` : known.get(name) ?? all;
+    });
   }
 
   /** Show the state: boards, texts and numbers. */

@@ -186,6 +186,7 @@ def test_a_puzzle_has_its_names_texts_par_and_medals(
     text = said(second, width=100)
     assert "go where they point." in text
     assert "{TURN_LEFT}" not in text
+    assert "click" not in text  # the terminal has no mouse
     marked = second._progress.marks
     assert any(mark.startswith("tried_") for mark in marked)
     shown = said(picker(), *"GO", "Space", *"AHEAD", width=100)

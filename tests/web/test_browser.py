@@ -119,6 +119,23 @@ def test_a_level_is_won_by_a_finger(name: str, browser: Browser, tmp_path: Path)
     check_won(browser, tmp_path)
 
 
+def test_instructions_name_buttons_on_a_touch_screen_and_else_keys(
+    browser: Browser, tmp_path: Path
+):
+    browser.open(write_page(tmp_path, Scenario.load("tutorial#2"), Scenario.load("tutorial#4")))
+    assert browser.text("mission").startswith("↺ and ↻ turn you, ▲ goes where you look;")
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    browser.run("player.show()")
+    assert browser.text("mission") == "Up, Left, Right, Down go where they point."
+    show_observation(browser)  # where arrows are the agent's own actions
+    assert browser.text("mission").startswith("Left and Right turn you, Up goes where you look;")
+    browser.run("player.open(1)")
+    assert "it is stuck, Z takes a step back" in browser.text("mission")
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True)
+    browser.run("player.show()")
+    assert "it is stuck, “Undo” takes a step back" in browser.text("mission")
+
+
 def test_two_at_one_keyboard(browser: Browser, tmp_path: Path):
     level = Scenario.load("hold-plates")
     browser.open(write_page(tmp_path, level))

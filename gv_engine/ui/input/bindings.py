@@ -22,7 +22,7 @@ from itertools import chain, combinations
 from pathlib import Path
 
 from gv_engine.rules.errors import shorten, suggest_similar
-from gv_engine.rules.geometry import ACTIONS, MOVE_RIGHT
+from gv_engine.rules.geometry import ACTIONS, TURN_RIGHT
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand, read_commands
 from gv_engine.ui.settings import config_folder, read_toml, write_text
 
@@ -129,9 +129,7 @@ def next_row(name: str, chosen: int, page: int, count: int, wraps: bool = False)
 # ---- bindings ------------------------------------------------------------------------------------
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_MOVE_PLACEHOLDERS = tuple(f"{{{name}}}" for name in ACTIONS[: MOVE_RIGHT + 1]) + (
-    *("{TURN_LEFT}", "{TURN_RIGHT}"),
-)
+_MOVE_PLACEHOLDERS = tuple(f"{{{name}}}" for name in ACTIONS[: TURN_RIGHT + 1])
 """Placeholders of move keys in instructions; they do not apply if arrow keys move the agent in the
 direction of the arrow."""
 _PLACEHOLDER = re.compile(r"{(\w+)}")
@@ -252,25 +250,26 @@ class Bindings:
         return key_label(fitting[0]) if fitting else ""
 
     def fill_in_keys(
-        self, text: str, groups: Sequence[str], steering: Sequence[KeyCommand] = ()
+        self, text: str, groups: Sequence[str], steering: Sequence[KeyCommand], clicks: bool = False
     ) -> str:
         """Return `text` with each command name in braces replaced by the key of that command in
         `groups`, the domain's group first: `{undo}` becomes `Z`. If `steering` commands are given,
-        one sentence about their keys replaces all sentences about the keys of moves."""
-        text = " ".join(text.split())
+        one sentence about their keys replaces all sentences about the keys of moves. Sentences with
+        `{click}`, a walk to the clicked cell, are left out unless `clicks`."""
+        sentences = _SENTENCE_END.split(" ".join(text.split()))
         group_by_command = {c.name: group for group in groups for c in self.commands(group)}
         if steering:
             labels = (self.label(group_by_command[c.name], c.name) for c in steering[:4])
-            sentences = _SENTENCE_END.split(text)
             kept = [s for s in sentences if not any(map(s.count, _MOVE_PLACEHOLDERS))]
             steers = f"{', '.join(labels)} go where they point."
-            text = " ".join([steers] * (len(kept) < len(sentences)) + kept)
+            sentences = [steers] * (len(kept) < len(sentences)) + kept
 
         def key(match: re.Match[str]) -> str:
             group = group_by_command.get(match[1])
             return (group and self.label(group, match[1])) or match[0]
 
-        return _PLACEHOLDER.sub(key, text)
+        kept = [text for text in sentences if clicks or "{click}" not in text]
+        return _PLACEHOLDER.sub(key, " ".join(kept).replace("{click}", "click"))
 
     def describe_keys(
         self, groups: Iterable[str], has_command: Callable[[str], bool] = bool

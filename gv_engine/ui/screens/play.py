@@ -436,7 +436,8 @@ class PlayScreen(GameScreen):
     def _instructions(self) -> str:
         """Instructions of a level of a pack, with the player's keys filled in."""
         level, steering = self.game.pack_level, self.stage.steering
-        return self.app.bindings.fill_in_keys(level.says, self.groups, steering) if level else ""
+        says = level.says if level else ""
+        return self.app.bindings.fill_in_keys(says, self.groups, steering, clicks=True)
 
     def _end_choices(self) -> Sequence[tuple[str, str]]:
         """Return (label, command) of the buttons that are shown at the end of the episode."""
