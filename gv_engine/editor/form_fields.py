@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.text_buffer import EditError
+from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.geometry import ACTIONS, USUAL_ACTIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario import json_schema
@@ -37,6 +38,7 @@ class FormField(NamedTuple):
         keys: keys of the value, if it is a mapping or rule that is edited in a nested form.
         parts: parts of the value, if it is a list, or a mapping with free keys.
         is_area: whether the value is the observed area of an agent.
+        label: name for people.
     """
 
     name: str
@@ -50,6 +52,7 @@ class FormField(NamedTuple):
     keys: KeyTable
     parts: FormParts | None = None
     is_area: bool = False
+    label: str = ""
 
     @property
     def current(self) -> dict[str, Any]:
@@ -82,7 +85,7 @@ class FormField(NamedTuple):
         """Values to pick from, by name; other values can be typed if the field allows them."""
         if self.is_area:
             return VIEW_AREAS
-        return {format_typed_value(choice): choice for choice in self.choices}
+        return {to_words(choice): choice for choice in self.choices}
 
     @property
     def number_schema(self) -> JsonSchema | None:
@@ -146,11 +149,11 @@ def make_field(name: str, key: Key, value: Any, vocab: Vocabulary) -> FormField:
     elif _allowed_rules(schema):
         keys = _call_keys(schema, value["name"] if isinstance(value, dict) else value)
     expected = " or ".join(dict.fromkeys(_describe_types(key.schema)))
-    is_text = key.schema is TEXT or key.schema == TEXT
     parts = None if choices or keys else _make_parts(schema, key, vocab)
-    limits = choices, expected, is_text, key.required
+    limits = choices, expected, key.schema == TEXT, key.required
     is_area = key.schema == json_schema.AREA
-    return FormField(name, key.description, schema, value, *limits, keys, parts, is_area)
+    label = name.replace("_", " ")
+    return FormField(name, key.description, schema, value, *limits, keys, parts, is_area, label)
 
 
 def _matching_schema(schema: JsonSchema, value: Any) -> JsonSchema:
@@ -224,8 +227,10 @@ class FormParts(NamedTuple):
         optional item, and a field for each other item."""
         option_key = Key("Whether it is one of them.", json_schema.BOOLEAN, required=True)
         selected = self.usual if value is None else value
-        options = ((option, option in selected) for option in self.options)
-        option_fields = [make_field(str(o), option_key, has, self.vocab) for o, has in options]
+        option_fields = [
+            make_field(str(o), option_key, o in selected, self.vocab)._replace(label=to_words(o))
+            for o in self.options
+        ]
         others = [
             make_field(name, self.key, part, self.vocab)
             for name, part in self._named_parts(value)
@@ -360,6 +365,14 @@ def _describe_types(schema: JsonSchema) -> list[str]:
     if "minimum" in resolved and "maximum" in resolved and words == ["a whole number"]:
         return [f"a whole number from {resolved['minimum']} to {resolved['maximum']}"]
     return words
+
+
+def to_words(value: Any) -> str:
+    """Return a name, such as `MOVE_FORWARD` or `MovingObstacle`, in lower-case words, True and
+    False as yes and no, and another value as the user would type it."""
+    if isinstance(value, str):
+        return to_snake_case(value).replace("_", " ")
+    return ("no", "yes")[value] if isinstance(value, bool) else format_typed_value(value)
 
 
 def format_typed_value(value: Any) -> str:

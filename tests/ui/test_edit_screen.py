@@ -16,7 +16,7 @@ from gv_engine.ui.drawing import sprites, widgets
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.screens import edit
 from gv_engine.ui.screens.edit import EditScreen
-from gv_engine.ui.screens.edit_forms import FormScreen, PickScreen
+from gv_engine.ui.screens.edit_forms import FormScreen, PickScreen, cell_form
 from gv_engine.ui.screens.edit_lists import RuleListScreen, SearchList
 from gv_engine.ui.screens.edit_menus import ConflictMenu, LeaveMenu, PackMenu, StarterMenu
 from gv_engine.ui.screens.edit_panels import describe_brush, describe_cursor_cell
@@ -485,6 +485,28 @@ def test_large_levels_are_seen_in_parts(desk: Desk, screen: EditScreen):
     assert screen.work.map.thing((58, 77)) == {"object": "Wall"}
 
 
+def test_forms_show_values_in_words(desk: Desk, screen: EditScreen):
+    screen.edit(lambda _: f"{screen.work.buffer.text}dim: true\n")
+    desk.press("F4")
+    assert {row.label: row.value for row in desk.top(FormScreen).rows()}["dim"] == "yes"
+    desk.choose("action space")
+    assert labels(desk.top(FormScreen))[:2] == ["move forward", "move backward"]
+    desk.press("Escape")
+    desk.choose("observation function")
+    desk.choose("name")
+    assert "partially occluded" in labels(desk.top(PickScreen))
+    desk.press("Escape", "Escape", "Escape")
+    desk.app.push(cell_form(screen))
+    desk.choose("object")
+    desk.choose("moving obstacle")
+    assert screen.work.map.thing(screen.cursor) == {"object": "MovingObstacle"}
+    desk.choose("object")
+    desk.choose("door")
+    desk.choose("color")
+    desk.choose("red")
+    assert [row.value for row in desk.top(FormScreen).rows()][:3] == ["door", "-", "red"]
+
+
 def test_values_are_picked_and_stepped_and_no_yaml_is_typed(desk: Desk, screen: EditScreen):
     desk.press("F4")
     desk.choose("max steps", "Right")
@@ -517,11 +539,11 @@ def test_values_are_picked_and_stepped_and_no_yaml_is_typed(desk: Desk, screen: 
 @pytest.mark.thorough
 def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk, screen: EditScreen):
     desk.press("F4")
-    for row in ("state space", "colors", "PURPLE"):
+    for row in ("state space", "colors", "purple"):
         desk.choose(row)
     usual = ["NONE", "RED", "GREEN", "BLUE", "YELLOW"]
     assert screen.work.values["state_space"]["colors"] == [*usual, "PURPLE"]
-    desk.choose("PURPLE")
+    desk.choose("purple")
     assert screen.work.values["state_space"]["colors"] == usual
     desk.press("Escape", "Escape")
     for row in ("symmetries", "turn", "mirror"):
@@ -530,7 +552,7 @@ def test_lists_and_names_of_ones_own_are_filled_in_part_by_part(desk: Desk, scre
     assert screen.work.values["symmetries"] == ["turn", "mirror"]
     for row in ("place", "Add one", "1", "object"):
         desk.choose(row)
-    desk.choose("Wall")
+    desk.choose("wall")
     desk.press("Escape", "A", "Delete", "Escape")
     assert screen.work.values["place"] == [{"object": "Wall"}]
     desk.choose("objects")

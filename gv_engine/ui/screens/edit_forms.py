@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gv_engine.editor.form_fields import FormField, form_fields, make_field
+from gv_engine.editor.form_fields import FormField, form_fields, make_field, to_words
 from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.pack import level_path
 from gv_engine.editor.rules import RULE_PARTS, Rule
@@ -73,7 +73,7 @@ class FormScreen(Menu):
         has_list = len(field.presets) > _MAX_CYCLED_CHOICES
         is_set_number = field.number_schema is not None and isinstance(field.value, int)
         return MenuRow(
-            _to_words(field.name),
+            field.label,
             partial(self._change, field.name),
             _format_value(field, self._screen.work.vocabulary),
             choose=partial(self._pick, field.name) if has_list or is_set_number else None,
@@ -127,7 +127,7 @@ class FormScreen(Menu):
 
         expected = f" Expected: {field.expected}." if field.expected else ""
         explanation = field.description + expected
-        self.app.push(Prompt(self.app, _to_words(field.name), explanation, field.shown, accept))
+        self.app.push(Prompt(self.app, field.label, explanation, field.shown, accept))
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: remove the selected field's value, undo, redo, or a command of
@@ -151,8 +151,7 @@ class FormScreen(Menu):
         path = _join_path(self._path, field.name)
         faults = (f.message for f in self._screen.faults if f.place.path.startswith(path))
         fault, hint = next(faults, ""), self.hint("list", "remove", "leaves it out.")
-        has_value = field.value is not None
-        description = " ".join(filter(None, (field.description, hint * has_value)))
+        description = f"{field.description} {hint * (field.value is not None)}".strip()
         width = min(painter.area.w - line, 46 * line)
         heights = [
             len(wrap_text(text, line, width - 2 * line, _MAX_DESCRIPTION_LINES)) * line
@@ -179,7 +178,7 @@ class PickScreen(Menu):
     def __init__(self, form: FormScreen, field: FormField) -> None:
         super().__init__(form.app)
         self._form, self._edited = form, field
-        self.title = _to_words(field.name).capitalize()
+        self.title = field.label.capitalize()
         values = list(field.presets.values())
         self.chosen = values.index(field.value) if field.value in values else 0
 
@@ -214,7 +213,7 @@ class InnerForm(FormScreen):
     def __init__(self, above: FormScreen, name: str) -> None:
         """Create the form for the parts of one field, called `name`, of the form `above`."""
         self._above, self._name = above, name
-        title, path = _to_words(name).capitalize(), _join_path(above._path, name)
+        title, path = to_words(name).capitalize(), _join_path(above._path, name)
         super().__init__(above._screen, title, self._inner_fields, self._put_inner, path)
 
     @property
@@ -299,21 +298,14 @@ def _format_value(field: FormField, vocab: Vocabulary) -> str:
     """Return the value of `field` as a text: yes or no for booleans, - for none; for a rule, its
     name and its arguments, each formatted as in its own field. `vocab` is the vocabulary of the
     level."""
-    if isinstance(field.value, bool):
-        return "yes" if field.value else "no"
     for name, value in field.presets.items():
         if value == field.value:
             return name
     if field.keys and "name" in field.current:  # a rule with its arguments
         parts = form_fields(field.keys, field.current, vocab)
         texts = (_format_value(part, vocab) for part in parts if part.value is not None)
-        return ", ".join(map(_to_words, texts))
-    return field.shown or "-"
-
-
-def _to_words(name: str) -> str:
-    """Return a name with spaces instead of underscores."""
-    return name.replace("_", " ")
+        return ", ".join(texts)
+    return to_words(field.value) if isinstance(field.value, bool) else field.shown or "-"
 
 
 def _join_path(path: str, name: str) -> str:
@@ -427,5 +419,5 @@ def rule_form(screen: EditScreen, path: KeyPath) -> FormScreen:
         """Set the parameter called `name` of the rule to `value`; None removes it."""
         work.set_text(work.rules.set_argument(find_rule(), name, value))
 
-    title = _to_words(find_rule().name)
+    title = to_words(find_rule().name)
     return FormScreen(screen, title, make_fields, put_value, format_key_path(path))

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from gv_engine.editor import map_model
+from gv_engine.editor.form_fields import to_words
 from gv_engine.editor.rules import RULE_PARTS
-from gv_engine.rules.component import to_snake_case
 from gv_engine.rules.objects import COLORS
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.stage import MapDrawing
@@ -100,7 +100,7 @@ def describe_brush(screen: EditScreen, name: str) -> str:
     """Return a text about the object `name` of the palette: its name, its states, and what rules of
     the level say about it."""
     states = [state.lower() for state in screen.brushes.states(name)]
-    title = _name_in_words(name).capitalize() + (f": {', '.join(states)}" if states else "")
+    title = to_words(name).capitalize() + (f": {', '.join(states)}" if states else "")
     if screen.work.document is None:
         return title
     rules = (rule for part in RULE_PARTS[:2] for rule in screen.work.rules.rules(part))
@@ -123,7 +123,7 @@ def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
     """Draw into `rect` the name of the object selected for painting, and buttons for its next
     state, its next colour and the next tool."""
     brushes, line, name = screen.brushes, painter.line_height, screen.brushes.chosen
-    painter.draw_text(cut(rect, "top", line), _name_in_words(name), size=1.1, middle=True)
+    painter.draw_text(cut(rect, "top", line), to_words(name), size=1.1, middle=True)
     states, colors = brushes.states(name), brushes.colors(name)
     texts = {
         "next_state": states[brushes.state(name)].lower() if states else "",
@@ -135,11 +135,6 @@ def _draw_chosen(painter: Painter, rect: Rect, screen: EditScreen) -> None:
         if text:
             key = screen.app.bindings.label("edit", command)
             painter.draw_button(slot, text, partial(screen.run_command, command), key)
-
-
-def _name_in_words(name: str) -> str:
-    """Return the name of an object type in lower-case words."""
-    return name if name == map_model.AGENT_KEY else to_snake_case(name).replace("_", " ")
 
 
 def draw_report(painter: Painter, rect: Rect, screen: EditScreen) -> None:
@@ -190,7 +185,7 @@ def describe_cursor_cell(screen: EditScreen) -> str:
 def describe_cell(thing: map_model.CellThing) -> str:
     """Return in words the content of a cell, such as `red door`, given its legend entry `thing`."""
     parts = [str(thing[key]).lower() for key in ("state", "color") if key in thing]
-    name = _name_in_words(str(thing["object"])) if "object" in thing else ""
+    name = to_words(str(thing["object"])) if "object" in thing else ""
     parts_of_text = [" ".join([*parts, name])] if name else []
     if "one_of" in thing:
         parts_of_text.append("one of several things")
