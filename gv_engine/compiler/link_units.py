@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from llvmlite import ir
+from numba.core.errors import UnsupportedError
 
 from gv_engine.compiler import numba_pipeline, program_cache
 from gv_engine.compiler.intrinsics import count_agents, emit_agent_pointer, emit_current_agent
@@ -493,6 +494,8 @@ def compile_program(loop: Any) -> tuple[bytes, tuple[str, ...], tuple[str, ...]]
         module.link_in(numba_pipeline.get_module(unit), preserve=True)
     numba_pipeline.hide_internals(library, *entries)
     declared = [part.name for part in module.functions if part.is_declaration]
+    if "numba_gil_ensure" in declared:  # Python's objects would need a Numba environment in memory
+        raise UnsupportedError("a call of Python in a rule cannot be compiled")
     variables = [part.name for part in module.global_variables]
     return (
         numba_pipeline.emit_code(module),

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
+from itertools import chain
 from types import FunctionType
 from typing import Any, cast
 
@@ -39,6 +40,7 @@ from numba.core.callconv import RETCODE_USEREXC
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.errors import UnsupportedError
 from numba.core.typed_passes import AnnotateTypes, NativeLowering
 from numba.core.typing import context as typing_context
 from numba.core.typing.templates import _OverloadFunctionTemplate
@@ -194,7 +196,10 @@ class _PartLowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         """Lower the function in Numba's compiler `state` to LLVM IR in a new `PartLibrary`; return
         True if the pass changed the state."""
-        statements = sum(len(block.body) for block in state.func_ir.blocks.values())
+        blocks = state.func_ir.blocks.values()
+        for printing in chain.from_iterable(block.find_insts(numba_ir.Print) for block in blocks):
+            raise UnsupportedError("`print` cannot be compiled", printing.loc)
+        statements = sum(len(block.body) for block in blocks)
         state.flags.forceinline &= statements < _MIN_LONG_STATEMENTS
         state.library = cast(Any, PartLibrary)(_PartCodegen(), state.func_id.func_name)
         state.library.enable_object_caching()

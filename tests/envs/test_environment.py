@@ -310,6 +310,41 @@ def test_any_python_runs_and_is_named_once(tmp_path):
         GridEnv(played, world="compiled")
 
 
+CALLING = """
+from numba import njit, objmode
+from gv_engine import TRANSITION, World, system
+
+@njit
+def talk(number):
+    {call}
+
+@system(TRANSITION)
+def count(w: World, agent: int) -> None:
+    {rule}
+"""
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("rule", "call", "says"),
+    [
+        ("print(w.steps)", "pass", r"count in .*rules\.py, line 11\): `print` cannot be compiled"),
+        ("talk(w.steps)", "print(number)", "a call of Python in a rule cannot be compiled"),
+    ],
+)
+def test_a_rule_that_prints_is_refused_by_the_compiler(rule, call, says, tmp_path, capsys):
+    (tmp_path / "rules.py").write_text(CALLING.format(rule=rule, call=call))
+    rules = {"transition_functions": ["./rules.py:count"], "reward_functions": []}
+    played = Scenario.load({**RULES, "map": "^_", **rules}, tmp_path)
+    with pytest.raises(DoesNotCompileError, match=says):
+        GridEnv(played, world="compiled").step(0)
+    env = GridEnv(played, world="object")
+    env.reset(seed=0)
+    capsys.readouterr()
+    env.step(0)
+    assert capsys.readouterr().out == "0\n"
+
+
 def broken(w, agent, view, grid, item):
     grid[0, 0, 0] = w.nothing
 
