@@ -160,7 +160,7 @@ class BoundCall:
             if leading or self._nested:
                 arguments = self._run_nested(w, agent) if self._nested else self._arguments
                 values = (*self._leading[agent], *self._measurements[agent], *leading, *arguments)
-            self._result = self._function(*((w,) + values))  # sooner than `(w, *values)`
+            self._result = self._function(*((w,) + values))  # faster than `(w, *values)`
         except Exception as error:
             self._system.attach_to_error(error)
             raise
