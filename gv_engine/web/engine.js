@@ -122,6 +122,8 @@ function seedGenerator(seed) {
 
 // ---- worlds -------------------------------------------------------------------------------------
 
+const stepY = (way) => [-1, 1, 0, 0][way]; // of the directions forward, backward, left and right
+const stepX = (way) => [0, 0, -1, 1][way];
 const multiplyAll = (numbers) => numbers.reduce((a, b) => a * b, 1);
 
 /** Error of a rule: its message for the player. */
@@ -290,6 +292,34 @@ class World {
       if (other !== agent && y >= 0) top[y * width + x] = look(other + 1);
     }
     return { height, width, top, below: grounds ? below : null };
+  }
+
+  /** Return the cells that guards see, by the cell of the guard, as `GridEpisode` finds them.
+   * @returns {Map<number, number[]>} */
+  watched() {
+    const { level } = this, found = new Map(), width = this.value("width"), height = this.value("height");
+    const read = (name) => (name in level.fields ? this._read(level.fields[name]) : []), stride = level.fields.at[2][1];
+    const names = ["at", "ground", "kind.value", "opaque.has", "solid.has", "door.status"];
+    const [things, grounds, kinds, opaque, solid, closed] = names.map(read);
+    const looksPast = (at) => !opaque[things[at]] && !closed[things[at]];
+    const enters = (at) => [things[at], grounds[at] ?? 0].every((entity) => !solid[entity] && !closed[entity]);
+    for (const [kind, reach] of level.guards[this.value("member")]) {
+      const states = read(level.types[kind].state);
+      for (let y = 0; y < height; y++)
+        for (let x = 0; x < width; x++) {
+          const guard = [things, grounds].map((layer) => layer[y * stride + x]).find((entity) => kinds[entity] === kind);
+          if (guard === undefined) continue;
+          const cells = found.get(y * width + x) ?? [], way = states[guard] ?? 0;
+          found.set(y * width + x, cells);
+          for (let k = 1; k <= reach; k++) {
+            const cy = y + k * stepY(way), cx = x + k * stepX(way), at = cy * stride + cx;
+            if (cy < 0 || cx < 0 || cy >= height || cx >= width) break;
+            if (looksPast(at) || enters(at)) cells.push(cy * width + cx);
+            if (!looksPast(at)) break;
+          }
+        }
+    }
+    return found;
   }
 
   /** Return an object in words, such as `red locked door`, given its type, state and colour. */

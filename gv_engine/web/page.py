@@ -21,7 +21,7 @@ from gv_engine import __version__
 from gv_engine.compiler.parameters import address_record_dtype
 from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.compiler.wasm import STACK_TOP, link_module
-from gv_engine.domains.grid.episode import GridEpisode
+from gv_engine.domains.grid.episode import GridEpisode, list_guards
 from gv_engine.domains.grid.input_map import Steering, has_relative_moves, is_blocking
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.rules.system import TERMINATING
@@ -310,9 +310,7 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         },
         "row": [row, arrays["rows"].itemsize],
         "fields": _locate_fields(layout.dtype, row),
-        "running": [_locate_current_rule(memory, lane) for lane in lanes]
-        if batch.checked
-        else None,
+        "running": batch.checked and [_locate_current_rule(memory, lane) for lane in lanes],
         "types": {kind.index: _describe_type(kind, level) for kind in level.types},
         "colors": [color.lower() for color in COLORS],
         "agents": list(level.agent_group.names),
@@ -329,6 +327,7 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         "missionLimits": has_step_limit(layout.mission),
         "members": [member.name for member in level.members],
         "endings": [*_describe_endings(level)],
+        "guards": [list_guards(member) for member in level.members],
         "missions": _describe_missions(level.missions) if level.missions else None,
         "state": _describe_state(level),
         "image": _pack(memory.to_bytes()),

@@ -6,6 +6,7 @@ const get = (id) => document.getElementById(id);
 const SMALLEST_CELL = 8; // pixels; of larger grids a part is shown, around the agent
 const GLIDE = 120; // milliseconds of a step's animation
 const DIM = "rgb(138, 131, 150)"; // as gv_engine.ui.drawing.sprites has it, of cells out of sight
+const SIGHT = 90 / 255; // opacity of the colour over cells that guards see, as in gv_engine.domains.grid.overlay
 const REPEAT = [300, 120]; // milliseconds until a held gamepad button repeats, and from then on
 const STICK_OUT = 0.6; // deflection of a gamepad's stick that counts as pressing
 const FORWARD = 0, BACKWARD = 1, LEFT = 2, RIGHT = 3;
@@ -25,8 +26,6 @@ const CODES = {
   Backquote: "Grave", BracketLeft: "LeftBracket", BracketRight: "RightBracket", Equal: "Equals",
 };
 
-const stepY = (way) => [-1, 1, 0, 0][way];
-const stepX = (way) => [0, 0, -1, 1][way];
 const rotate = (way, by) => way ^ by ^ ((way & by) >> 1);
 const toRelative = (way, to) => rotate(way, to ^ (to >> 1));
 const inWords = (name) => name[0].toUpperCase() + name.slice(1).replace(/_/g, " ").toLowerCase();
@@ -135,7 +134,7 @@ class Sprites {
 }
 
 /** Draw cells into a canvas, as large as fits.
- * @param {any} picture height, width, top, below, lit, agent (y, x, direction) and its color
+ * @param {any} picture height, width, top, below, lit, agent (y, x, direction) and its color, watched cells
  * @param {number} wide room in CSS pixels @param {number} tall */
 function drawBoard(canvas, sprites, types, picture, wide, tall) {
   const scale = window.devicePixelRatio || 1, { height, width, top, below, lit, agent, color, moved } = picture;
@@ -168,6 +167,11 @@ function drawBoard(canvas, sprites, types, picture, wide, tall) {
   const [y, x, facing] = agent;
   if (y >= 0 && y < height && x >= 0 && x < width)
     sprites.draw(context, color ? "own_agent" : "agent", color, x * size, y * size, size, facing);
+  context.globalAlpha = SIGHT;
+  context.fillStyle = getComputedStyle(canvas).getPropertyValue("--loss");
+  for (const cell of picture.watched ?? [])
+    context.fillRect((cell % width) * size, Math.floor(cell / width) * size, size, size);
+  context.globalAlpha = 1;
 }
 
 // ---- player -------------------------------------------------------------------------------------
@@ -736,8 +740,16 @@ class Player {
       cells.top = shown.map((pair) => pair[0]);
       cells.below = cells.below && shown.map((pair) => pair[1] ?? [FLOOR, 0, 0]);
     }
-    const item = world.outputOf("item", agent);
-    return { ...cells, lit, agent: pose, color: world.colorOf(agent), item };
+    const item = world.outputOf("item", agent), all = world.watched();
+    const watched = known ? this.watchedInSight(known) : new Set([...all.values()].flat());
+    return { ...cells, lit, agent: pose, color: world.colorOf(agent), item, watched };
+  }
+
+  /** Return the cells that guards in the agent's sight see, of those that `shown` has.
+   * @param {{ has(cell: number): boolean }} shown @returns {Set<number>} */
+  watchedInSight(shown) {
+    const seen = new Set(this.seenCells().map(([cell]) => cell)), guards = [...this.world.watched()];
+    return new Set(guards.flatMap(([guard, cells]) => (seen.has(guard) ? cells.filter((cell) => shown.has(cell)) : [])));
   }
 
   /** Return what the board of the observation shows. */
@@ -750,8 +762,10 @@ class Player {
       const [kind, state, color] = ground[cell];
       below[i * width + j] = [kind, level.types[kind].oriented ? toRelative(state, up) : state, color];
     }
-    const agent = [...level.area.observer, level.area.turns ? FORWARD : facing];
-    return { height, width, top, below, lit: null, agent, color: world.colorOf(this.agent) };
+    const agent = [...level.area.observer, level.area.turns ? FORWARD : facing], seen = this.seenCells();
+    const inSight = this.watchedInSight(new Set(seen.map(([cell]) => cell)));
+    const watched = new Set(seen.flatMap(([cell, i, j]) => (inSight.has(cell) ? [i * width + j] : [])));
+    return { height, width, top, below, lit: null, agent, color: world.colorOf(this.agent), watched };
   }
 
   /** Prepare the animation of the objects that have moved between two pictures. */

@@ -136,6 +136,30 @@ def test_instructions_name_buttons_on_a_touch_screen_and_else_keys(
     assert "it is stuck, “Undo” takes a step back" in browser.text("mission")
 
 
+def test_cells_that_guards_see_are_shown_on_both_boards(browser: Browser, tmp_path: Path):
+    level = Scenario.load("patrol")
+    browser.open(write_page(tmp_path, level))
+    game, shown = Session(level, 0), 0
+    for action in ("", *["TURN_RIGHT"] * 3, *["MOVE_FORWARD"] * 4):
+        if action:
+            browser.run(f"player.command({action!r})")
+            game.step(action)
+        for view in ("state", "explored"):
+            frame = game.frame() if view == "state" else game.frame().limit_to_explored()
+            browser.run(f"player.view = {view!r}, player.show()")
+            cells = {cell for cells in frame.watched.values() for cell in cells}
+            found = browser.run("[...player.shown.watched]")
+            assert {divmod(cell, frame.grid.shape[1]) for cell in found} == cells
+        sights = ((guard, cell) for guard, cells in frame.watched.items() for cell in cells)
+        seen = {cell for guard, cell in sights if frame.seen[guard] and frame.seen[cell]}
+        found = browser.run("[...player.observed.watched]")
+        columns = frame.observation.shape[1]
+        assert {divmod(cell, columns) for cell in found} == {frame.to_view_cell(*c) for c in seen}
+        shown += len(found)
+    assert shown
+    assert not browser.errors
+
+
 def test_two_at_one_keyboard(browser: Browser, tmp_path: Path):
     level = Scenario.load("hold-plates")
     browser.open(write_page(tmp_path, level))

@@ -5,6 +5,7 @@ import hashlib
 import json
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from gv_engine.web.page import MemoryImage, PageStyle, make_page
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import Simulation
 from tests import ROOT
+from tests.domains.test_grid_stage import GUARDED
 from tests.web.games import NODE, compare, data_of, run_script
 
 needs_node = pytest.mark.skipif(not NODE, reason="needs node: apt install nodejs")
@@ -322,3 +324,42 @@ def test_a_page_has_the_step_limit_of_the_episode_and_the_number_in_the_pack(nam
         expected.append(level.step_limit(simulation.world) or 0)
     assert limits == expected
     assert page["levels"][0]["number"] == (3 if "#" in name else 1)
+
+
+@needs_node
+@pytest.mark.compiled
+@pytest.mark.thorough
+@pytest.mark.parametrize("source", ["patrol", GUARDED], ids=["patrol", "guarded"])
+def test_guards_see_the_cells_that_they_see_in_the_window(source: str | dict[str, Any]):
+    level, steps = Scenario.load(source), 6
+    found = run_script(
+        f"""
+        const data = {json.dumps(data_of(make_page("level", [level])))};
+        (async () => {{
+          const code = new WebAssembly.Module(await unpack(data.wasm)), level = data.levels[0];
+          const world = new World(level, code, await unpack(level.image), data.errors);
+          for (const seed of [0n, 1n, 2n]) {{
+            world.reset(seed);
+            for (let k = 0; k < {steps}; k++) {{
+              console.log(JSON.stringify([...world.watched()]));
+              world.step([{level.action_names.index("TURN_LEFT")}]);
+            }}
+          }}
+        }})();
+        """
+    )
+    expected = []
+    for seed in (0, 1, 2):
+        game = Session(level, seed)
+        for _ in range(steps):
+            frame = game.frame()
+            width = frame.grid.shape[1]
+            expected.append(
+                {
+                    y * width + x: [cy * width + cx for cy, cx in cells]
+                    for (y, x), cells in frame.watched.items()
+                }
+            )
+            game.step("TURN_LEFT")
+    assert list(map(dict, found)) == expected
+    assert any(map(any, map(dict.values, expected)))

@@ -128,6 +128,13 @@ def describe_action(action: str, commands: Sequence[KeyCommand] = ()) -> str:
     return names.get(action) or action.replace("_", " ").lower()
 
 
+def list_guards(scenario: Scenario) -> list[tuple[int, int]]:
+    """Return object type and reach of the guards of each terminating rule `seen`, which ends the
+    episode when a guard sees an agent."""
+    calls = (part for call in scenario.calls(TERMINATING) for part in call.walk())
+    return [(c.arguments["object_type"], c.arguments["reach"]) for c in calls if c.system is _SEEN]
+
+
 # ---- episode -------------------------------------------------------------------------------------
 
 _SECOND_KEYS = {
@@ -351,18 +358,14 @@ class GridEpisode(Episode):
         return replace(known, marks=marks, watched=watched)
 
     def _find_watched_cells(self) -> dict[Cell, list[Cell]]:
-        """Return the cells that guards see, by the cell of the guard. Guards are the objects of the
-        terminating rule `seen`, which ends the episode when a guard sees an agent."""
+        """Return the cells that guards see, by the cell of the guard."""
         world, watched = self.world, dict[Cell, list[Cell]]()
         member = self.scenario.members[world.member]
-        calls = (part for call in member.calls(TERMINATING) for part in call.walk())
-        for call in calls:
-            if call.system is not _SEEN:
-                continue
-            for guard in all_of(world, call.arguments["object_type"]).tolist():
+        for object_type, reach in list_guards(member):
+            for guard in all_of(world, object_type).tolist():
                 y, x = place = int(world.position.y[guard]), int(world.position.x[guard])
                 cells = watched.setdefault(place, [])
-                for _ in range(call.arguments["reach"]):
+                for _ in range(reach):
                     y, x = beside(y, x, world.state_of(guard))
                     if not world.inside(y, x):
                         break
