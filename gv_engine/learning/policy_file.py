@@ -5,7 +5,7 @@ with it, `TrainedPolicy`.
   `layer_norm` and `epsilon`;
 - `cells` (codes, 3) uint8: type, state and colour that each cell code stands for;
 - `net.…`: the weights of `ActorCritic` by their names there, float32, or float16 in policies that
-  come with scenarios.
+  come with scenarios. Weights that only training needs are in `checkpoint.pt` alone.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ _MAX_ABOUT = 2**20
 _MAX_SIZE = 2**24
 """Maximum of each number in a network specification."""
 _NET = "net."
-_CENTRAL = "central_"
-"""Prefix of the weights of a critic that reads the observations of all agents, see `mappo.py`;
-acting needs none of them."""
+TRAINING_ONLY = "central_", "predictor_", "target"
+"""Beginnings of the names of weights that acting does not need: of a critic that reads the
+observations of all agents, see `mappo.py`, and of the networks that measure novelty, see `rnd.py`.
+"""
 
 
 class RunError(GVEngineError):
@@ -93,7 +94,7 @@ class PolicyFile(NamedTuple):
         }
         arrays: dict[str, Any] = {"about": np.array(json.dumps(about)), "cells": self.cells}
         for name, weights in self.weights.items():
-            if not name.startswith(_CENTRAL):
+            if not name.startswith(TRAINING_ONLY):
                 arrays[f"{_NET}{name}"] = weights.astype(dtype)
         with atomic_write(run / POLICY_FILE, follow_links=False) as draft, draft.open("wb") as file:
             np.savez(file, allow_pickle=False, **arrays)

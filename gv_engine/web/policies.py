@@ -10,12 +10,12 @@ from typing import Any
 
 from gv_engine.learning.network_spec import BINS_PER_UNIT
 from gv_engine.learning.numpy_net import NUM_HEADS
-from gv_engine.learning.policy_file import CheckpointPolicy, PolicyFile
+from gv_engine.learning.policy_file import TRAINING_ONLY, CheckpointPolicy, PolicyFile
 from gv_engine.rollout.policy import GREEDY, RANDOM, PolicyError, find_run
 from gv_engine.scenario.scenario import Scenario
 
-_TRAINING_ONLY = "critic.", "central_", "predictor_", "target"
-"""Prefixes of the weights that only training needs."""
+_UNUSED = "critic.", *TRAINING_ONLY
+"""Prefixes of the weights that pages do not need."""
 
 
 def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
@@ -44,9 +44,7 @@ def describe_policy(name: str, levels: Sequence[Scenario]) -> dict[str, Any]:
         CheckpointPolicy(run, 1, level)
     file = PolicyFile.read(run)
     spec = file.network_spec
-    weights = {
-        key: each for key, each in file.weights.items() if not key.startswith(_TRAINING_ONLY)
-    }
+    weights = {key: each for key, each in file.weights.items() if not key.startswith(_UNUSED)}
     packed = zlib.compress(b"".join(each.astype("<f4").tobytes() for each in weights.values()), 9)
     return {
         "name": Path(run).resolve().name,

@@ -16,6 +16,7 @@ from gv_engine.cli import main
 from gv_engine.learning import evaluate, train
 from gv_engine.learning.config import ConfigError
 from gv_engine.learning.numpy_net import NumpyNet
+from gv_engine.learning.policy_file import PolicyFile, TrainedPolicy
 from tests import ROOT
 from tests.learning.drawn import drawn, make_learner
 from tests.screen import PATIENCE
@@ -85,6 +86,26 @@ def test_a_run_that_was_killed_goes_on_byte_for_byte(level, words):
     states = [Run(Path(run)).load_checkpoint()["learner"] for run in ("part", "whole")]
     for one, other in zip(states[0]["adam"], states[1]["adam"], strict=True):
         assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("learner", ["rnd", "noveld", "mappo"])
+def test_a_policy_file_holds_what_acting_needs_and_the_checkpoint_all(learner: str):
+    level = "hunt" if learner == "mappo" else "keydoor-5x5"
+    config = {"steps": 100, "num_envs": 4, "num_steps": 8}
+    train(level, config, out="usual")
+    train(level, {**config, "learner": learner}, out="run")
+    file, usual = PolicyFile.read(Path("run")), PolicyFile.read(Path("usual"))
+    critic = {"critic.weight", "critic.bias"} if learner == "mappo" else set()
+    assert file.weights.keys() == usual.weights.keys() - critic
+    saved = Run(Path("run")).load_checkpoint()["learner"]["net"]
+    assert file.weights.keys() < saved.keys()
+    # a file of an earlier version, with all weights, acts alike
+    full = file._replace(weights={name: each.numpy() for name, each in saved.items()})
+    inputs = file.network_spec.first_rows[None], np.zeros((1, 128)), np.ones((1, 8))
+    outputs: list[Any] = [TrainedPolicy(each)._net.forward(*inputs) for each in (file, full)]
+    assert np.array_equal(outputs[0][0], outputs[1][0])
+    assert (outputs[0][1] is None) == (learner == "mappo")
+    assert outputs[0][1] == outputs[1][1]
 
 
 def test_targets_of_pqn_are_q_lambda_returns(monkeypatch):
