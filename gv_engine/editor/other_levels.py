@@ -317,8 +317,9 @@ class Addition:
         the rules of `part` by `reduce_all`, add the whole combination, and remove the rules of
         `work` that are in it."""
         rules = self._level.document.rules
-        order = [_make_key(rule.entry) for rule in rules.rules(part)]
         entries = [(rule, entry) for rule, entry in self._rules if rule.part is part]
+        others, converted = rules.rules(part), {rule.path: entry for rule, entry in entries}
+        order = [_make_key(converted.get(rule.path, rule.entry)) for rule in others]
         replaced: list[str] = []
         if entries and rules.combination(part).startswith("all"):
             whole = self._convert(self._level.document.values[part.key])
@@ -332,7 +333,7 @@ class Addition:
         for rule, entry in entries:
             if _make_key(entry) not in known:
                 own = [_make_key(each.entry) for each in work.rules.rules(part)]
-                following = order[order.index(_make_key(rule.entry)) + 1 :]
+                following = order[others.index(rule) + 1 :]
                 index = next((own.index(key) for key in following if key in own), len(own))
                 work.set_text(work.rules.insert_entry(part, index, entry, joins_all=False))
         for each in reversed(work.rules.rules(part)):

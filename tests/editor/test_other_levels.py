@@ -6,6 +6,7 @@ import pytest
 
 from gv_engine.editor.document import EditorDocument, new_document
 from gv_engine.editor.other_levels import Addition, OtherLevel
+from gv_engine.editor.rules import RULE_PARTS
 from gv_engine.editor.text_buffer import EditError, TextBuffer
 from gv_engine.session.session import Session
 
@@ -88,6 +89,25 @@ def test_another_type_of_the_same_name_gets_a_new_name(work: EditorDocument):
     text = work.buffer.text
     add(work, "levers", "Lever")
     assert work.buffer.text == text
+
+
+def test_rules_of_a_renamed_type_keep_their_order(tmp_path: Path):
+    states = "states: [FORWARD, BACKWARD, LEFT, RIGHT]"
+    rules = ["{name: patrol, object_type: Beast}", "{name: chase, object_type: Beast}"]
+    other, own = tmp_path / "other.yaml", tmp_path / "mine.yaml"
+    walk = "extends: keydoor-5x5\ntransition_functions:"
+    other.write_text(f"objects: {{Beast: {{{states}}}}}\n{walk} [move_agent, {', '.join(rules)}]\n")
+    own.write_text(
+        f"objects: {{Beast: {{{states}, layer: ground}}}}\n{walk} [{rules[1]}, move_agent]\n"
+    )
+    work = EditorDocument(TextBuffer.load(own))
+    assert add(work, str(other), "Beast").names == {"Beast": "Beast2"}
+    # after move_agent, as in the other level, and not before the rule about another Beast
+    assert rules_of(work) == ["chase", "move_agent", "patrol", "chase"]
+    patrol = next(rule for rule in work.rules.rules(RULE_PARTS[0]) if rule.name == "patrol")
+    work.set_text(work.rules.remove_rule(patrol))
+    add(work, str(other), "Beast")
+    assert rules_of(work) == ["chase", "move_agent", "patrol", "chase"]
 
 
 def test_python_actions_and_drawings_come_along(work: EditorDocument, tmp_path: Path):
