@@ -165,6 +165,9 @@ def read_components(names: NameResolver, node: YamlNode) -> list[Any]:
     components: dict[type, Any] = {}
     for place, values in entries:
         with names.problems.collect():
+            if isinstance(place.value, dict):
+                example = "components: {Solid: {}, ./rules.py:Worth: {value: 2}}"
+                raise place.error(f"found a mapping, expected a name; with values: {example}")
             cls = names.resolve_component(place)
             if cls in _RESERVED_COMPONENTS:
                 reason = _RESERVED_COMPONENTS[cls]

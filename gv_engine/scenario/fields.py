@@ -370,11 +370,10 @@ def read_fields(
     entries = mapping(node)
     unknown = [key for key in entries if key not in names]
     for key in unknown:
-        others = [*(other for other in other_allowed if other != key), *names]
-        hint = errors.suggest_similar(key, others)
-        if key is unknown[0]:  # list the allowed keys only once
-            hint = errors.describe_allowed(key, others)
-        problems.add(entries[key], f"unknown key {key!r}{hint}")
+        others = dict.fromkeys(name for name in (*other_allowed, *names) if name != key)
+        # list the allowed keys only once
+        describe = errors.describe_allowed if key is unknown[0] else errors.suggest_similar
+        problems.add(entries[key], f"unknown key {key!r}{describe(key, others)}")
     return {key: value for key, value in entries.items() if key in names}
 
 

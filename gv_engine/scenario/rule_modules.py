@@ -550,6 +550,11 @@ def _describe_import_error(error: BaseException) -> str:
     ]
     # the author's line, not the line of the engine that it called
     lines = [frame for frame in frames if not Path(frame.filename).is_relative_to(PACKAGE)]
+    if isinstance(error, ModuleNotFoundError) and lines:
+        module = re.sub(rf"^{__name__}\..*\.", "", str(error.name))  # as the author wrote it
+        message = message.replace(str(error.name), module)
+        if Path(lines[-1].filename).with_name(f"{module}.py").is_file():
+            message += f"; for the file beside this one write `from .{module} import …`"
     return f"{lines[-1].filename}:{lines[-1].lineno}: {message}" if lines else message
 
 

@@ -125,10 +125,13 @@ def _compose(text: str) -> yaml.Node | None:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         context = f"{error.context}, " if error.context else ""
-        hint = "; indent with spaces, not tabs" if r"'\t'" in str(error.problem) else ""
+        problem = str(error.problem)
+        hint = "; indent with spaces, not tabs" if r"'\t'" in problem else ""
+        if problem.startswith("mapping values"):
+            hint = "; put quotes around a text that has a colon and a space in it"
         begins = error.context_mark.line + 1 if error.context_mark else line
         hint += f"; it begins in line {begins}" if begins != line else ""
-        message = f"not valid YAML: {context}{error.problem}{hint}"
+        message = f"not valid YAML: {context}{problem}{hint}"
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         message = f"not valid YAML: found the character {error.character:#x}"

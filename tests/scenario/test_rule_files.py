@@ -266,6 +266,12 @@ def test_parameters_by_annotation(folder):
         ("def (:", "1: SyntaxError: "),
         ("\nprint(undefined)", "2: NameError: name 'undefined' is not defined"),
         ("import no_such_module", "1: ModuleNotFoundError: No module named 'no_such"),
+        ("from .absent import x", "1: ModuleNotFoundError: No module named 'absent'"),
+        (
+            "from rules import x",
+            "1: ModuleNotFoundError: No module named 'rules'; for the file beside this one write "
+            "`from .rules import …`",
+        ),
         ("raise SystemExit", "1: SystemExit"),
         ("raise ValueError('a\\nb')", "1: ValueError: a b"),
         ("import gv_engine as g; g.system(g.TRANSITION)(lambda: 1)", "1: TypeError: <lambda>() is"),

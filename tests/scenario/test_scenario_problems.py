@@ -67,6 +67,12 @@ def file(tmp_path):
         ("name: level", "name:", "1: name: found nothing, expected a text"),
         ("100", "0", "2: max_steps: found 0, allowed are 1 to 2147483647"),
         ("max_steps: 100", "max_shape: [2, 9]", "smaller than the level of [3, 5]"),
+        ("name: level", "description: Walk: now", "not allowed here; put quotes around a text"),
+        (
+            "name: level",
+            "objects: {Coin: {components: [Solid, {Portable: {}}]}}",
+            "1: objects.Coin.components[1]: found a mapping, expected a name; with values: comp",
+        ),
         # spaces
         ("Key]", "Wall]", "4: state_space.objects[3]: Wall stands here a second time"),
         ("Key]", "Hidden]", "4: state_space.objects[3]: Hidden belongs to every space"),
