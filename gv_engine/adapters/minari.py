@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -29,8 +30,8 @@ from gv_engine.scenario.plugin import MINARI, AnyScenario, get_plugin
 from gv_engine.scenario.rule_modules import Consent, Trust
 from gv_engine.scenario.scenario import Scenario
 
-if MINARI.missing_message:
-    raise MissingExtraError(MINARI.missing_message)
+if MINARI.missing_message or not importlib.util.find_spec("h5py"):  # the extra hdf5 of Minari
+    raise MissingExtraError(MINARI.install_message)
 import minari
 from minari.data_collector import EpisodeBuffer
 from minari.storage.datasets_root_dir import get_dataset_path

@@ -100,6 +100,14 @@ def test_an_adapter_without_its_library_says_how_to_get_it(module, told, monkeyp
         importlib.import_module(f"gv_engine.adapters.{module}")
 
 
+def test_minari_without_the_library_of_its_files_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda name: name)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "h5py" else name)
+    monkeypatch.delitem(sys.modules, "gv_engine.adapters.minari", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"This installs it here: .* 'minari\[hdf5\]"):
+        importlib.import_module("gv_engine.adapters.minari")
+
+
 def test_stable_baselines_sees_the_episodes_of_single_environments():
     module = adapter("stable_baselines3")
     envs = module.SB3VecEnv(LEVEL, 3, max_steps=9, world="compiled")
