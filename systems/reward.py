@@ -7,7 +7,7 @@ import numpy as np
 from components.items import OPEN
 from components.objects import BEACON
 from gv_engine.rules.component import NOTHING
-from gv_engine.rules.geometry import Action, manhattan
+from gv_engine.rules.geometry import Action, add_up, manhattan
 from gv_engine.rules.system import REWARD, system
 from gv_engine.rules.world import World
 from systems.queries import (
@@ -235,10 +235,7 @@ def reach_mission(w: World, agent: int, reward_on: float = 1.0, reward_off: floa
 @system(REWARD)
 def reduce_sum(w: World, agent: int, reward_functions: Sequence[float]) -> float:
     """Pays the sum of several rewards."""
-    total = 0.0
-    for reward in reward_functions:
-        total += reward
-    return total
+    return add_up(reward_functions)
 
 
 def check_reduction(reward_functions: Sequence[float], reduction: Callable[..., float]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
@@ -210,6 +211,15 @@ def _find_cells_on_grid(
 def flat_view(array: NDArray[Any]) -> NDArray[Any]:
     """Return a one-dimensional view of an array; writes to the view change the array."""
     return array.reshape(-1)
+
+
+def add_up(numbers: Iterable[float]) -> float:
+    """Return the sum of `numbers`, added one after the other, so that all Python versions and
+    compiled code round alike. Python's `sum` rounds in another way from 3.12 on."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
 
 
 def count_bits(bits: int) -> int:

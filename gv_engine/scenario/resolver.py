@@ -175,7 +175,8 @@ DISTANCES: dict[str, Callable[..., Any]] = {
 }
 """Functions of (dy, dx), by name."""
 REDUCTIONS: dict[str, Callable[..., Any]] = {
-    f"builtins:{f.__name__}": f for f in (all, any, max, min, sum)
+    **{f"builtins:{f.__name__}": f for f in (all, any, max, min)},
+    "builtins:sum": geometry.add_up,
 }
 """Functions of several numbers, by name."""
 _MAP_RESET = get_system(from_map)

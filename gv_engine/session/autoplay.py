@@ -19,6 +19,7 @@ from gv_engine.rollout.policy import SOLVER as SOLVER
 from gv_engine.rollout.policy import TRAINED, Policy, RandomPolicy, load_policies, load_policy
 from gv_engine.rules.errors import GVEngineError, format_count
 from gv_engine.rules.frame import Frame, PolicyMap
+from gv_engine.rules.geometry import add_up
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import get_plugin
 from gv_engine.scenario.rule_modules import make_rule_error
@@ -437,7 +438,7 @@ def iter_mapped_frames(session: Session, policy: str) -> Iterator[Frame]:
 def describe_standing(name: str, session: Session) -> str:
     """Return a line such as `ann: 5 steps, return 0.5` about the game of `session`, played by
     `name`."""
-    total = format_reward(sum(step.reward for step in session.past_steps))
+    total = format_reward(add_up(step.reward for step in session.past_steps))
     return f"{name}: {format_count(session.position, 'step')}, return {total}"
 
 
@@ -538,7 +539,7 @@ def describe_winner(player: Session, opponent: Opponent) -> str:
     """Return a sentence that says whether the player or the opponent is ahead: the one with the
     higher return or, if returns are equal, with fewer steps."""
     mine, theirs = (
-        (round(sum(step.reward for step in session.past_steps), 9), -session.position)
+        (round(add_up(step.reward for step in session.past_steps), 9), -session.position)
         for session in (player, opponent.session)
     )
     if mine == theirs:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from gv_engine import __version__
 from gv_engine.envs.render_modes import NotebookView
 from gv_engine.rules.errors import GVEngineError, format_count, shorten
-from gv_engine.rules.geometry import WAIT
+from gv_engine.rules.geometry import WAIT, add_up
 from gv_engine.rules.objects import ObjectTypes
 from gv_engine.scenario import files
 from gv_engine.scenario.document import ScenarioIdentity, read_text
@@ -211,7 +211,7 @@ class Replay(NotebookView):
     @property
     def total(self) -> float:
         """Sum of the rewards."""
-        return sum(step.reward for step in self.steps)
+        return add_up(step.reward for step in self.steps)
 
     @property
     def outcome(self) -> str:

@@ -1,5 +1,6 @@
 """Rewards and ends on small boards (GridVerse specification, sections 4 and 5), in both worlds."""
 
+import math
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from gv_engine.rules.geometry import (
     PICK_N_DROP,
     TURN_LEFT,
     TURN_RIGHT,
+    add_up,
 )
 from tests.boards import RULES, Session, distances, scenario
 
@@ -212,3 +214,15 @@ def test_the_least_and_the_largest_of_something():
     )
     game = Session(made, "object").act(MOVE_FORWARD)
     assert (game.reward, game.terminated) == (-1.0, True)
+
+
+@pytest.mark.parametrize(
+    "rule", [{"name": "reduce", "reduction": "builtins:sum"}, {"name": "reduce_sum"}]
+)
+@pytest.mark.parametrize("world", ["object", "compiled"])
+def test_rewards_are_added_in_order(rule, world):
+    rewards = [{"name": "living_reward", "reward": reward} for reward in (0.1, 0.2, 0.3)]
+    made = scenario(">.", reward_functions=[{**rule, "reward_functions": rewards}])
+    # Python's sum is 0.6 from 3.12 on
+    assert Session(made, world).act(MOVE_FORWARD).reward == 0.6000000000000001
+    assert add_up([0.1] * 10) == 0.9999999999999999 != math.fsum([0.1] * 10)

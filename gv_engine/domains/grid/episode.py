@@ -18,7 +18,7 @@ from gv_engine.envs.observations import make_encoder
 from gv_engine.rollout.policy import Policy
 from gv_engine.rules.errors import describe_allowed, format_count
 from gv_engine.rules.frame import AgentMark, Frame
-from gv_engine.rules.geometry import WAIT, action_name, named_action
+from gv_engine.rules.geometry import WAIT, action_name, add_up, named_action
 from gv_engine.rules.system import REWARD, SUCCESS, TERMINATING, TRANSITION, get_system
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import DOMAINS, KeyCommand
@@ -191,12 +191,12 @@ class GridEpisode(Episode):
     @property
     def reward(self) -> float:
         """Return the reward of the last step, summed over all agents."""
-        return float(sum(self.world.reward))
+        return add_up(self.world.reward)
 
     @property
     def total(self) -> float:
         """Return the rewards since the reset, summed over all agents."""
-        return float(sum(self.world.total))
+        return add_up(self.world.total)
 
     @property
     def ending(self) -> str:
