@@ -23,7 +23,7 @@ from gv_engine.cli.new import write_starter
 from gv_engine.rollout.episode_folder import EpisodeFolder
 from gv_engine.rollout.policy import load_policy
 from gv_engine.rollout.rollout import rollout
-from gv_engine.rules.geometry import ACTIONS
+from gv_engine.rules.geometry import ACTIONS, add_up
 from gv_engine.session import replay as replays
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.replay import LINE_BEGINS, Replay, ReplayError, scenario_of_replay
@@ -390,7 +390,7 @@ def test_what_cannot_be_done_is_said(here, words, part, capsys):
 def test_played_undone_finished_saved_checked_and_drawn(here: Path):
     with np.load(SOLVED) as recorded:
         actions = [ACTIONS[number] for number in recorded["action"]]
-        total = sum(recorded["reward"].tolist())
+        total = add_up(recorded["reward"].tolist())
     game = Session(Scenario.load("keydoor-5x5"), 200)
     take(game, *actions[:4], LEFT, "MOVE_LEFT", "ACTUATE").undo(3)
     take(game, *actions[4:])
