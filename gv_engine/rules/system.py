@@ -50,6 +50,8 @@ class Phase(enum.Enum):
     OBSERVATION = enum.auto()
     RENDERING = enum.auto()
 
+    __hash__ = object.__hash__  # Enum's is a Python function, which each look-up by phase calls
+
     @property
     def label(self) -> str:
         """Name for messages of a system that runs in this phase, such as "reward function"."""

@@ -349,7 +349,7 @@ class PolySimplify(SampledMathyEnv):
     def may_decide(self, env_state: MathyEnvState) -> bool:
         """Return False if `is_reached` must be False because two operands of sums are like terms; a
         faster test than `is_reached`."""
-        keys = [key for key in env_state.root.term_keys if key is not None]
+        keys = [*filter(None, env_state.root.term_keys)]
         return len(set(keys)) == len(keys)
 
     def is_reached(self, env_state: MathyEnvState, expression: lib.MathExpression) -> bool:

@@ -354,17 +354,17 @@ def _adjacent_term(node: Node, side: str) -> Term | None:
 
 def _have_common_factor(a: Term, b: Term) -> bool:
     """Return True if mathy_core would take a common factor out of the terms `a` and `b`."""
-    if a.variable is None and b.variable is None:
+    first, variable, power = a
+    second, other, other_power = b
+    if variable is None and other is None:
         return False
-    first = 1 if a.coefficient is None else a.coefficient
-    second = 1 if b.coefficient is None else b.coefficient
+    first = 1 if first is None else first
+    second = 1 if second is None else second
     if not (0 != abs(first) <= MAX_FACTORED and 0 != abs(second) <= MAX_FACTORED):
         return False
-    same_power = a.exponent == b.exponent or not (a.exponent or b.exponent)
-    if a.variable == b.variable and same_power:
-        return True
+    are_alike = variable == other and (power == other_power or not (power or other_power))
     # a number below 1 is its own smallest factor
-    return first == second and 0 < first < 1
+    return are_alike or (first == second and 0 < first < 1)
 
 
 def _can_add_exponents(left: Node, right: Node) -> bool:

@@ -358,21 +358,17 @@ def split_expression(node: Node, depth: int) -> tuple[TreeShape, list[Node]]:
     root, and the nodes themselves in the same order."""
     shape: list[NodeKind | None] = []
     parts: list[Node] = []
-
-    def visit(node: Node | None, depth: int) -> None:
-        """Append the shape and the nodes of a subtree to the lists: first the node, then its
-        operands."""
-        if node is None:
+    ahead: list[tuple[Node | None, int]] = [(node, depth)]  # the next one last
+    while ahead:
+        part, depth = ahead.pop()
+        if part is None:
             shape.append(None)
-            return
-        parts.append(node)
-        is_leaf = node.left is None and node.right is None
-        shape.append(node.kind if is_leaf or depth else Stub)
+            continue
+        parts.append(part)
+        is_leaf = part.left is None and part.right is None
+        shape.append(part.kind if is_leaf or depth else Stub)
         if depth and not is_leaf:
-            visit(node.left, depth - 1)
-            visit(node.right, depth - 1)
-
-    visit(node, depth)
+            ahead += (part.right, depth - 1), (part.left, depth - 1)
     return tuple(shape), parts
 
 

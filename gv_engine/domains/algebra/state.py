@@ -145,7 +145,7 @@ _TYPES: dict[type[lib.MathExpression], int] = {
 NUM_TYPES: int = lib.MathTypeKeysMax
 """Number of type ids; 0 stands for no node."""
 _TERM: int = lib.MathTypeKeys["term"]
-_BYTES = [bytes((number,)) for number in range(NUM_TYPES)]
+_BYTES = [struct.pack("=q", number) for number in range(NUM_TYPES)]
 _NO_NUMBER = struct.pack("=f", 0.0)
 
 
@@ -334,7 +334,7 @@ def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyO
         length: number of nodes L.
     """
     types, numbers = _encode_tree(state.root)
-    nodes = np.frombuffer(types[:length].ljust(length, b"\0"), np.uint8).astype(np.int64)
+    nodes = np.frombuffer(bytearray(types[: 8 * length].ljust(8 * length, b"\0")), np.int64)
     values = np.frombuffer(bytearray(numbers[: 4 * length].ljust(4 * length, b"\0")), np.float32)
     shown = np.zeros((length, mask.shape[1]), np.int8)
     shown[: len(mask)] = mask[:length]
@@ -343,19 +343,18 @@ def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyO
 
 
 def _encode_tree(node: Node) -> tuple[bytes, bytes]:
-    """Return the type ids (uint8) and the values (float32) of all nodes as bytes, in order. The
+    """Return the type ids (int64) and the values (float32) of all nodes as bytes, in order. The
     result is cached in the node."""
     if node.encoding is None:
         types, numbers = _BYTES[type_id(node)], _NO_NUMBER
         if node.kind is CONSTANT:
-            number = min(max(node.value, -MAX_FLOAT), MAX_FLOAT)  # type: ignore[type-var]
-            numbers = struct.pack("=f", number)
-        if node.left is not None:
-            before = node.left.encoding or _encode_tree(node.left)
-            types, numbers = before[0] + types, before[1] + numbers
-        if node.right is not None:
-            after = node.right.encoding or _encode_tree(node.right)
-            types, numbers = types + after[0], numbers + after[1]
+            numbers = struct.pack("=f", min(max(node.value, -MAX_FLOAT), MAX_FLOAT))  # type: ignore[type-var]
+        if (left := node.left) is not None:
+            before, numbers_before = left.encoding or _encode_tree(left)
+            types, numbers = before + types, numbers_before + numbers
+        if (right := node.right) is not None:
+            after, numbers_after = right.encoding or _encode_tree(right)
+            types, numbers = types + after, numbers + numbers_after
         node.encoding = types, numbers
     return node.encoding
 

@@ -209,11 +209,11 @@ class ExpressionWorld(Move):
     def rewrite(self) -> None:
         """Apply the rule of the move to its node: set `state` to the next state, and update the
         entities if they have been created."""
-        before = self.state.root
+        before = self.state
         super().rewrite()
         if self._entities:
             with self.context:
-                self._update_entities(before)
+                self._update_entities(before.root)
 
     def _update_entities(self, before: Node) -> None:
         """Update the entities after a move from the expression `before`: nodes that remain keep
