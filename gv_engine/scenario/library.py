@@ -108,8 +108,7 @@ def _merge_items(below: list[YamlNode], above: Entries) -> list[YamlNode]:
     for name, node in above.items():
         if node.value is None:
             if name not in result:
-                hint = describe_allowed(name, result)
-                raise node.error(f"there is no {name!r} to take out{hint}")
+                raise node.error(f"no {name!r} to take out{describe_allowed(name, result)}")
             del result[name]
         elif not isinstance(node.value, dict):
             hint = "expected a mapping of what differs, or nothing to take it out"

@@ -426,9 +426,7 @@ class MapReader:
         if symbol is None:
             self._wrong.add(character)
             if character not in self.legend:
-                hint = describe_allowed(
-                    character, (c if c != " " else "blank" for c in self.legend)
-                )
+                hint = describe_allowed(character, (c.replace(" ", "blank") for c in self.legend))
                 self._problems.add(
                     self._cell_node(y, x), f"{place}: no {character!r} in the legend{hint}"
                 )

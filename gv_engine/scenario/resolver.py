@@ -391,8 +391,7 @@ class NameResolver:
     def _suggest(self, name: str, names: Iterable[str]) -> str:
         """Return the end of an error message about the unknown `name`: a reference to the Python
         file in the scenario's folder that declares the name, or the most similar of `names`."""
-        reference = rule_modules.find_declaration(self._folder, name)
-        if reference:
+        if reference := rule_modules.find_declaration(self._folder, name):
             return f"; a file beside declares it, write {reference}"
         return describe_allowed(name, names)
 

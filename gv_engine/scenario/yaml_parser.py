@@ -117,7 +117,9 @@ def _compose(text: str) -> yaml.Node | None:
         try:
             _check_limits(text, _LOADER)
             return yaml.compose(text, Loader=_LOADER)
-        except yaml.YAMLError:
+        except yaml.YAMLError as error:
+            if "nesting depth" in str(error):  # of libyaml; the slow loader would take a second
+                raise RecursionError from None
             if len(text) > _MAX_SLOW_CHARACTERS:
                 raise
             return yaml.compose(text, Loader=yaml.SafeLoader)

@@ -107,7 +107,7 @@ CHANGE = "extends: scenario.yaml\nreward_functions:"
         ),
         ("extends: large.yaml", "the files that a scenario extends are at most 512 KiB together"),
         ("extends: scenario.yaml\nmax_steps: 0", "child.yaml:2: max_steps: found 0"),
-        (f"{CHANGE} {{living: null}}", "child.yaml:2: .*there is no 'living' to take out; did you"),
+        (f"{CHANGE} {{living: null}}", "child.yaml:2: .*no 'living' to take out; did you"),
         (f"{CHANGE} {{reach_exit: 5}}", "found 5, expected a mapping of what differs"),
         ("extends: scenario.yaml#small", "no variant 'small'"),
     ],

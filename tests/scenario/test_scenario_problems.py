@@ -4,9 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+import yaml
 
 from gv_engine.rules.errors import ScenarioError, describe_allowed
 from gv_engine.rules.system import REWARD, TERMINATING, TRANSITION, Phase
+from gv_engine.scenario import yaml_parser
 from gv_engine.scenario.scenario import Scenario
 from tests.scenario.reading import RULES, assert_refused, find_problems
 
@@ -292,6 +294,14 @@ def test_agents_with_names_are_as_many_as_those_with_numbers(file):
     for agents in (f"agents: [{names}]\n", f"agents: {{names: [{names}]}}\n"):
         file.write_text(LEVEL + agents)
         assert_refused("found 1000 agents, expected at most 256", file)
+
+
+@pytest.mark.skipif(yaml_parser._LOADER is yaml.SafeLoader, reason="PyYAML has no libyaml here")
+@pytest.mark.parametrize("text", ["[" * 1010, "a: " + "[" * 5000, "[" * 9000 + "]" * 9000])
+def test_the_slow_loader_does_not_read_deep_nesting(text: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(yaml, "SafeLoader", lambda _: pytest.fail("takes a second"))
+    with pytest.raises(ValueError, match="nested deeper than 50 levels"):
+        yaml_parser.parse_value(text)
 
 
 def test_many_teams_and_names_to_compare_with_end(file):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gv_engine.ui.drawing.sprites import pygame
+from gv_engine.ui.drawing.sprites import pygame, shorten_text
 from gv_engine.ui.drawing.stage import lay_out_screen
 from gv_engine.ui.drawing.widgets import Painter, line_height, wrap_text
 from gv_engine.ui.input.bindings import Bindings, keys_file
@@ -260,5 +260,24 @@ def test_lines_suit_the_window():
     assert line_height((320, 240), 2) == 11
     assert wrap_text("one two three", 20, 60) != ["one two three"]
     assert wrap_text("", 20, 60) == []
+    assert wrap_text("one two three\nfour", 20, 60, 2) == ["one", "two three"]
+
+
+def test_a_long_text_is_measured_a_few_times(monkeypatch: pytest.MonkeyPatch):
+    measured = list[int]()
+
+    class Counting:
+        def size(self, text: str) -> tuple[int, int]:
+            measured.append(len(text))
+            return 8 * len(text), 20
+
+    for module in ("widgets", "sprites"):
+        monkeypatch.setattr(f"gv_engine.ui.drawing.{module}.font", lambda line: Counting())
+    for text in ("word " * 20_000, "x" * 100_000):
+        lines = wrap_text(text, 20, 400, 4)
+        assert [len(line) for line in lines[:3]] == [49 if " " in text else 50] * 3
+        assert shorten_text(lines[3], 20, 400).endswith("...")
+        assert sum(measured) < 30_000  # letters; it was 100,000 for each word
+        measured.clear()
     assert _window_size(None, (1920, 1080)) == (1265, 810)
     assert _window_size((5000, 5000), (1000, 1000)) == (900, 900)

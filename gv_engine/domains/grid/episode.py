@@ -360,8 +360,7 @@ class GridEpisode(Episode):
     def _find_watched_cells(self) -> dict[Cell, list[Cell]]:
         """Return the cells that guards see, by the cell of the guard."""
         world, watched = self.world, dict[Cell, list[Cell]]()
-        member = self.scenario.members[world.member]
-        for object_type, reach in list_guards(member):
+        for object_type, reach in list_guards(self.scenario.members[world.member]):
             for guard in all_of(world, object_type).tolist():
                 y, x = place = int(world.position.y[guard]), int(world.position.x[guard])
                 cells = watched.setdefault(place, [])

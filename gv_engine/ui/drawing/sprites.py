@@ -260,7 +260,7 @@ def draw_text_line(
         middle: shrink less, and shorten in the middle; for names, which often begin alike.
         letters: function from a line height to a font no wider than the default; `font` if None.
     """
-    text = " ".join(text.replace("\0", " ").split())
+    text = cut_middle(" ".join(text.replace("\0", " ").split()), 4 * rect.w)
     min_height = max(9, line_height * 4 // 5 if middle else line_height * 2 // 3)
     while line_height > min_height and font(line_height).size(text)[0] > rect.w:
         line_height -= 1
@@ -273,12 +273,20 @@ def draw_text_line(
     return target.w
 
 
+def cut_middle(text: str, length: int) -> str:
+    """Return `text` with its middle cut out if it has more than `length` characters; use a length
+    of which the middle is never shown."""
+    half = max(0, length // 2)
+    return text if len(text) <= length else text[:half] + text[-half:]
+
+
 def shorten_text(text: str, line_height: int, width: int, middle: bool = False) -> str:
     """Return `text` shortened with dots to at most `width` pixels: at its end or, if `middle`, in
     its middle. `line_height` sets the font size.
 
     With `middle`, the beginning and the end of the text are kept.
     """
+    text = cut_middle(text, 4 * width)
     if font(line_height).size(text)[0] <= width:
         return text
 

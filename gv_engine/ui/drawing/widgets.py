@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gv_engine.ui.colors import Theme
 from gv_engine.ui.drawing.sprites import (
     Rect,
+    cut_middle,
     draw_text_line,
     font,
     pygame,
@@ -52,16 +53,17 @@ def wrap_text(text: str, line_height: int, width: int, max_lines: int = 1000) ->
     """Return `text` wrapped to lines of `width` pixels, at most `max_lines`, of which the last may
     be wider; `line_height` sets the font size."""
     lines: list[str] = []
-    for paragraph in text.splitlines():
-        current = ""
-        for word, space in _split_words(paragraph, line_height, width):
+    for paragraph in cut_middle(text, max_lines * width).splitlines():
+        current, words = "", _split_words(paragraph, line_height, width)
+        for word, space in words:
             longer = current + space + word if current else word
-            full = current and font(line_height).size(longer)[0] > width
-            if full and len(lines) < max_lines - 1:
+            if not current or font(line_height).size(longer)[0] <= width:
+                current = longer
+            elif len(lines) < max_lines - 1:
                 lines.append(current)
                 current = word
-            else:
-                current = longer
+            else:  # not measured word by word: that takes quadratic time
+                return [*lines, longer + "".join(space + word for word, space in words)]
         lines.append(current)
     return lines[:max_lines]
 
@@ -212,8 +214,7 @@ class Painter:
             The height written, in pixels.
         """
         line = max(9, int(self.line_height * size))
-        most = max(1, rect.h // line)
-        shown = wrap_text(text, line, rect.w, most)
+        shown = wrap_text(text, line, rect.w, max(1, rect.h // line))
         for number, words in enumerate(shown):
             slot = Rect(rect.x, rect.y + number * line, rect.w, line)
             is_path = " " not in words  # its end says most

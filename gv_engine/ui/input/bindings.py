@@ -396,8 +396,7 @@ def _canonical_key(name: str, key: str) -> str:
     if base not in SCANCODES and base not in PADS:
         hint = suggest_similar(base, [*SCANCODES, *PAD])
         raise BindingsError(f"{name}: there is no key {base!r}{hint}", name)
-    unknown = [modifier for modifier in modifiers if modifier not in MODIFIERS]
-    if unknown:
+    if unknown := [modifier for modifier in modifiers if modifier not in MODIFIERS]:
         raise BindingsError(f"{name}: {unknown[0]!r} is none of {', '.join(MODIFIERS)}", name)
     return "+".join([*(modifier for modifier in MODIFIERS if modifier in modifiers), base])
 
