@@ -369,7 +369,7 @@ def build_type(
     """Return an object type with the type index `index`, without registering it; see `object_type`
     for all other parameters."""
     if layer not in LAYERS:
-        raise ValueError(f"object type {name}: no layer {layer!r}; allowed are {LAYERS}")
+        raise ValueError(f"object type {name}: no layer {layer!r}{describe_allowed(layer, LAYERS)}")
     state_components: tuple[Parts, ...] = ()
     if states and isinstance(states, Mapping):
         state_components = tuple(_read_components(name, brought) for brought in states.values())
