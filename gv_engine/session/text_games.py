@@ -18,8 +18,7 @@ from operator import attrgetter
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
-from gv_engine.rules import errors
-from gv_engine.rules.geometry import add_up
+from gv_engine.rules import errors, geometry
 from gv_engine.scenario.library import gym_id
 from gv_engine.scenario.plugin import DOMAINS
 from gv_engine.scenario.sentences import VIEW_STYLES, action_to_text, find_action
@@ -249,7 +248,7 @@ def _describe_state(game: Session, style: str = "sentences") -> dict[str, Any]:
         "observation": observation,
         "actions": actions,
         "reward": rewards[-1] if rewards else 0.0,
-        "return": add_up(rewards),
+        "return": geometry.add_up(rewards),
         "steps": frame.steps,
         "max_steps": frame.max_steps,
         "done": bool(frame.outcome),
