@@ -638,9 +638,7 @@ def _describe_error(error: Exception) -> str:
     layout = getattr(owner, "layout", None)
     component: Any = getattr(owner, "cls", None)
     if isinstance(error, AttributeError) and is_component(component):
-        hint = errors.describe_allowed(
-            error.name, (field.name for field in fields_of(component)), "it has"
-        )
+        hint = errors.describe_allowed(error.name, [f.name for f in fields_of(component)], "it has")
         return f"{component.__name__} has no column {error.name!r}{hint}"
     if not (isinstance(error, AttributeError) and isinstance(layout, Layout)):
         return f"{type(error).__name__}: {error}"
