@@ -13,13 +13,13 @@ and is set per function. Here it is set for a whole program: all code compiled i
 from __future__ import annotations
 
 import inspect
+import operator
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
-from itertools import chain
 from types import FunctionType
 from typing import Any, cast
 
@@ -187,6 +187,23 @@ class PartLibrary(JITCodeLibrary):
         return 0
 
 
+def _find_traps(state: Any) -> Iterator[tuple[str, Any]]:
+    """Yield (message, source location) for each statement in Numba's compiler `state` that Numba
+    would compile, but not as the author means it."""
+    for block in state.func_ir.blocks.values():
+        for printing in block.find_insts(numba_ir.Print):  # would wait for the GIL for ever
+            yield "`print` cannot be compiled", printing.loc
+    for expression, signature in state.calltypes.items():
+        is_binary = getattr(expression, "op", "") == "binop"
+        if is_binary and expression.fn in (operator.eq, operator.ne):
+            is_text = [isinstance(kind, _TEXT_TYPES) for kind in signature.args]
+            if any(is_text) and not all(is_text):
+                yield "a number is compared with a text, and is never equal to it", expression.loc
+
+
+_TEXT_TYPES = (types.UnicodeType, types.StringLiteral)
+
+
 @cast(Any, register_pass)(mutates_CFG=True, analysis_only=False)
 class _PartLowering(NativeLowering):
     """Lowering pass that writes into a `PartLibrary` and limits forced inlining."""
@@ -196,10 +213,9 @@ class _PartLowering(NativeLowering):
     def run_pass(self, state: Any) -> bool:
         """Lower the function in Numba's compiler `state` to LLVM IR in a new `PartLibrary`; return
         True if the pass changed the state."""
-        blocks = state.func_ir.blocks.values()
-        for printing in chain.from_iterable(block.find_insts(numba_ir.Print) for block in blocks):
-            raise UnsupportedError("`print` cannot be compiled", printing.loc)
-        statements = sum(len(block.body) for block in blocks)
+        for message, place in _find_traps(state):
+            raise UnsupportedError(message, place)
+        statements = sum(len(block.body) for block in state.func_ir.blocks.values())
         state.flags.forceinline &= statements < _MIN_LONG_STATEMENTS
         state.library = cast(Any, PartLibrary)(_PartCodegen(), state.func_id.func_name)
         state.library.enable_object_caching()

@@ -330,9 +330,14 @@ def count(w: World, agent: int) -> None:
     [
         ("print(w.steps)", "pass", r"count in .*rules\.py, line 11\): `print` cannot be compiled"),
         ("talk(w.steps)", "print(number)", "a call of Python in a rule cannot be compiled"),
+        (
+            "talk(w.steps) if w.action[agent] != 'DROP' else None",
+            "print(number)",
+            r"count in .*rules\.py, line 11\): a number is compared with a text, and is never",
+        ),
     ],
 )
-def test_a_rule_that_prints_is_refused_by_the_compiler(rule, call, says, tmp_path, capsys):
+def test_the_compiler_refuses_prints_and_comparisons_with_texts(rule, call, says, tmp_path, capsys):
     (tmp_path / "rules.py").write_text(CALLING.format(rule=rule, call=call))
     rules = {"transition_functions": ["./rules.py:count"], "reward_functions": []}
     played = Scenario.load({**RULES, "map": "^_", **rules}, tmp_path)
