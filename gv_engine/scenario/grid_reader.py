@@ -50,7 +50,7 @@ MAX_ENTITIES = 2**22
 STEP_LIMIT = schema.integer_schema(1, fields.INT32_MAX)
 SHARED_KEYS: KeyTable = {
     "name": Key("Name; by default that of the file or folder.", schema.TEXT),
-    "description": Key("Description for players.", schema.TEXT),
+    "description": Key("Description for players; its last sentence is the goal.", schema.TEXT),
     "view": Key(
         "First view in the window; `explored` shows the cells that the agent has seen.",
         schema.enum_schema(VIEWS, "view"),
