@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gv_engine.envs.arg_checks import check_at_least
 from gv_engine.envs.environment import resolve_grid_scenario
 from gv_engine.envs.level_sets import Levels, LevelSet, level_set
 from gv_engine.rollout.policy import CallablePolicy, Policy, PolicyError, load_policies
@@ -78,15 +79,15 @@ def evaluate_policy(
         PolicyError: there is no such policy, it returned an invalid action, or it is an object
             and the scenario has several agents.
         RunError: the run is damaged, or does not fit the scenario.
-        ValueError: episodes of the scenario have no step limit.
+        ValueError: episodes of the scenario have no step limit, or `episodes` is less than 1.
     """
     grid = resolve_grid_scenario(scenario)
     grid = get_plugin(grid).with_step_limit(grid, None)  # which requires one
     name = str(policy) if isinstance(policy, str | Path) else ""
     load_policies(name or "random", grid, 1, len(grid.actions))  # fails before levels compile
     found = None if levels is None else level_set(grid, levels)
-    if episodes is None:
-        episodes = len(found.seeds) if found else _DEFAULT_EPISODES
+    default = len(found.seeds) if found else _DEFAULT_EPISODES
+    episodes = check_at_least(1, episodes=default if episodes is None else episodes)
     options = {"levels": found} if found else {}
     played_grid, num_envs = found.scenario if found else grid, min(num_envs, episodes)
     job = Job(played_grid, name, seed, num_envs, options=options)

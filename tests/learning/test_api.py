@@ -59,6 +59,8 @@ def test_functions_and_classes_are_evaluated(here):
         evaluate(lambda observation: 0, LEVEL, episodes=3)
     with pytest.raises(PolicyError, match="has several agents: give the policy by name"):
         evaluate(first, "hunt", episodes=3)
+    with pytest.raises(ValueError, match="episodes=0: allowed are whole numbers from 1 on"):
+        evaluate(first, LEVEL, episodes=0)
 
 
 @pytest.mark.parametrize(
