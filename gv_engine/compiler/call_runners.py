@@ -195,8 +195,8 @@ def _run_in_turns(call: Call, run: Any) -> Any:
     return run_masked
 
 
-_RESULT_TYPES = {Phase.REWARD: float, Phase.TERMINATING: bool}
-"""Types of the results of functions, by phase; others stay as they are."""
+_RESULT_TYPES = {Phase.REWARD: np.float64, Phase.TERMINATING: bool}
+"""Types of results by phase; others stay as they are. Numba's `float` takes no truth values."""
 
 
 def make_argument_getter(

@@ -409,6 +409,9 @@ def _check_step(
     Raises:
         _Fault: two worlds differ, or an observation is inconsistent.
     """
+    for rule, reward in outputs["reward_terms"].items():
+        if not np.isfinite(reward).all():
+            raise _Fault(f"{rule} returned {reward}; a reward is a finite number")
     for other in outputs["others"]:
         for name in other:
             for place, left, right in _differences(name, outputs[name], other[name]):

@@ -78,3 +78,30 @@ def test_a_wrong_count_is_told_of_one_of_several_rows(tmp_path: Path):
     fault = find_row_fault(scenario, rows)
     assert fault == find_row_fault(scenario, rows[1])
     assert fault.startswith(said)
+
+
+PAYING = """
+import math
+from gv_engine import REWARD, World, system
+
+
+@system(REWARD)
+def pay(w: World, agent: int) -> float:
+    return {returned}
+"""
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("returned", "fault"),
+    [
+        ("w.steps == 2", ""),  # a truth value, which Numba's `float` refuses
+        ("math.nan if w.steps == 2 else 0.0", "pay returned nan; a reward is a finite number"),
+        ("math.inf if w.steps == 2 else 0.0", "pay returned inf; a reward is a finite number"),
+    ],
+)
+def test_rewards_are_finite_numbers_or_truth_values(returned: str, fault: str, tmp_path: Path):
+    (tmp_path / "rules.py").write_text(PAYING.format(returned=returned))
+    level = {**RULES, "map": "#####\n#>.E#\n#####", "reward_functions": ["./rules.py:pay"]}
+    report = run_differential_test(Scenario.load(level, tmp_path), episodes=1)
+    assert report.fault.partition(": ")[2] == fault
