@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
@@ -36,6 +37,10 @@ Logger = Callable[[Mapping[str, float]], Any]
 """Function that gets the known metrics of each update by name, `seconds` and `steps` among them."""
 
 
+_NOT_FINITE = (
+    "the weights of the network are not finite any more, and this run learns nothing: lower "
+    "learning_rate, or look by `gv-engine check` for a reward that is nan or inf"
+)
 _CHECKPOINT_SECONDS = 30.0
 """Seconds between two checkpoints."""
 
@@ -117,6 +122,9 @@ class Training:
         """Run one update of the learner and log its metrics; save a checkpoint every 30 seconds."""
         metrics = self.learner.update()
         self.run.log_update(self.learner, self.seconds)
+        weights = self.learner.net.parameters() if math.isnan(metrics.value_loss) else ()
+        if not all(bool(values.isfinite().all()) for values in weights):
+            warnings.warn(f"{self.run.path}: {_NOT_FINITE}", RuntimeWarning, stacklevel=2)
         if time.perf_counter() - self._saved_at > _CHECKPOINT_SECONDS:
             self.save_checkpoint()
         return metrics

@@ -167,6 +167,15 @@ def test_a_second_run_in_a_notebook_is_told_what_to_do(here):
         train(LEVEL, {"steps": 1, "num_envs": 2}, "run")
 
 
+def test_a_network_that_diverges_is_told(here):
+    pytest.importorskip("torch")
+    from gv_engine.learning import train
+
+    config = {"steps": 4000, "num_envs": 16, "learning_rate": 1e12}
+    with pytest.warns(RuntimeWarning, match="run: the weights of the network are not finite any"):
+        train(LEVEL, config, out="run")
+
+
 def test_training_from_python_is_that_of_the_command(here):
     pytest.importorskip("torch")
     from gv_engine.learning import resume_training, train
