@@ -194,8 +194,7 @@ def _find_traps(state: Any) -> Iterator[tuple[str, Any]]:
         for printing in block.find_insts(numba_ir.Print):  # would wait for the GIL for ever
             yield "`print` cannot be compiled", printing.loc
     for expression, signature in state.calltypes.items():
-        is_binary = getattr(expression, "op", "") == "binop"
-        if is_binary and expression.fn in (operator.eq, operator.ne):
+        if getattr(expression, "op", "") == "binop" and expression.fn in (operator.eq, operator.ne):
             is_text = [isinstance(kind, _TEXT_TYPES) for kind in signature.args]
             if any(is_text) and not all(is_text):
                 yield "a number is compared with a text, and is never equal to it", expression.loc

@@ -438,7 +438,8 @@ class MapReader:
             if len(self.agents) >= (most := self._source.max_agents):
                 fault = "an agent, and its component Bodiless says that it stands in no cell"
                 if most == 1:
-                    fault = f"a second agent, the first is in {self.agents[0]}"
+                    first = f"a second agent, the first is in {self.agents[0]}"
+                    fault = f"{first}; for more write `agents: {{number: 2}}`"
                 elif most > 1:
                     fault = f"agent {len(self.agents) + 1}, and there are {most}"
                 self._problems.add(self._cell_node(y, x), f"{place}: {fault}")

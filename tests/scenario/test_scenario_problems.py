@@ -108,6 +108,7 @@ def file(tmp_path):
         ("#>.E#", "#>XE#", "8: map: row 2, column 3: no 'X' in the legend (allowed: #, ., blan"),
         ("  #>.E#", "  #..E#", "6: map: no agent; put one of ^ v < > where it starts"),
         ("  #>.E#", "  #><E#", "8: map: row 2, column 3: a second agent, the first is in row 2, c"),
+        ("  #>.E#", "  #><E#", "row 2, column 2; for more write `agents: {number: 2}`"),
         ("  #>.E#", "  #>BE#", "8: map: row 2, column 3: 'B' is Box, not among the state space's"),
         ("  #>.E#", "  #>KE#", "8: map: row 2, column 3: 'K' is Key in YELLOW, not among the st"),
         ("  #>.E#", "  #>KE#", "list it under `state_space: colors`"),
