@@ -88,7 +88,7 @@ class BoundCall:
             part.measure(w, agent)
         if self._remember:
             try:
-                measurement = self._remember(w, *self._remembered[agent])
+                measurement = self._remember(*((w,) + self._remembered[agent]))
             except Exception as error:
                 self._system.attach_to_error(error)
                 raise

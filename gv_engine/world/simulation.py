@@ -173,8 +173,8 @@ class BoundScenario:
         step_processes: `process` of the processors of a step, in order.
         processes_by_actions: for a single agent, by the actions of a step, those that may do
             something in it.
-        mask_tests: by agent number, for each action its number and the results of
-            `find_acting_calls`.
+        mask_tests: by agent number, for each action its index in the mask, its number and the
+            results of `find_acting_calls`.
     """
 
     def __init__(
@@ -196,7 +196,7 @@ class BoundScenario:
             if bound.can_act
         ]
         self.mask_tests = [
-            [(action, *find_acting_calls(calls, agent, action)) for action in whole.actions]
+            [(k, a, *find_acting_calls(calls, agent, a)) for k, a in enumerate(whole.actions)]
             for agent in (NOTHING, *scenario.layout.agent_entities)
         ]
         slots = map(whole.reward_names.index, scenario.reward_names)
@@ -456,19 +456,20 @@ class Simulation:
         """
         world, tests = self.world, self._get_bound().mask_tests[agent]
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
-            tests = [(action, False, []) for action, *_ in tests]
-        for position, (action, always_acts, calls) in enumerate(tests):
-            mask[position] = always_acts
+            tests = [(index, action, False, []) for index, action, *_ in tests]
+        for index, action, always_acts, calls in tests:
             # not by `answers_action`: the calls would take a tenth of the mask's time
             for call in calls:
                 try:
                     acts = call.acts  # faster than `call.acts(…)` in CPython
                     if acts(world, agent, action):
-                        mask[position] = 1
+                        mask[index] = 1
                         break
                 except Exception as error:
                     call.call.system.attach_to_error(error)
                     raise
+            else:
+                mask[index] = always_acts
 
     def would_end(self, agent: int = 1) -> bool:
         """Return True if the terminating rules would end the agent's episode in the present state
