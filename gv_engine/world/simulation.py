@@ -311,8 +311,7 @@ class Simulation:
         """Start a new episode with a new level, sampled with `generator`; without one the world's
         own random number generator continues."""
         world = self.world
-        if generator is not None:
-            world.rng = generator
+        world.rng = generator or world.rng
         if len(self._members) > 1:
             world.member = sample_member(world.rng, self._members)
         world.present = len(self.member.agent_group.names)
