@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from types import FunctionType
 from typing import Any
 
@@ -125,16 +125,24 @@ _PROCESSORS = {
 }
 
 
-def make_processor(world: Any, call: Call) -> Any:
+@cache
+def _make_processor_class(base: Any, name: str, place: int) -> Any:
+    """Return the subclass of `base` for the system called `name`, which all worlds share. `place`,
+    the index among a scenario's processors, distinguishes calls of one system."""
+    # a copy of the code, so that CPython's inline caches serve a single class
+    process = FunctionType(base.process.__code__.replace(), globals(), None, (None,))
+    return type(name, (base,), {"process": process})
+
+
+def make_processor(world: Any, call: Call, place: int) -> Any:
     """Return the esper processor (object that esper runs in each step) for `call`: an instance of
-    the engine's class for the phase, or of the author's own class."""
+    the engine's class for the phase, or of the author's own class. `place` is its index among the
+    scenario's processors."""
     function: Any = call.system.function
     phase = call.system.phase
     if not call.system.is_processor:
         base = _PROCESSORS.get(phase, SystemProcessor)
-        # a copy of the code, so that CPython's inline caches serve a single class
-        copied = FunctionType(base.process.__code__.replace(), globals(), None, (None,))
-        return type(call.name, (base,), {"process": copied})(world, call)
+        return _make_processor_class(base, call.name, place)(world, call)
 
     def process(self: Any, canvas: Any = None) -> None:
         """Run the author's processor in a step, or, if it is a rendering system, while the world is
@@ -151,8 +159,7 @@ def make_processor(world: Any, call: Call) -> Any:
                 for terms, now, was in zip(self.terms, world.reward, before, strict=True):
                     terms[self.slot] = now - was
 
-    guest = type(function.__name__, (function,), {"process": process})
-    processor = guest(*call.bind_arguments())
+    processor = type(function.__name__, (function,), {"process": process})(*call.bind_arguments())
     processor.world = world
     return processor
 
@@ -182,8 +189,7 @@ class BoundScenario:
     ) -> None:
         """Prepare all calls of a scenario to run in `world`; in the mixture `whole`, `share` is the
         scenario's cumulative probability. Rewards are written into `terms`, lists by agent."""
-        self.scenario = scenario
-        self.share = share
+        self.scenario, self.share = scenario, share
         bind = partial(BoundCall, agents=scenario.layout.agents)
         self.resets = [bind(call) for call in scenario.calls(Phase.RESET)]
         self.visibility = bind(scenario.visibility)
@@ -210,7 +216,7 @@ class BoundScenario:
             if phase is Phase.REWARD and not scenario.layout.is_bodiless:
                 self._processors.append(EnsurePlaced(world))
             for call in scenario.calls(phase):
-                processor = make_processor(world, call)
+                processor = make_processor(world, call, len(self._processors))
                 self._processors.append(processor)
                 if phase is Phase.REWARD:
                     processor.terms, processor.slot = terms, next(slots)
@@ -484,8 +490,7 @@ class Simulation:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return scenario, row and reward terms for pickling."""
-        terms = [self.terms_of(agent) for agent in self.agents]
-        return _rebuild, (self.scenario, self.world.snapshot(), terms)
+        return _rebuild, (self.scenario, self.world.snapshot(), [*map(self.terms_of, self.agents)])
 
 
 def _rebuild(scenario: Scenario, row: NDArray[Any], terms: list[tuple[float, ...]]) -> Simulation:
