@@ -216,8 +216,9 @@ class _UnreadWorld:
 def find_constant_result(test: Callable[..., bool], agent: int, action: int) -> bool | None:
     """Return the result of a test `(w, agent, action)` that does not read the world, so that it is
     the same in every world. Return None for a test that reads the world."""
+    world = _UnreadWorld()
     with suppress(Exception):  # of a test that reads the world
-        result = bool(test(world := _UnreadWorld(), agent, action))
+        result = bool(test(world, agent, action))
         return None if vars(world) else result
     return None
 
