@@ -189,7 +189,7 @@ class PartLibrary(JITCodeLibrary):
 
 def _find_traps(state: Any) -> Iterator[tuple[str, Any]]:
     """Yield (message, source location) for each statement in Numba's compiler `state` that Numba
-    would compile, but not as the author means it."""
+    compiles without an error, though the code would hang or never do what Python does."""
     for block in state.func_ir.blocks.values():
         for printing in block.find_insts(numba_ir.Print):  # would wait for the GIL for ever
             yield "`print` cannot be compiled", printing.loc

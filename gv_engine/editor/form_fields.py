@@ -368,8 +368,8 @@ def _describe_types(schema: JsonSchema) -> list[str]:
 
 
 def to_words(value: Any) -> str:
-    """Return a name, such as `MOVE_FORWARD` or `MovingObstacle`, in lower-case words, True and
-    False as yes and no, and another value as the user would type it."""
+    """Return the text that a form shows for a value: lower-case words for a name, such as
+    `MOVE_FORWARD` or `MovingObstacle`; yes or no for a bool; else what a user would type."""
     if isinstance(value, str):
         return to_snake_case(value).replace("_", " ")
     return ("no", "yes")[value] if isinstance(value, bool) else format_typed_value(value)

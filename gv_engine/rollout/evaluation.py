@@ -65,9 +65,9 @@ def evaluate_policy(
     training seeds.
 
     Args:
-        policy: name as for `gv-engine rollout --policy`, such as the folder of a run, whose policy
-            samples its actions unless `:greedy` follows; or, for one agent, a `TrainedPolicy`, or a
-            function or class as in `CallablePolicy`.
+        policy: name as for `gv-engine rollout --policy`, such as the folder of a run; its policy
+            samples actions, and takes the most likely ones if `:greedy` is added to the name. For
+            one agent also a `TrainedPolicy`, or a function or class as in `CallablePolicy`.
         scenario: name, file, mapping or `Scenario` of a grid with a step limit.
         levels: level set such as "test-layout", see `level_set`; None for all levels.
         episodes: number of episodes; by default one for each level of the set, else 100.

@@ -165,10 +165,10 @@ class Area:
     def cells_on_grid(
         self, w: World, agent: int, row_stride: int
     ) -> tuple[tuple[int, ...], NDArray[np.int64], bytes]:
-        """Return three things about the agent's view, whose cells have indices row by row: the
-        indices of the cells that are on the grid; the numbers of the same cells on the grid, which
-        are y * `row_stride` + x; and for every cell of the view a byte, 2 if it is off the grid,
-        else 0.
+        """Return (cells, numbers, outside) of the agent's view, whose cells have indices row by
+        row: the indices of the cells that are on the grid; the numbers of the same cells there,
+        y * `row_stride` + x; and for every cell of the view a byte, 2 if it is off the grid, else
+        0.
 
         Args:
             w, agent: world, and the agent that observes.
@@ -192,17 +192,17 @@ class Area:
 
 @lru_cache(maxsize=512)
 def _find_cells_on_grid(
-    area: Area, direction: int, y: int, x: int, height: int, width: int, row: int
+    area: Area, direction: int, y: int, x: int, height: int, width: int, row_stride: int
 ) -> tuple[tuple[int, ...], NDArray[np.int64], bytes]:
-    """Return the results of `Area.cells_on_grid` for an agent at (y, x), with this `direction` up,
-    on a grid of this height and width. Cached and read-only."""
+    """Return what `Area.cells_on_grid` returns for an agent at (y, x) on a grid of this height and
+    width, in a view whose upper side is in `direction`. Cached, so do not change it."""
     ahead = -np.arange(area.ymin, area.ymax + 1)[:, None]
     right = np.arange(area.xmin, area.xmax + 1)
     up_y, up_x = step_y(direction), step_x(direction)
     ys, xs = y + ahead * up_y + right * up_x, x + ahead * up_x - right * up_y
     on_grid = ((ys >= 0) & (ys < height) & (xs >= 0) & (xs < width)).ravel()
     (cells,) = np.nonzero(on_grid)
-    numbers = (ys * row + xs).ravel()[cells]
+    numbers = (ys * row_stride + xs).ravel()[cells]
     numbers.flags.writeable = False
     # 2, because 1 marks an opaque cell in `ObjectView.look`
     return tuple(cells.tolist()), numbers, bytes(np.where(on_grid, 0, 2).tolist())

@@ -30,8 +30,8 @@ def load_scenario(
     """Load a scenario of any domain (kind of environment) by name, from a file or from a mapping.
 
     Args:
-        source: as for `Scenario.load`; or the beginning of a name that no scenario has, such as
-            "dynamic", which selects the shortest match.
+        source: as for `Scenario.load`; if no scenario has this name, the one with the shortest name
+            that begins with it is loaded, for example for "dynamic".
         folder: the folder of a mapping's rule files; the current folder if left out.
         options: values of its parameters, and the Python code that may run, see `Scenario.load`.
 
@@ -69,7 +69,8 @@ def _read_document(
 
 
 def find_scenario_ref(source: str | Path) -> ScenarioRef:
-    """Return the file and the variant (named setting in it) of a scenario of any domain.
+    """Return the file of a scenario of any domain, and the variant in it (named values of its
+    parameters) that `source` selects.
 
     Args:
         source: as for `load_scenario`.

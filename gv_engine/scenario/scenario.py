@@ -122,9 +122,9 @@ class Scenario(ImmutableScenario):
         """Load a gridworld scenario by name, from a file or from a mapping.
 
         Args:
-            source: name or Gymnasium id of a built-in scenario, "keydoor-9x9" or "keydoor" with
-                the defaults of its parameters; path of a YAML file or of a folder with a
-                `scenario.yaml`; or the contents of such a file as a mapping.
+            source: name or Gymnasium id of a built-in scenario, such as "keydoor-9x9", or
+                "keydoor" for the defaults of its parameters; path of a YAML file or of a folder
+                with a `scenario.yaml`; or the contents of such a file as a mapping.
             folder: folder of a mapping's rule files; the working directory by default.
             options: values of the scenario's parameters by name: `size=9`. Other options say which
                 Python code may run besides the code in its folder, see docs/security.md:

@@ -127,8 +127,8 @@ _PROCESSORS = {
 
 @cache
 def _make_processor_class(base: Any, name: str, place: int) -> Any:
-    """Return the subclass of `base` for the system called `name`, which all worlds share. `place`,
-    the index among a scenario's processors, distinguishes calls of one system."""
+    """Return a subclass of `base` for the system called `name`; all worlds share it. `place` is the
+    index among the scenario's processors, so that two calls of one system get two classes."""
     # a copy of the code, so that CPython's inline caches serve a single class
     process = FunctionType(base.process.__code__.replace(), globals(), None, (None,))
     return type(name, (base,), {"process": process})
@@ -136,8 +136,8 @@ def _make_processor_class(base: Any, name: str, place: int) -> Any:
 
 def make_processor(world: Any, call: Call, place: int) -> Any:
     """Return the esper processor (object that esper runs in each step) for `call`: an instance of
-    the engine's class for the phase, or of the author's own class. `place` is its index among the
-    scenario's processors."""
+    the author's class if the system is one, else of the engine's class for the phase of the system.
+    `place` is its index among the scenario's processors."""
     function: Any = call.system.function
     phase = call.system.phase
     if not call.system.is_processor:
@@ -291,11 +291,11 @@ class Simulation:
     def member(self) -> Scenario:
         """Scenario that the world plays; in a mixture, the member scenario that the last reset
         picked."""
-        return self._get_bound().scenario
+        return self._get_bound_scenario().scenario
 
-    def _get_bound(self) -> BoundScenario:
-        """Calls and processors of the scenario that the world plays (one scenario of a mixture),
-        which are added to esper if needed."""
+    def _get_bound_scenario(self) -> BoundScenario:
+        """Return the bound calls and processors of the scenario that the world plays (one scenario
+        of a mixture), and add the processors to esper if they are not there yet."""
         playing = self._members[self.world.member]
         if playing is not self._active_member:
             with self.world.context:
@@ -323,7 +323,7 @@ class Simulation:
         world.present = len(self.member.agent_group.names)
         with world.context:
             world.clear()
-            for reset in self._get_bound().resets:
+            for reset in self._get_bound_scenario().resets:
                 for agent in world.agents() if reset.call.is_per_agent else (NOTHING,):
                     reset.run(world, agent)
         self._clear_terms()
@@ -338,7 +338,7 @@ class Simulation:
         Raises:
             RuleError: a rule is not defined on this world.
         """
-        world, playing = self.world, self._get_bound()
+        world, playing = self.world, self._get_bound_scenario()
         single, scenario = world.is_alone, playing.scenario
         if single:
             (world.action[1],) = actions
@@ -403,7 +403,7 @@ class Simulation:
     def look(self, agent: int = 1) -> ObjectView:
         """Compute which cells the agent sees and what is in them, write this into the simulation's
         view object, and return the view."""
-        view, world, playing = self.view, self.world, self._get_bound()
+        view, world, playing = self.view, self.world, self._get_bound_scenario()
         view.look(world, agent)
         if playing.sight_cache is None:
             playing.visibility.run(world, agent, (view,))
@@ -459,7 +459,7 @@ class Simulation:
 
         All are 0 if the agent is away, or done while others are not.
         """
-        world, tests = self.world, self._get_bound().mask_tests[agent]
+        world, tests = self.world, self._get_bound_scenario().mask_tests[agent]
         if (world.done[agent] and not world.terminated) or self._is_away(agent):
             tests = [(index, action, False, []) for index, action, *_ in tests]
         for index, action, always_acts, calls in tests:
@@ -482,7 +482,7 @@ class Simulation:
         world, are not asked."""
         self.world.action[agent] = WAIT
         with self.world.context:
-            for ending in self._get_bound().endings:
+            for ending in self._get_bound_scenario().endings:
                 ending.measure(self.world, agent)
                 if ending.run(self.world, agent):
                     return True

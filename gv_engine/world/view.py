@@ -121,9 +121,9 @@ class ObjectView:
         yet."""
         cells, numbers, outside = self.area.cells_on_grid(w, agent, w.at.shape[1])
         opaque = bytearray(outside)
-        objects = w.around(0, cells, numbers, opaque)
+        objects = w.find_in_view(0, cells, numbers, opaque)
         if len(w.layout.layers) > 1:
-            self._ground = w.around(1, cells, numbers, opaque)
+            self._ground = w.find_in_view(1, cells, numbers, opaque)
             objects = [*dict(self._ground + objects).items()]
         # of several in a cell, the first shows
         for other in () if w.is_alone else reversed(w.everyone):
@@ -183,7 +183,7 @@ class ObjectView:
     ) -> None:
         """Write the cells that are marked as seen into `grid`, an (h, w, 3) array of (type, state,
         colour), and the object in the agent's hand into `item`."""
-        shown = w.shown(self._objects, *self._looks or self._find_looks())
+        shown = w.encode_view(self._objects, *self._looks or self._find_looks())
         grid.data.cast("B")[:] = shown  # in a third of the time of an array
         if w.layout.oriented:
             w.layout.object_types.turn_to_view(grid, up_in_view(w, agent, self._turns))
@@ -200,7 +200,7 @@ class ObjectView:
         Floor where nothing lies, and Hidden where `grid` is Hidden.
         """
         looks = make_floor(tuple((grid[..., 0] != HIDDEN).ravel().tolist()), self._outside)
-        out.data.cast("B")[:] = w.shown(self._ground, *looks)
+        out.data.cast("B")[:] = w.encode_view(self._ground, *looks)
         if w.layout.oriented:
             w.layout.object_types.turn_to_view(out, up_in_view(w, agent, self._turns))
 

@@ -7,7 +7,7 @@ loaded (`restore`), see `gv_engine.scenario.layout`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain, compress, product
@@ -465,21 +465,21 @@ class ObjectWorld(Verbs, World):
         same shape with 3 more at the end."""
         looks = make_floor((True,) * entities.size, bytes(entities.size))
         objects = [(k, e) for k, e in enumerate(entities.ravel().tolist()) if e != NOTHING]
-        flat = np.frombuffer(self.shown(objects, *looks), np.uint8)
+        flat = np.frombuffer(self.encode_view(objects, *looks), np.uint8)
         return flat.reshape(*entities.shape, 3)
 
-    def around(
+    def find_in_view(
         self, layer: int, cells: Iterable[int], numbers: NDArray[np.int64], opaque: bytearray
     ) -> list[tuple[int, int]]:
-        """Return (index of the cell in the view, entity) for each entity in some view cells of a
-        layer, and set `opaque[k]` to 1 for each cell k whose entity blocks vision. The test is that
-        of `blocks_vision`, written out because calls for each cell would take longer.
+        """Return (index of the cell in the view, entity) for each entity on a layer in some cells
+        of a view, and set `opaque[k]` to 1 for each cell k whose entity blocks vision. The test is
+        that of `blocks_vision`, written out because calls for each cell would take longer.
 
         Args:
             layer: index among the layers of the world.
             cells: indices of the cells in the view.
             numbers: numbers of the same cells on the grid, see `Area.cells_on_grid`.
-            opaque: byte for each cell of the view, to change.
+            opaque: one byte for each cell of the view; changed in place.
         """
         entities = self._flat_layers[layer][numbers].tolist()  # `take` would be slower
         objects = [*zip(compress(cells, entities), filter(None, entities))]
@@ -490,14 +490,18 @@ class ObjectWorld(Verbs, World):
                 opaque[k] = 1
         return objects
 
-    def shown(self, objects: list[Any], looks: bytes, seen: Sequence[Any]) -> bytearray:
-        """Return type, state and colour of each cell of a view, 3 bytes each: of its object in
-        `objects`, one (index of the cell, entity) a cell, if it has one and `seen` is true for the
-        cell; else as in `looks`. `looks` and `seen` are the results of `make_floor`."""
+    def encode_view(self, objects: list[Any], background: bytes, is_floor: Any) -> bytearray:
+        """Return type, state and colour of each cell of a view, 3 bytes each: those of its object
+        if `is_floor` is true for the cell; else those in `background`.
+
+        Args:
+            objects: (index of the cell, entity) for each cell with an object.
+            background, is_floor: both results of `make_floor`; is_floor has an entry a cell.
+        """
         kinds, states, colors = self._kinds, self._state_columns, self._colors
-        shown = bytearray(looks)
+        shown = bytearray(background)
         for k, e in objects:
-            if seen[k]:
+            if is_floor[k]:
                 first = 3 * k
                 shown[first] = kind = kinds[e].value
                 state = states[kind]

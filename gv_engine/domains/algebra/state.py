@@ -343,8 +343,8 @@ def observe(state: MathyEnvState, mask: NDArray[np.int8], length: int) -> MathyO
 
 
 def _encode_tree(node: Node) -> tuple[bytes, bytes]:
-    """Return the type ids (int64) and the values (float32) of all nodes as bytes, in order. The
-    result is cached in the node."""
+    """Return the type ids (int64) and the values (float32) of a node and all nodes below it as
+    bytes, from left to right. The result is cached in the node."""
     if node.encoding is None:
         types, numbers = _BYTES[type_id(node)], _NO_NUMBER
         if node.kind is CONSTANT:

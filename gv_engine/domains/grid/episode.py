@@ -129,8 +129,8 @@ def describe_action(action: str, commands: Sequence[KeyCommand] = ()) -> str:
 
 
 def list_guards(scenario: Scenario) -> list[tuple[int, int]]:
-    """Return object type and reach of the guards of each terminating rule `seen`, which ends the
-    episode when a guard sees an agent."""
+    """Return (object type, reach in cells) of the guards for each use of the terminating rule named
+    `seen`, which ends the episode when a guard sees an agent."""
     calls = (part for call in scenario.calls(TERMINATING) for part in call.walk())
     return [(c.arguments["object_type"], c.arguments["reach"]) for c in calls if c.system is _SEEN]
 

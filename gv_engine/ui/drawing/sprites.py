@@ -274,8 +274,8 @@ def draw_text_line(
 
 
 def cut_middle(text: str, length: int) -> str:
-    """Return `text` with its middle cut out if it has more than `length` characters; use a length
-    of which the middle is never shown."""
+    """Return the first and last `length` // 2 characters of `text`, or `text` itself if it is not
+    longer than `length`. Texts cut to more than fits on the screen are faster to measure."""
     half = max(0, length // 2)
     return text if len(text) <= length else text[:half] + text[-half:]
 

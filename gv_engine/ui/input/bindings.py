@@ -252,10 +252,16 @@ class Bindings:
     def fill_in_keys(
         self, text: str, groups: Sequence[str], steering: Sequence[KeyCommand], clicks: bool = False
     ) -> str:
-        """Return `text` with each command name in braces replaced by the key of that command in
-        `groups`, the domain's group first: `{undo}` becomes `Z`. If `steering` commands are given,
-        one sentence about their keys replaces all sentences about the keys of moves. Sentences with
-        `{click}`, a walk to the clicked cell, are left out unless `clicks`."""
+        """Return `text` with each command name in braces replaced by the key of that command:
+        `{undo}` becomes `Z`.
+
+        Args:
+            text: sentences of a level or of a page.
+            groups: groups of commands to search; where several have a command, the last counts.
+            steering: commands whose keys replace moves; one sentence that lists them then stands
+                for all sentences with a move in braces, such as `{forward}`.
+            clicks: True if a click walks to a cell; else sentences with `{click}` are left out.
+        """
         sentences = _SENTENCE_END.split(" ".join(text.split()))
         group_by_command = {c.name: group for group in groups for c in self.commands(group)}
         if steering:
