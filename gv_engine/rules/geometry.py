@@ -215,7 +215,7 @@ def flat_view(array: NDArray[Any]) -> NDArray[Any]:
 
 def add_up(numbers: Iterable[float]) -> float:
     """Return the sum of `numbers`, added one after the other, so that all Python versions and
-    compiled code round alike. Python's `sum` rounds in another way from 3.12 on."""
+    compiled code round alike. Use it instead of `sum`, which rounds differently from 3.12 on."""
     total = 0.0
     for number in numbers:
         total += number

@@ -224,9 +224,9 @@ def find_constant_result(test: Callable[..., bool], agent: int, action: int) -> 
 
 
 def find_acting_calls(calls: list[BoundCall], agent: int, action: int) -> tuple[bool, list[Any]]:
-    """Return those of `calls` that decide if an agent's action has an effect: (False, the calls
-    that must be asked in each world, in order); or (True, []) if the first of these has an effect
-    in every world. Later ones do not count, as an earlier one may raise an error."""
+    """Return (True, []) if the first of `calls` that can have an effect for the agent's action has
+    one in every world; else (False, the calls that can have one, to be asked in order). A later
+    call does not decide alone, as asking an earlier one may raise an error."""
     results = {call: find_constant_result(call.acts, agent, action) for call in calls}
     acting = [call for call in calls if results[call] is not False]
     always_acts = bool(acting) and results[acting[0]] is True

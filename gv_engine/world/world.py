@@ -491,8 +491,9 @@ class ObjectWorld(Verbs, World):
         return objects
 
     def encode_view(self, objects: list[Any], background: bytes, is_floor: Any) -> bytearray:
-        """Return type, state and colour of each cell of a view, 3 bytes each: those of its object
-        if `is_floor` is true for the cell; else those in `background`.
+        """Return type, state and colour of each cell of a view, 3 bytes each: a copy of
+        `background`, with the objects in those cells where `is_floor` is true. Objects in other
+        cells are not seen.
 
         Args:
             objects: (index of the cell, entity) for each cell with an object.

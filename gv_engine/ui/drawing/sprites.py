@@ -274,8 +274,8 @@ def draw_text_line(
 
 
 def cut_middle(text: str, length: int) -> str:
-    """Return the first and last `length` // 2 characters of `text`, or `text` itself if it is not
-    longer than `length`. Texts cut to more than fits on the screen are faster to measure."""
+    """Return the first and last `length` // 2 characters of `text`, joined, or `text` itself if it
+    is not longer than `length`. Saves measuring, which is slow, of text that cannot fit anyway."""
     half = max(0, length // 2)
     return text if len(text) <= length else text[:half] + text[-half:]
 

@@ -258,8 +258,8 @@ class Bindings:
         Args:
             text: sentences of a level or of a page.
             groups: groups of commands to search; where several have a command, the last counts.
-            steering: commands whose keys replace moves; one sentence that lists them then stands
-                for all sentences with a move in braces, such as `{forward}`.
+            steering: commands whose keys are used instead of moves; if not empty, one sentence at
+                the beginning lists them and replaces all sentences with a move in braces.
             clicks: True if a click walks to a cell; else sentences with `{click}` are left out.
         """
         sentences = _SENTENCE_END.split(" ".join(text.split()))
