@@ -15,7 +15,7 @@ PLAYED := .[math]
 # elsewhere has no such stamp.
 KEY := $(shell { pwd -P; echo '$(PLAYED)'; sed '/^\[tool\./q' pyproject.toml; } | cksum | cut -d ' ' -f 1)
 
-.PHONY: help play test tests quick thorough check bench learn benchmark adapters ray fuzz minigrid parity web mutants screens reference docs clean anew
+.PHONY: help play test tests quick thorough check bench learn benchmark adapters ray fuzz minigrid parity peers web mutants screens reference docs clean anew
 
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
@@ -75,6 +75,9 @@ minigrid: .venv/test-$(KEY)  ## play MiniGrid itself beside ours (ARGS=--help sa
 
 parity: .venv/test-$(KEY)  ## play known worlds in their own packages beside ours (ARGS=--help says how)
 	$(PYTHON) -m tests.parity $(ARGS)
+
+peers: .venv/test-$(KEY)  ## other libraries' own tests against ours (ARGS=--help says how)
+	$(PYTHON) -m tests.peers $(ARGS)
 
 web: .venv/test-$(KEY)  ## exported pages in node and Chromium (apt install nodejs npm chromium)
 	$(PYTEST) -n 1 tests/web

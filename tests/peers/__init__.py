@@ -1,0 +1,12 @@
+"""Other libraries' own tests, run against ours: `make peers`.
+
+Each file `NAME.toml` in this folder describes a library:
+
+- `source`: its repository, or what pip installs if the tests are in its wheel;
+- `needs`: packages that the tests import, installed into an environment of their own;
+- `aliases`: modules of ours by the names that the tests import;
+- `[suites.NAME]`: `paths` in the checkout, or of tests here (`./file.py`), and `count`, how many
+  tests pass on the library itself;
+- `[[suites.NAME.exceptions]]`: `tests` that fail here, as ids where `*` is any text, and the
+  `reason`.
+"""
