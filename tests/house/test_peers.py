@@ -33,7 +33,7 @@ def test_a_suite_runs_against_our_modules(tmp_path):
     names = "test_position[1]", "test_position[2]", "test_rng", broken
     assert passed == dict(zip(names, (True, False, True, False)))
     assert "assert 2 == 1" in outcomes["tests/test_suite.py::test_position[2]"]
-    assert "no gv_engine.gridverse.nothing" in outcomes[broken]
+    assert "no module gv_engine.gridverse.nothing" in outcomes[broken]
 
 
 @pytest.mark.parametrize(
