@@ -166,9 +166,15 @@ def every_move(problems: Problems) -> Callable[[int], int]:
 
 def whole_texts(problems: Problems) -> Callable[[int], int]:
     """with whole texts read by mathy_core"""
-    from gv_engine.domains.algebra import rule_set
+    from gv_engine.domains.algebra import rule_set, state
 
-    rule_set._parse_printed = rule_set._parse_with_library  # type: ignore[assignment]  # in this process
+    from mathy_core.parser import ExpressionParser  # isort: skip  # the library's own import mends it
+
+    def parse(text: str) -> Any:
+        """Parse a text with mathy_core."""
+        return rule_set.from_library(ExpressionParser().parse(text))
+
+    rule_set.parse = state.parse = parse  # type: ignore[attr-defined]  # in this process
     return gv_engine(problems)
 
 

@@ -22,7 +22,8 @@ from gv_engine.domains.algebra import (
     MathyEnvState,
 )
 from gv_engine.domains.algebra.library import util
-from gv_engine.domains.algebra.rule_set import parse, to_library
+from gv_engine.domains.algebra.parser import parse
+from gv_engine.domains.algebra.rule_set import to_library
 from tests import DATA
 
 EPISODES = DATA / "mathy" / "episodes.json.gz"

@@ -11,7 +11,7 @@ from .environments import (
     PolySimplifyBlockers,
 )
 from .gym_env import ExpressionEnv
-from .rule_set import ExpressionError
+from .parser import ExpressionError
 from .scenario import AlgebraScenario
 from .state import (
     EnvRewards,

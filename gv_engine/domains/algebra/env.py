@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.domains.algebra import library, rule_set, state
-from gv_engine.domains.algebra.expression import is_equivalent
+from gv_engine.domains.algebra.expression import POINTS, is_equivalent
 from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule, code_location, util
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as lib_rules
+from gv_engine.domains.algebra.parser import find_spans
 from gv_engine.domains.algebra.rule_set import LazyChange, RuleSet, core_rules, from_library
 from gv_engine.domains.algebra.state import (
     START,
@@ -171,7 +172,7 @@ class Move(Rewriting):
 
 
 _MAX_ATTEMPTS = 100
-"""Attempts to sample a problem that is neither solved already nor too long."""
+"""Attempts to sample a problem that can be played."""
 
 
 class MathyEnv:
@@ -509,8 +510,8 @@ class MathyEnv:
             print_problem: print the problem if the environment is verbose.
 
         Raises:
-            ProblemError: all sampled problems are solved already or too long; or the result of
-                `problem_fn` is no problem, or an equation that is not allowed.
+            ProblemError: all sampled problems are solved already, too long, or without a move; or
+                the result of `problem_fn` is no problem, or an equation that is not allowed.
         """
         config = MathyEnvProblemArgs(params) if isinstance(params, str) else params
         config = config or MathyEnvProblemArgs()
@@ -522,11 +523,12 @@ class MathyEnv:
                     f"returned {problem!r}: expected a MathyEnvProblem"
                 )
             state = self._first_state(problem, self.max_moves_fn(problem, config))
-            if state.root.size <= self.max_seq_len and not self.is_terminal_state(state):
+            fits = state.root.size <= self.max_seq_len
+            if fits and not self.is_terminal_state(state) and self.mask(state).any():
                 break
         else:
             raise ProblemError(
-                f"{_MAX_ATTEMPTS} problems in a row were solved already or had more than "
+                f"{_MAX_ATTEMPTS} problems in a row were solved already, had no move, or more than "
                 f"max_seq_len={self.max_seq_len} nodes: {problem.text}"
             )
         self.max_moves = state.max_moves
@@ -636,10 +638,8 @@ class MathyEnv:
         ]
         if names[0] != names[1]:
             raise ValueError(f"{first.text} and {last.text} have different variables")
-        points = tuple(
-            {name: int(self.rng.integers(1, 101)) for name in names[0]} for _ in range(3)
-        )
-        if not is_equivalent(first, last, points):
+        points = [{name: int(self.rng.integers(1, 101)) for name in names[0]} for _ in range(3)]
+        if not is_equivalent(first, last, [*points, *POINTS]):
             raise ValueError(f"{first.text} and {last.text} have different values")
 
     # ---- output -------------------------------------------------------------------------------
@@ -670,7 +670,7 @@ class MathyEnv:
         """
         text = env_state.agent.problem
         if change is not None and change.result is not None:
-            text = change.result.get_root().terminal_text
+            text = _color_changed_nodes(env_state, change.result.get_root())
         line = f"{f'{action_name.lower()}({token_index})':<25} | {text}"
         if pretty:
             return line
@@ -697,3 +697,16 @@ class MathyEnv:
             state, timestep, change = self.get_next_state(state, step.action, searching=True)
             rule = self.rules[step.action[0]]
             self.print_state(state, rule.name, step.action[1], change, timestep.reward, pretty)
+
+
+def _color_changed_nodes(state: MathyEnvState, result: lib.MathExpression) -> str:
+    """Return the text of a state with terminal colours for the nodes that a rule has marked as
+    changed in `result`, its tree in mathy_core; mathy_core's own text lacks parentheses."""
+    text, nodes = state.agent.problem, result.to_list("inorder")
+    if len(nodes) != state.root.size:  # the text parses to another tree
+        return text
+    pieces = zip(find_spans(text, state.root).node_spans, nodes, strict=True)
+    for (start, end), node in sorted(pieces, key=lambda piece: piece[0], reverse=True):
+        node._rendering_change = True
+        text = text[:start] + node.with_color(text[start:end]) + text[end:]
+    return text

@@ -13,7 +13,8 @@ from gv_engine.domains.algebra.env import MathyEnv, RuleType
 from gv_engine.domains.algebra.library import BaseRule, util
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as lib_rules
-from gv_engine.domains.algebra.rule_set import parse, to_library
+from gv_engine.domains.algebra.parser import parse
+from gv_engine.domains.algebra.rule_set import to_library
 from gv_engine.domains.algebra.state import (
     MathyEnvDifficulty,
     MathyEnvProblem,

@@ -5,9 +5,10 @@ Values are Python numbers, because those of mathy_core overflow at 64 bits.
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -33,8 +34,12 @@ SYMBOLS: dict[NodeKind, str] = {
 }
 """Text of each binary operator."""
 
-_PRECEDENCE: dict[Any, int] = {EQUAL: -1, ADD: 0, SUBTRACT: 0, MULTIPLY: 1, DIVIDE: 1, POWER: 2}
-_ATOM = 3
+FUNCTIONS: dict[str, NodeKind] = {"sgn": lib.SgnExpression}
+"""Functions that an expression may call, by name."""
+
+# precedence of printed text, the lowest first; `_PRODUCT` is a product without a division in front,
+# `_COMPACT` one without a sign, and `_SIGNED` begins with a minus
+_EQUATION, _SUM, _QUOTIENT, _PRODUCT, _COMPACT, _SIGNED, _POWER, _FACTORIAL, _ATOM = range(-1, 8)
 
 CA, CS, CS_ANY, DM, DF, AG, VM, RS = (1 << bit for bit in range(8))
 """Bits of `Node.rule_bits`, one for each core rule of mathy_core. CS_ANY is the commutative swap
@@ -64,11 +69,13 @@ class Node:
         left, right: operands; a unary operator has its operand on the right.
         size: number of nodes in this tree.
         text: text of the tree without surrounding parentheses.
-        precedence: precedence of the outermost operator of `text`; operands with a lower one are
-            written in parentheses.
+        precedence: precedence of the outermost operator of `text`; operands with a lower one than
+            their operator needs are written in parentheses.
         is_plain: the tree has only +, *, positive numbers, variables and their powers, so that no
             rule of mathy_core changes its value.
-        is_exact: `text` parses to an equal tree.
+        is_exact: `text` parses to an equal tree. If not, the tree has a product whose right operand
+            is a product, which is printed without parentheses; a number under a minus; or something
+            that no text means.
         term: the tree as a term; None if the tree is none.
         term_keys: keys of the terms that are operands of + and - in the tree, in order.
         rule_bits: core rules that apply to this node, without those that depend on the parent.
@@ -126,29 +133,38 @@ class Node:
         value = self.value
         if self.kind is CONSTANT:
             self.text = _format_number(value)  # type: ignore[arg-type]  # a constant's is a number
-            self.is_plain = self.is_exact = type(value) is int and value >= 0
+            self.precedence = _SIGNED if self.text.startswith("-") else _ATOM
+            self.is_plain = type(value) is int and value >= 0
+            self.is_exact = type(value) is int or math.isfinite(value)  # type: ignore[arg-type]
             self.term = Term(value, None, None)  # type: ignore[arg-type]
         else:
             self.text = str(value)
-            self.is_plain = self.is_exact = self.kind is VARIABLE and len(self.text) == 1
+            is_letter = len(self.text) == 1 and self.text.isalpha() and self.text.isascii()
+            self.is_plain = self.is_exact = self.kind is VARIABLE and is_letter
             self.term = Term(None, self.text, None) if self.kind is VARIABLE else None
 
     def _init_unary(self, child: Node) -> None:
         """Set the attributes of a node with one operand that depend on the operand: size, text,
         term, and the bits of applicable rules."""
         self.size = child.size + 1
-        self.is_plain = self.is_exact = False
+        self.is_plain = False
+        self.is_exact = child.is_exact and child.kind is not EQUAL and child is self.right
         self.term_keys = child.term_keys
         if self.kind is NEGATE:
-            self.text = f"-({child.text})" if child.kind in (ADD, SUBTRACT) else f"-{child.text}"
+            is_number = child.kind is CONSTANT and child.precedence == _ATOM
+            self.text = f"-{child.text_in(_POWER)}"
+            self.precedence = _SIGNED
+            self.is_exact = self.is_exact and not is_number
             if child.kind is VARIABLE or (child.kind is POWER and child.term is not None):
                 self.term = child.term and child.term._replace(coefficient=-1)
             if _kind(child.left) is _kind(child.right) is CONSTANT:
-                self.rule_bits = CA
+                self.rule_bits = child.rule_bits & CA
         elif self.kind is FACTORIAL:
-            self.text = f"{child.text}!"
+            self.text = f"{child.text_in(_ATOM)}!"
+            self.precedence = _FACTORIAL
         else:
             self.text = f"{self.value}({child.text})"
+            self.is_exact = self.is_exact and self.kind is FUNCTIONS.get(str(self.value))
         if self.left is not None:
             self._before = child.rule_bytes()
         else:
@@ -160,40 +176,47 @@ class Node:
         kind = self.kind
         self.size = left.size + right.size + 1
         self.is_plain = plain = left.is_plain and right.is_plain
-        self.is_exact = exact = left.is_exact and right.is_exact
+        self.is_exact = left.is_exact and right.is_exact and EQUAL not in (left.kind, right.kind)
         self.term_keys = left.term_keys + right.term_keys
-        self.precedence = precedence = _PRECEDENCE[kind]
-        a = left.text if left.precedence >= precedence else f"({left.text})"
-        open_right = right.precedence > precedence or right.precedence == precedence != 0
-        b = right.text if open_right else f"({right.text})"
-        if kind is ADD or kind is SUBTRACT:
-            self.text = f"{a} {SYMBOLS[kind]} {b}"
-            ones = () if left.precedence == 0 else (left.term and left.term[1:],)
-            twos = () if right.precedence == 0 else (right.term and right.term[1:],)
-            self.term_keys = left.term_keys + ones + right.term_keys + twos
-            self.is_plain = plain and kind is ADD
-            self.is_exact = exact and kind is ADD
-        elif kind is POWER:
-            self.text = f"{a}^{b}"
-            self.precedence = _ATOM
+        if kind is POWER:
+            self.text = f"{left.text_in(_FACTORIAL)}^{right.text_in(_SIGNED)}"
+            self.precedence = _POWER
             self.is_plain = plain and left.kind is VARIABLE and right._is_exponent()
-            self.is_exact = exact and self.is_plain
             if left.kind is VARIABLE and right.kind is CONSTANT:
                 self.term = Term(None, left.text, right.value)  # type: ignore[arg-type]
         elif kind is MULTIPLY and self._is_compact():
-            self.text = f"{a}{b}"
-            self.precedence = _ATOM
+            self.text = f"{left.text}{right.text}"
+            self.precedence = _COMPACT
             if right.term is not None:
                 self.term = right.term._replace(coefficient=left.value)  # type: ignore[arg-type]
-        else:
-            self.text = f"{a} {SYMBOLS[kind]} {b}"
-            self.is_plain = plain and kind is MULTIPLY
+        elif kind is MULTIPLY:
+            self.text = f"{left.text_in(_QUOTIENT)} * {right.text_in(_PRODUCT)}"
+            self.precedence = _QUOTIENT if left.precedence == _QUOTIENT else _PRODUCT
             # products in a row are read from the left
-            is_chain = right.kind is MULTIPLY and right.precedence != _ATOM
-            self.is_exact = exact and self.is_plain and not is_chain
+            self.is_exact = self.is_exact and right.precedence != _PRODUCT
+        elif kind is DIVIDE:
+            self.text = f"{left.text_in(_QUOTIENT)} / {right.text_in(_SIGNED)}"
+            self.precedence = _QUOTIENT
+            self.is_plain = False
+        else:
+            self.precedence = _EQUATION if kind is EQUAL else _SUM
+            self.is_plain = plain and kind is ADD
+            self.text = f"{left.text_in(_SUM)} {SYMBOLS[kind]} "
+            if kind is EQUAL:
+                self.text += right.text_in(_SUM)
+            else:
+                self.text += right.text_in(_QUOTIENT)
+                ones = () if left.precedence == _SUM else (left.term and left.term[1:],)
+                twos = () if right.precedence == _SUM else (right.term and right.term[1:],)
+                self.term_keys = left.term_keys + ones + right.term_keys + twos
         self.rule_bits = _operator_rules(kind, left, right)
         self._before = left.rule_bytes(kind, right)
         self._after = right.rule_bytes(kind, left)
+
+    def text_in(self, precedence: int) -> str:
+        """Return the text of this node as an operand: in parentheses if its precedence is lower
+        than `precedence`."""
+        return self.text if self.precedence >= precedence else f"({self.text})"
 
     def _is_compact(self) -> bool:
         """Return True if this product is written without a multiplication sign, as 4x or 4x^2."""
@@ -299,7 +322,7 @@ def _can_calculate(kind: NodeKind, left: Node, right: Node) -> bool:
     operands, or neighbours in nested nodes of the same operator."""
     if left.kind is CONSTANT:
         if right.kind is CONSTANT:
-            return True
+            return kind is not POWER or not _is_huge_power(left.value, right.value)
         if kind is right.kind and (kind is ADD or kind is MULTIPLY):
             inner = right.left
             return inner is not None and (inner.kind is CONSTANT or _has_left_number(inner, kind))
@@ -362,7 +385,7 @@ def _have_common_factor(a: Term, b: Term) -> bool:
     second = 1 if second is None else second
     if not (0 != abs(first) <= MAX_FACTORED and 0 != abs(second) <= MAX_FACTORED):
         return False
-    are_alike = variable == other and (power == other_power or not (power or other_power))
+    are_alike = variable == other and power == other_power  # mathy_core takes x^0 for x
     # a number below 1 is its own smallest factor
     return are_alike or (first == second and 0 < first < 1)
 
@@ -405,108 +428,158 @@ POINTS: tuple[dict[str, Any], ...] = (
     {letter: 2 + number for number, letter in enumerate(_LETTERS)},
     {letter: 3 + 5 * number % 53 for number, letter in enumerate(_LETTERS)},
     {letter: Fraction(3 + 7 * number % 53, 2) for number, letter in enumerate(_LETTERS)},
+    # for powers of powers, which are too large at other points
+    {letter: 1 + (1 + 11 * number % 53) / 64 for number, letter in enumerate(_LETTERS)},
+    {letter: 2 - (1 + 17 * number % 53) / 64 for number, letter in enumerate(_LETTERS)},
 )
 """Values of all letters at which expressions are compared; letters never share a value."""
 
 
+def to_exact(value: Number) -> int | Fraction:
+    """Return the decimal number that the text of a constant shows, such as 1/10 for the float 0.1;
+    raise ValueError for infinity and nan."""
+    return int(value) if value % 1 == 0 else Fraction(str(value))
+
+
 class NoValueError(ArithmeticError):
-    """An expression has no value at a point, or a value that is too large."""
+    """An expression has no value at a point."""
+
+
+class TooLargeError(NoValueError):
+    """An expression has a value at a point, but it is too large to be computed."""
 
 
 def evaluate(node: Node, point: Mapping[str, Any]) -> Any:
     """Return the value of an expression for the values of variables in `point`: int or Fraction if
-    exact, else float.
+    exact, else float or complex. The value of an equation is its left side minus its right side.
 
     Args:
         point: value of every variable.
 
     Raises:
-        NoValueError: the expression divides by zero, is too large, or is an equation.
+        NoValueError: the expression divides by zero, or takes the factorial of another number than
+            0, 1, 2 and so on.
+        TooLargeError: the value, or a part of it, is too large.
     """
     try:
-        return _evaluate(node, point)
-    except (ArithmeticError, ValueError) as error:
+        value = _evaluate(node, point)
+        if isinstance(value, float | complex) and not cmath.isfinite(value):
+            raise OverflowError("it is too large")
+    except OverflowError as error:
+        raise TooLargeError(f"the value of {node.text} is too large: {error}") from None
+    except (ArithmeticError, ValueError, TypeError) as error:
         raise NoValueError(f"{node.text} has no value: {error}") from None
+    return value
 
 
 def _evaluate(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression for the variables' values in `point`; raise ArithmeticError
-    or ValueError if there is no value."""
+    """Return the value of an expression for the variables' values in `point`.
+
+    Raises:
+        ArithmeticError, ValueError, TypeError: there is no value.
+    """
+    chain = [node]  # long sums nest on the left, deeper than Python may recurse
+    while (left := chain[-1].left) is not None:
+        chain.append(left)
+    value = None
+    for outer in reversed(chain):
+        right = None if outer.right is None else _evaluate(outer.right, point)
+        value = _operate(outer, value, right, point)
+    return value
+
+
+def _operate(node: Node, a: Any, b: Any, point: Mapping[str, Any]) -> Any:
+    """Return the value of a node whose left and right operands have the values `a` and `b`; None
+    for an operand that it lacks."""
     kind = node.kind
     if kind is CONSTANT:
-        return node.value
+        return to_exact(node.value)  # type: ignore[arg-type]  # a constant's is a number
     if kind is VARIABLE:
         return point[str(node.value)]
-    a, b = ([_evaluate(child, point) for child in node.children()] * 2)[:2]
     if kind in _OPERATORS:
         return _OPERATORS[kind](a, b)
     if kind is DIVIDE:
         exact = not isinstance(a, float | complex) and not isinstance(b, float | complex)
         return Fraction(a) / Fraction(b) if exact else a / b
     if kind is POWER:
-        if abs(b) * _bit_length(a) > _MAX_BITS:
-            raise OverflowError("the power is too large")
+        if _is_huge_power(a, b):
+            raise OverflowError("a power has too many digits")
         return Fraction(a) ** b if isinstance(b, int) and isinstance(a, int) else a**b
+    operand = a if b is None else b
     if kind is NEGATE:
-        return -a
+        return -operand
     if kind is FACTORIAL:
-        if abs(a) > _MAX_FACTORIAL:
-            raise OverflowError("the factorial is too large")
-        return math.factorial(int(a))
-    if kind is EQUAL:
-        raise ValueError("an equation holds or does not")
-    return kind().operate(float(a))  # type: ignore[attr-defined]  # a function such as sgn
+        if operand > _MAX_FACTORIAL:
+            raise OverflowError("a factorial has too many digits")
+        if operand != int(operand):
+            raise ValueError(f"{operand} has no factorial")
+        return math.factorial(int(operand))
+    return kind().operate(operand)  # type: ignore[attr-defined]  # a function such as sgn
 
 
 _OPERATORS: dict[NodeKind, Callable[[Any, Any], Any]] = {
     ADD: operator.add,
     MULTIPLY: operator.mul,
     SUBTRACT: operator.sub,
+    EQUAL: operator.sub,
 }
 
 
-def _bit_length(value: Any) -> int:
-    """Return the bit length of an exact number; for a fraction, of the numerator or the
-    denominator, whichever is longer."""
-    exact = Fraction(value) if isinstance(value, int | Fraction) else Fraction(1)
-    return max(exact.numerator.bit_length(), exact.denominator.bit_length())
+def _is_huge_power(base: Any, exponent: Any) -> bool:
+    """Return True if a power of an exact number has more than about `_MAX_BITS` bits."""
+    if not isinstance(base, int | Fraction):
+        return False
+    largest = max(abs(base.numerator), base.denominator)
+    return bool(abs(exponent) * (largest - 1).bit_length() > _MAX_BITS)
 
 
 def is_close(a: Any, b: Any) -> bool:
-    """Return True if two values are equal up to a relative error of 1e-9."""
-    if a == b:
-        return True
-    try:
-        return bool(abs(a - b) <= _TOLERANCE * max(abs(a), abs(b)))
-    except OverflowError:
-        return False
+    """Return True if two values are equal up to a relative error of 1e-9, or, if both are whole
+    numbers, exactly."""
+    if a == b or (getattr(a, "denominator", 0) == getattr(b, "denominator", 0) == 1):
+        return bool(a == b)
+    return bool(abs(a - b) <= _TOLERANCE * max(abs(a), abs(b)))
 
 
-def is_equivalent(a: Node, b: Node, points: tuple[Mapping[str, Any], ...] = POINTS) -> bool:
-    """Return True if two expressions have equal values at all `points`, which are values by
-    variable name.
+def is_equivalent(a: Node, b: Node, points: Sequence[Mapping[str, Any]] = POINTS) -> bool:
+    """Return True if two expressions have equal values at the first three of `points`, which are
+    values by variable name, at which they have values.
 
-    Two equations count as equal if the differences of their sides are proportional: sides may be
-    swapped, and both sides multiplied.
+    A point does not count if a value is too large there, or if neither has one. Two equations count
+    as equal if the differences of their sides are proportional: sides may be swapped, and both
+    sides multiplied.
     """
     equations = a.kind is EQUAL
     if equations != (b.kind is EQUAL):
         return False
-    try:
-        pairs = [(_value_at(a, point), _value_at(b, point)) for point in points]
-    except NoValueError:
+    pairs: list[tuple[Any, Any]] = []
+    for point in points:
+        pair = _value_at(a, point), _value_at(b, point)
+        if TooLargeError not in pair and pair != (NoValueError, NoValueError):
+            pairs.append(pair)
+        if len(pairs) == _COMPARED:
+            break
+    if not pairs or any(NoValueError in pair for pair in pairs):
         return False
-    if not equations:
-        return all(is_close(*pair) for pair in pairs)
-    first, second = pairs[0]
-    proportional = all(is_close(other * first, own * second) for own, other in pairs)
-    return proportional and bool(first) == bool(second)
+    try:
+        if not equations:
+            return all(is_close(*pair) for pair in pairs)
+        own, other = max(pairs, key=lambda pair: abs(pair[0]))
+        return bool(own) == bool(other) and all(
+            is_close(second * own, first * other) for first, second in pairs
+        )
+    except OverflowError:  # a float beside an exact number that is too large for a float
+        return False
+
+
+_COMPARED = 3
+"""Number of points at which two expressions are compared."""
 
 
 def _value_at(node: Node, point: Mapping[str, Any]) -> Any:
-    """Return the value of an expression for the variables' values in `point`; for an equation, left
-    side minus right side."""
-    if node.kind is not EQUAL:
+    """Return the value of an expression for the variables' values in `point`, or the class of the
+    NoValueError if there is none."""
+    try:
         return evaluate(node, point)
-    left, right = node.children()
-    return evaluate(left, point) - evaluate(right, point)
+    except NoValueError as error:
+        return type(error)

@@ -6,11 +6,9 @@ The bits of the seven core rules are stored in every node (see
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import re
 import traceback
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -18,105 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.domains.algebra import expression, library
-from gv_engine.domains.algebra.expression import CONSTANT, MULTIPLY, SYMBOLS, Node, NodeKind
+from gv_engine.domains.algebra.expression import CONSTANT, SYMBOLS, Node, NodeKind
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as mathy_rules
+from gv_engine.domains.algebra.parser import parse
 from gv_engine.rules.errors import GVEngineError
-
-_MAX_CHARACTERS = 4096
-"""Maximum length of an expression in characters: four for each node of the longest expression that
-observations can hold."""
-
-
-class ExpressionError(GVEngineError, ValueError):
-    """A text is no expression."""
-
-
-def parse(text: str) -> Node:
-    """Parse a text such as "4x + 2" and return its expression tree.
-
-    Raises:
-        ExpressionError: the text is no expression, or too long.
-    """
-    if len(text) > _MAX_CHARACTERS:
-        raise ExpressionError(
-            f"the expression has {len(text):,} characters, allowed are {_MAX_CHARACTERS:,}; "
-            f"shorten it"
-        )
-    with contextlib.suppress(*_EXPLAINED, *_UNEXPLAINED):
-        return _parse_printed(text)
-    try:
-        return _parse_with_library(text)
-    except _EXPLAINED as error:
-        message = " ".join(str(getattr(error, "message", error)).split())
-        raise ExpressionError(f"{text!r} is no expression: {message}") from None
-    except _UNEXPLAINED:
-        raise ExpressionError(f"{text!r} cannot be parsed as an expression") from None
-
-
-_EXPLAINED = (library.ParserException, ValueError, ArithmeticError)
-_UNEXPLAINED = (RecursionError, IndexError, KeyError, AttributeError, TypeError, AssertionError)
-"""Errors that mathy_core's parser raises for wrong texts: with an explanation, and without."""
-
-_TERM = re.compile(r"-?[\da-zA-Z.^!]{1,16}")
-_OPERATOR = re.compile(r"[()]| [-+*/=] ")
-_OPERATORS: tuple[dict[str, NodeKind], ...] = (
-    {" = ": expression.EQUAL},
-    {" + ": expression.ADD, " - ": expression.SUBTRACT},
-    {" * ": MULTIPLY, " / ": expression.DIVIDE},
-)
-"""Operators by precedence, the lowest first. Parentheses never contain an equation."""
-
-
-def _parse_printed(text: str, first: int = 0) -> Node:
-    """Parse a text in the form in which the engine prints expressions, with spaces around all
-    operators, and return its tree; raise ValueError for other forms.
-
-    Args:
-        first: index in `_OPERATORS` of the lowest precedence that may occur.
-
-    Raises:
-        ValueError: the text is not in printed form, or wrong.
-    """
-    if _TERM.fullmatch(text):
-        return _parse_term(text)
-    for level, kinds in enumerate(_OPERATORS[first:], first + 1):
-        begin, *rest = _split_at_operators(text, kinds)
-        if rest:
-            node = _parse_printed(begin, level)
-            for sign, part in zip(rest[::2], rest[1::2], strict=True):
-                node = Node(kinds[sign], node, _parse_printed(part, level))
-            return node
-    if text[:1] != "(" or text[-1] != ")":
-        raise ValueError(f"{text} has more than operators, parentheses and terms")
-    return _parse_printed(text[1:-1], 1)
-
-
-def _split_at_operators(text: str, signs: Container[str]) -> list[str]:
-    """Split a text at the operators in `signs` that are outside of parentheses; return operands and
-    operators alternately."""
-    pieces: list[str] = []
-    begin = depth = 0
-    for mark in _OPERATOR.finditer(text):
-        sign = mark[0]
-        if sign == "(":
-            depth += 1
-        elif sign == ")":
-            depth -= 1
-            if depth < 0:
-                raise ValueError(f"{text} has a closing parenthesis too many")
-        elif not depth and sign in signs:
-            pieces += text[begin : mark.start()], sign
-            begin = mark.end()
-    return [*pieces, text[begin:]]
-
-
-def _parse_with_library(text: str) -> Node:
-    """Return the tree of a text, parsed by mathy_core."""
-    return from_library(library.ExpressionParser().parse(text))
-
-
-_parse_term = functools.lru_cache(4096)(_parse_with_library)
 
 
 def from_library(
@@ -239,108 +143,6 @@ def _default_attributes(kind: NodeKind) -> dict[str, Any]:
     if kind not in _DEFAULT_ATTRIBUTES:
         _DEFAULT_ATTRIBUTES[kind] = vars(kind())
     return _DEFAULT_ATTRIBUTES[kind]
-
-
-# ---- node spans ----------------------------------------------------------------------------------
-
-_TOKEN = re.compile(r"\d+(?:\.\d+)?|sgn|\S")
-_OPEN, _CLOSE = "([", ")]"
-
-Span = tuple[int, int]
-
-
-class Spans(NamedTuple):
-    """Character ranges, (start, end), of every node in order.
-
-    Attributes:
-        text: text of the expression.
-        node_spans: ranges of the nodes alone; empty for a product that is written without its sign.
-        subtree_spans: ranges of the nodes with all nodes below them.
-    """
-
-    text: str
-    node_spans: list[Span]
-    subtree_spans: list[Span]
-
-
-class _Misaligned(Exception):
-    """The tokens of a text do not match the nodes of its tree."""
-
-
-def find_spans(text: str, root: Node) -> Spans:
-    """Return for each node of a tree its range of characters in `text`, from which the tree was
-    parsed.
-
-    If mathy_core has reordered the text (`xy^2`), the printed text of the tree takes its place.
-    """
-    try:
-        return _SpanFinder(text).find(root)
-    except _Misaligned:
-        return _SpanFinder(root.text).find(root)
-
-
-class _SpanFinder:
-    """Matches the tokens of a text with the nodes of its tree, in order."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        tokens = ((found[0], *found.span()) for found in _TOKEN.finditer(text))
-        # (token, start, end), and an empty one behind the last
-        self._tokens = [*(each for each in tokens if each[0] not in _OPEN + _CLOSE), ("", 0, 0)]
-        self._next = 0  # number of the next token
-        self._node_spans: list[Span] = []
-        self._subtree_spans: list[Span] = []
-
-    def find(self, root: Node) -> Spans:
-        """Return the character ranges of all nodes; raise _Misaligned if the text does not match
-        the tree."""
-        self._find_subtree(root)
-        if self._next != len(self._tokens) - 1:
-            raise _Misaligned
-        return Spans(self._text, self._node_spans, self._subtree_spans)
-
-    def _find_subtree(self, node: Node) -> Span:
-        """Store the character ranges of `node` and of all nodes below it; return the range of the
-        subtree."""
-        parts = [self._find_subtree(node.left)] if node.left is not None else []
-        place = len(self._node_spans)
-        self._node_spans.append((0, 0))
-        self._subtree_spans.append((0, 0))
-        is_postfix = node.kind is expression.FACTORIAL
-        own = (0, 0) if is_postfix else self._match_node(node)
-        parts += [self._find_subtree(node.right)] if node.right is not None else []
-        if is_postfix:
-            own = self._match_node(node)
-        parts.append(own)
-        self._node_spans[place] = own
-        first, last = min(start for start, _ in parts), max(end for _, end in parts)
-        whole = self._with_parentheses(first, last)
-        self._subtree_spans[place] = whole
-        return whole
-
-    def _with_parentheses(self, start: int, end: int) -> Span:
-        """Return the character range from `start` to `end`, extended by all parentheses that
-        enclose it."""
-        ahead, behind = self._text[:start].rstrip(), self._text[end:].lstrip()
-        if ahead[-1:] in _OPEN and behind[:1] in _CLOSE and ahead and behind:
-            return self._with_parentheses(len(ahead) - 1, len(self._text) - len(behind) + 1)
-        return start, end
-
-    def _match_node(self, node: Node) -> Span:
-        """Advance past the token of a node in the text and return its character range; raise
-        _Misaligned if another token is there."""
-        token, start, _ = self._tokens[self._next]
-        if node.kind is MULTIPLY and token != "*":
-            end = self._tokens[self._next - 1][2] if self._next else 0
-            return end, end
-        if node.kind is CONSTANT:
-            self._next += token in ("-", "–")
-            if not self._tokens[self._next][0][:1].isdigit():
-                raise _Misaligned
-        elif token not in (node.name, "–"):
-            raise _Misaligned
-        self._next += 1
-        return start, self._tokens[self._next - 1][2]
 
 
 # ---- rewrite templates ---------------------------------------------------------------------------
@@ -487,6 +289,9 @@ class RuleSet(Sequence[library.BaseRule]):
         self.failures: dict[int, str] = {}
         self._properties = [core_rule_properties(rule) for rule in self._rules]
         self._other_rules = [n for n, known in enumerate(self._properties) if known is None]
+        self._doubtful_rules = [
+            n for n, known in enumerate(self._properties) if known is None or not known.only_moves
+        ]
         bits = [0 if known is None else known.bit for known in self._properties]
         # (256, rules): 1 where a byte of rule bits includes the rule
         self._table = (np.arange(256)[:, None] & np.array(bits, np.int64) > 0).astype(np.int8)
@@ -501,7 +306,7 @@ class RuleSet(Sequence[library.BaseRule]):
         """Return the action mask of the expression `root` as (nodes, rules) int8: 1 where the rule
         applies to the node and does not change the expression's value."""
         allowed = self._table.take(np.frombuffer(root.rule_bytes(), np.uint8), 0)
-        doubtful = self._other_rules if root.is_plain else range(len(self._rules))
+        doubtful = self._other_rules if root.is_plain else self._doubtful_rules
         if self._other_rules:
             self._mask_other_rules(root, allowed)
         for number in doubtful:
@@ -524,14 +329,20 @@ class RuleSet(Sequence[library.BaseRule]):
     def _keeps_value(self, root: Node, node: int, number: int) -> bool:
         """Return True if rule `number` can be applied to node `node` without changing the value of
         the expression."""
+        rule, properties = self._rules[number], self._properties[number]
+        before = root
         try:
-            text, result = self.apply(root, node, number)
+            if properties is None:
+                after = self.apply(root, node, number)[1]
+            else:  # the value of the whole depends on that of the part
+                _, before, side, depth = _find_part(root, node, properties)
+                after = before if before.is_plain else _apply_to_part(rule, before, side, depth)
         except RewriteError as error:
             self._record_failure(number, root, node, error)
             return False
-        if expression.is_equivalent(root, result):
+        if before is after or expression.is_equivalent(before, after):
             return True
-        self._record_failure(number, root, node, f"it changes the value: {text}")
+        self._record_failure(number, root, node, f"it changes the value: {after.text}")
         return False
 
     def _record_failure(self, number: int, root: Node, node: int, fault: Exception | str) -> None:
@@ -569,17 +380,13 @@ class RuleSet(Sequence[library.BaseRule]):
         if properties is None:
             tree = to_library(root)
             result = _apply_in_tree(rule, tree, tree.nodes[node])
-            return result.text, parse_again(result)
-        above, part = _find_node(root, node)
-        side, depth = "root", properties.down
-        if properties.up and above:
-            part, on_right = above.pop()
-            side, depth = "right" if on_right else "left", depth + 1
-        apply = _apply_cached if properties.only_moves else _apply_to_part
-        result = apply(rule, part, side, depth)
-        for parent, on_right in reversed(above):
-            left, right = (parent.left, result) if on_right else (result, parent.right)
-            result = Node(parent.kind, left, right, parent.value)
+        else:
+            above, part, side, depth = _find_part(root, node, properties)
+            apply = _apply_cached if properties.only_moves else _apply_to_part
+            result = apply(rule, part, side, depth)
+            for parent, on_right in reversed(above):
+                left, right = (parent.left, result) if on_right else (result, parent.right)
+                result = Node(parent.kind, left, right, parent.value)
         return result.text, parse_again(result)
 
     def change(self, root: Node, node: int, number: int) -> library.ExpressionChangeRule:
@@ -644,6 +451,24 @@ def _find_node(root: Node, index: int) -> tuple[list[tuple[Node, bool]], Node]:
         node = child
 
 
+def _find_part(
+    root: Node, node: int, properties: RuleProperties
+) -> tuple[list[tuple[Node, bool]], Node, str, int]:
+    """Return the part of an expression that a core rule reads and rewrites, as `(ancestors, part,
+    side, depth)`: the ancestors as in `_find_node`, the rest as in `_apply_to_part`.
+
+    Args:
+        root: the whole expression.
+        node: index of the node to which the rule is applied, in order.
+        properties: properties of the rule.
+    """
+    above, part = _find_node(root, node)
+    if not properties.up or not above:
+        return above, part, "root", properties.down
+    part, on_right = above.pop()
+    return above, part, "right" if on_right else "left", properties.down + 1
+
+
 _TEMPLATES: dict[tuple[type[library.BaseRule], str, TreeShape], Template] = {}
 """Cached templates of rules that only move subtrees: by rule class, side and shape of the part."""
 
@@ -681,16 +506,54 @@ def _apply_in_tree(rule: library.BaseRule, tree: LibraryTree, node: LibraryNode 
     unchanged subtrees are reused."""
     result = _get_change(rule, node).result
     assert result is not None, "_get_change raises otherwise"
-    return from_library(result.get_root(), tree.sources)
+    try:
+        return from_library(result.get_root(), tree.sources)
+    except ValueError as error:  # Python prints numbers of at most 4300 digits
+        raise RewriteError(f"{rule.name} fails: {error}") from None
 
 
 def _get_change(rule: library.BaseRule, node: LibraryNode | None) -> library.ExpressionChangeRule:
     """Apply a rule to a mathy_core node; return mathy_core's record of the change, or raise
     RewriteError if the rule fails."""
     try:
-        change = rule.apply_to(node)  # type: ignore[arg-type]  # `_find_node` raises if there is none
+        assert node is not None, "`_find_node` raises if there is none"
+        if type(rule) is mathy_rules.ConstantsSimplifyRule:
+            change = _calculate_exactly(rule, node)
+        else:
+            change = rule.apply_to(node)
     except Exception as error:  # mathy_core asserts, wraps and divides by nothing
         raise RewriteError(f"{rule.name} fails: {type(error).__name__}: {error}") from None
     if change.result is None:
         raise RewriteError(f"{rule.name} has no result")
     return change
+
+
+def _calculate_exactly(rule: library.BaseRule, node: LibraryNode) -> library.ExpressionChangeRule:
+    """Apply the rule that calculates with two numbers as `_get_change` does. mathy_core calculates
+    with floats and integers of 64 bits, unless it finds fractions in the nodes.
+
+    Raises:
+        ArithmeticError: the result has no decimal number, such as 1 / 3.
+    """
+    constants: list[Any] = node.get_root().find_type(CONSTANT)
+    kinds = {type(constant.value) for constant in constants}
+    if kinds == {int} and type(node) in (expression.ADD, expression.MULTIPLY):
+        return rule.apply_to(node)
+    for constant in constants:
+        constant.value = Fraction(expression.to_exact(constant.value))
+    change = rule.apply_to(node)
+    assert change.result is not None
+    for constant in change.result.get_root().find_type(CONSTANT):
+        constant.value = _to_decimal(constant.value)
+    return change
+
+
+def _to_decimal(value: object) -> int | float:
+    """Return a fraction as an equal int or float; raise ArithmeticError if there is none."""
+    if not isinstance(value, Fraction):
+        raise ArithmeticError(f"{value} is not exact")
+    if value.denominator == 1:
+        return value.numerator
+    if Fraction(str(float(value))) != value:
+        raise ArithmeticError(f"{value} is no decimal number")
+    return float(value)

@@ -19,7 +19,7 @@ from gv_engine.domains.algebra.env import MathyEnv
 from gv_engine.domains.algebra.environments import ENVIRONMENTS
 from gv_engine.domains.algebra.library import SUCCESS_SYSTEMS, SYSTEMS, BaseRule, code_location
 from gv_engine.domains.algebra.library import rules as lib_rules
-from gv_engine.domains.algebra.rule_set import ExpressionError, parse
+from gv_engine.domains.algebra.parser import ExpressionError, parse
 from gv_engine.domains.algebra.state import (
     INVALID_ACTION_RESPONSES,
     EnvRewards,
@@ -518,7 +518,7 @@ class AlgebraScenario(ImmutableScenario):
             max_moves: number of allowed moves, instead of the scenario's.
 
         Raises:
-            ProblemError: the problem is solved already, too long, or no text.
+            ProblemError: the problem is solved already, too long, or no text; or no rule applies.
             ExpressionError: the text is no expression.
             ValueError: `max_moves` is out of range.
         """
@@ -539,6 +539,11 @@ class AlgebraScenario(ImmutableScenario):
         state = env.begin(env_problem, max_moves or env.max_moves_fn(env_problem, config))
         if env.is_terminal_state(state):
             raise ProblemError(f"{text!r} is solved already; give another problem")
+        if not env.mask(state).any():
+            failures = "".join(f"; {failure}" for failure in env.rules.failures.values())
+            raise ProblemError(
+                f"no rule applies anywhere in {text}; give another problem or other rules{failures}"
+            )
         return state
 
     @cached_property

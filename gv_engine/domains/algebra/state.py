@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gv_engine.domains.algebra.expression import CONSTANT, VARIABLE, Node
 from gv_engine.domains.algebra.library import expressions as lib
-from gv_engine.domains.algebra.rule_set import parse
+from gv_engine.domains.algebra.parser import parse
 from gv_engine.rules.errors import GVEngineError
 from gv_engine.rules.system import EnvRewards as EnvRewards
 

@@ -12,11 +12,11 @@ import esper
 import numpy as np
 
 from components.algebra import Changed, Constant, Depth, Identity, InOrder, Operator, Variable
-from gv_engine.domains.algebra import rule_set, state
+from gv_engine.domains.algebra import parser, state
 from gv_engine.domains.algebra.env import MathyEnv, Move
 from gv_engine.domains.algebra.expression import CONSTANT, VARIABLE, Node
 from gv_engine.domains.algebra.library import BaseRule, expressions
-from gv_engine.domains.algebra.rule_set import parse
+from gv_engine.domains.algebra.parser import parse
 from gv_engine.domains.algebra.state import START, MathyEnvState
 from gv_engine.rules import system
 from gv_engine.rules.component import NOTHING
@@ -320,10 +320,10 @@ class WorldCanvas(system.ExpressionCanvas):
         """Create a canvas that draws `world` once and passes the finished frame to `show`; `note`
         is a message for the player."""
         self._pass_on, self._world, self._title, self._note = show, world, title, note
-        self._spans = rule_set.find_spans(world.state.agent.problem, world.state.root)
+        self._spans = parser.find_spans(world.state.agent.problem, world.state.root)
         self._mask = world.env.mask(world.state)
 
-    def spans(self, node: int) -> tuple[rule_set.Span, rule_set.Span]:
+    def spans(self, node: int) -> tuple[parser.Span, parser.Span]:
         """Return the character ranges of a node and of its subtree."""
         return self._spans.node_spans[node], self._spans.subtree_spans[node]
 
@@ -340,7 +340,7 @@ class WorldCanvas(system.ExpressionCanvas):
         played = w.steps and w.action != START
         frame = ExpressionFrame(
             title=self._title,
-            text=self._spans.text,
+            text=w.state.agent.problem,
             nodes=nodes,
             rules=tuple(rule.name for rule in rules),
             codes=tuple(rule.code for rule in rules),

@@ -107,6 +107,7 @@ def test_what_reset_may_be_told():
         ({"problem": 5}, "problem=5: expected the text"),
         ({"problem": "4x + 2x = 3"}, "is an equation"),
         ({"problem": "6x"}, "solved already"),
+        ({"problem": "x / x"}, "no rule applies anywhere in x / x; give another problem"),
         ({"problem": "4x +"}, "no expression"),
         ({"problem": " + ".join("x" * 99)}, "197 nodes"),
         ({"max_moves": 0}, "allowed are 1 to"),

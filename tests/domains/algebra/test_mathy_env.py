@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import re
 from functools import partial
 from itertools import product
 from typing import Any
@@ -239,6 +240,12 @@ def test_it_is_written_in_one_line(capsys):
     assert columns[:4] == ["004", "ca cs dm -- -- -- --", "09", "0.01"]
     assert columns[4] == "distributive factoring(3)"
     assert "\x1b[" in columns[5]  # what has changed is coloured
+    commuting = MathyEnv(preferred_term_commute=True)
+    for text, node in (("8 / (x / y) + 2y", 5), ("x + 5! + (2y)^3", 1), ("4 * x", 1)):
+        moved, _, change = commuting.get_next_state(MathyEnvState(text, 10), (CS, node))
+        shown = env.render_state(moved, "swap", node, change, pretty=True).split(" | ")[1]
+        assert re.sub(r"\x1b\[[0-9;]*m", "", shown) == moved.agent.problem
+        assert shown != moved.agent.problem
     assert env.render_state(state, "initial-state", pretty=True).endswith(" | 4x + 2x")
     env.print_state(state, "initial-state")
     env.print_history(after)

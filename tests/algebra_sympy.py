@@ -1,0 +1,257 @@
+"""Values of algebra beside SymPy: `python -m tests.algebra_sympy --count 20000 --seed 1`.
+
+Random problems are written in a grammar of this file and read by the engine and by SymPy, which
+must be installed. Compared are the values of the problem, of its printed text, and of the result of
+every move that the mask offers, each text read by SymPy. SymPy reads 1/2x as x/2, so that products
+behind / have parentheses here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gv_engine.domains.algebra import MathyEnv, MathyEnvState
+from gv_engine.domains.algebra.expression import Node, NoValueError, TooLargeError, evaluate
+from gv_engine.domains.algebra.parser import parse
+
+try:
+    import sympy
+    from sympy.parsing import sympy_parser
+except ModuleNotFoundError:
+    raise SystemExit("this check needs SymPy: pip install sympy") from None
+
+LETTERS = "xyzab"
+POINTS: tuple[dict[str, Any], ...] = (
+    {"x": 7, "y": 5, "z": 3, "a": 2, "b": 11},
+    {letter: Fraction(2 * number + 3, 4) for number, letter in enumerate(LETTERS)},
+)
+_TRANSFORMATIONS = (
+    *sympy_parser.standard_transformations,
+    sympy_parser.convert_xor,
+    sympy_parser.rationalize,
+    sympy_parser.implicit_multiplication,
+)
+_NAMES = {letter: sympy.Symbol(letter) for letter in LETTERS} | {"sgn": sympy.sign}
+_TOLERANCE = 1e-9
+
+
+class Grammar:
+    """Writer of random problem texts."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def problem(self) -> str:
+        """Return an expression, or rarely an equation, of at most 90 characters."""
+        while True:
+            text = self._sum(3)
+            if self._random.random() < 0.04:
+                text = f"{text} = {self._sum(2)}"
+            if len(text) <= 90:
+                return text
+
+    def _choose(self, *options: str | Callable[[], str]) -> str:
+        option = self._random.choice(options)
+        return option if isinstance(option, str) else option()
+
+    def _sum(self, depth: int) -> str:
+        text = self._product(depth)
+        for _ in range(self._random.choice((0, 1, 1, 2, 3))):
+            text += self._choose(" + ", " + ", " - ", "+", "-") + self._product(depth)
+        return text
+
+    def _product(self, depth: int) -> str:
+        text = self._signed(depth)
+        for _ in range(self._random.choice((0, 0, 0, 1, 1, 2))):
+            if self._random.random() < 0.3:
+                text += self._choose(" / ", "/") + self._divisor(depth)
+            else:
+                text += self._choose(" * ", "*") + self._signed(depth)
+        return text
+
+    def _signed(self, depth: int) -> str:
+        return self._choose("", "", "", "", "-") + self._factors(depth)
+
+    def _divisor(self, depth: int) -> str:
+        minus = self._choose("", "", "", "-")
+        return minus + self._choose(
+            lambda: self._factor(depth, self._number), lambda: f"({self._factors(depth)})"
+        )
+
+    def _factors(self, depth: int) -> str:
+        """Factors without a sign between them."""
+        text = self._choose("", lambda: self._factor(depth, self._number))
+        count = self._random.choice((1, 1, 1, 2, 2, 3) if text == "" else (0, 0, 1, 1, 1, 2, 3))
+        for _ in range(count):
+            following = self._factor(depth, self._letter)
+            text += f"{' ' * (text != '' and self._random.random() < 0.15)}{following}"
+        return text
+
+    def _factor(self, depth: int, leaf: Callable[[], str]) -> str:
+        base = leaf()
+        if depth and self._random.random() < 0.3:
+            base = self._choose(
+                f"({self._sum(depth - 1)})", f"({self._sum(depth - 1)})", "sgn(x - 4)"
+            )
+        elif leaf == self._number and self._random.random() < 0.05:
+            return f"{self._choose('3', '4', '5')}!" + self._choose("", "^2")
+        return base + (self._exponent(min(depth, 2)) if self._random.random() < 0.4 else "")
+
+    def _exponent(self, depth: int) -> str:
+        text = "^" + self._choose("", "", "", "-")
+        if depth and self._random.random() < 0.2:
+            return (
+                f"{text}({self._choose('x - 2', 'y + 1', '1 + 2', '-2', '2x', 'z / 2', '4 - 4')})"
+            )
+        text += self._choose("0", "1", "2", "2", "3", "2", "x", "y", "z")
+        return text + (self._exponent(depth - 1) if depth and self._random.random() < 0.2 else "")
+
+    def _letter(self) -> str:
+        return self._random.choice(LETTERS)
+
+    def _number(self) -> str:
+        return self._choose("0", "1", "2", "2", "3", "4", "5", "7", "12", "2.5", "0.5", ".25")
+
+
+@lru_cache(200_000)
+def sympy_values(text: str) -> tuple[Any, ...]:
+    """SymPy's values of a text at `POINTS`, of an equation the difference of its sides."""
+    left, *right = (
+        sympy_parser.parse_expr(
+            re.sub(r"(?<=[a-z])(?=[a-z])(?!(?<=s)gn\(|(?<=sg)n\()", " ", side),
+            _NAMES,
+            _TRANSFORMATIONS,
+        )
+        for side in text.split("=")
+    )
+    whole = left - right[0] if right else left
+    values = []
+    for point in POINTS:
+        value = whole.subs({_NAMES[name]: sympy.Rational(number) for name, number in point.items()})
+        values.append(value if value.is_Rational else value.evalf(25))
+    return tuple(values)
+
+
+def own_value(node: Node, point: dict[str, Any]) -> Any:
+    """The engine's value of a tree, or the class of the error that it has none."""
+    try:
+        return evaluate(node, point)
+    except NoValueError as error:
+        return type(error)
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Compare two numbers of SymPy, exactly if both are exact. Infinities and nan are alike."""
+    if not (one.is_finite and other.is_finite):
+        return bool(one.is_finite == other.is_finite)
+    if one.is_Rational and other.is_Rational:
+        return bool(one == other)
+    return bool(abs((one - other).evalf(25)) <= _TOLERANCE * max(1, abs(other)))
+
+
+def are_proportional(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
+    """Compare the differences of the sides of two equations, as SymPy computes them."""
+    if not all(value.is_finite for value in (*before, *after)):
+        return [value.is_finite for value in before] == [value.is_finite for value in after]
+    first, second = (before[0] * after[1]).evalf(25), (before[1] * after[0]).evalf(25)
+    return bool(abs(first - second) <= _TOLERANCE * max(1, abs(first)))
+
+
+class _Problem(NamedTuple):
+    """Values of a problem at `POINTS`, by the engine and by SymPy. SymPy calculates on with
+    infinity, 1 / (1 / 0) is 0, and has factorials of fractions, where the engine has no value."""
+
+    own: list[Any]
+    right: tuple[Any, ...]
+
+
+class Comparison:
+    """Comparison of texts in the engine and in SymPy.
+
+    Attributes:
+        counts: number of texts, values and moves compared.
+        different: descriptions of what differs.
+    """
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.different: list[str] = []
+        self._env = MathyEnv()
+
+    def compare(self, text: str) -> None:
+        """Compare a problem, its printed text and all its moves."""
+        try:
+            root = parse(text)
+        except ValueError as error:
+            self.different.append(str(error))
+            return
+        values = [own_value(root, point) for point in POINTS]
+        if TooLargeError in values:
+            self.counts["problems with a value that is too large to compare"] += 1
+            return
+        self.counts["problems"] += 1
+        self.counts["problems without a value at a point"] += NoValueError in values
+        if NoValueError in values and not re.search(r"[/!]|\^[-(]", text):
+            self.different.append(f"{text}: no value")
+        problem = _Problem(values, sympy_values(text))
+        self._compare_values(text, text, values, problem)
+        again = parse(root.text)
+        printed = [own_value(again, point) for point in POINTS]
+        self._compare_values(f"{text}, printed as {root.text}", root.text, printed, problem)
+        state = MathyEnvState(text)
+        for action in np.flatnonzero(self._env.get_valid_moves(state)).tolist():
+            after = self._env.get_next_state(state, action)[0]
+            self.counts["moves"] += 1
+            result = after.agent.problem
+            where = f"{text}, {self._env.rules[action % 7].name} at {action // 7} to {result}"
+            if "=" in text:
+                if not are_proportional(problem.right, sympy_values(result)):
+                    self.different.append(f"{where}: not proportional")
+                continue
+            moved = [own_value(after.root, point) for point in POINTS]
+            self._compare_values(where, result, moved, problem)
+
+    def _compare_values(self, where: str, text: str, values: list[Any], state: _Problem) -> None:
+        """Compare the engine's `values` and SymPy's values of `text` with those of the problem."""
+        for ours, theirs, own, right in zip(values, sympy_values(text), *state, strict=True):
+            self.counts["values"] += 1
+            same = ours is own if own is NoValueError else is_same(_to_sympy(ours), right)
+            if not (same and is_same(theirs, right)):
+                self.different.append(f"{where}: {ours}, SymPy {theirs}, expected {right}")
+
+
+def _to_sympy(value: Any) -> Any:
+    """A number of the engine as one of SymPy; nan for no value."""
+    if isinstance(value, type):
+        return sympy.nan
+    return sympy.Rational(value) if isinstance(value, Fraction) else sympy.sympify(value)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare random problems, print the counts, and return 1 if something differs."""
+    options = argparse.ArgumentParser(prog="python -m tests.algebra_sympy", description=__doc__)
+    options.add_argument("--count", type=int, default=2000, help="number of problems")
+    options.add_argument("--seed", type=int, default=0)
+    wanted = options.parse_args(arguments)
+    grammar, comparison = Grammar(wanted.seed), Comparison()
+    while comparison.counts["problems"] < wanted.count and not len(comparison.different) > 20:
+        comparison.compare(grammar.problem())
+    for name, count in comparison.counts.items():
+        print(f"{count:9,} {name}")
+    for difference in comparison.different:
+        print("different:", difference)
+    print(f"{len(comparison.different)} different")
+    return bool(comparison.different)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
