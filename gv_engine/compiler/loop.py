@@ -247,6 +247,7 @@ def _make_shared_functions(scenario: Scenario, dtypes: Dtypes) -> _Callees:
         if is_alone:
             w.total[1] += w.reward[1]
         w.truncated = reaches_limit(w, p.max_steps) and (not w.terminated or p.always_truncates)
+        w.truncated |= w.steps >= p.time_limit
         for k in range(agents):
             write_outputs(b, seat + np.uint64(k), w, k + 1)
 

@@ -84,7 +84,7 @@ _PADDING = 64
 
 _COMMON = (
     *("num_terms", "mine", "running", "share", "actions", "places", "max_steps"),
-    *("always_truncates", "turns", "leaves", "one_suffices", "present", "first_text"),
+    *("always_truncates", "time_limit", "turns", "leaves", "one_suffices", "present", "first_text"),
 )
 """Fields that do not belong to a rule; they come first."""
 
@@ -147,6 +147,7 @@ def make_parameters(
         "places": places,
         "max_steps": np.asarray(member.max_steps or np.iinfo(np.int64).max),
         "always_truncates": np.asarray(member.always_truncates),
+        "time_limit": np.asarray(member.time_limit or np.iinfo(np.int64).max),
     }
     if member.layout.agents > 1:
         agent_group = member.agent_group

@@ -46,6 +46,18 @@ def check_at_least(minimum: int, **named_value: Any) -> int:
     return number
 
 
+def check_time_limit(max_episode_steps: int | None) -> int | None:
+    """Return the argument `max_episode_steps`, checked as by `gymnasium.make`; None for -1, which
+    means no limit.
+
+    Raises:
+        ValueError: the value is no positive integer.
+    """
+    if max_episode_steps in (None, -1):
+        return None
+    return check_at_least(1, max_episode_steps=max_episode_steps)
+
+
 def check_options(options: Any, *names: str) -> dict[str, Any]:
     """Return the `options` of a reset as a dictionary, after a check that all keys are among
     `names`; {} for None.

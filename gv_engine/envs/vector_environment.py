@@ -52,6 +52,9 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
     Args:
         scenario, world, max_steps, observation_representation, options: as for `GridEnv`.
         num_envs: number of worlds.
+        max_episode_steps, disable_env_checker: as for `gymnasium.make`: an episode is also
+            truncated after so many steps, and rewards do not depend on this number as they may on
+            `max_steps`; there is no checker.
         autoreset_mode: time at which a finished world is reset: NEXT_STEP; SAME_STEP (the last
             observation is then in `info["final_obs"]`); or DISABLED (call `reset` with
             `options={"reset_mask": (N,) bool}`).
@@ -88,6 +91,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         *,
         world: str = "auto",
         max_steps: int | None = None,
+        max_episode_steps: int | None = None,
+        disable_env_checker: bool | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         render_mode: str | None = None,
@@ -106,6 +111,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         num_worlds = arg_checks.check_at_least(1, num_envs=num_envs)
         self.scenario: Scenario
         loaded = resolve_grid_scenario(scenario, max_steps, **options)
+        if time_limit := arg_checks.check_time_limit(max_episode_steps):
+            loaded = loaded.with_(time_limit=time_limit)
         self.scenario, level_rngs = limit_to_levels(loaded, levels, world)
         if not self.is_multi_agent:
             self.scenario.require_single_agent("this environment")

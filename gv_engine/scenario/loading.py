@@ -238,6 +238,9 @@ _CHANGE_CHECKS: dict[str, Callable[[Any], bool]] = {
     "name": _is_line,
     "description": lambda value: isinstance(value, str),
     "difficulty": lambda value: isinstance(value, str),
-    "max_steps": lambda value: value is None or (type(value) is int and 1 <= value < 2**31),
+    **dict.fromkeys(
+        ("max_steps", "time_limit"),
+        lambda value: value is None or (type(value) is int and 1 <= value < 2**31),
+    ),
     "actions": _are_actions,
 }

@@ -58,6 +58,8 @@ class Scenario(ImmutableScenario):
         max_steps: step limit of an episode; None for no limit.
         always_truncates: True if a step that reaches the limit is truncated, even if it also
             terminates the episode.
+        time_limit: step that truncates an episode in any case, as by Gymnasium's `TimeLimit`, in
+            addition to `max_steps`; None for no such step.
         objects: type indices of objects that may be on the grid, sorted.
         colors: indices of colours that may be on the grid, sorted, NONE included.
         observation_objects, observation_colors: indices that may be in observations.
@@ -109,6 +111,7 @@ class Scenario(ImmutableScenario):
     code: tuple[SourceFile, ...] = ()
     agent_group: AgentGroup = SINGLE_AGENT
     always_truncates: bool = False
+    time_limit: int | None = None
     dim: bool | None = None
     numbering: TypeIds = field(default_factory=TypeIds, repr=False)
 

@@ -370,6 +370,8 @@ class Simulation:
         world.steps += 1
         goes_on = not world.terminated or scenario.always_truncates
         world.truncated = goes_on and self._reaches_limit(world, scenario.max_steps or sys.maxsize)
+        if scenario.time_limit and world.steps >= scenario.time_limit:
+            world.truncated = True
 
     def _set_turn_order(self, actions: Sequence[int], group: AgentGroup) -> None:
         """Store the agents' `actions`, and determine by the rules in `group` which agents take

@@ -13,7 +13,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-from gv_engine import GridEnv, GridVectorEnv
+from gv_engine import EachAgentVectorEnv, GridEnv, GridVectorEnv
 from gv_engine.scenario.library import gym_id
 from gv_engine.vector import compiled_backend
 from tests.comparing import same
@@ -25,6 +25,7 @@ MODES = pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.
 LEVEL = "keydoor-5x5"
 SHORT = 13
 AREA = [[-2, 0], [-1, 1]]
+FORWARD, LEFT = 0, 4
 SPREAD = {**BASE, "transition_functions": ["move_agent", "turn_agent"]}
 
 
@@ -66,6 +67,32 @@ def test_it_equals_gymnasiums_own_over_single_environments(kind, mode):
             again = [env.reset(options={"reset_mask": over.copy()})[0] for env in (envs, others)]
             assert same(*again)
     assert ended >= num * 2
+
+
+@KINDS
+@MODES
+def test_max_episode_steps_is_gymnasiums_time_limit(kind, mode):
+    # worlds walk to an exit that is two steps away, or turn; `limit` comes before, with, or after
+    for limit, ends in ((1, [0, 1]), (2, [1, 1]), (3, [1, 0])):
+        arguments = {"scenario": SPREAD, "world": kind, "max_episode_steps": limit}
+        arguments["disable_env_checker"] = True
+        envs = gymnasium.make_vec("GV-Scenario-v0", 2, **arguments, autoreset_mode=mode)
+        sync = {"vectorization_mode": "sync", "vector_kwargs": {"autoreset_mode": mode}}
+        others = gymnasium.make_vec("GV-Scenario-v0", 2, **{**arguments, "world": "object"}, **sync)
+        assert same(envs.reset(seed=0), others.reset(seed=0))
+        flags = []
+        for _ in range(6):
+            found = envs.step([FORWARD, LEFT])
+            assert same(found, others.step([FORWARD, LEFT]))
+            flags.append([found[2][0], found[3][0]])
+        assert flags[min(limit, 2) - 1] == ends
+
+
+def test_max_episode_steps_of_several_agents():
+    envs = EachAgentVectorEnv("hold-plates", 1, world="object", max_episode_steps=3)
+    envs.reset(seed=0)
+    waits = np.zeros(envs.num_envs, np.int64)
+    assert [envs.step(waits)[3].all() for _ in range(3)] == [False, False, True]
 
 
 @KINDS
@@ -145,6 +172,7 @@ def test_wrong_resets(envs, arguments, message):
         ),
         ({"render_mode": "human"}, "render_mode='human': allowed are None and rgb_array, ansi"),
         ({"max_steps": 2.5}, "max_steps=2.5: allowed are whole numbers from 0 on"),
+        ({"max_episode_steps": 0}, "max_episode_steps=0: allowed are whole numbers from 1 on"),
         ({"autoreset_mode": "nextstep"}, "autoreset_mode='nextstep': allowed are 'NextStep'"),
         ({"scenario": None}, "scenario=None: allowed are a Scenario, a name, a file and a mapping"),
     ],

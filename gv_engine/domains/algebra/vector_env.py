@@ -87,13 +87,16 @@ class EnvWorker:
     Args:
         rows: rows that the environments write their results into.
         mode: autoreset mode of `gv_engine.world.simulation`.
+        time_limit: step that truncates an episode in any case; None for no such step.
         options: arguments of each `ExpressionEnv`.
     """
 
-    def __init__(self, rows: Rows, mode: int, *options: Any) -> None:
-        """Create an environment for each record in `rows`; `mode` is the autoreset mode, and
-        `options` are the arguments of `ExpressionEnv`."""
+    def __init__(self, rows: Rows, mode: int, time_limit: int | None, *options: Any) -> None:
+        """Create an environment for each record in `rows`; the class says what each argument
+        means."""
         self._envs = [ExpressionEnv(*options) for _ in rows]
+        for env in self._envs:
+            env.simulation.time_limit = time_limit
         self._mode = mode
         self._columns = {name: rows[name] for name in rows.dtype.names or ()}
         self._terms = {name: i for i, name in enumerate(self._envs[0].scenario.reward_names)}
@@ -249,6 +252,7 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
     Args:
         scenario, max_steps, observation_representation, options: as for `ExpressionEnv`.
         num_envs: N.
+        max_episode_steps, disable_env_checker: as for a `GridVectorEnv`.
         processes: number of processes; 1 steps all environments in this one.
         autoreset_mode: reset of finished environments: NEXT_STEP, SAME_STEP (the last observation
             is then in `info["final_obs"]`) or DISABLED (call `reset` with
@@ -280,6 +284,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         *,
         processes: int = 1,
         max_steps: int | None = None,
+        max_episode_steps: int | None = None,
+        disable_env_checker: bool | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
         render_mode: str | None = None,
@@ -299,7 +305,8 @@ class ExpressionVectorEnv(ScenarioVectorEnv[Arrays]):
         self._statistics, self._copy = episode_statistics, copy
         self._cuts = np.linspace(0, num_envs, min(processes, num_envs) + 1).astype(int).tolist()
         mode = getattr(simulation, self.autoreset_mode.name)
-        args = mode, self.scenario, render_mode, None, observation_representation
+        time_limit = arg_checks.check_time_limit(max_episode_steps)
+        args = mode, time_limit, self.scenario, render_mode, None, observation_representation
         self._observed = tuple(space)
         dtype = row_dtype(space, len(self.scenario.reward_names))
         parts = [slice(*ends) for ends in itertools.pairwise(self._cuts)]

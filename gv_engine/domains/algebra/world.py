@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -88,9 +89,12 @@ class ExpressionWorld(Move):
         steps, total: number of steps of the episode, and the sum of their rewards.
         reward, discount: results of the last step.
         terminated, truncated, success: flags of the end of the episode.
+        time_limit: step that truncates an episode in any case, as by Gymnasium's `TimeLimit`; None
+            for no such step.
     """
 
     env: MathyEnv
+    time_limit: int | None = None
 
     def __init__(
         self, env: MathyEnv, max_steps: int | None = None, success: Call | None = None
@@ -147,6 +151,7 @@ class ExpressionWorld(Move):
         self.total += verdict.reward
         self.terminated = state.is_terminal_transition(verdict)
         self.truncated = not self.terminated and self.steps >= self.max_steps
+        self.truncated |= self.steps >= (self.time_limit or sys.maxsize)
         self.success = self.terminated and bool(self._success and self._success.run(self, NOTHING))
 
     @property

@@ -212,6 +212,21 @@ def test_many_are_as_one(mode):
     assert same(first, kept), "what was shown stays as it was"
 
 
+def test_max_episode_steps_is_gymnasiums_time_limit():
+    options = {"scenario": PLAIN, "max_episode_steps": 3, "disable_env_checker": True}
+    many = gymnasium.make_vec("GV-Scenario-v0", 3, **options)
+    others = gymnasium.make_vec("GV-Scenario-v0", 3, vectorization_mode="sync", **options)
+    _, info = many.reset(seed=0)
+    others.reset(seed=0)
+    rng, flags = np.random.default_rng(0), []
+    for _ in range(40):
+        actions = [valid({"action_mask": mask}, rng) for mask in info["action_mask"]]
+        *found, info = many.step(actions)
+        assert same(found[1:], list(others.step(np.array(actions))[1:4]))
+        flags += list(zip(found[2].tolist(), found[3].tolist(), strict=True))
+    assert {*flags} == {(False, False), (True, False), (False, True), (True, True)}
+
+
 @pytest.mark.slow
 def test_several_processes_are_as_one_and_tell_what_goes_wrong_in_them():
     before = {*multiprocessing.active_children()}
