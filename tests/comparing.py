@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
+
+STEPS_ON = pytest.mark.filterwarnings("ignore:.*after the end of the episode")
+"""Mark of tests that step worlds on after the ends of their episodes."""
 
 
 def same(one: Any, other: Any) -> bool:

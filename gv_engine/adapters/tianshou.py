@@ -41,6 +41,7 @@ class TianshouVecEnv(BaseVectorEnv):
         # no super().__init__(): it would make a worker for each world
         own_options = {"autoreset_mode": "Disabled", "action_masks": masks}
         self.worlds = make_adapter_env(self, scenario, num_envs, options, **own_options)
+        self.worlds.warns_of_end = False  # `step` puts worlds back that it is not told to step
         self.env_num, self.is_async, self.is_closed = num_envs, False, False
         self._masks, self._seeds = masks, dict[int, int | None]()
 

@@ -25,8 +25,15 @@ from gv_engine.compiler.method_registry import (
     register_function,
     register_method,
 )
-from gv_engine.compiler.numba_pipeline import cgutils, emit_as, make_array, overload, types
-from gv_engine.compiler.records import EmptyGround, ShownColumn, get_world_record
+from gv_engine.compiler.numba_pipeline import (
+    cgutils,
+    check_entity,
+    emit_as,
+    make_array,
+    overload,
+    types,
+)
+from gv_engine.compiler.records import EmptyGround, EntityColumn, ShownColumn, get_world_record
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import RuleError
 
@@ -238,6 +245,22 @@ def _build_look_beneath(w: Any, y: Any, x: Any) -> Any:
 
 
 @overload(operator.setitem)
+def _build_write_of_entity(column: Any, index: Any, value: Any) -> Any:
+    """Return the implementation of assigning to an element of a column of entities; None for other
+    arrays."""
+    if not isinstance(column, EntityColumn):
+        return None
+    capacity = column.capacity
+
+    def write(column: Any, index: Any, value: Any) -> None:
+        """Write the entity."""
+        check_entity(value, capacity)
+        writable_view(column)[index] = value
+
+    return write
+
+
+@overload(operator.setitem)
 def _build_set_of_shown_column(column: Any, index: Any, value: Any) -> Any:
     """Return the implementation of assigning to a component value `column[e]` or a grid cell
     `column[y, x]` on which the cached appearances depend; None for other arrays.
@@ -263,6 +286,7 @@ def _build_set_of_shown_column(column: Any, index: Any, value: Any) -> Any:
     if isinstance(index, types.BaseTuple) and len(index) == column.ndim == 2:
         record: Any = get_world_record(column)
         rows, stride = record.fields["at"].type.shape
+        (capacity,) = record.fields["alive"].type.shape
         if "ground" in record.fields:
             on_ground = column.start == record.fields["ground"].offset
             is_listed, is_kept = "listed" in record.fields, "beneath" in record.fields
@@ -271,6 +295,7 @@ def _build_set_of_shown_column(column: Any, index: Any, value: Any) -> Any:
                 """Put entity `value` into cell `index` of one of two layers; update the cell's
                 appearance and, on large grids, the lists of cells by object type and the map of
                 blocked cells."""
+                check_entity(value, capacity)
                 y, x = index
                 y, x = y if y >= 0 else y + rows, x if x >= 0 else x + stride
                 w, layer, cell = owning_world(column), writable_view(column), y * stride + x
@@ -294,6 +319,7 @@ def _build_set_of_shown_column(column: Any, index: Any, value: Any) -> Any:
 
         def put_and_show(column: Any, index: Any, value: Any) -> None:
             """Put entity `value` into cell `index` of a small grid, and update the appearance."""
+            check_entity(value, capacity)
             y, x = index
             writable_view(column)[y, x] = value
             w = owning_world(column)
@@ -302,6 +328,7 @@ def _build_set_of_shown_column(column: Any, index: Any, value: Any) -> Any:
         def put(column: Any, index: Any, value: Any) -> None:
             """Put entity `value` into cell `index` of a large grid; update the cell's appearance,
             the lists of cells by object type and the map of blocked cells."""
+            check_entity(value, capacity)
             y, x = index
             at = writable_view(column)
             w = owning_world(column)

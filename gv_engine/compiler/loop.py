@@ -193,6 +193,7 @@ def _make_shared_functions(scenario: Scenario, dtypes: Dtypes) -> _Callees:
     parameters_at = make_record_cast(dtypes["parameters"])
     restart, advance = make_stub("restart"), make_stub("advance")
     has_smaller_members, is_alone = layout.has_smaller_members, agents == 1
+    is_checked = "running" in (dtypes["parameters"].names or ())
     reaches_limit = get_limit_test(layout.mission)
 
     def count() -> int:
@@ -212,6 +213,8 @@ def _make_shared_functions(scenario: Scenario, dtypes: Dtypes) -> _Callees:
         """Start an episode with a new level in world `i`, whose record and parameters are at the
         addresses `row` and `own`."""
         b, w, p = batch(address), world_at(row), parameters_at(own)
+        if is_checked:
+            w.damaged = 1  # rules of authors may write what `clear` would not look at
         if has_smaller_members:
             w.present = p.present
         w.error = 0
@@ -260,7 +263,7 @@ def _make_shared_functions(scenario: Scenario, dtypes: Dtypes) -> _Callees:
             w.become_nothing(NOTHING)
         return broken
 
-    checking = [mend] if "running" in (dtypes["parameters"].names or ()) else []
+    checking = [mend] if is_checked else []
     return [(function, dtypes) for function in (count, find, begin, act, *checking)]  # type: ignore[misc]  # as above
 
 

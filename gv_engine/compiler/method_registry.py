@@ -71,7 +71,8 @@ def register_layout(layout: Layout) -> None:
         _register_verb("enclose_one_by_one" if name == "enclose" else name, verb)
     # a copy: the registry lives for ever and must not keep the scenario's types
     copied = replace(layout, types=tuple(map(replace, layout.types)))
-    record = make_world_record(from_dtype(layout.looks_dtype), layout.look_fields)
+    shown, entities = layout.look_fields, layout.entity_fields
+    record = make_world_record(from_dtype(layout.looks_dtype), shown, entities)
     LAYOUTS.setdefault(record, copied)
 
 

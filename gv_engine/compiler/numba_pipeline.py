@@ -590,6 +590,21 @@ def emit_bounds_check(
             calls._return_errcode_raw(builder, status.code)
 
 
+@emit_as(lambda value, capacity: types.none(value, types.intp))
+def check_entity(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emit LLVM IR of the Numba intrinsic `check_entity(value, capacity)`, which raises
+    `OutOfBoundsError` unless 0 <= `value` < `capacity`; nothing in programs without checks."""
+    emit_entity_check(context, builder, signature.args[0], *arguments)
+    return context.get_dummy_value()
+
+
+def emit_entity_check(context: Any, builder: Any, kind: Any, value: Any, capacity: Any) -> None:
+    """Emit the code of `check_entity` for a value of the Numba type `kind`."""
+    if context.enable_boundscheck and isinstance(kind, types.Integer):
+        number = context.cast(builder, value, kind, types.intp)
+        emit_bounds_check(context, builder, number, capacity, OutOfBoundsError.ENTITY)
+
+
 def _raise_out_of_bounds(index: int, axis: int, size: int) -> None:
     """Raise the error of an index; compiled as `_compiled_raise`."""
     raise OutOfBoundsError(index, axis, size)

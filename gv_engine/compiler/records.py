@@ -86,6 +86,34 @@ _init_array: Any = types.Array.__init__
 extending.register_model(ShownColumn)(extending.models.ArrayModel)
 
 
+class EntityColumn(types.Array):
+    """Numba type of a column of entities in a world's record; a write of a number that is no entity
+    raises. The array is read-only as a whole.
+
+    Attributes:
+        capacity: number of all entities.
+    """
+
+    def __init__(self, field: Any, capacity: int) -> None:
+        """Make the type of the column `field` in worlds of `capacity` entities."""
+        self.capacity = capacity
+        name = f"Entities({field.dtype}, {field.ndim}, {capacity})"
+        _init_array(self, field.dtype, field.ndim, "C", readonly=True, name=name)
+
+    @property
+    def key(self) -> Any:
+        """Return the values that identify the type."""
+        return self.dtype, self.ndim, self.capacity, "entities"
+
+    @property
+    def mangling_args(self) -> Any:
+        """Return the short name that Numba uses in symbol names."""
+        return "Entities", (self.ndim, self.capacity)
+
+
+extending.register_model(EntityColumn)(extending.models.ArrayModel)
+
+
 class EmptyGround(types.Opaque):
     """Numba type of `w.ground` in worlds without a ground layer. Every cell reads NOTHING and
     cannot be written."""
@@ -104,6 +132,7 @@ class ComponentRecord(EngineRecord):
         start: byte offset in the row.
         world: number of the world's record.
         shown: names of the fields that the appearances of cells depend on.
+        entities: names of the fields that are entities.
         capacity: number of all entities.
     """
 
@@ -114,6 +143,7 @@ class ComponentRecord(EngineRecord):
         start: int,
         world: int,
         shown: set[str],
+        entities: set[str],
         capacity: int,
     ) -> None:
         """Make the record type. Writes to the fields in `shown` will update the appearances of
@@ -127,9 +157,11 @@ class ComponentRecord(EngineRecord):
         self.derived = {
             name: ShownColumn(field.type, start + field.offset, world)
             if name in shown
-            else ShortColumn(field.type, capacity)
+            else ShortColumn(field.type, capacity, name in entities)
+            if field.type.shape[0] < capacity
+            else EntityColumn(field.type, capacity)
             for name, field in own.items()
-            if name in shown or field.type.shape[0] < capacity
+            if name in shown | entities or field.type.shape[0] < capacity
         }
 
 
@@ -222,16 +254,20 @@ def _convert_record(record_class: type[EngineRecord], record: Any) -> EngineReco
     """Return the Numba record type `record` as a type of the class `record_class`, with nested
     records converted too."""
     fields = []
-    number, shown = crc32(str(record).encode()), _SHOWN_COLUMNS.get(record, ())
+    number = crc32(str(record).encode())
+    shown, entities = _SPECIAL_COLUMNS.get(record, ((), ()))
     for name, field in record.fields.items():
         _register_field_read(name)
         inner = field.type
         if isinstance(inner, types.Record):
             inner = _convert_record(GeneratorRecord if name == "rng" else EngineRecord, inner)
             if shown and name != "rng":
-                names = {part for column, part in shown if column == name}
+                looks, links = (
+                    {part for column, part in pairs if column == name}
+                    for pairs in (shown, entities)
+                )
                 capacity = record.fields["alive"].type.shape[0]
-                inner = ComponentRecord(inner, name, field.offset, number, names, capacity)
+                inner = ComponentRecord(inner, name, field.offset, number, looks, links, capacity)
         fields.append((name, {**field._asdict(), "type": inner}))
     converted: Any = cast(Any, record_class)(fields, record.size, record.aligned)
     converted.numba_record = record
@@ -245,7 +281,8 @@ def _convert_record(record_class: type[EngineRecord], record: Any) -> EngineReco
     return converted  # type: ignore[no-any-return]
 
 
-_SHOWN_COLUMNS: dict[Any, Collection[tuple[str, str]]] = {}
+_Pairs = Collection[tuple[str, str]]
+_SPECIAL_COLUMNS: dict[Any, tuple[_Pairs, _Pairs]] = {}
 _WORLDS: dict[int, EngineRecord] = {}
 
 
@@ -254,8 +291,8 @@ def get_world_record(column: ShownColumn) -> EngineRecord:
     return _WORLDS[column.world]
 
 
-def make_world_record(record: types.Record, columns: Collection[tuple[str, str]]) -> EngineRecord:
-    """Return the engine's record type of a world. Writes to the (component, field) pairs in
-    `columns` will update the appearances of cells."""
-    _SHOWN_COLUMNS[record] = columns
+def make_world_record(record: types.Record, shown: _Pairs, entities: _Pairs) -> EngineRecord:
+    """Return the engine's record type of a world. Writes to the (component, field) pairs in `shown`
+    will update the appearances of cells; those in `entities` only take entities."""
+    _SPECIAL_COLUMNS[record] = shown, entities
     return to_engine_record(record)

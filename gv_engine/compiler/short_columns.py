@@ -12,7 +12,12 @@ from typing import Any
 from llvmlite import ir
 from numba.core.typing import templates
 
-from gv_engine.compiler.numba_pipeline import emit_bounds_check, extending, types
+from gv_engine.compiler.numba_pipeline import (
+    emit_bounds_check,
+    emit_entity_check,
+    extending,
+    types,
+)
 from gv_engine.rules.component import NOTHING
 
 _INDEX = ir.IntType(64)
@@ -28,14 +33,16 @@ class ShortColumn(types.Type):  # type: ignore[misc]  # numba's
         dtype, ndim: dtype and number of dimensions of the array.
         length: number of entities with a value, NOTHING included.
         capacity: number of all entities.
+        holds_entities: True if the values are entities.
     """
 
-    def __init__(self, array: Any, capacity: int) -> None:
+    def __init__(self, array: Any, capacity: int, holds_entities: bool) -> None:
         """Make the type of a column with the values `array` in worlds of `capacity` entities."""
+        self.holds_entities = holds_entities
         self.dtype, self.ndim = array.dtype, array.ndim
         self.array = types.Array(array.dtype, array.ndim, "C")
         self.length, self.capacity = array.shape[0], capacity
-        super().__init__(f"Short({array.dtype}, {array.shape}, {capacity})")
+        super().__init__(f"Short({array.dtype}, {array.shape}, {capacity}, {holds_entities})")
 
 
 extending.register_model(ShortColumn)(extending.models.ArrayModel)
@@ -115,4 +122,7 @@ def _read(context: Any, builder: Any, access: Any, arguments: Any) -> Any:
 @extending.lower_builtin(operator.setitem, ShortColumn, types.Any, types.Any)  # type: ignore[untyped-decorator]  # numba's
 def _write(context: Any, builder: Any, access: Any, arguments: Any) -> Any:
     """Emit LLVM IR of `column[e] = value` or `column[e, k] = value`."""
+    if (column := access.args[0]).holds_entities:
+        capacity = _INDEX(column.capacity)
+        emit_entity_check(context, builder, access.args[2], arguments[2], capacity)
     return _access(context, builder, access, arguments, operator.setitem)

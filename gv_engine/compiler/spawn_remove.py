@@ -187,10 +187,10 @@ def _build_become_nothing(w: Any, e: Any) -> Any:
     return impl
 
 
-@register_method("become_empty")
-def _build_become_empty(w: Any) -> Any:
-    """Return the implementation of `w.become_empty()`, which removes all objects from the world.
-    Fields such as size, steps and generator stay."""
+@register_method("wipe")
+def _build_wipe(w: Any) -> Any:
+    """Return the implementation of `w.wipe()`, which removes all objects from the world, whatever
+    is in its row. Fields such as size, steps and generator stay."""
     layout = LAYOUTS[w]
     empty = np.zeros((), layout.looks_dtype)
     for name in layout.dtype.names:  # type: ignore[union-attr]  # a record
@@ -199,8 +199,16 @@ def _build_become_empty(w: Any) -> Any:
         empty[name] = FLOOR
     start = layout.dtype.fields["at"][1]  # type: ignore[index]  # a record
     fill = make_row_fill(start, empty.tobytes()[start:])
+    return lambda w: fill(w)
+
+
+@register_method("become_empty")
+def _build_become_empty(w: Any) -> Any:
+    """Return the implementation of `w.become_empty()`, which removes all objects from the world.
+    Fields such as size, steps and generator stay."""
+    layout = LAYOUTS[w]
     if not layout.is_large:
-        return lambda w: fill(w)
+        return lambda w: w.wipe()
     empty_prefab = layout.type_table_length
     tables = prefab_tables(layout)
     clear = make_column_reset([(*names, table[empty_prefab]) for *names, table in tables])
@@ -228,16 +236,19 @@ def _build_clear(w: Any) -> Any:
     agents, off the grid, and the entity with the world's components get their initial
     components."""
     agents, first_object = LAYOUTS[w].agents, LAYOUTS[w].first_object
-    is_multi_agent = agents > 1
+    is_multi_agent, keeps_lists = agents > 1, LAYOUTS[w].is_large
     write, before = _make_prefab_write(LAYOUTS[w]), LAYOUTS[w].type_table_length
 
     def impl(w: Any) -> None:
         """Remove all objects and give the first entities their initial components."""
         w.capacity = len(w.alive)
-        if is_multi_agent:
-            for agent in range(1, agents + 1):
-                w.stand(agent, -1, -1)
-        w.become_empty()
+        if (is_multi_agent or keeps_lists) and w.damaged != 0:
+            w.wipe()
+        else:
+            if is_multi_agent:
+                for agent in range(1, agents + 1):
+                    w.stand(agent, -1, -1)
+            w.become_empty()
         for e in range(1, first_object):
             w.alive[e] = 1
             write(w, e, before + e)

@@ -20,7 +20,7 @@ from gv_engine.envs.level_sets import Levels, LevelSet, limit_to_levels
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import RenderedEnv, check_render_mode, with_usable_modes
 from gv_engine.late_imports import RENDER_MODES
-from gv_engine.rules.errors import shorten
+from gv_engine.rules.errors import STEP_AFTER_CLOSE, STEP_AFTER_END, shorten
 from gv_engine.scenario.fields import INT32_MAX
 from gv_engine.scenario.parameters import reject_settings
 from gv_engine.scenario.rule_modules import split_options
@@ -62,6 +62,7 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
     def _reset_generator(self, seed: int | None) -> np.random.Generator | None:
         """Return a random number generator for the reset with this seed; None if the world
         continues with its own generator."""
+        self._is_closed = False
         if seed is None and self._started:
             return None
         gymnasium.Env.reset(self, seed=seed)
@@ -83,6 +84,8 @@ class ScenarioEnv(RenderedEnv, gymnasium.Env[_Observation, np.int64]):
             raise ValueError(f"action {shown}: allowed are 0 to {last}, {self._action_legend}")
         if not self._started:
             raise ValueError("call reset() before the first step()")
+        if self._is_closed:
+            self._warn_once(STEP_AFTER_CLOSE)
         return number
 
     def render(self) -> Any:
@@ -255,12 +258,18 @@ class GridEnv(ScenarioEnv[Any]):
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Apply the agent's action; return (observation, reward, terminated, truncated, info).
 
+        After the end of an episode, the world goes on without a reset, and the environment warns
+        once.
+
         Raises:
             ValueError: the action is not in the action space, or `reset` was not called yet.
             RuleError: a rule is not defined on this world.
         """
-        self._step_batch(self._check_action(action))
         reward, terminated, truncated = self._results
+        number = self._check_action(action)
+        if terminated() or truncated():
+            self._warn_once(STEP_AFTER_END)
+        self._step_batch(number)
         return self._observation(), reward(), terminated(), truncated(), self._info()
 
     def _step_batch(self, action: int) -> None:

@@ -16,7 +16,12 @@ from pettingzoo import ParallelEnv  # optional dependency
 from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
 from gv_engine.envs.render_modes import RenderedEnv, check_render_mode, with_usable_modes
-from gv_engine.rules.errors import MissingExtraError, describe_allowed
+from gv_engine.rules.errors import (
+    STEP_AFTER_CLOSE,
+    STEP_AFTER_END,
+    MissingExtraError,
+    describe_allowed,
+)
 from gv_engine.scenario.plugin import PARALLEL
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
@@ -105,14 +110,14 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         """
         if seed is not None or not self._started:
             self._batch.set_generator(0, seeding.np_random(seed)[0])
-        self._started = True
+        self._started, self._is_closed = True, False
         self._batch.step(np.full(len(self._agent_indices), RESTART), DISABLED)
         self.agents = self._present_agents()
         return self._observations(self.agents), self._infos(self.agents)
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
         """Apply one action of each agent whose episode goes on, and return the results of the same
-        agents by name.
+        agents by name; after the end of the episode, warn once and return no results.
 
         Args:
             actions: one action for each of these agents, by name.
@@ -126,7 +131,13 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
             RuleError: a rule is not defined on this world.
         """
         acting, out = self.agents, self._batch.outputs
-        self._batch.step(self._check_actions(actions), DISABLED)
+        numbers = self._check_actions(actions)
+        if self._is_closed:
+            self._warn_once(STEP_AFTER_CLOSE)
+        if not acting:
+            self._warn_once(STEP_AFTER_END)
+            return {}, {}, {}, {}, {}
+        self._batch.step(numbers, DISABLED)
         ended = {
             name: (bool(out.terminated[index]), bool(out.truncated[index]))
             for name, index in self._agent_indices.items()

@@ -9,6 +9,8 @@ from copy import deepcopy
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+import gymnasium
+
 from gv_engine.late_imports import NOTEBOOK_HTML, RENDER_MODES
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario
 
@@ -149,15 +151,22 @@ class RenderedEnv(DrawsWorlds):
     """
 
     world: str
-    _started = False
+    _started = _is_closed = _has_warned = False
 
     def fork(self) -> Self:
         """Return an independent copy of the environment with the same world and the same future."""
         return deepcopy(self)
 
     def close(self) -> None:
-        """Close the window of the environment, if it has one."""
+        """Close the window of the environment, if it has one; a later `step` warns."""
         self.close_extras()
+        self._is_closed = True
+
+    def _warn_once(self, message: str) -> None:
+        """Warn the caller of `step`, unless the environment has warned before."""
+        if not self._has_warned:
+            self._has_warned = True
+            gymnasium.logger.warn(message, stacklevel=3)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for pickling and copying, without the renderer."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import gymnasium
 import numpy as np
+from gymnasium.error import ClosedEnvironmentError
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -123,7 +124,9 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
 
         Raises:
             ValueError: seeds or mask have another length or kind, or an option is unknown.
+            ClosedEnvironmentError: the environment is closed.
         """
+        self._require_open("reset")
         count = self.num_worlds
         seeds = arg_checks.resolve_seeds(seed, count, self.world_noun)
         mask = arg_checks.check_options(options, "reset_mask").get("reset_mask")
@@ -141,7 +144,9 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
 
         Raises:
             ValueError: an action is not in the action space, or `reset` was not called yet.
+            ClosedEnvironmentError: the environment is closed.
         """
+        self._require_open("step")
         if not self._started:
             raise ValueError("call reset() before the first step()")
         array = np.asarray(actions)
@@ -159,6 +164,11 @@ class ScenarioVectorEnv(VectorEnv[_Observation, NDArray[np.int64], Any]):
                 f"action {array[invalid]} of {self._name_line(invalid)}: allowed are 0 to {last}"
             )
         return numbers
+
+    def _require_open(self, method: str) -> None:
+        """Raise gymnasium's ClosedEnvironmentError for a call of `method` after `close`."""
+        if self.closed:
+            raise ClosedEnvironmentError(f"{method}() after close(): make a new environment")
 
     def _name_line(self, line: int) -> str:
         """Return the name that messages give to index `line` of the arrays, such as "world 3"."""

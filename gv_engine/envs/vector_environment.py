@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
 
+import gymnasium
 import numpy as np
 from gymnasium.spaces import Discrete
 from gymnasium.vector import AutoresetMode
@@ -22,6 +23,7 @@ from gv_engine.envs.render_modes import DrawsWorlds
 from gv_engine.envs.representations import MISSION, STATE, Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.envs.step_results import StepResults, StepResultsPool
+from gv_engine.rules.errors import STEP_AFTER_END
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector import backend
 from gv_engine.world import simulation
@@ -73,6 +75,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
 
     Attributes:
         is_multi_agent: True for classes that play scenarios with several agents.
+        warns_of_end: True in the mode DISABLED, until the first step of a world whose episode is
+            over, which goes on after a warning.
 
     Raises:
         ScenarioError: the scenario has mistakes.
@@ -83,6 +87,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
     is_multi_agent = False
     _final_arrays: tuple[Arrays, NDArray[np.object_]] | None = None
     _planner: backend.Backend | None = None
+    warns_of_end = False
 
     def __init__(
         self,
@@ -139,6 +144,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         self._mode = getattr(simulation, self.autoreset_mode.name)
         self._copy = copy
         self._ended = np.zeros(num_lines, np.bool_)
+        self.warns_of_end = self._mode == simulation.DISABLED
         self._statistics = episode_statistics
         self._has_action_masks, self._flat_info = action_masks, flat_info
         self._make_results()
@@ -207,6 +213,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         self._started = True
         self._restore_own_buffers()
         self._batch.restart(mask, seed_by_world)
+        self._mark_ended_worlds()
         return self._observation(outputs), self._info(outputs)
 
     def step(self, actions: ArrayLike, out: Mapping[str, Any] | None = None) -> VectorStep:
@@ -227,6 +234,9 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
             RuleError: a rule is not defined on one of the worlds.
         """
         outputs, numbers = self._output_arrays(out), self._check_actions(actions)
+        if self.warns_of_end and self._ended.any():
+            self.warns_of_end = False
+            gymnasium.logger.warn(STEP_AFTER_END, stacklevel=2)
         if self._copy:
             results = (None if outputs else self._pool.acquire()) or self._own_results
             self._results, self._makes_copies = results, results is self._own_results
@@ -259,8 +269,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         gave in `outputs` are filled."""
         out = self._batch.outputs
         info = self._info(outputs)
-        np.logical_or(out.terminated, out.truncated, self._ended)
-        self._unmark_running_worlds()
+        self._mark_ended_worlds()
         if np.count_nonzero(self._ended):  # faster than `any`
             if self._mode == simulation.SAME_STEP:
                 self._add_final(info)
@@ -272,6 +281,12 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
             results = self._copy_results(results, outputs)
         rewards, terminated, truncated = results.values()
         return self._observation(outputs), rewards, terminated, truncated, info
+
+    def _mark_ended_worlds(self) -> None:
+        """Set `_ended` to True for the lines of worlds whose episode is over, else to False."""
+        out = self._batch.outputs
+        np.logical_or(out.terminated, out.truncated, self._ended)
+        self._unmark_running_worlds()
 
     def _unmark_running_worlds(self) -> None:
         """Set `_ended` to False where the episode goes on for another agent of the world; with a
@@ -410,6 +425,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
             raise ValueError("call reset() before some of the worlds are restored")
         self._restore_own_buffers()
         self._batch.restore(indices, rows, trusted)
+        self._mark_ended_worlds()
         self._started = True
         return self._observation(), self._info()
 

@@ -14,6 +14,9 @@ _MOST_COMPARED = 300
 """Maximum number of names that a wrong name is compared with; each takes up to 0.1 ms."""
 _LONGEST_LINE = 1000
 
+STEP_AFTER_END = "step() after the end of the episode: call reset(), later rewards mean nothing"
+STEP_AFTER_CLOSE = "step() after close(): call reset(), or make a new environment"
+
 
 class GVEngineError(Exception):
     """Base class of the engine's exceptions. Their text never holds unprintable characters."""
@@ -85,12 +88,18 @@ class NoRoomError(RuleError):
 
 
 class OutOfBoundsError(IndexError):
-    """Index out of bounds of an array or a column, with NumPy's message."""
+    """Index out of bounds of an array or a column, with NumPy's message; or, if the axis is
+    `ENTITY`, a number that is written as an entity and is none."""
+
+    ENTITY = -1
 
     def __init__(self, index: int, axis: int, size: int) -> None:
         super().__init__(index, axis, size)
 
     def __str__(self) -> str:
+        index, axis, size = self.args
+        if axis == self.ENTITY:
+            return f"{index} is no entity: allowed are 1 to {size - 1}, and 0 for none"
         return "index {} is out of bounds for axis {} with size {}".format(*self.args)
 
 

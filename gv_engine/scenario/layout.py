@@ -275,6 +275,16 @@ class Layout:
         return frozenset(shown - {(column_name(Agent), "facing")})  # agents are not in `at`
 
     @cached_property
+    def entity_fields(self) -> frozenset[tuple[str, str]]:
+        """Set of (component name, field name) of all fields that are entities."""
+        return frozenset(
+            (column_name(cls), field.name)
+            for cls in self.components
+            for field in fields_of(cls)
+            if field.dtype == "entity"
+        )
+
+    @cached_property
     def signature_field(self) -> str:
         """Name of a field of the row dtype. The name contains a hash of `signature`, so that the
         dtypes of different layouts differ."""
@@ -406,7 +416,9 @@ class Layout:
         appearance of each cell (`looks`) and other data that compiled code derives from the row.
 
         Every write to a source column updates the derived data; `stale` is 1 if another row was
-        copied in since. Cells are numbered row by row; bit c % 64 of word c // 64 is cell c.
+        copied in since. `damaged` is 1 from then, or from an error, until the world is cleared,
+        which does not rely on the row then. Cells are numbered row by row; bit c % 64 of word
+        c // 64 is cell c.
 
         `looks` holds four bytes for each cell of `at`: type, state and colour, and in the topmost
         bit whether the cell blocks vision. `beneath` holds the same for the ground layer, if
@@ -445,6 +457,7 @@ class Layout:
                 *((name, np.uint32, cells) for name in self.look_arrays),
                 ("changed_types", np.uint32),
                 ("stale", np.uint8),
+                ("damaged", np.uint8),
                 *(large if self.is_large else ()),
                 *(several if self.agents > 1 else ()),
             ],

@@ -128,6 +128,7 @@ class CompiledBatch(Backend):
         )
         self.rows[:] = scenario.layout.defaults()
         self.derived_rows, self.looks, self._stale = whole, whole["looks"], whole["stale"]
+        self._damaged = whole["damaged"]
         for name in scenario.layout.look_arrays:
             whole[name] = FLOOR
         # a state of zeros would sample the same number for ever
@@ -237,6 +238,11 @@ class CompiledBatch(Backend):
         if failed:
             self._raise_error(np.flatnonzero(actions[:: self._seats] != KEEP))
 
+    def reset(self, mask: NDArray[np.bool_]) -> None:
+        """Start a new episode in each world that `mask` marks; see `Backend.reset`."""
+        self._stale[mask] = 0  # nothing of their rows is read, which may be damaged
+        super().reset(mask)
+
     def run_loop(self, play: Callable[[int, int, NDArray[np.int64]], tuple[int, int, int]]) -> None:
         """Step worlds of one agent in a loop of compiled code, which `play` calls; results are in
         `outputs` as after `step`.
@@ -336,6 +342,7 @@ class CompiledBatch(Backend):
             acted: (n,) indices of the worlds that ran.
         """
         failed = acted[self.rows["error"][acted] != 0].tolist()
+        self._damaged[failed] = 1
         broken, self._errors = self._errors.get(failed[0]), {}
         if broken:
             rule_error = broken if isinstance(broken, RuleError) else make_system_error(broken)
@@ -356,7 +363,7 @@ class CompiledBatch(Backend):
         in the next step."""
         self._words[worlds] = view_as_words(rows)
         self._members[worlds] = rows["member"]
-        self._stale[worlds] = 1
+        self._stale[worlds] = self._damaged[worlds] = 1
 
     def set_generators(self, worlds: WorldIndex, records: NDArray[Any]) -> None:
         """Set the random generators of `worlds` to the states in `records`: a single record, (),

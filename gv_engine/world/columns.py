@@ -16,7 +16,7 @@ import itertools
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from types import FunctionType
 from typing import Any
@@ -157,7 +157,7 @@ class ObjectColumn:
 
     __slots__ = ("_cast", "_rows")
 
-    def __init__(self, rows: list[Any], cast: type) -> None:
+    def __init__(self, rows: list[Any], cast: Callable[[Any], Any]) -> None:
         """Make a column that reads and writes one field of the components in `rows`; `cast`
         converts written values."""
         self._rows = rows
@@ -172,8 +172,9 @@ class ObjectColumn:
 
     def __setitem__(self, e: int, value: Any) -> None:
         """Write the value of this column's field for entity `e`."""
+        number = self._cast(value)
         try:
-            self._rows[e].field = self._cast(value)
+            self._rows[e].field = number
         except IndexError:
             raise OutOfBoundsError(e, 0, len(self._rows)) from None
 
@@ -195,7 +196,9 @@ class ObjectArrayColumn:
 
     __slots__ = ("_cast", "_cls", "_field", "_rows")
 
-    def __init__(self, cls: type, field: Field, rows: list[Any], cast: type) -> None:
+    def __init__(
+        self, cls: type, field: Field, rows: list[Any], cast: Callable[[Any], Any]
+    ) -> None:
         """Make a column of the array `field` of the components of class `cls` in `rows`; `cast`
         converts written numbers."""
         self._cls, self._field, self._rows, self._cast = cls, field, rows, cast
@@ -255,8 +258,39 @@ class ObjectPresence:
         )
 
 
-_KINDS: dict[str, type] = {"f": float, "b": bool}
+class CellColumn(np.ndarray[Any, Any]):
+    """(H + 1, W + 1) entity of each cell: `w.at`; a write of a number that is no entity raises."""
+
+    capacity = 0  # parts and results of arithmetic take any number
+
+    @classmethod
+    def over(cls, cells: NDArray[Any], capacity: int) -> CellColumn:
+        """Return a view of `cells` for entities below `capacity`."""
+        column = cells.view(cls)
+        column.capacity = capacity
+        return column
+
+    def __setitem__(self, place: Any, e: Any) -> None:
+        """Write the entity of a cell."""
+        if self.capacity and not 0 <= e < self.capacity:
+            raise OutOfBoundsError(e, OutOfBoundsError.ENTITY, self.capacity)
+        super().__setitem__(place, e)
+
+
+_KINDS: dict[str, Callable[[Any], Any]] = {"f": float, "b": bool}
 """Types of the values in columns by the kind of their dtype; all others are int."""
+
+
+@cache
+def _make_entity_cast(capacity: int) -> Callable[[Any], int]:
+    """Return a function that converts a value to an entity below `capacity`."""
+
+    def to_entity(value: Any) -> int:
+        if not 0 <= (e := int(value)) < capacity:
+            raise OutOfBoundsError(e, OutOfBoundsError.ENTITY, capacity)
+        return e
+
+    return to_entity
 
 
 class ComponentColumns:
@@ -271,6 +305,8 @@ class ComponentColumns:
         self.has = ObjectPresence(self)
         for field in fields_of(cls):
             kind = _KINDS.get(getattr(field.dtype, "kind", ""), int)
+            if field.dtype == "entity":
+                kind = _make_entity_cast(capacity)
             column = (
                 ObjectArrayColumn(cls, field, self.rows, kind)
                 if field.items

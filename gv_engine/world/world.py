@@ -31,7 +31,7 @@ from gv_engine.scenario.layout import (
     Prefab,
 )
 from gv_engine.scenario.row_checks import require_layout
-from gv_engine.world.columns import ComponentColumns, EsperContext, ObjectColumn
+from gv_engine.world.columns import CellColumn, ComponentColumns, EsperContext, ObjectColumn
 from gv_engine.world.rng import generator_from_row, generator_to_row
 
 if TYPE_CHECKING:
@@ -132,13 +132,17 @@ class ObjectWorld(Verbs, World):
         # object arrays: values are Python ints, indexing and its errors are NumPy's
         shape = self.layout.height + 1, self.layout.width + 1
         self._flat_layers: list[NDArray[Any]] = []
-        for name in self.layout.layers:
-            setattr(self, name, np.zeros(shape, object))
-            self._flat_layers.append(getattr(self, name).reshape(-1))
+        layers = {name: np.zeros(shape, object) for name in self.layout.layers}
+        for name, cells in layers.items():
+            setattr(self, name, CellColumn.over(cells, self.capacity))
+            self._flat_layers.append(cells.reshape(-1))
         if not self.is_alone:
             for name in CELL_AGENT_COLUMNS:
                 setattr(self, name, np.zeros(self.layout.dtype[name].shape, object))
-        self._cells_of = [self.ground if below else self.at for below in self.layout.is_ground_type]
+        # the engine's own writes, which need no check
+        self._cells_of = [
+            layers["ground" if below else "at"] for below in self.layout.is_ground_type
+        ]
         self.placed = np.zeros(self.layout.type_table_length, object)
         self.recent = np.zeros(self.layout.type_table_length, object)
         self.drawn = np.zeros(self.layout.drawn, object)
@@ -239,8 +243,9 @@ class ObjectWorld(Verbs, World):
         ):
             for cls, values, rows in prefabs[kind]:
                 self.context.attach_each(new, [cls(*values) for _ in new], rows)
+            at = self._cells_of[kind]
             for e, (y, x) in zip(new, cells):
-                self.at[y, x] = e
+                at[y, x] = e
                 self._places[e].y, self._places[e].x = y, x
             self._alive[new.start : new.stop] = [True] * len(new)
             self.free = new.stop
@@ -588,7 +593,7 @@ class ObjectWorld(Verbs, World):
             setattr(self, name, row[name].tolist())
         for name in (*self.layout.layers, *CELL_AGENT_COLUMNS, "placed", "recent", "drawn"):
             if name in (row.dtype.names or ()):
-                getattr(self, name)[...] = row[name]
+                np.asarray(getattr(self, name))[...] = row[name]
         self._alive = row["alive"].astype(bool).tolist()
         for columns in self._columns:
             fields = row[column_name(columns.cls)]

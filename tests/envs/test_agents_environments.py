@@ -18,7 +18,7 @@ from gv_engine.gridverse import GridWorld
 from gv_engine.rules.turns import DONE, ENDS
 from gv_engine.scenario.library import list_multi_agent_grids
 from gv_engine.vector import backend
-from tests.comparing import same
+from tests.comparing import STEPS_ON, same
 from tests.world.test_worlds import assert_same_rows
 
 pettingzoo_test = pytest.importorskip("pettingzoo.test")
@@ -133,6 +133,7 @@ def test_a_world_of_a_mixture_goes_on_as_its_member_alone():
     assert seen == {2, 3}
 
 
+@STEPS_ON
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
 def test_agents_that_are_not_there_in_arrays(mode: str):
     envs = AgentsVectorEnv(CROWDS, 6, world="object", autoreset_mode=mode, episode_statistics=True)
@@ -153,6 +154,18 @@ def test_agents_that_are_not_there_in_arrays(mode: str):
             assert (info["_episode"][over] == there[over]).all()
             episodes += over.sum()
     assert episodes > 6
+
+
+def test_the_first_step_after_the_end_warns_and_does_nothing():
+    env = gv_engine.parallel_env("hold-plates", world="object", max_steps=1)
+    env.reset(seed=0)
+    waits = dict.fromkeys(env.agents, 0)
+    env.step(waits)
+    row = env.snapshot()
+    with pytest.warns(UserWarning, match=r"step\(\) after the end of the episode"):
+        assert env.step(waits) == ({}, {}, {}, {}, {})
+    assert env.step({}) == ({}, {}, {}, {}, {})
+    assert env.snapshot() == row
 
 
 def test_rows_say_who_is_there():
@@ -188,6 +201,7 @@ def test_members_whose_agents_are_not_the_first_of_the_largest(one, other, says)
     assert f"mixture[1]: {says}; all scenarios" in str(error.value)
 
 
+@STEPS_ON
 @pytest.mark.compiled
 @pytest.mark.parametrize("done", DONE)
 @pytest.mark.parametrize("ends", ENDS)
@@ -195,6 +209,7 @@ def test_worlds_of_a_vector_are_parallel_environments(done: str, ends: str):
     play_alike(gv_engine.Scenario.load(level(done=done, ends=ends)), 5)
 
 
+@STEPS_ON
 @pytest.mark.thorough
 @pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(6))

@@ -20,7 +20,7 @@ from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.envs.representations import Representation
 from gv_engine.gridverse import GridWorld
 from gv_engine.gridverse.outer_env import OuterEnv
-from tests.comparing import same
+from tests.comparing import STEPS_ON, same
 
 LEVEL, ASKED = "keydoor-5x5", "GV-MiniGrid-PutNear-6x6-N2-v0"
 ALGEBRA = "GV-MathyPolySimplify-easy-v0"
@@ -92,6 +92,7 @@ VECTORS: dict[str, Callable[..., Any]] = {
 @pytest.mark.sample("object", "GridVectorEnv")
 @pytest.mark.sample("SAME_STEP", "GridVectorEnv")
 @KINDS
+@STEPS_ON
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("name", VECTORS)
 def test_many_worlds(name: str, mode: AutoresetMode, kind: str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import warnings
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ import gymnasium
 import numba
 import numpy as np
 import pytest
+from gymnasium.error import ClosedEnvironmentError
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import NormalizeObservation, TimeAwareObservation
 
@@ -26,6 +28,8 @@ from gv_engine import (
 )
 from gv_engine.compiler import observation as sight
 from gv_engine.compiler import programs
+from gv_engine.domains.algebra import ExpressionEnv
+from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.domains.grid.hooks import check_scenario
 from gv_engine.envs.registration import make_env
 from gv_engine.scenario.library import gym_id
@@ -45,6 +49,65 @@ def begun(level: Any = "keydoor-5x5", world: str = "object", seed: int = 0, **op
     env = GridEnv(level, world=world, **options)
     env.reset(seed=seed)
     return env
+
+
+def count_warnings(env: Any, action: Any, steps: int = 3) -> list[int]:
+    """How many warnings each of some steps gives."""
+    counts = []
+    for _ in range(steps):
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            env.step(action)
+        assert all(issubclass(each.category, UserWarning) for each in given)
+        assert all(each.filename == __file__ for each in given)
+        counts.append(len(given))
+    return counts
+
+
+@KINDS
+def test_the_first_step_after_the_end_warns(kind):
+    env = begun(world=kind, max_steps=2)
+    assert count_warnings(env, 4, 4) == [0, 0, 1, 0]
+    env.reset()
+    assert count_warnings(env, 4, 2) == [0, 0]
+    envs = GridVectorEnv("keydoor-5x5", 2, world=kind, max_steps=2, autoreset_mode="Disabled")
+    envs.reset(seed=0)
+    over = envs.snapshot(0)
+    assert count_warnings(envs, [4, 4], 2) == [0, 0]
+    envs.reset(options={"reset_mask": np.array([True, True])})
+    envs.restore(envs.snapshot())
+    assert count_warnings(envs, [4, 4], 2) == [0, 0]
+    envs.restore(over, 1)
+    assert count_warnings(envs, [4, 4], 2) == [1, 0]
+    for mode in ("NextStep", "SameStep"):
+        envs = GridVectorEnv("keydoor-5x5", 2, world=kind, max_steps=2, autoreset_mode=mode)
+        envs.reset(seed=0)
+        assert count_warnings(envs, [4, 4], 7) == [0] * 7
+
+
+@pytest.mark.parametrize("make", [begun, partial(ExpressionEnv, "mathy-poly-simplify-easy")])
+def test_a_step_after_close_warns_and_a_reset_opens_again(make):
+    env = make()
+    env.reset(seed=0)
+    env.close()
+    action = int(np.argmax(env.reset(seed=0)[1]["action_mask"]))
+    assert count_warnings(env, action, 1) == [0]
+    env.close()
+    with pytest.warns(UserWarning, match=r"step\(\) after close\(\)"):
+        env.step(action)
+
+
+@pytest.mark.parametrize("make", [GridVectorEnv, AgentsVectorEnv, ExpressionVectorEnv])
+def test_closed_vector_environments_do_nothing(make):
+    level = {GridVectorEnv: "keydoor-5x5", AgentsVectorEnv: "hold-plates"}
+    options = {} if make is ExpressionVectorEnv else {"world": "object"}
+    envs = make(level.get(make, "mathy-poly-simplify-easy"), 1, **options)
+    envs.reset(seed=0)
+    envs.close()
+    with pytest.raises(ClosedEnvironmentError, match=r"step\(\) after close\(\)"):
+        envs.step(np.zeros(np.shape(envs.action_space.sample()), np.int64))
+    with pytest.raises(ClosedEnvironmentError, match=r"reset\(\) after close\(\)"):
+        envs.reset(seed=0)
 
 
 # ---- Gymnasium ---------------------------------------------------------------------------------
@@ -171,11 +234,9 @@ def test_wrong_arguments(arguments, message):
     ("make", "source"),
     [
         (GridEnv, "keydoor-5x5"),
-        (GridVectorEnv, Scenario.load("keydoor-5x5")),
-        (gymnasium.make_vec, "GV-Keydoor-5x5-v0"),
-        (gymnasium.make_vec, "GV-MathyPolySimplify-easy-v0"),
+        (GridEnv, Scenario.load("keydoor-5x5")),
         (make_env, {"extends": "keydoor-5x5"}),
-        (AgentsVectorEnv, {"extends": "keydoor-5x5", "agents": 2}),
+        (make_env, "mathy-poly-simplify-easy"),
     ],
 )
 def test_the_limit_of_gymnasium_names_that_of_ours(make, source):

@@ -25,7 +25,7 @@ from gv_engine.session.session import Session
 from gv_engine.ui.drawing.sprites import render_cells
 from gv_engine.vector.backend import make_batch
 from tests.boards import RULES, scenario
-from tests.comparing import same
+from tests.comparing import STEPS_ON, same
 from tests.systems.test_ground import RULES as GROUND_RULES
 
 LEVEL = "keydoor-5x5"
@@ -103,6 +103,7 @@ def part_of(envs: Any, shown: Any, *, of_space: bool = True) -> Any:
 
 
 @pytest.mark.sample("SAME_STEP", "default")
+@STEPS_ON
 @pytest.mark.sample("keydoor")
 @pytest.mark.compiled
 @pytest.mark.parametrize("mode", AutoresetMode)

@@ -29,7 +29,7 @@ from gv_engine.session.inspection import Inspection
 from gv_engine.world.rng import generator_from_row
 from tests import DATA
 from tests.boards import RULES, scenario
-from tests.comparing import same
+from tests.comparing import STEPS_ON, same
 from tests.envs.test_forms import FULL
 
 PUT_NEAR, BALLS = "GV-MiniGrid-PutNear-6x6-N2-v0", "GV-MiniGrid-Dynamic-Obstacles-5x5-v0"
@@ -260,6 +260,7 @@ def test_pictures_of_minigrid_want_it_installed():
             draw()
 
 
+@STEPS_ON
 def test_an_agent_that_stays_in_lava_dies_once():
     env = begun("GV-MiniGrid-LavaGapS5-v0")
     ends: list[bool] = []

@@ -6,6 +6,7 @@ import copy
 import pickle
 import re
 from itertools import product
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -74,10 +75,10 @@ def test_it_equals_gymnasiums_own_over_single_environments(kind, mode):
 def test_max_episode_steps_is_gymnasiums_time_limit(kind, mode):
     # worlds walk to an exit that is two steps away, or turn; `limit` comes before, with, or after
     for limit, ends in ((1, [0, 1]), (2, [1, 1]), (3, [1, 0])):
-        arguments = {"scenario": SPREAD, "world": kind, "max_episode_steps": limit}
+        arguments: Any = {"scenario": SPREAD, "world": kind, "max_episode_steps": limit}
         arguments["disable_env_checker"] = True
         envs = gymnasium.make_vec("GV-Scenario-v0", 2, **arguments, autoreset_mode=mode)
-        sync = {"vectorization_mode": "sync", "vector_kwargs": {"autoreset_mode": mode}}
+        sync: Any = {"vectorization_mode": "sync", "vector_kwargs": {"autoreset_mode": mode}}
         others = gymnasium.make_vec("GV-Scenario-v0", 2, **{**arguments, "world": "object"}, **sync)
         assert same(envs.reset(seed=0), others.reset(seed=0))
         flags = []

@@ -102,6 +102,15 @@ def test_nothing_is_there_before_the_first_reset(ask):
                 call(each)
 
 
+def test_the_first_step_after_the_end_warns():
+    env = OuterEnv(Scenario.load({**RULES, "map": ">E"}).inner_env())
+    env.reset()
+    assert env.step(Action.MOVE_FORWARD)[1]
+    with pytest.warns(UserWarning, match=r"step\(\) after the end of the episode"):
+        assert env.step(Action.TURN_LEFT)[1]
+    env.step(Action.TURN_LEFT)  # and no later one
+
+
 @pytest.mark.parametrize("action", [Action.MOVE_BACKWARD, 99])
 def test_actions_outside_the_action_space(env, action):
     with pytest.raises(ValueError, match=r"is not in ActionSpace\(\[MOVE_FORWARD, MOVE_LEFT"):

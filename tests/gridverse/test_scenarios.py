@@ -18,6 +18,7 @@ from gv_engine.rules.system import REGISTRIES, TRANSITION
 from gv_engine.validation.contracts import find_broken_contracts
 from gv_engine.validation.differential import run_differential_test
 from tests import DATA
+from tests.comparing import STEPS_ON
 from tests.scenario.reading import RULES, begin
 
 R = "./object_rules.py:"
@@ -63,6 +64,7 @@ SIGHTS = [
 ]
 
 
+@STEPS_ON
 @pytest.mark.sample("from_visibility")
 @pytest.mark.slow
 @pytest.mark.parametrize("own", SIGHTS, ids=lambda own: own["name"].rpartition(":")[2])

@@ -38,6 +38,11 @@ def beyond(index: int, axis: int = 0, size: int = CAPACITY) -> str:
     return f"{{stray}}: index {index} is out of bounds for axis {axis} with size {size}"
 
 
+def no_entity(e: int) -> str:
+    return f"{{stray}}: {e} is no entity: allowed are 1 to {CAPACITY - 1}, and 0 for none"
+
+
+PUT, HOLD, FILL = "w.at[y, x] = e", "w.agent.holding[1] = e", "w.box.content[y] = e"
 FULL = "the world is full: all of its entities are in use; raise `capacity` in the scenario"
 NO_TYPE = "w.spawn: an object type that is not in the scenario's state_space"
 NOT_SO_MANY = "Cannot take a larger sample than population when replace is False"
@@ -49,6 +54,11 @@ STRAYS: list[tuple[str, dict[str, int], str]] = [
     ("w.steps += w.door.has[e]", {"e": -CAPACITY - 1}, beyond(-CAPACITY - 1)),
     ("w.steps += w.at[y, x]", {"y": 1, "x": 10**6}, beyond(10**6, 1, 10)),
     ("w.at[y, x] = 0", {"y": -11}, beyond(-11, 0, 10)),
+    *(
+        (write, {"e": e, "y": 1, "x": 1}, no_entity(e))
+        for write in (PUT, HOLD, FILL)
+        for e in (-1, CAPACITY, 10**6)
+    ),
     ("made = np.zeros(4, np.int64); made[e] = 1; w.steps += made[0]", {"e": 4}, beyond(4, 0, 4)),
     ("w.steps += blocks_movement(w, e)", {"e": 10**9}, beyond(10**9)),
     ("w.steps += ahead(w, e)", {"e": 999}, beyond(999)),
@@ -79,13 +89,17 @@ STRAYS: list[tuple[str, dict[str, int], str]] = [
 """What a rule does, its parameters, and what is wrong with it."""
 
 OF_NOTHING = "w.door.status[0] = 1", "w.add(0, 'solid')", "w.take(0, 'solid')"
-HOLD, MOVE = "w.agent.holding[1] = e", "w.position.y[e] = y"
+MOVE = "w.position.y[e] = y"
+DAMAGE = (  # what is beyond all that a reset of a large row looks at
+    "w.color.value[150] = 2; w.door.status[160] = 1; w.placed[3] = 7; w.at[8, 8] = 150; "
+    "w.steps += w.door.status[e]"
+)
 FROM_THE_END = (
     "w.agent.holding[1 - w.capacity] = 0; w.at[-1, -1] = 0; w.steps += w.door.status[-1]; "
     # only agents have it, so its columns end with them
     "w.steps += w.agent.facing[5] + w.agent.has[w.capacity - 1] + w.agent.holding[-1]"
 )
-DOES = [*(does for does, *_ in STRAYS), *OF_NOTHING, HOLD, MOVE, FROM_THE_END]
+DOES = [*(does for does, *_ in STRAYS), *OF_NOTHING, MOVE, DAMAGE, FROM_THE_END]
 BRANCHES = "\n".join(f"    if how == {k}:\n        {does}" for k, does in enumerate(DOES))
 RULES = f"""
 import numpy as np
@@ -248,17 +262,46 @@ def test_the_rule_that_is_named_is_the_one_that_ran(folder, rule):
             batch.step(np.array([RESTART if begin else ACTUATE]), DISABLED)
 
 
+@pytest.mark.parametrize("mode", ["Disabled", "NextStep", "SameStep"])
+def test_a_reset_gives_the_level_of_the_seed_after_any_error(folder, mode):
+    """Also on large rows, of which a reset only clears what was used."""
+    parameters = {"how": DOES.index(DAMAGE), "e": 999}
+    stray = {"name": "./rules.py:stray", **parameters}
+    large = {**LEVEL, "capacity": 200, "transition_functions": ["move_agent", stray]}
+    played = Scenario.load({**large, "max_steps": 3}, folder=folder)
+    assert played.layout.is_large
+    envs, twin = (GridVectorEnv(played, 3, world="compiled", autoreset_mode=mode) for _ in range(2))
+    envs.reset(seed=0), twin.reset(seed=0)
+    begun, walks = twin.snapshot(), np.full(3, WALK)
+    with pytest.raises(RuleError, match=r"^world 1: "):
+        envs.step([WALK, ACTUATE, WALK])
+    broken = envs.snapshot(1)
+    twin.step(walks)
+    others = np.array([0, 2])
+    assert_same_rows(envs.snapshot(others), twin.snapshot(others))
+    mask = np.array([False, True, False])
+    envs.reset(seed={1: 1}, options={"reset_mask": mask})
+    assert_same_rows(envs.snapshot(1)[None], begun[1:2])
+    assert_same_rows(envs.snapshot(others), twin.snapshot(others))
+    # a copy of the damaged row elsewhere, reset on request, and by the end of its episode
+    envs.restore(broken, 0, trusted=True)
+    envs.reset(seed={0: 0}, options={"reset_mask": np.array([True, False, False])})
+    assert_same_rows(envs.snapshot(0)[None], begun[:1])
+    if mode != "Disabled":
+        envs.restore(broken, 0, trusted=True)
+        envs.step(walks)
+        while envs.snapshot(0)["steps"]:
+            envs.step(walks)
+        row = envs.snapshot(0)
+        row["rng"] = begun["rng"][0]
+        assert_same_rows(row[None], begun[:1])
+
+
 def test_what_a_rule_stores_harms_nobody_who_reads_it(folder):
-    # the hand, which the engine shows, and its own rule puts down
-    held = level(folder, HOLD, e=200)
-    beyond_all = f"index 200 is out of bounds for axis 0 with size {CAPACITY}"
-    assert both_say(held) == f"world 1: the rules or what they have left: {beyond_all}"
     for kind in ("object", "compiled"):
-        env = GridEnv(held, world=kind)
+        env = GridEnv(level(folder), world=kind)
         env.reset(seed=0)
         key = int(env.snapshot()["at"][1, 2])
-        with pytest.raises(RuleError, match=r"the rules or what they have left: index 200 "):
-            env.step(ACTUATE)
         # a key that says that it stands elsewhere, and is picked up
         env = GridEnv(level(folder, MOVE, e=key, y=60), world=kind)
         env.reset(seed=0)
@@ -395,12 +438,9 @@ def test_what_changes_machine_code_has_a_cache_of_its_own(monkeypatch, setting):
 def test_check_and_the_game_tell_of_it(folder, outside):
     (fault,) = grid_domain.check_scenario(outside, CheckPlan(2, 0, 10)).faults
     assert fault.endswith(f", ACTUATE: world 0: {place_of(folder, 'stray')}: {BEYOND}")
-    for where, does in (
-        ("rules.py:10: ", STRAYS[0][0]),
-        ("the rules or what they have left", HOLD),
-    ):
+    for does, found in ((STRAYS[0][0], BEYOND), (HOLD, "999 is no entity: allowed are 1 to")):
         game = Session(level(folder, does, e=999), 0)
-        with pytest.raises(RuleError, match=rf"{where}.*{BEYOND}$"):
+        with pytest.raises(RuleError, match=rf"rules\.py:\d+: .*{found}"):
             game.step("ACTUATE")
 
 

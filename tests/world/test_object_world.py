@@ -139,9 +139,9 @@ from gv_engine import TRANSITION, system
 
 @system(TRANSITION)
 def stray(w, agent, how: int = 0):
-    if how == 0: w.at[1, 1] = 12345
-    if how == 1: w.at[1, 1] = -3
-    if how == 2: w.at[1, 1] = None
+    if how == 0: w.at[1][1] = 12345
+    if how == 1: w.at[1][1] = -3
+    if how == 2: w.at[1][1] = None
     if how == 3: w.remove(agent)
     if how == 4: w.lift(agent)
     if how == 5: w.steps = 10**30
@@ -150,6 +150,8 @@ def stray(w, agent, how: int = 0):
     if how == 8: w.door.status[agent] = 1
     if how == 9: w.dore.status[agent] = 1
     if how == 10: w.agent.facin[agent] = 1
+    if how == 11: w.at[1, 1] = -3
+    if how == 12: w.agent.holding[agent] = -1
 """
 
 
@@ -191,6 +193,8 @@ def test_a_row_says_what_it_cannot_hold(tmp_path, how, array):
         (8, "has no Door"),
         (9, r"this world has no 'dore'; did you mean 'door'\? \(allowed: .*, door"),
         (10, r"Agent has no column 'facin'; did you mean 'facing'\? \(it has: facing, hol"),
+        (11, "-3 is no entity: allowed are 1 to 63, and 0 for none"),
+        (12, "-1 is no entity"),
     ],
 )
 def test_what_a_column_refuses_names_the_rule(tmp_path, how, said):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
@@ -9,6 +10,7 @@ from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace, is_debugging
 from gv_engine.gridverse.state import State
+from gv_engine.rules.errors import STEP_AFTER_END
 
 
 @dataclass(eq=False, repr=False)
@@ -28,6 +30,8 @@ class InnerEnv(ABC):
     observation_space: ObservationSpace
     _state: State | None = field(default=None, init=False)
     _observation: Observation | None = field(default=None, init=False)
+    _is_over: bool = field(default=False, init=False)
+    _has_warned: bool = field(default=False, init=False)
 
     @abstractmethod
     def set_seed(self, seed: int | None = None) -> None:
@@ -53,17 +57,22 @@ class InnerEnv(ABC):
     def reset(self) -> None:
         """Begin an episode."""
         self._state = self._check_state(self.functional_reset())
-        self._observation = None
+        self._observation, self._is_over = None, False
 
     def step(self, action: Action) -> tuple[float, bool]:
         """Take an action in the current state; return the reward, and True if the episode is over.
 
+        A step after the end of the episode goes on; the first one warns.
+
         Raises:
             ValueError: the action is not in the action space, or `reset` was not called yet.
         """
+        if self._is_over and not self._has_warned:
+            self._has_warned = True
+            warnings.warn(STEP_AFTER_END, stacklevel=2)
         next_state, reward, terminal = self.functional_step(self.state, action)
         self._state = self._check_state(next_state)
-        self._observation = None
+        self._observation, self._is_over = None, self._is_over or terminal
         return reward, terminal
 
     @property

@@ -213,7 +213,7 @@ def test_many_are_as_one(mode):
 
 
 def test_max_episode_steps_is_gymnasiums_time_limit():
-    options = {"scenario": PLAIN, "max_episode_steps": 3, "disable_env_checker": True}
+    options: Any = {"scenario": PLAIN, "max_episode_steps": 3, "disable_env_checker": True}
     many = gymnasium.make_vec("GV-Scenario-v0", 3, **options)
     others = gymnasium.make_vec("GV-Scenario-v0", 3, vectorization_mode="sync", **options)
     _, info = many.reset(seed=0)
@@ -222,7 +222,7 @@ def test_max_episode_steps_is_gymnasiums_time_limit():
     for _ in range(40):
         actions = [valid({"action_mask": mask}, rng) for mask in info["action_mask"]]
         *found, info = many.step(actions)
-        assert same(found[1:], list(others.step(np.array(actions))[1:4]))
+        assert same(tuple(found[1:]), others.step(np.array(actions))[1:4])
         flags += list(zip(found[2].tolist(), found[3].tolist(), strict=True))
     assert {*flags} == {(False, False), (True, False), (False, True), (True, True)}
 
