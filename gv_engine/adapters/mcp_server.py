@@ -6,6 +6,7 @@ https://modelcontextprotocol.io
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Awaitable, Callable
@@ -25,10 +26,13 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import CallToolResult, TextContent
 from starlette.responses import PlainTextResponse
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 PATH = "/mcp"
 """Path of the HTTP address."""
 _MAX_CONNECTIONS = 256
+_REQUEST_SECONDS = 5.0
+"""Seconds in which a whole request has to arrive."""
 _INSTRUCTIONS = """\
 Play gridworlds by text. `list_scenarios` has their names, `start` begins a game and names it, `act`
 takes an action, `end` ends the game. You see only what the agent sees. `success` says whether the
@@ -109,17 +113,78 @@ def serve_http(
             max_request_body_size=max_bytes,
             host=host,
         )
-        refuse = partial(_refuse_streams, app)
+        serve = partial(_serve_posts, app, max_bytes)
         limits: Any = {"limit_concurrency": _MAX_CONNECTIONS, "interface": "asgi3"}
-        config = uvicorn.Config(refuse, log_level="error", **limits)
+        config = uvicorn.Config(serve, http=_TimedProtocol, log_level="error", **limits)
         shown = f"[{host}]" if family == socket.AF_INET6 else host
         report(f"http://{shown}:{listener.getsockname()[1]}{PATH}")
         uvicorn.Server(config).run(sockets=[listener])
 
 
-async def _refuse_streams(app: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Pass a request on to `app`; refuse GET, which would open a stream of messages that this
-    server never sends."""
-    is_stream = scope["type"] == "http" and scope["method"] == "GET"
-    refusal = PlainTextResponse("only POST is served here", 405, {"Allow": "POST"})
-    await (refusal if is_stream else app)(scope, receive, send)
+class _TimedProtocol(H11Protocol):
+    """Connection that is closed if a whole request does not arrive in time, or if there are too
+    many connections and it waits for a request longer than all others."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._start_timer()
+        waiting = [each for each in self.connections if getattr(each, "_timer", None)]
+        if len(self.connections) >= _MAX_CONNECTIONS:
+            min(waiting, key=lambda each: each._timer.when()).abort()
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self._stop_timer()
+        self.transport.abort()
+
+    def _start_timer(self) -> None:
+        self._timer = self.loop.call_later(_REQUEST_SECONDS, self.abort)
+
+    def _stop_timer(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+    def data_received(self, data: bytes) -> None:
+        """Handle the data, and stop the timer if they complete a request."""
+        super().data_received(data)
+        if self.cycle and not self.cycle.more_body:
+            self._stop_timer()
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        super().on_response_complete()
+        self._stop_timer()
+        self._start_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer."""
+        super().connection_lost(exc)
+        self._stop_timer()
+
+
+async def _serve_posts(app: Any, max_bytes: int, scope: Any, receive: Any, send: Any) -> None:
+    """Pass a request on to `app` once its body is there, or has more than `max_bytes`; drop it if
+    the client goes away before. Refuse GET, which would open a stream of messages that this server
+    never sends."""
+    messages: list[Any] = []
+    if scope["type"] == "http":
+        if scope["method"] == "GET":
+            refusal = PlainTextResponse("only POST is served here", 405, {"Allow": "POST"})
+            await refusal(scope, receive, send)
+            return
+        has_more, size = True, 0
+        while has_more and size <= max_bytes:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            messages.append(message)
+            has_more, size = message["more_body"], size + len(message["body"])
+
+    async def receive_again() -> Any:
+        return messages.pop(0) if messages else await receive()
+
+    await app(scope, receive_again, send)

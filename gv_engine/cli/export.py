@@ -113,7 +113,8 @@ def _write_site(options: argparse.Namespace) -> int:
         text = levels[0].description if len(levels) == 1 else f"{len(levels)} levels"
         link = Link(title, text, file.name)
         groups.setdefault(entry.group, []).append(link)
-    write_file(options.site / "index.html", make_index("GV Engine", groups, options.theme))
+    index = make_index("GV Engine", groups, options.theme)
+    write_file(options.site / "index.html", index, follow_links=False)
     cli.say(f"{options.site / 'index.html'}: {sum(map(len, groups.values()))} pages")
     return int(refused > 0)
 
@@ -186,7 +187,7 @@ def _write_page(file: Path, title: str, levels: list[Scenario], options: argpars
         raise cli.UsageError(f"{file} is there already, and is no web page: choose another name")
     style = PageStyle(options.theme, options.palette, options.embed)
     page = make_page(title, levels, options.seed, style, options.policy).encode()
-    write_file(file, page)
+    write_file(file, page, follow_links=False)
     return len(page)
 
 

@@ -103,7 +103,7 @@ def _run_trial(sweep: Sweep, trial: Trial, scenario: Scenario, device: str, comm
     for seed in range(len(list_results(trial)), sweep.config.seeds):
         config = Config.from_values({**sweep.config.config, **trial.params, "seed": seed})
         loaded = None if config.levels is None else level_set(scenario, config.levels)
-        path, end = sweep.trial_path(trial) / str(seed), config.stop_condition
+        path, end = sweep.run_path(trial, seed), config.stop_condition
         settings = prepare_settings(config, scenario)
         if (path / RUN_FILE).exists():
             folder = Run(path)

@@ -261,7 +261,7 @@ class Addition:
         work = self._work.copy(self._work.buffer.text)
         try:
             for file, content in self.files.items():
-                write_file(file, content)
+                write_file(file, content, follow_links=False)
             for name, entry in self._types.items():
                 work.set_value(("objects", name), entry)
             self._allow_types(work)

@@ -73,6 +73,7 @@ class ColorAugmentation:
 
     Attributes:
         permutation: (N,) index of each agent's permutation.
+        num_permutations: number of permutations; 1 if there are no colours.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class ColorAugmentation:
             new_color = dict(zip(colors, each))
             new_cells = ((kind, state, new_color.get(color, color)) for kind, state, color in codes)
             code_lists.append([codes.get(new, k) for new, k in zip(new_cells, codes.values())])
-        self._codes = np.array(code_lists)
+        self._codes, self.num_permutations = np.array(code_lists), len(code_lists)
         self._rng = rng
         self.permutation = torch.zeros(agents, dtype=torch.int64)
         self.sample(torch.ones(agents, dtype=torch.bool))

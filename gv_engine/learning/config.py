@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from gv_engine.rules.errors import GVEngineError, describe_allowed, error_text, shorten
 from gv_engine.scenario.files import read_bytes
@@ -32,6 +32,54 @@ _MIN_EPISODES = 500
 
 
 ENCODERS = EMBEDDING, CNN, MLP = "embedding", "cnn", "mlp"
+SAMPLERS = GRID, RANDOM, TPE = "grid", "random", "tpe"
+OBJECTIVES = SUCCESS, RETURN = "success", "return"
+LEARNERS = {
+    "ppo": "gv_engine.learning.ppo:Learner",
+    "pqn": "gv_engine.learning.pqn:PQNLearner",
+    "mappo": "gv_engine.learning.mappo:MAPPOLearner",
+    "rnd": "gv_engine.learning.rnd:RNDLearner",
+    "noveld": "gv_engine.learning.noveld:NovelDLearner",
+}
+"""Class of each learner; each file names its paper."""
+CURRICULA = {
+    "random": "gv_engine.learning.curriculum:RandomLevels",
+    "plr": "gv_engine.learning.curriculum:PrioritisedLevelReplay",
+    "accel": "gv_engine.learning.curriculum:EditedLevels",
+}
+"""Class of each curriculum."""
+
+
+class Limits(NamedTuple):
+    """Allowed values of a setting.
+
+    Attributes:
+        kind: type of the values; float takes integers, too.
+        low, high: bounds of numbers.
+        words: all allowed texts; () for any text.
+    """
+
+    kind: type
+    low: float = 0
+    high: float = 2**62
+    words: tuple[str, ...] = ()
+
+
+def setting(default: Any, *limits: Any, kind: type | None = None, words: Iterable[str] = ()) -> Any:
+    """Return the field of a dataclass of settings, with its `Limits` as metadata.
+
+    Args:
+        default: default value.
+        limits: low and high bound of a number, by default 0 and 2**62.
+        kind: type of the value; by default that of `default`.
+        words: all allowed texts; () for any text.
+    """
+    allowed = Limits(kind or type(default), *limits)._replace(words=tuple(words))
+    return field(default=default, metadata={"limits": allowed})
+
+
+_MANY = 2**20
+"""Maximum of counts that memory grows with."""
 
 
 @dataclass(frozen=True)
@@ -76,65 +124,55 @@ class Hyperparameters:
         num_env_threads: threads that step the worlds.
     """
 
-    learner: str = "ppo"
-    seed: int = 0
-    recurrent: bool = False
-    mask_actions: bool = True
-    augment_colors: bool = True
-    num_envs: int = 128
-    num_steps: int = 32
-    update_epochs: int = 3
-    num_minibatches: int = 4
-    learning_rate: float = 2e-3
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    clip_coef: float = 0.2
-    ent_coef: float = 0.01
-    vf_coef: float = 0.5
-    max_grad_norm: float = 0.5
-    encoder: str = EMBEDDING
-    embedding_size: int = 16
-    hidden_size: int = 128
-    layer_norm: bool = False
-    start_epsilon: float = 1.0
-    end_epsilon: float = 0.05
-    exploration_steps: int = 100_000
-    rnd_coef: float = 0.5
-    curriculum: str = "random"
-    replay_prob: float = 0.5
-    replay_temperature: float = 1.0
-    staleness_coef: float = 0.3
-    partner: str = ""
-    past_selves: int = 8
-    past_interval: int = 10
-    num_threads: int = 1
-    num_env_threads: int = 1
+    learner: str = setting("ppo", words=LEARNERS)
+    seed: int = setting(0)
+    recurrent: bool = setting(False)
+    mask_actions: bool = setting(True)
+    augment_colors: bool = setting(True)
+    num_envs: int = setting(128, 1, _MANY)
+    num_steps: int = setting(32, 1, _MANY)
+    update_epochs: int = setting(3, 1)
+    num_minibatches: int = setting(4, 1)
+    learning_rate: float = setting(2e-3)
+    gamma: float = setting(0.99, 0, 1)
+    gae_lambda: float = setting(0.95, 0, 1)
+    clip_coef: float = setting(0.2)
+    ent_coef: float = setting(0.01)
+    vf_coef: float = setting(0.5)
+    max_grad_norm: float = setting(0.5)
+    encoder: str = setting(EMBEDDING, words=ENCODERS)
+    embedding_size: int = setting(16, 1, 1024)
+    hidden_size: int = setting(128, 1, 4096)  # above, policy.npz could not be read back
+    layer_norm: bool = setting(False)
+    start_epsilon: float = setting(1.0, 0, 1)
+    end_epsilon: float = setting(0.05, 0, 1)
+    exploration_steps: int = setting(100_000)
+    rnd_coef: float = setting(0.5)
+    curriculum: str = setting("random", words=CURRICULA)
+    replay_prob: float = setting(0.5, 0, 1)
+    replay_temperature: float = setting(1.0, 0.01)
+    staleness_coef: float = setting(0.3, 0, 1)
+    partner: str = setting("")
+    past_selves: int = setting(8, 1)
+    past_interval: int = setting(10, 1)
+    num_threads: int = setting(1, 1, 1024)
+    num_env_threads: int = setting(1, 1, 1024)
+
+    def __new__(cls, *values: Any, **named: Any) -> Self:
+        """Return a new object; raise ConfigError if a name is unknown."""
+        check_names(named, [each.name for each in fields(cls)])
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Convert integers of float fields; raise ConfigError if a value is invalid."""
-        for field in fields(self):
-            value = check_value(field.name, field.default, getattr(self, field.name))
-            object.__setattr__(self, field.name, value)
+        for each in fields(self):
+            object.__setattr__(self, each.name, check_value(each, getattr(self, each.name)))
 
 
 RECURRENT_DEFAULTS = {"recurrent": True, "num_envs": 256, "num_minibatches": 2, "ent_coef": 0.03}
 """Settings of a recurrent learner that differ from the defaults: more exploration, and larger
 minibatches, because a GRU runs through them step by step."""
 
-LEARNERS = {
-    "ppo": "gv_engine.learning.ppo:Learner",
-    "pqn": "gv_engine.learning.pqn:PQNLearner",
-    "mappo": "gv_engine.learning.mappo:MAPPOLearner",
-    "rnd": "gv_engine.learning.rnd:RNDLearner",
-    "noveld": "gv_engine.learning.noveld:NovelDLearner",
-}
-"""Class of each learner; each file names its paper."""
-CURRICULA = {
-    "random": "gv_engine.learning.curriculum:RandomLevels",
-    "plr": "gv_engine.learning.curriculum:PrioritisedLevelReplay",
-    "accel": "gv_engine.learning.curriculum:EditedLevels",
-}
-"""Class of each curriculum."""
 LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {
     "pqn": {
         **{"layer_norm": True, "gae_lambda": 0.65, "learning_rate": 5e-4},
@@ -143,53 +181,26 @@ LEARNER_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """Settings of a learner that differ from the defaults."""
 
-_LARGEST = 2**62
-_SHARES = (
-    *("gamma", "gae_lambda", "until", "start_epsilon", "end_epsilon"),
-    *("replay_prob", "staleness_coef"),
-)
-"""Fields with values from 0 to 1."""
-_COUNTS = (
-    *("num_envs", "num_steps", "update_epochs", "num_minibatches"),
-    *("embedding_size", "hidden_size", "num_threads", "num_env_threads"),
-    *("trials", "seeds", "episodes"),
-    *("past_selves", "past_interval"),
-)
-"""Fields with values from 1."""
-_OPTIONAL = {"until": float, "levels": str, "trials": int, "sampler": str, "objective": str}
-"""Type of fields that may be None."""
-SAMPLERS = GRID, RANDOM, TPE = "grid", "random", "tpe"
-OBJECTIVES = SUCCESS, RETURN = "success", "return"
-_WORDS = {
-    **{"learner": tuple(LEARNERS), "curriculum": CURRICULA},
-    **{"encoder": ENCODERS, "sampler": SAMPLERS, "objective": OBJECTIVES},
-}
-"""Allowed values of the fields whose values are names."""
 
-
-def check_value(name: str, default: Any, value: Any) -> Any:
-    """Return `value`, the value of the field `name`, converted to a float if the field's default is
-    a float.
+def check_value(each: Field[Any], value: Any) -> Any:
+    """Return `value`, the value of the setting `each`, converted to a float if the field is one.
 
     Raises:
         ConfigError: the type or the range of the value is wrong.
     """
-    kind: Any = _OPTIONAL.get(name, type(default))
-    if kind is float and type(value) is int:
-        value = float(value)
-    if value is None and default is None:
+    name, (kind, low, high, words) = each.name, each.metadata["limits"]
+    if value is None and each.default is None:
         return value
-    if value not in (words := _WORDS.get(name, [value])):
+    is_number = kind in (int, float)
+    is_kind = type(value) is kind or (kind is float and type(value) is int)
+    if words and value not in words:
         wrong = shorten(str(value), 40)
         raise ConfigError(f"no {name} {wrong!r}{describe_allowed(wrong, words)}")
-    low = 0.01 if name == "replay_temperature" else int(name in _COUNTS)
-    high = 1 if name in _SHARES else _LARGEST
-    is_number = kind in (int, float)
-    if type(value) is not kind or (is_number and not low <= value <= high):
+    if not is_kind or (is_number and not low <= value <= high):
         article = {bool: "true or false", str: "a text", int: "an integer"}.get(kind, "a number")
-        limits = f" from {low} to {'2**62' if high == _LARGEST else high}" if is_number else ""
+        limits = f" from {low} to {'2**62' if high == 2**62 else high}" if is_number else ""
         raise ConfigError(f"{name} is {shorten(repr(value), 40)}; expected {article}{limits}")
-    return value
+    return kind(value)
 
 
 def check_names(values: Mapping[str, Any], names: Iterable[str]) -> None:
@@ -216,10 +227,10 @@ class Config(Hyperparameters):
         ConfigError: a value is invalid.
     """
 
-    steps: int = 1_000_000
-    until: float | None = None
-    levels: str | None = None
-    device: str = "auto"
+    steps: int = setting(1_000_000)
+    until: float | None = setting(None, 0, 1, kind=float)
+    levels: str | None = setting(None, kind=str)
+    device: str = setting("auto")
 
     def __post_init__(self) -> None:
         """Convert and check the values, and choose the default levels of a curriculum."""

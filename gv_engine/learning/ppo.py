@@ -30,7 +30,7 @@ from gv_engine.envs.multi_agent import EachAgentVectorEnv
 from gv_engine.envs.representations import Arrays, Representation
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.color_augmentation import ColorAugmentation, interchangeable_colors
-from gv_engine.learning.config import CURRICULA, Hyperparameters
+from gv_engine.learning.config import CURRICULA, ConfigError, Hyperparameters
 from gv_engine.learning.cuda_graph import GraphedStep, record_graphs
 from gv_engine.learning.curriculum import RandomLevels
 from gv_engine.learning.network import ActorCritic
@@ -45,6 +45,8 @@ from gv_engine.rules.turns import ANY
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """Options of glibc's `mallopt`."""
+_MAX_WEIGHTS = 2**25
+"""A checkpoint has four numbers for each weight, and at most 2**30 bytes."""
 
 
 def find_device(name: str) -> str:
@@ -90,11 +92,15 @@ class Learner:
         device: torch device of the network and of its batches. Worlds, sampling noise and the order
             of minibatches stay on the CPU.
 
+    Raises:
+        ConfigError: the network is too large.
+
     Attributes:
         net: network in training.
         device: as given.
         seconds: wall time spent, by activity.
         cells: (codes, 3) uint8 type, state and colour that each cell code stands for.
+        colors: permutations of the colours that each agent observes.
         curriculum: choice of the levels.
         partners: agents that act and do not learn.
         on_step: called after each step of all worlds.
@@ -119,6 +125,11 @@ class Learner:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(settings.seed)
             self.net = self.net_class(self.spec, settings).to(self.device)
+        if (size := sum(each.numel() for each in self.net.parameters())) > _MAX_WEIGHTS:
+            raise ConfigError(
+                f"the network has {size:,} weights, and the files of a run hold {_MAX_WEIGHTS:,}: "
+                f"choose a smaller hidden_size or embedding_size"
+            )
         self._rng = torch.Generator().manual_seed(settings.seed)
         self._adam = Adam(self.net, settings.learning_rate, settings.max_grad_norm)
         self._graphed: GraphedStep | None = None
@@ -136,7 +147,7 @@ class Learner:
         self._losses = torch.full((3,), math.nan)
         self.seconds = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
         colors = interchangeable_colors(scenario) if settings.augment_colors else ()
-        self._colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rng)
+        self.colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rng)
         self._max_steps = min(member.max_steps or math.inf for member in scenario.members)
         self._any_agent_succeeds = scenario.agent_group.ends == ANY
         self.partners = make_partners(env, settings, self.spec, self._rng, self.cells)
@@ -244,7 +255,7 @@ class Learner:
         buffer = self._buffer
         with self._timed("copies"):
             observation = {name: buffer.arrays[name][t] for name in buffer.first}
-            self.spec.encode(self._colors.apply(observation), self._agents, buffer.rows[t])
+            self.spec.encode(self.colors.apply(observation), self._agents, buffer.rows[t])
             buffer.starts[t] = self._starts
         with self._timed("acting"):
             if self._acting_graphs:
@@ -312,12 +323,12 @@ class Learner:
             final = info["final_obs"][cut]
             observation = {name: np.stack([each[name] for each in final]) for name in final[0]}
             rows = np.zeros((len(cut), len(self.spec.sizes)), np.int32)
-            self.spec.encode(self._colors.apply(observation, cut), self._agents[cut], rows)
+            self.spec.encode(self.colors.apply(observation, cut), self._agents[cut], rows)
             sent = torch.from_numpy(cut), self._final_rows(t, rows, cut)
             lines, rows = (each.to(self.device, non_blocking=True) for each in sent)
             features, _ = self.net.recur(self.net.features(self._table, rows), self._memory[lines])
             bootstrap_values[t, lines] = self.net.value(features)
-        self._colors.sample(self._starts)
+        self.colors.sample(self._starts)
 
     def _change_levels(self, out: Arrays) -> None:
         """Let the curriculum change the worlds whose episodes begin, and overwrite the results of
@@ -491,7 +502,7 @@ class Learner:
             "rng": self._rng_state,
             "reward_scaler": self._reward_scaler.state(),
             "memory": self._memory.clone(),
-            "colors": self._colors.permutation.clone(),
+            "colors": self.colors.permutation.clone(),
             "starts": self._starts.clone(),
             "live": self._live.clone(),
             "worlds": torch.from_numpy(worlds.view(np.uint8).reshape(len(worlds), -1).copy()),
@@ -515,7 +526,7 @@ class Learner:
         self._reward_scaler.restore(state["reward_scaler"])
         self._memory.copy_(state["memory"])
         self._starts, self._live = state["starts"], state["live"]
-        self._colors.permutation = state["colors"]
+        self.colors.permutation = state["colors"]
         rows = state["worlds"].numpy().view(self.env.scenario.layout.dtype).reshape(-1)
         self._store_results(self.env.restore(rows), self._buffer.first)
         self._estimator.restore(*(each.numpy() for each in state["estimator"]))

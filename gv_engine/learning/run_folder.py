@@ -30,6 +30,7 @@ from zipfile import ZIP_STORED, ZipFile
 import torch
 
 from gv_engine.envs.level_sets import LevelSet, check_level_seeds
+from gv_engine.learning.checkpoint import check_checkpoint
 from gv_engine.learning.config import Hyperparameters, StopCondition
 from gv_engine.learning.network_spec import ScenarioSpec
 from gv_engine.learning.policy_file import POLICY_FILE, PolicyFile, RunError, damaged_file_error
@@ -40,6 +41,7 @@ from gv_engine.scenario.array_files import ArrayError
 from gv_engine.scenario.files import (
     atomic_write,
     check_file_size,
+    check_inner_folder,
     check_regular_file,
     exclusive_lock,
     open_regular_file,
@@ -192,7 +194,8 @@ class Run:
         Raises:
             RunError: the file is damaged, or there is none.
         """
-        return _read(self.path / _CHECKPOINT, _load_checkpoint)
+        checkpoint: dict[str, Any] = _read(self.path / _CHECKPOINT, _load_checkpoint)
+        return checkpoint
 
     def read_files(self) -> dict[str, bytes]:
         """Return the contents of the files that are needed to resume the run, by file name.
@@ -225,9 +228,10 @@ class Run:
             return 0.0
         checkpoint = self.load_checkpoint()
         try:
+            check_checkpoint(checkpoint, learner)
             learner.restore(checkpoint["learner"])
             self.best = checkpoint["best"]
-            seconds = float(checkpoint["seconds"])
+            seconds: float = checkpoint["seconds"]
         except RunError:
             raise
         except Exception as error:  # values from a file may be anything
@@ -253,8 +257,11 @@ class Run:
     def _truncate_progress(self, steps: int) -> None:
         """Remove the lines of `progress.csv` after step number `steps`, as their updates will be
         run again."""
-        with (self.path / _PROGRESS).open(newline="", encoding="utf-8") as file:
-            lines = [line for line in csv.DictReader(file) if _steps_of_line(line) <= steps]
+        lines = [
+            line
+            for line in _read(self.path / _PROGRESS, _read_progress)
+            if _steps_of_line(line) <= steps
+        ]
         with (
             atomic_write(self.path / _PROGRESS, follow_links=False) as draft,
             draft.open("w", newline="") as file,
@@ -335,9 +342,19 @@ class Run:
             self._tensorboard.close()
 
 
+def _read_progress(path: Path) -> list[dict[str, str | None]]:
+    """Return the lines of `progress.csv`; raise ValueError if it has other columns."""
+    with path.open(newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        lines = [*reader]
+    if (names := reader.fieldnames or ()) != [*_COLUMNS]:
+        raise ValueError(f"its columns are {shorten(', '.join(names), 100)}")
+    return lines
+
+
 def _steps_of_line(line: Mapping[str, str | None]) -> float:
     """Return the steps in a line of `progress.csv`; infinity if the line is incomplete."""
-    whole = all(line.values()) and str(line["steps"]).isdecimal()
+    whole = all(line.values()) and len(line) == len(_COLUMNS) and str(line["steps"]).isdecimal()
     return int(line["steps"] or 0) if whole else math.inf
 
 
@@ -371,11 +388,14 @@ def find_runs(path: Path) -> list[Run]:
     of their numbers.
 
     Raises:
+        OSError: a subfolder is a link.
         RunError: there is none, or one is damaged.
     """
     folders = [file.parent for file in path.glob(f"*/{RUN_FILE}")]
     if not folders or (path / RUN_FILE).exists():
         return [Run(path)]
+    for each in folders:
+        check_inner_folder(each)
     return [Run(each) for each in sorted(folders, key=lambda each: (len(each.name), each.name))]
 
 
@@ -436,7 +456,7 @@ def _load_checkpoint(path: Path) -> dict[str, Any]:
     return checkpoint
 
 
-def _read(path: Path, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
+def _read(path: Path, read: Callable[[Path], Any]) -> Any:
     """Return `read(path)`, the contents of a file of a run; raise a RunError with the reason if it
     fails."""
     try:

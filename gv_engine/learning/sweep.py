@@ -9,6 +9,7 @@ own generator, so that a sweep that was killed continues with the same results.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from itertools import islice, product
@@ -26,7 +27,9 @@ from optuna.trial import BaseTrial, FixedTrial, FrozenTrial, Trial, TrialState
 
 from gv_engine.learning.config import (
     GRID,
+    OBJECTIVES,
     RETURN,
+    SAMPLERS,
     SUCCESS,
     TPE,
     Config,
@@ -34,10 +37,16 @@ from gv_engine.learning.config import (
     check_names,
     check_value,
     read_config_file,
+    setting,
 )
 from gv_engine.learning.training import Training
 from gv_engine.rules.errors import shorten
-from gv_engine.scenario.files import remove_stale_drafts, write_file
+from gv_engine.scenario.files import (
+    check_inner_folder,
+    open_regular_file,
+    remove_stale_drafts,
+    write_file,
+)
 
 RUN_RESULTS = SUCCESS, RETURN, "length", "steps", "seconds"
 """Results of a run."""
@@ -49,6 +58,7 @@ _REPORTS = 10
 """Number of intermediate reports of a run, which pruning compares."""
 _RANDOM_TRIALS = 20
 """Default number of trials, if they are sampled."""
+_MAX_TRIALS = 10_000
 _LOCK_SECONDS = 3
 """Seconds after which the lock that a killed sweep left on its file counts as free."""
 
@@ -78,13 +88,13 @@ class SweepConfig:
     scenario: str
     search: dict[str, Any]
     config: dict[str, Any] = field(default_factory=dict)
-    sampler: str | None = None
-    trials: int | None = None
-    seeds: int = 1
-    objective: str | None = None
-    levels: str | None = None
-    episodes: int = 100
-    pruning: bool = False
+    sampler: str | None = setting(None, kind=str, words=SAMPLERS)
+    trials: int | None = setting(None, 1, _MAX_TRIALS, kind=int)
+    seeds: int = setting(1, 1)
+    objective: str | None = setting(None, kind=str, words=OBJECTIVES)
+    levels: str | None = setting(None, kind=str)
+    episodes: int = setting(100, 1)
+    pruning: bool = setting(False)
 
     @classmethod
     def read(cls, path: Path, trials: int | None = None) -> SweepConfig:
@@ -120,9 +130,7 @@ class SweepConfig:
         ranges = [name for name, space in search.items() if isinstance(space, dict)]
         more = {"sampler": TPE if ranges else GRID, **values, "config": fixed, "search": search}
         for each in fields(cls)[3:]:
-            more[each.name] = check_value(
-                each.name, each.default, more.get(each.name, each.default)
-            )
+            more[each.name] = check_value(each, more.get(each.name, each.default))
         if more["sampler"] == GRID and ranges:
             raise ConfigError(f"search.{ranges[0]} is a range; a grid takes lists, as [1e-3, 3e-3]")
         number = _RANDOM_TRIALS
@@ -130,6 +138,11 @@ class SweepConfig:
             number = prod(map(len, search.values()))
             if (more["trials"] or 0) > number:
                 raise ConfigError(f"trials is {more['trials']}; the grid has {number} combinations")
+            if not more["trials"] and number > _MAX_TRIALS:
+                raise ConfigError(
+                    f"search has {number:,} combinations; at most {_MAX_TRIALS:,} can be tried: "
+                    f"search fewer settings, or sample some by sampler: random and trials: 100"
+                )
         return cls(**more | {"scenario": str(more["scenario"]), "trials": more["trials"] or number})
 
     def configs(self) -> list[Config]:
@@ -218,6 +231,8 @@ class Sweep:
             )
         path.mkdir(parents=True, exist_ok=True)
         remove_stale_drafts(path)
+        if os.path.lexists(path / _LOG):  # Optuna would write through a link
+            os.close(open_regular_file(path / _LOG, os.O_RDWR))
         self._study = _open_study(path / _LOG)
         about = asdict(config) | {"trials": None, "version of the scenario": digest}
         old = self._study.user_attrs.get("about", about)
@@ -229,7 +244,7 @@ class Sweep:
         self._study.set_user_attr("about", about)
         if config.sampler == GRID:
             combinations = product(*config.search.values())
-            for values in islice(combinations, len(self._study.trials), None):
+            for values in islice(combinations, len(self._study.trials), config.trials):
                 self._study.enqueue_trial(dict(zip(config.search, values, strict=True)))
 
     def next_trial(self) -> Trial | None:
@@ -248,9 +263,16 @@ class Sweep:
             _suggest(trial, name, space)
         return trial
 
-    def trial_path(self, trial: Trial | FrozenTrial) -> Path:
-        """Return the folder of a trial; the run of seed k is its subfolder `k`."""
-        return self.path / f"trial-{trial.number}"
+    def run_path(self, trial: Trial, seed: int) -> Path:
+        """Return the folder of the run of a trial with a seed.
+
+        Raises:
+            OSError: a folder on the way is a link.
+        """
+        path = self.path / f"trial-{trial.number}"
+        for each in (path, path / str(seed)):
+            check_inner_folder(each)
+        return path / str(seed)
 
     def report(self, trial: Trial, steps: int, training: Training) -> bool:
         """Report the current success rate or return of a trial's first run, which trains for

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from pkgutil import resolve_name
@@ -45,6 +45,17 @@ _CHECKPOINT_SECONDS = 30.0
 """Seconds between two checkpoints."""
 
 
+@contextmanager
+def _raising_memory_errors() -> Iterator[None]:
+    """Raise MemoryError in place of torch's RuntimeError where memory is lacking."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "allocate" not in str(error) and "out of memory" not in str(error):
+            raise
+        raise MemoryError("a smaller num_envs, num_steps or hidden_size takes less") from None
+
+
 class Training:
     """Training of a run in this process, from its checkpoint if there is one.
 
@@ -71,8 +82,10 @@ class Training:
         # imported here, because torch takes seconds to import
         from gv_engine.learning.ppo import Learner, make_training_env
 
-        env = make_training_env(scenario, run.settings, levels=levels, **options)
-        learner: Learner = resolve_name(LEARNERS[run.settings.learner])(env, run.settings, device)
+        with _raising_memory_errors():
+            env = make_training_env(scenario, run.settings, levels=levels, **options)
+            learner_class = resolve_name(LEARNERS[run.settings.learner])
+            learner: Learner = learner_class(env, run.settings, device)
         self.run, self.learner = run, learner
         self._seconds_before = run.restore_learner(self.learner)
         self._start = self._saved_at = time.perf_counter()
@@ -120,7 +133,8 @@ class Training:
 
     def update(self) -> TrainingMetrics:
         """Run one update of the learner and log its metrics; save a checkpoint every 30 seconds."""
-        metrics = self.learner.update()
+        with _raising_memory_errors():
+            metrics = self.learner.update()
         self.run.log_update(self.learner, self.seconds)
         weights = self.learner.net.parameters() if math.isnan(metrics.value_loss) else ()
         if not all(bool(values.isfinite().all()) for values in weights):

@@ -194,6 +194,19 @@ def check_regular_file(path: Path) -> None:
         _check_kind(path, path.lstat())
 
 
+def check_inner_folder(path: Path) -> None:
+    """Raise OSError if anything but a folder exists at `path`, also for a link to a folder. Called
+    before files are written into a folder that is inside the one a user names.
+
+    Raises:
+        OSError: there is a link, or a file.
+    """
+    with suppress(FileNotFoundError):
+        if not stat.S_ISDIR(mode := path.lstat().st_mode):
+            kind = _FILE_KINDS.get(stat.S_IFMT(mode), "a file")
+            raise OSError(f"{path} is {kind}, not a folder")
+
+
 def _check_kind(path: Path, status: os.stat_result) -> None:
     """Raise `OSError`, with `path` in its message, unless `status` is the status of a regular
     file."""

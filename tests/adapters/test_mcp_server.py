@@ -23,6 +23,7 @@ import pytest
 from gv_engine.cli import main
 from gv_engine.session.text_games import Limits, TextGames
 from tests import ROOT
+from tests.screen import PATIENCE
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed: pip install 'mcp>=2.3'")
 from mcp import Client
@@ -136,13 +137,17 @@ def test_a_host_talks_over_stdin_and_wrong_lines_end_nothing():
 # ---- HTTP ----------------------------------------------------------------------------------------
 
 
+LOGS: list[str] = []
+"""Texts that servers with a pipe for stderr have written there."""
+
+
 @contextmanager
-def serving(*options: str) -> Iterator[tuple[str, int]]:
+def serving(*options: str, stderr: int = subprocess.DEVNULL) -> Iterator[tuple[str, int]]:
     """Serve over HTTP; yield the URL and the process's number."""
     with subprocess.Popen(
         [*SERVE, "--port", "0", *options],
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=stderr,
         text=True,
         cwd=ROOT,
     ) as process:
@@ -152,6 +157,8 @@ def serving(*options: str) -> Iterator[tuple[str, int]]:
             assert process.poll() is None, "the server has ended"
         finally:
             process.terminate()
+            if process.stderr:
+                LOGS.append(process.stderr.read())
 
 
 @pytest.fixture
@@ -311,6 +318,30 @@ def test_games_are_limited_and_those_of_others_unknown(poster: Poster):
     last = poster.ask(start)
     assert not last["isError"]
     poster.ask(call("end", session=last["structuredContent"]["session"]))
+
+
+def test_connections_without_requests_lock_nobody_out(server: tuple[str, int]):
+    address = urlsplit(server[0])
+    place = str(address.hostname), address.port or 0
+    idle = [socket.create_connection(place, PATIENCE) for _ in range(300)]
+    with Poster(server[0]) as poster:
+        assert poster.ask(call("list_scenarios", query="empty"))
+    for each in idle:  # each is closed, the first ones at once
+        with each, suppress(ConnectionError):
+            assert each.recv(1) == b""
+
+
+def test_clients_that_go_away_in_a_body_are_not_logged():
+    head = "POST /mcp HTTP/1.1\r\nHost: {}\r\n{}Content-Length: 50\r\n\r\n{{"
+    names = "".join(f"{name}: {value}\r\n" for name, value in HEADERS.items())
+    with serving(stderr=subprocess.PIPE) as (url, _):
+        address = urlsplit(url)
+        for _ in range(5):
+            with socket.create_connection((str(address.hostname), address.port or 0)) as client:
+                client.sendall(head.format(address.netloc, names).encode())
+        with Poster(url) as poster:
+            assert poster.ask(call("list_scenarios", query="empty"))
+    assert LOGS.pop() == ""
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads memory from /proc")

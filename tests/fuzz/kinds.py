@@ -20,6 +20,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -664,7 +665,14 @@ def kinds(folder: Path, levels: int) -> dict[str, Kind]:
     chosen, actions, packs = Preferences(), Actions(), Packs()
     rows, caches = Rows(levels), Caches(folder)
     grids = ScenarioError, RuleError, GVEngineError
+    of_torch: dict[str, Kind] = {}
+    if find_spec("torch"):
+        from tests.fuzz.checkpoints import CHECKPOINT, Checkpoints
+
+        trained = Checkpoints(folder)
+        of_torch["checkpoints"] = Kind(trained.make, CHECKPOINT, trained.run, (RunError,))
     return {
+        **of_torch,
         "scenarios": Kind(scenarios.make, "level.yaml", scenarios.run, grids),
         "packs": Kind(packs.make, "level.yaml", scenarios.run, grids),
         "replays": Kind(replays.make, "a.gvreplay", replays.run, (ReplayError, OSError)),

@@ -28,9 +28,9 @@ _LONGEST_MESSAGE = 5000
 _SHRINK_FOR = 30.0
 _SHARES = {
     "scenarios": 4, "packs": 1, "replays": 1, "snapshots": 1, "rows": 1, "caches": 1,
-    "rollouts": 1, "policies": 1, "settings": 1, "actions": 1,
+    "rollouts": 1, "policies": 1, "settings": 1, "actions": 1, "checkpoints": 1,
 }  # fmt: skip
-"""How often a kind has its turn."""
+"""How often a kind has its turn, if what it needs is installed."""
 
 
 class Failure(NamedTuple):
@@ -67,8 +67,8 @@ def main(
         turns = [*known]
     else:
         known = kinds(folder, levels)
-        turns = [name for name, share in _SHARES.items() for _ in range(share)]
-    at_first = _peak() if hostile else 0
+        turns = [name for name, share in _SHARES.items() if name in known for _ in range(share)]
+    at_first = _peak() if hostile or "torch" in sys.modules else 0
     for index in range(first, first + count):
         if time.time() > until:
             return

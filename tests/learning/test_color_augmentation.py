@@ -90,8 +90,8 @@ def test_a_world_in_other_colors_is_one_of_the_same_game():
 def test_an_episode_keeps_its_colors_and_the_next_has_others():
     level = {"extends": MEMORY, "max_steps": 10}
     learner = make_learner(level, num_envs=64, num_steps=16, recurrent=True)
-    orders = [learner._colors.permutation.clone()]
-    learner.on_step = lambda: orders.append(learner._colors.permutation.clone())
+    orders = [learner.colors.permutation.clone()]
+    learner.on_step = lambda: orders.append(learner.colors.permutation.clone())
     learner.update()
     assert len({*orders[0].tolist()}) > 10
     assert all(torch.equal(each, orders[0]) for each in orders[:10])
@@ -100,4 +100,4 @@ def test_an_episode_keeps_its_colors_and_the_next_has_others():
 
 def test_who_does_not_want_it_sees_what_is_there():
     learner = make_learner(MEMORY, num_envs=8, augment_colors=False)
-    assert learner._colors.apply(learner._buffer.arrays) is learner._buffer.arrays
+    assert learner.colors.apply(learner._buffer.arrays) is learner._buffer.arrays

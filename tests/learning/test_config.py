@@ -32,22 +32,34 @@ def test_an_empty_file_is_the_defaults(tmp_path):
     ("values", "says"),
     [
         ({"learning_rat": 1}, "no setting 'learning_rat'; did you mean 'learning_rate'?"),
-        ({"gamma": 2}, "gamma is 2.0; expected a number from 0 to 1"),
+        ({"gamma": 2}, "gamma is 2; expected a number from 0 to 1"),
         ({"num_envs": 0}, "num_envs is 0; expected an integer from 1 to"),
         ({"num_envs": 1.5}, "num_envs is 1.5; expected an integer"),
         ({"num_envs": True}, "num_envs is True; expected an integer"),
         ({"recurrent": "yes"}, "recurrent is 'yes'; expected true or false"),
         ({"learning_rate": "3e-4"}, "learning_rate is '3e-4'; expected a number from 0"),
+        ({"curriculum": ["plr"]}, r"no curriculum \"\['plr'\]\"; did you mean 'plr'?"),
+        ({"curriculum": {"a": 1}}, "no curriculum"),
+        ({"learner": ["ppo"]}, "no learner"),
+        ({"gamma": 10**400}, "gamma is 1000.*; expected a number from 0 to 1"),
+        ({"learning_rate": -(10**400)}, "learning_rate is -1000"),
+        ({"hidden_size": 99999999}, "hidden_size is 99999999; expected an integer from 1 to 4096"),
+        ({"num_steps": 2**21}, "num_steps is 2097152; expected an integer from 1 to 1048576"),
         ({"learning_rate": float("nan")}, "learning_rate is nan; expected a number"),
         ({"levels": 3}, "levels is 3; expected a text"),
         ({"curriculum": "pl"}, "no curriculum 'pl'; did you mean 'plr'?"),
         ({"replay_prob": 1.5}, "replay_prob is 1.5; expected a number from 0 to 1"),
-        ({"replay_temperature": 0}, "replay_temperature is 0.0; expected a number from 0.01"),
+        ({"replay_temperature": 0}, "replay_temperature is 0; expected a number from 0.01"),
     ],
 )
 def test_wrong_values_are_told(values, says, tmp_path):
     with pytest.raises(ConfigError, match=says.replace("?", r"\?")):
         Config.from_values(values)
+
+
+def test_a_wrong_name_in_python_is_told():
+    with pytest.raises(ConfigError, match=r"no setting 'stepss'; did you mean 'steps'\?"):
+        Config(stepss=3)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

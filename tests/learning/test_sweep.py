@@ -22,6 +22,7 @@ from gv_engine.learning.sweep import Sweep, SweepConfig  # noqa: E402  # needs O
 
 pytestmark = pytest.mark.usefixtures("here")
 BASE = {"scenario": "keydoor-5x5", "search": {"gamma": [0.9, 0.99]}}
+SHARES = "gamma", "gae_lambda", "staleness_coef"
 RANGE = {"low": 1e-4, "high": 1e-2, "log": True}
 
 
@@ -51,7 +52,7 @@ def test_a_file_is_a_sweep(tmp_path):
         ({"config": {"gamma": 1}}, "gamma is in config and in search: leave it out of one"),
         ({"search": {"gamma": 0.9}}, r"search.gamma: found 0.9; expected a list, as \[1e-3"),
         ({"search": {"gamma": []}}, r"search.gamma: found \[\]; expected a list"),
-        ({"search": {"gamma": [0.9, 2]}}, "search.gamma: gamma is 2.0; expected a number from 0"),
+        ({"search": {"gamma": [0.9, 2]}}, "search.gamma: gamma is 2; expected a number from 0"),
         ({"search": {"gamma": {"low": 0.9}}}, "search.gamma: found .*; expected a list"),
         ({"search": {"gamma": {"low": "a", "high": 1}}}, "search.gamma: gamma is 'a'; expected"),
         ({"search": {"gamma": {"low": 1, "high": 0.5}}}, "search.gamma: .*low=1.*high=0.5"),
@@ -60,6 +61,11 @@ def test_a_file_is_a_sweep(tmp_path):
         ({"search": {"num_envs": {"low": 2, "high": 4.5}}}, "search.num_envs: .* an integer"),
         ({"sampler": "tpa"}, "no sampler 'tpa'; did you mean 'tpe'"),
         ({"sampler": "grid", "search": {"gamma": RANGE}}, "search.gamma is a range; a grid"),
+        (
+            {"search": {name: [k / 1000 for k in range(1000)] for name in SHARES}},
+            "search has 1,000,000,000 combinations; at most 10,000 can be tried: search fewer",
+        ),
+        ({"sampler": "random", "trials": 10**9}, "trials is 1000000000; expected an integer from"),
         ({"trials": 3}, "trials is 3; the grid has 2 combinations"),
         ({"trials": 0}, "trials is 0; expected an integer from 1"),
         ({"seeds": True}, "seeds is True; expected an integer"),
@@ -120,6 +126,40 @@ def test_a_folder_has_one_sweep(here):
         opened(here / "mine")
     with pytest.raises(ConfigError, match="keydoor-5x5 defines no success; choose return"):
         Sweep(here / "new", SweepConfig.from_values(BASE | {"objective": "success"}), "", False)
+
+
+def test_a_part_of_a_large_grid_is_tried_in_its_order(here):
+    search = {name: [k / 1000 for k in range(1000)] for name in SHARES}
+    sweep = opened(here / "out", search=search, trials=2)
+    tried = []
+    while trial := sweep.next_trial():
+        tried.append(trial.params["staleness_coef"])
+        finish(sweep, trial, 0.5)
+    assert tried == [0.0, 0.001]
+
+
+@pytest.mark.parametrize("kind", [os.symlink, os.link])
+def test_nothing_is_written_through_links(here, kind):
+    (here / "out").mkdir()
+    outside = here / "outside"
+    outside.write_text("mine")
+    kind(outside, here / "out/trials.log")
+    with pytest.raises(OSError, match=r"trials\.log"):
+        opened(here / "out")
+    assert outside.read_text() == "mine"
+    (here / "out/trials.log").unlink()
+    (here / "elsewhere").mkdir()
+    for link in ("trial-0", "trial-1/0"):
+        (here / "out" / link).parent.mkdir(exist_ok=True)
+        (here / "out" / link).symlink_to(here / "elsewhere")
+    (here / "out/trials.log").touch()
+    sweep = opened(here / "out")
+    for name in ("trial-0", "trial-1/0"):
+        trial = sweep.next_trial()
+        assert trial
+        with pytest.raises(OSError, match=f"out/{name} is a symbolic link, not a folder"):
+            sweep.run_path(trial, 0)
+        finish(sweep, trial, 0.5)
 
 
 @pytest.mark.parametrize("sampler", ["random", "tpe"])
