@@ -1,8 +1,7 @@
 """Components of grid objects that only rules read: physical properties and uses."""
 
-from enum import IntEnum
-
 from gv_engine.rules.component import NOTHING, Coordinate, EntityId, Int8, Int16, component
+from gv_engine.rules.geometry import NamedNumber
 
 
 @component(often=True)
@@ -39,7 +38,7 @@ OPEN, CLOSED, LOCKED = range(3)
 class Door:
     """Door: passable and transparent while OPEN; a LOCKED one needs a key of its colour."""
 
-    class Status(IntEnum):
+    class Status(NamedNumber):
         """Status of a door."""
 
         OPEN = OPEN

@@ -17,7 +17,7 @@ from gv_engine.gridverse.geometry import Orientation
 @transition_function_registry.register
 def chess_rook(state: State, action: Action, *, rng: np.random.Generator | None = None) -> None:
     """Move the agent in the direction of the action as far as the way is free."""
-    if not action.is_move:
+    if not action.is_move():
         return
     # MOVE actions are numbered like the orientations that they go to
     step = Position.from_orientation(state.agent.orientation * Orientation(action))

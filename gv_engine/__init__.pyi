@@ -6,7 +6,6 @@ from .envs.vector_environment import GridVectorEnv
 from .gridverse import (
     Action,
     State,
-    debugging,
     observation_function_registry,
     reset_function_registry,
     reward_function_registry,
@@ -14,6 +13,7 @@ from .gridverse import (
     transition_function_registry,
     visibility_function_registry,
 )
+from .gridverse.debugging import debugging
 from .rules.component import (
     AGENT,
     NOTHING,

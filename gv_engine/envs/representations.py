@@ -320,7 +320,7 @@ class Representation:
             "item": self.codes(item),
         }
         if self.is_state:
-            arrays["agent"] = _encode_agent(grid.shape[-3:-1], agent)
+            arrays["agent"] = encode_agent(grid.shape[-3:-1], agent)
         return arrays
 
     def convert(self, shown: HasArrays) -> Arrays:
@@ -382,7 +382,7 @@ def observer_pose(scenario: Scenario) -> NDArray[np.int64]:
     return np.array([*scenario.area.observer, FORWARD])
 
 
-def _encode_agent(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
+def encode_agent(shape: tuple[int, ...], agent: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
     """Return (…, 6) numbers for `agent` (…, 3): y and x scaled to -1 to 1 on a grid of this
     `shape`, and the orientation one-hot."""
     encoded = np.zeros((*agent.shape[:-1], 2 + len(ORIENTATIONS)))

@@ -6,22 +6,17 @@ exports all of them; they are listed in `__init__.pyi`.
 """
 
 import sys
+from importlib import import_module
 
 import lazy_loader
 
-from gv_engine.envs import representations as representation_classes
-from gv_engine.gridverse import action, outer_env, registry
+from gv_engine.gridverse import action, registry
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 _PATHS = {
     "actions": action,
     **{f"envs.{name}": module for name, module in registry.FUNCTION_MODULES.items()},
-    "representations": sys.modules[__name__],
-    "representations.observation_representations": representation_classes,
-    "representations.representation": outer_env,
-    "representations.state_representations": representation_classes,
-    "utils": sys.modules[__name__],
     "utils.registry": registry,
 }
 """Modules that the GridVerse documents name differently, by their paths there."""
@@ -29,4 +24,4 @@ _PATHS = {
 for _path, _module in _PATHS.items():
     sys.modules[f"{__name__}.{_path}"] = _module
     _package, _, _name = f"{__name__}.{_path}".rpartition(".")
-    setattr(sys.modules[_package], _name, _module)
+    setattr(import_module(_package), _name, _module)

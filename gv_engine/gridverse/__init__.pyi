@@ -31,7 +31,7 @@ from .registry import (
     visibility_function_registry,
 )
 from .rng import choice, choices, get_gv_rng_if_none, make_rng, shuffle
-from .spaces import ActionSpace, ObservationSpace, StateSpace, debugging
+from .spaces import ActionSpace, ObservationSpace, StateSpace
 from .state import State
 
 __all__ = [
@@ -67,7 +67,6 @@ __all__ = [
     "Wall",
     "choice",
     "choices",
-    "debugging",
     "get_gv_rng_if_none",
     "make_rng",
     "observation_function_registry",

@@ -134,6 +134,10 @@ class Agent(Value):
         cells."""
         return Transform(self.position, self.orientation)
 
+    @transform.setter
+    def transform(self, transform: Transform) -> None:
+        self.position, self.orientation = transform.position, transform.orientation
+
     def front(self) -> Position:
         """Return the cell ahead, which may lie outside the grid."""
         return self.position + Position.from_orientation(self.orientation)

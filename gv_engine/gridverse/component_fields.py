@@ -25,8 +25,13 @@ class ComponentNumber:
         return value if self.kind is None else self.kind(value)
 
     def __set__(self, obj: Any, value: Any) -> None:
-        number = float(value) if isinstance(value, float) else int(value)
-        setattr(obj.part(self.part), self.name, number if self.kind is None else self.kind(value))
+        setattr(obj.part(self.part), self.name, self.to_number(value))
+
+    def to_number(self, value: Any) -> float:
+        """Return the number that the component stores for `value`."""
+        if self.kind is not None:
+            return int(self.kind(value).value)
+        return float(value) if isinstance(value, float) else int(value)
 
 
 class ComponentArray(ComponentNumber):
@@ -50,7 +55,7 @@ class ComponentState(ComponentNumber):
 
     def __set__(self, obj: Any, value: Any) -> None:
         super().__set__(obj, value)
-        for part, values in obj.kind.component_changes(int(value)).items():
+        for part, values in obj.kind.component_changes(int(self.to_number(value))).items():
             if values is None:
                 obj.discard(part)
             else:

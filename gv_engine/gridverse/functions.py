@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Color, GridObject, Hidden, class_of, index_of
 from gv_engine.gridverse.object_store import get_store, new_world, use_object_types
 from gv_engine.gridverse.observation import Observation
+from gv_engine.gridverse.rng import get_gv_rng_if_none
 from gv_engine.gridverse.state import State, load_state, state_of
 from gv_engine.rules import system
 from gv_engine.rules.component import AGENT, NOTHING, OUTSIDE
@@ -172,6 +173,37 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
     except TypeError:  # partials of unhashable arguments
         takes_rng = has_parameter.__wrapped__(function, "rng")
     return function(*args, **kwargs, **({"rng": rng} if takes_rng else {}))
+
+
+def transition_with_copy(
+    transition_function: TransitionFunction, state: State, action: Action, *, rng: Rng = None
+) -> State:
+    """Return a copy of `state`, changed by a transition function."""
+    next_state = state.copy()
+    call_function(transition_function, (next_state, action), {}, rng)
+    return next_state
+
+
+def dijkstra(
+    layout: Sequence[Sequence[bool]], source_position: tuple[int, int]
+) -> NDArray[np.float64]:
+    """Return (H, W) the length of the shortest path from a cell to every cell; infinity where there
+    is none.
+
+    Args:
+        layout: (H, W) True for the cells that can be entered.
+        source_position: (y, x) of the first cell.
+    """
+    is_free = np.pad(np.array(layout, np.bool_), 1)
+    distances = np.full(is_free.shape, np.inf)
+    frontier = [(source_position[0] + 1, source_position[1] + 1)]
+    distances[frontier[0]] = 0.0
+    for y, x in frontier:
+        for cell in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
+            if is_free[cell] and distances[cell] == np.inf:
+                distances[cell] = distances[y, x] + 1
+                frontier.append(cell)
+    return distances[1:-1, 1:-1]
 
 
 _METRICS: dict[Any, Any] = {
@@ -396,14 +428,19 @@ def _run_transition(call_: Call, state: State, action: int, rng: Rng) -> None:
 
 def _run_reward(call_: Call, state: State, action: int, next_state: State, rng: Rng) -> Any:
     """Return the value of the reward or terminating function `call_` for the step from `state` by
-    `action` to `next_state`."""
-    bound, store = BoundCall(call_), get_store(state.world)
-    with _use_rng_and_action(state.world, rng, action):
-        store.before = state
-        bound.measure(state.world, AGENT)
-        store.before = None
-    with _use_rng_and_action(next_state.world, rng, action):
-        value = bound.run(next_state.world, AGENT)
+    `action` to `next_state`. A state that the function does not look at may be None."""
+    bound = BoundCall(call_)
+    given: tuple[Any, ...] = state, next_state
+    states = [each for each in given if isinstance(each, State)]
+    if states and states[0] is state:
+        store = get_store(state.world)
+        with _use_rng_and_action(state.world, rng, action):
+            store.before = state
+            bound.measure(state.world, AGENT)
+            store.before = None
+    world = states[-1].world if states else new_world(1, 1)
+    with _use_rng_and_action(world, rng, action):
+        value = bound.run(world, AGENT)
     return float(value) if call_.system.phase is Phase.REWARD else bool(value)
 
 
@@ -416,8 +453,7 @@ def _run_reset(call_: Call, rng: Rng, layout: Layout | None) -> State:
         world.clear()
     else:
         world = ObjectWorld(layout)
-    # a new world has no seeded generator
-    with _use_rng_and_action(world, np.random.default_rng() if rng is None else rng):
+    with _use_rng_and_action(world, get_gv_rng_if_none(rng)):
         BoundCall(call_).run(world, AGENT)
     return state_of(world)
 

@@ -8,10 +8,9 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import Any, NamedTuple, SupportsIndex, TypeVar, final
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, make_dataclass
+from typing import Any, NamedTuple, SupportsIndex, TypeVar, final, overload
 
 from gv_engine.rules import geometry
 from gv_engine.rules.errors import describe_allowed
@@ -20,14 +19,60 @@ from gv_engine.rules.geometry import euclidean, manhattan, rotate, step_x, step_
 _T = TypeVar("_T", "Orientation", "Position", "Area", "Transform")
 
 
+_C = TypeVar("_C")
+_OPERATORS = "add sub mul matmul truediv floordiv mod pow and or xor lshift rshift"
+
+
+def _limit_operators(cls: type[_C]) -> type[_C]:
+    """Make the operators that `cls` inherits from numbers or tuples, such as `+` for two shapes,
+    raise a TypeError for two operands of this module; objects of different classes are unequal."""
+    for name in _OPERATORS.split():
+        for method in (f"__{name}__", f"__r{name}__"):
+            if method not in vars(cls):
+                setattr(cls, method, _refuse_pair(name, getattr(cls, method, None)))
+    if issubclass(cls, tuple):
+        pair: Any = cls
+        pair.__eq__ = lambda self, other: _is_comparable(self, other) and tuple.__eq__(self, other)
+        pair.__ne__ = object.__ne__
+        pair.__hash__ = tuple.__hash__
+        # so that `dataclasses.replace` takes it, as it takes the dataclasses of GridVerse
+        fields: Any = make_dataclass(cls.__name__, pair._fields)
+        pair.__dataclass_fields__ = fields.__dataclass_fields__
+    return cls
+
+
+def _is_comparable(one: tuple[int, int], other: object) -> bool:
+    return isinstance(other, type(one)) or not isinstance(other, _KINDS)
+
+
+def _refuse_pair(name: str, inherited: Any) -> Any:
+    """Return a method for the operator `name`: `inherited`, but a TypeError for two operands of
+    this module."""
+
+    def operate(self: Any, other: Any) -> Any:
+        if isinstance(other, _KINDS):
+            kinds = f"{type(self).__name__} and {type(other).__name__}"
+            raise TypeError(f"unsupported operand types for {name}: {kinds}")
+        return NotImplemented if inherited is None else inherited(self, other)
+
+    return operate
+
+
+@_limit_operators
 class Shape(NamedTuple):
     """Height and width, in cells."""
 
     height: int
     width: int
 
+    @property
+    def as_tuple(self) -> tuple[int, int]:
+        """Return (height, width) as a plain tuple."""
+        return self.height, self.width
 
-class Orientation(IntEnum):
+
+@_limit_operators
+class Orientation(geometry.NamedNumber):
     """Direction that an agent faces, `F B L R` for short; also a rotation, where `R` is a quarter
     turn clockwise.
 
@@ -43,53 +88,84 @@ class Orientation(IntEnum):
     L = LEFT
     R = RIGHT
 
-    def __mul__(self, other: _T) -> _T:  # type: ignore[override]  # of numbers, it multiplies
+    @overload
+    def __mul__(self, other: _T) -> _T: ...
+    @overload
+    def __mul__(self, other: int) -> int: ...
+    def __mul__(self, other: Any) -> Any:
         if isinstance(other, Orientation):
-            return Orientation(rotate(self, other))
+            return Orientation(rotate(int(self), int(other)))
         if isinstance(other, Position):
             # the steps down and right after the rotation
-            down = Position.from_orientation(Orientation(rotate(self, Orientation.BACKWARD)))
-            right = Position.from_orientation(Orientation(rotate(self, Orientation.RIGHT)))
-            return Position(
-                other.y * down.y + other.x * right.y, other.y * down.x + other.x * right.x
-            )
-        if isinstance(other, geometry.Area):
-            corners = [
-                self * Position(y, x)
-                for y in (other.ymin, other.ymax)
-                for x in (other.xmin, other.xmax)
-            ]
-            ys, xs = sorted(corner.y for corner in corners), sorted(corner.x for corner in corners)
-            return Area((ys[0], ys[-1]), (xs[0], xs[-1]))
-        return NotImplemented
+            down = Position.from_orientation(self * Orientation.BACKWARD)
+            right = Position.from_orientation(self * Orientation.RIGHT)
+            return down * other.y + right * other.x
+        if isinstance(other, Area):
+            corners = [self * Position(y, x) for y in other.ys for x in other.xs]
+            return Area.from_positions(corners)
+        # grids and transforms answer themselves
+        return NotImplemented if isinstance(other, _KINDS) else int(self).__mul__(other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
 
     def __neg__(self) -> Orientation:
         """Return the inverse rotation."""
-        return next(other for other in Orientation if rotate(self, other) == Orientation.FORWARD)
+        return next(other for other in Orientation if self * other is Orientation.FORWARD)
 
 
+@_limit_operators
 class Position(NamedTuple):
     """Cell, or difference between two cells: y grows downward, x to the right."""
 
     y: int
     x: int
 
+    @property
+    def yx(self) -> tuple[int, int]:
+        """Return (y, x) as a plain tuple."""
+        return self.y, self.x
+
     @classmethod
     def from_orientation(cls, orientation: Orientation) -> Position:
         """Return the step in a direction."""
         return cls(step_y(orientation), step_x(orientation))
 
-    def __add__(self, other: tuple[int, int]) -> Position:  # type: ignore[override]  # no longer tuple
-        return Position(self.y + other[0], self.x + other[1])
+    @overload  # type: ignore[override]  # of tuples, it concatenates
+    def __add__(self, other: Area) -> Area: ...
+    @overload
+    def __add__(self, other: tuple[int, int]) -> Position: ...
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, geometry.Area):
+            return _move_area(other, self)
+        y, x = _read_offset(other)
+        return Position(self.y + y, self.x + x)
+
+    @overload
+    def __radd__(self, other: Area) -> Area: ...
+    @overload
+    def __radd__(self, other: tuple[int, int]) -> Position: ...
+    def __radd__(self, other: Any) -> Any:
+        return self + other
 
     def __sub__(self, other: tuple[int, int]) -> Position:
-        return Position(self.y - other[0], self.x - other[1])
+        y, x = _read_offset(other)
+        return Position(self.y - y, self.x - x)
 
     def __neg__(self) -> Position:
         return Position(-self.y, -self.x)
 
-    def __mul__(self, factor: SupportsIndex) -> Position:
-        return Position(self.y * int(factor), self.x * int(factor))
+    @overload  # type: ignore[override]  # of tuples, it repeats
+    def __mul__(self, other: Orientation | Transform) -> Position: ...
+    @overload
+    def __mul__(self, other: SupportsIndex) -> Position: ...
+    def __mul__(self, other: Any) -> Any:
+        """Return the position rotated around (0, 0), transformed, or times a number."""
+        if isinstance(other, Orientation | Transform):
+            return other * self
+        if isinstance(other, _KINDS):
+            raise TypeError(f"a Position cannot be multiplied by a {type(other).__name__}")
+        return Position(self.y * int(other), self.x * int(other))
 
     @staticmethod
     def manhattan_distance(one: Position, other: Position) -> float:
@@ -100,6 +176,46 @@ class Position(NamedTuple):
     def euclidean_distance(one: Position, other: Position) -> float:
         """Return the Euclidean distance of two positions."""
         return euclidean(one[0] - other[0], one[1] - other[1])
+
+
+def _read_offset(other: Any) -> tuple[int, int]:
+    """Return the two numbers of a position or pair; raise TypeError for anything else."""
+    if isinstance(other, Position) or not isinstance(other, _KINDS):
+        y, x = other
+        return y, x
+    raise TypeError(f"expected a Position or a pair, found {other!r}")
+
+
+DistanceFunction = Callable[[Position, Position], float]
+"""Distance of two positions."""
+
+
+def distance_function_factory(name: str) -> DistanceFunction:
+    """Return the distance function with this name.
+
+    Raises:
+        ValueError: the name is unknown.
+    """
+    functions = {"manhattan": Position.manhattan_distance, "euclidean": Position.euclidean_distance}
+    if name not in functions:
+        raise ValueError(f"no distance function {name!r}{describe_allowed(name, functions)}")
+    return functions[name]
+
+
+def get_manhattan_boundary(position: Position, distance: int) -> list[Position]:
+    """Return the positions at this Manhattan distance, clockwise from the upper one.
+
+    Raises:
+        ValueError: the distance is not positive.
+    """
+    if distance <= 0:
+        raise ValueError(f"distance={distance}: expected a positive number")
+    sides = ((-1, 0), (0, 1)), ((0, 1), (1, 0)), ((1, 0), (0, -1)), ((0, -1), (-1, 0))
+    return [
+        position + Position(*start) * (distance - i) + Position(*end) * i
+        for start, end in sides
+        for i in range(distance)
+    ]
 
 
 _SELECTIONS = ("all", "border", "inside")
@@ -125,6 +241,30 @@ class Area(geometry.Area):
     def __repr__(self) -> str:
         return f"Area({(self.ymin, self.ymax)}, {(self.xmin, self.xmax)})"
 
+    @staticmethod
+    def from_positions(positions: Iterable[tuple[int, int]]) -> Area:
+        """Return the smallest area that contains all positions."""
+        ys, xs = zip(*positions, strict=True)
+        return Area((min(ys), max(ys)), (min(xs), max(xs)))
+
+    @property
+    def ys(self) -> tuple[int, int]:
+        """Return the first and the last row."""
+        return self.ymin, self.ymax
+
+    @property
+    def xs(self) -> tuple[int, int]:
+        """Return the first and the last column."""
+        return self.xmin, self.xmax
+
+    def y_coordinates(self) -> range:
+        """Return the rows."""
+        return range(self.ymin, self.ymax + 1)
+
+    def x_coordinates(self) -> range:
+        """Return the columns."""
+        return range(self.xmin, self.xmax + 1)
+
     @property
     def height(self) -> int:
         """Return the number of rows."""
@@ -149,14 +289,14 @@ class Area(geometry.Area):
         """
         if selection not in _SELECTIONS:
             raise ValueError(f"selection={selection!r}{describe_allowed(selection, _SELECTIONS)}")
-        for y in range(self.ymin, self.ymax + 1):
-            for x in range(self.xmin, self.xmax + 1):
+        for y in self.y_coordinates():
+            for x in self.x_coordinates():
                 border = y in (self.ymin, self.ymax) or x in (self.xmin, self.xmax)
                 if selection == "all" or border == (selection == "border"):
                     yield Position(y, x)
 
     def __add__(self, position: tuple[int, int]) -> Area:
-        return _move_area(self, position)
+        return _move_area(self, _read_offset(position))
 
 
 def _move_area(area: geometry.Area, offset: tuple[int, int]) -> Area:
@@ -207,7 +347,12 @@ class Transform:
             return self.orientation * other + self.position
         return NotImplemented
 
+    __rmul__ = __mul__
+
     def __neg__(self) -> Transform:
         """Return the inverse transform."""
         back = -self.orientation
         return Transform(-(back * self.position), back)
+
+
+_KINDS = Shape, Orientation, Position, geometry.Area, Transform

@@ -99,13 +99,12 @@ class Grid(Value):
         return isinstance(position, tuple) and self.area.contains(position)
 
     def __getitem__(self, position: tuple[int, int]) -> GridObject:
-        """Return the object that is visible in a cell; a new Floor for an empty cell.
+        """Return the object that is visible in a cell, a Floor in an empty one.
 
         Raises:
             IndexError: the position is outside the grid.
         """
-        cell = self._check_position(position)
-        return self._store.get_object(self.world.at[cell] or self.world.ground[cell])
+        return self._store.get_visible(self._check_position(position))
 
     @property
     def ground(self) -> Ground:
@@ -137,7 +136,9 @@ class Grid(Value):
             return
         e = self._store.add(obj)
         self._store.remove(before)
-        if e != NOTHING:
+        if e == NOTHING:
+            self._store.floors[cell] = obj
+        else:
             self.world.place(e, *cell)
 
     def _check_object(self, cell: tuple[int, int], obj: object) -> None:
@@ -164,6 +165,10 @@ class Grid(Value):
         for e, cell in zip(entities, reversed(cells), strict=True):
             if e != NOTHING and self.world.at[cell] == NOTHING:
                 self.world.place(e, *cell)
+        one, other = cells
+        floors = self._store.floors
+        if one in floors or other in floors:
+            floors[one], floors[other] = floors.pop(other, Floor()), floors.pop(one, Floor())
 
     def positions(self, object_type: type[GridObject] = GridObject) -> Iterator[Position]:
         """Yield the positions of all cells with a visible object of class `object_type`, row by
@@ -179,6 +184,11 @@ class Grid(Value):
     def object_types(self) -> set[type[GridObject]]:
         """Return the types of the objects in the grid."""
         return {type(obj) for obj in self}
+
+    @property
+    def objects(self) -> list[list[GridObject]]:
+        """Return the visible objects, as a new list of rows."""
+        return self._rows(self)
 
     # ---- copies and parts --------------------------------------------------------------------
 
@@ -228,6 +238,8 @@ class Grid(Value):
                 cells[position] = layer[position].copy()
             turned.append(np.rot90(cells, turns[orientation]).tolist())
         return Grid(*turned)
+
+    __rmul__ = __mul__
 
     # ---- arrays and equality -----------------------------------------------------------------
 

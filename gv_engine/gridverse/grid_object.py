@@ -9,6 +9,7 @@ Users add types by subclassing `GridObject`; annotated numbers with a default be
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import components
@@ -16,9 +17,11 @@ from components.core import FLOOR, HIDDEN, NONE_GRID_OBJECT
 from components.items import OPEN, Opaque, Solid
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.gridverse.component_fields import Flag
+from gv_engine.gridverse.object_store import CLASSES, register_class
 from gv_engine.gridverse.object_store import GridObject as GridObject
 from gv_engine.gridverse.object_store import class_of as class_of
 from gv_engine.gridverse.object_store import index_of as index_of
+from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.rules.objects import Color as Color
 
 
@@ -67,6 +70,15 @@ class Door(GridObject, kind=DOOR):
 
     def __init__(self, status: int, color: int) -> None:
         super().__init__(Door.Status(status), color=color)
+
+    @property
+    def state(self) -> Door.Status:
+        """Return the status, by its name in GridVerse."""
+        return self.status
+
+    @state.setter
+    def state(self, status: Door.Status) -> None:
+        self.status = status
 
     @property
     def is_open(self) -> bool:
@@ -140,3 +152,49 @@ class Beacon(GridObject, kind=BEACON):
 
     def __init__(self, color: int) -> None:
         super().__init__(color=color)
+
+
+GridObjectFactory: TypeAlias = Callable[[], GridObject]
+"""Function or class that returns a new object."""
+
+
+class GridObjectRegistry(Sequence[type[GridObject]]):
+    """Classes of all object types that Python code has declared, by type index. Subclasses of
+    `GridObject` register themselves."""
+
+    def __len__(self) -> int:
+        return len(OBJECT_TYPES)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the class of a type index; for a slice a list of classes."""
+        indices = range(len(self))[index]
+        return list(map(class_of, indices)) if isinstance(index, slice) else class_of(indices)
+
+    def __contains__(self, cls: object) -> bool:
+        """Return True for a class with a type of its own."""
+        kind: Any = vars(cls).get("kind") if isinstance(cls, type) else None
+        return CLASSES.get(kind) is cls and cls is not None
+
+    def register(self, cls: type[GridObject]) -> type[GridObject]:
+        """Declare a type for a class that was defined with `register=False`; return the class."""
+        if cls not in self:
+            register_class(cls)
+        return cls
+
+    def names(self) -> list[str]:
+        """Return the names of all types, in order of their indices."""
+        return [kind.name for kind in OBJECT_TYPES]
+
+    def from_name(self, name: str) -> type[GridObject]:
+        """Return the class of the type with this name.
+
+        Raises:
+            ValueError: the name is unknown.
+        """
+        try:
+            return class_of(OBJECT_TYPES[name])
+        except KeyError as error:
+            raise ValueError(error.args[0]) from None
+
+
+grid_object_registry = GridObjectRegistry()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from enum import IntEnum
+from enum import Enum
 from functools import cache
+from types import FunctionType, SimpleNamespace
 from typing import Any, ClassVar, Self, get_type_hints
 
 import numpy as np
 
 import components
-from components.core import FLOOR, NONE, Kind
+from components.core import FLOOR, HIDDEN, NONE, Kind
 from components.items import Opaque, Portable, Solid
 from components.objects import built_in_components
 from gv_engine.gridverse.component_fields import (
@@ -26,7 +28,14 @@ from gv_engine.gridverse.component_fields import (
 from gv_engine.rules import objects
 from gv_engine.rules.component import NOTHING, Int8, column_name, component, field_values, fields_of
 from gv_engine.rules.errors import RuleError
-from gv_engine.rules.objects import ABOVE, OBJECT_TYPES, Color, ObjectType, ObjectTypes
+from gv_engine.rules.objects import (
+    ABOVE,
+    OBJECT_TYPES,
+    Color,
+    Condition,
+    ObjectType,
+    ObjectTypes,
+)
 from gv_engine.scenario.layout import Layout, make_prefab, round_up_size
 from gv_engine.world.world import ObjectWorld
 
@@ -81,33 +90,42 @@ def adopt_type(cls: Any, kind: ObjectType) -> None:
     CLASSES[kind] = cls
 
 
+_FLAGS = "blocks_movement", "blocks_vision", "holdable"
+_LOOKS = "state_index", "color", *_FLAGS
+"""Attributes that a class may define as properties."""
+
+
 def register_class(cls: Any) -> None:
     """Declare an object type for a user-defined class, with the fields, states, flags and colour
     that the class declares."""
     base: ObjectType | None = getattr(cls, "kind", None)
+    parents = [parent for parent in cls.__mro__ if "kind" not in vars(parent)]
+    parents = parents[: parents.index(GridObject)]  # the class, and bases without a type
+    declared = {name: value for each in reversed(parents) for name, value in vars(each).items()}
+    noted = {name for each in parents for name in inspect.get_annotations(each)}
     parts: dict[type, tuple[float, ...]] = dict(base.components) if base else {}
-    own = cls.Part = _make_component(cls)
+    own = cls.Part = _make_component(cls, declared)
     parts[own] = tuple(field.default for field in fields_of(own))
-    for name, value in list(vars(cls).items()):
-        flag = getattr(super(cls, cls), name, None)
-        if isinstance(flag, Flag):
-            if not isinstance(value, bool):
-                raise TypeError(
-                    f"{cls.__name__}.{name} must be True or False; an object that changes assigns "
-                    f"to self.{name}"
-                )
-            delattr(cls, name)
-            parts.pop(flag.part, None)
-            if value:
-                parts[flag.part] = ()
-    if cls.__dict__.get("state_index") == 0:
-        delattr(cls, "state_index")  # equal to the default
-    if "color" in cls.__dict__ or cls.__dict__.get("colored"):
-        color = Color(cls.__dict__.get("color", NONE))
-        if "color" in cls.__dict__:
-            delattr(cls, "color")
-        if cls.__dict__.get("colored", color != NONE):
-            parts[components.Color] = (int(color),)
+    derived = [name for name in _LOOKS if isinstance(declared.get(name), property)]
+    for name in {*_FLAGS} & declared.keys() - {*derived}:
+        flag: Any = inspect.getattr_static(cls.__mro__[len(parents)], name)
+        if not isinstance(declared[name], bool):
+            raise TypeError(
+                f"{cls.__name__}.{name} must be True, False or a property; an object that changes "
+                f"assigns to self.{name}"
+            )
+        setattr(cls, name, flag)
+        parts.pop(flag.part, None)
+        if declared[name]:
+            parts[flag.part] = ()
+    if declared.get("state_index") == 0:
+        cls.state_index = GridObject.state_index
+    if {"color", "colored"} & {*declared, *noted}:
+        color = declared.get("color", NONE)
+        if "color" not in derived:
+            cls.color = GridObject.color
+        if declared.get("colored", True):
+            parts[components.Color] = (int(color) if isinstance(color, int) else NONE,)
     states: Any = base.states if base else ()
     state: ComponentNumber | None = state_field(base) if base else None
     if base and base.state_components:
@@ -117,38 +135,65 @@ def register_class(cls: Any) -> None:
         }
         for part in base.component_changes(0):
             parts.pop(part, None)
-    status = cls.__dict__.get("Status")
-    if status is not None:
-        states = tuple(member.name for member in status)
-        state = ComponentNumber(own, "status", status)
+    if "Status" in declared:
+        members = list(declared["Status"])
+        if [member.value for member in members] != list(range(len(members))):
+            raise TypeError(f"{cls.__name__}.Status: the values of its members count from 0")
+        states = tuple(member.name for member in members)
+        state = ComponentNumber(own, _status_field(declared))
+    elif (count := _count_states(cls, declared)) > 1:
+        states, state = tuple(map(str, range(count))), ComponentNumber(Condition, "value")
+        parts[Condition] = (0,)
     kind = objects.declare_type(
         cls.__name__,
         *(part(*values) for part, values in parts.items()),
         states=states,
         state=None if state is None else (state.part, state.name),
-        sprite=cls.__dict__.get("sprite"),
-        layer=cls.__dict__.get("layer", base.layer if base else ABOVE),
+        sprite=declared.get("sprite"),
+        layer=declared.get("layer", base.layer if base else ABOVE),
         module=cls.__module__,
     )
+    cls._derived = tuple(dict.fromkeys((*cls._derived, *derived)))
     adopt_type(cls, kind)
 
 
-def _make_component(cls: type) -> type:
-    """Move the annotated numbers of `cls` from the class to fields of a new component class of the
-    same name, and return the component class."""
-    names = [name for name in inspect.get_annotations(cls) if name in cls.__dict__]
-    hints = get_type_hints(cls, localns=dict(vars(cls)), include_extras=True)
+def _status_field(declared: Mapping[str, Any]) -> str:
+    """Return the name of the field for the member of `Status`: `status` if it is declared, else
+    `state`."""
+    return "status" if "status" in declared else "state"
+
+
+def _count_states(cls: Any, declared: Mapping[str, Any]) -> int:
+    """Return the number of states that the method `num_states` of a class gives, which may name the
+    class before its module does; 1 if the class has no such method."""
+    function: Any = getattr(declared.get("num_states"), "__func__", None)
+    if function is None:
+        return 1
+    names = {**function.__globals__, cls.__name__: cls}
+    return int(FunctionType(function.__code__, names, closure=function.__closure__)(cls))
+
+
+def _make_component(cls: type, declared: Mapping[str, Any]) -> type:
+    """Move the annotated numbers that a class and its bases without a type have `declared` from the
+    class to fields of a new component class of the same name, and return the component class."""
     annotations, defaults = {}, {}
-    for name in names:
-        if getattr(hints[name], "__origin__", None) is ClassVar:
+    for parent in reversed(cls.__mro__):
+        if "kind" in vars(parent) or not issubclass(parent, GridObject):
             continue
-        is_enum = isinstance(hints[name], type) and issubclass(hints[name], IntEnum)
-        annotations[name] = Int8 if is_enum else hints[name]
-        value = cls.__dict__[name]
-        defaults[name] = int(value) if is_enum else value
-        delattr(cls, name)
-    if "Status" in cls.__dict__ and "status" not in annotations:
-        raise TypeError(f"{cls.__name__} has states but no field: status: Status = Status.…")
+        notes = inspect.get_annotations(parent)
+        fields = SimpleNamespace(__annotations__={k: v for k, v in notes.items() if k in declared})
+        space = {**vars(sys.modules[cls.__module__]), cls.__name__: cls, **declared}
+        for name, hint in get_type_hints(fields, space, include_extras=True).items():
+            if getattr(hint, "__origin__", None) is ClassVar or name in _LOOKS:
+                continue
+            is_enum = isinstance(hint, type) and issubclass(hint, Enum)
+            annotations[name] = Int8 if is_enum else hint
+            default = declared[name]
+            defaults[name] = default.value if isinstance(default, Enum) else default
+            if name in vars(cls):
+                delattr(cls, name)
+    if "Status" in declared and "status" not in annotations:
+        annotations["state"], defaults["state"] = Int8, 0
     body = {"__annotations__": annotations, "__module__": cls.__module__, **defaults}
     body["__qualname__"] = f"{cls.__qualname__}.Part"  # the path that pickle uses
     body["__doc__"] = cls.__doc__ or f"Is a {cls.__name__}."
@@ -169,12 +214,14 @@ class ObjectStore:
         world: world that reads the components of the objects.
         state: cached `State` of the world.
         before: cached copy of the state from before the current step.
+        floors: objects of cells without an entity, by (y, x).
     """
 
     def __init__(self, world: ObjectWorld) -> None:
         self.world = world
         self.state: Any = None
         self.before: Any = None
+        self.floors: dict[tuple[int, int], GridObject] = {}
         self._objects: dict[int, GridObject] = {}
         self._classes: dict[int, type[GridObject]] = {}
 
@@ -191,6 +238,13 @@ class ObjectStore:
             obj._store, obj._entity = self, e
             self._objects[e] = obj
         return obj
+
+    def get_visible(self, cell: tuple[int, int]) -> GridObject:
+        """Return the object that is visible in a cell, the same one on each call."""
+        e = self.world.at[cell] or self.world.ground[cell]
+        if e == NOTHING and cell not in self.floors:
+            self.floors[cell] = self.get_object(NOTHING)
+        return self.floors[cell] if e == NOTHING else self.get_object(e)
 
     def _class_of_index(self, index: int) -> type[GridObject]:
         """Return the class of the objects of the type with this index."""
@@ -346,15 +400,20 @@ class GridObject(Value):
     - numbers with annotation and default, `value: int = 1`: fields of a component that is named
       after the class, so that rules find them at `w.coin.value[e]`; `w.coin.has[e]` is True for
       entities of the class; the component's own class is `Coin.Part`;
-    - `class Status(IntEnum)` and a field `status: Status = Status.…` that starts at 0: its states;
-    - `colored = True`, or `color = Color.RED` for an initial colour; else the colour is always
+    - `class Status(Enum)`, members from 0 on: its states; an object's own is `self.state`, or
+      `self.status` for a class with a field `status: Status = Status.…`;
+    - `color`, the initial colour, `color: Color` or `colored = True`; else the colour is always
       NONE;
     - `blocks_movement`, `blocks_vision`, `holdable`, False by default; an object can change its own
       later, `self.blocks_movement = False`;
+    - properties `color`, `state_index`, `blocks_movement`, `blocks_vision`, `holdable`, read after
+      each assignment to an attribute of the object;
+    - `num_states` and `can_be_represented_in_state`, class methods;
     - `sprite`: base name of its sprite file;
     - `layer = "ground"` for objects that lie beneath others.
 
-    Objects are equal if type, state and colour are equal.
+    With `register=False` in the line of the class, it is only a base for others. Objects are equal
+    if type, state and colour are equal.
 
     Args:
         values: values of the fields, in order.
@@ -369,22 +428,30 @@ class GridObject(Value):
     kind: ClassVar[ObjectType]
     Part: ClassVar[type]
     _fields: ClassVar[dict[str, ComponentNumber]] = {}
+    _derived: ClassVar[tuple[str, ...]] = ()
 
     blocks_movement = Flag(Solid, "True if no agent can enter its cell.")
     blocks_vision = Flag(Opaque, "True if it hides the cells behind it.")
     holdable = Flag(Portable, "True if it can be picked up.")
 
-    def __init_subclass__(cls, *, kind: ObjectType | int | None = None, **rest: Any) -> None:
+    def __init_subclass__(
+        cls, *, kind: ObjectType | int | None = None, register: bool = True, **rest: Any
+    ) -> None:
         super().__init_subclass__(**rest)
-        if kind is None:
-            register_class(cls)
-        else:
+        if kind is not None:
             adopt_type(cls, OBJECT_TYPES[kind] if isinstance(kind, int) else kind)
+        elif register:
+            register_class(cls)
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        if "kind" not in vars(cls):
+            raise TypeError(f"{cls.__name__} is no type of its own; make an object of a subclass")
+        obj = super().__new__(cls)
+        obj._init_components({part: part(*defaults) for part, defaults in make_prefab(cls.kind)})
+        obj._update_derived()
+        return obj
 
     def __init__(self, *values: Any, color: int | None = None, **fields: Any) -> None:
-        if type(self) is GridObject:
-            raise TypeError("GridObject stands for all types; make an object of a subclass")
-        self._init_components({part: part(*defaults) for part, defaults in make_prefab(self.kind)})
         if len(values) > len(self._fields):
             raise TypeError(
                 f"{type(self).__name__} has {len(self._fields)} fields, found {len(values)} values"
@@ -412,6 +479,13 @@ class GridObject(Value):
                 f"annotation and default, so that copies and rules include it: {name}: int = 0"
             )
         object.__setattr__(self, name, value)
+        if self._derived and not name.startswith("_"):
+            self._update_derived()
+
+    def _update_derived(self) -> None:
+        """Write the values of the properties that the class defines into the components."""
+        for name in self._derived:
+            inspect.getattr_static(GridObject, name).__set__(self, getattr(self, name))
 
     # ---- type --------------------------------------------------------------------------------
 
@@ -424,6 +498,12 @@ class GridObject(Value):
     def num_states(cls) -> int:
         """Return the number of states of the type."""
         return cls.kind.num_states
+
+    @classmethod
+    def can_be_represented_in_state(cls) -> bool:
+        """Return True if type, state and colour describe an object completely; False for a Box,
+        whose content is another object."""
+        return cls.kind.index != HIDDEN and not any(entity_fields(cls.kind.component_classes))
 
     # ---- components and appearance -----------------------------------------------------------
 
@@ -566,7 +646,7 @@ class GridObject(Value):
 
 def _source_text(value: Any) -> str:
     """Return a field's value as source text."""
-    return f"{type(value).__qualname__}.{value.name}" if isinstance(value, IntEnum) else repr(value)
+    return f"{type(value).__qualname__}.{value.name}" if isinstance(value, Enum) else repr(value)
 
 
 def _unpickle(

@@ -105,9 +105,7 @@ def _make_object(types: ObjectTypes, where: str, cell: list[int], seen: bool) ->
 def _default_object(cls: type[GridObject]) -> GridObject:
     """Return an object of class `cls` with default components, without calling the constructor of
     the class."""
-    obj = object.__new__(cls)
-    GridObject.__init__(obj)
-    return obj
+    return GridObject.__new__(cls)
 
 
 def _check_integers(name: str, array: ArrayLike, shape: tuple[int | None, ...]) -> NDArray[Any]:

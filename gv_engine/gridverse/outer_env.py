@@ -14,13 +14,13 @@ from gv_engine.gridverse.spaces import ActionSpace
 from gv_engine.gridverse.state import State
 
 
-class StateRepresentation(Protocol):
+class StateConverter(Protocol):
     """Converts states to arrays."""
 
     def convert(self, state: State, /) -> dict[str, NDArray[Any]]: ...
 
 
-class ObservationRepresentation(Protocol):
+class ObservationConverter(Protocol):
     """Converts observations to arrays."""
 
     def convert(self, observation: Observation, /) -> dict[str, NDArray[Any]]: ...
@@ -37,8 +37,8 @@ class OuterEnv:
     """
 
     inner_env: InnerEnv
-    state_representation: StateRepresentation | None = None
-    observation_representation: ObservationRepresentation | None = None
+    state_representation: StateConverter | None = None
+    observation_representation: ObservationConverter | None = None
 
     @property
     def action_space(self) -> ActionSpace:
@@ -57,7 +57,8 @@ class OuterEnv:
         """Take an action in the current state; return the reward, and True if the episode is over.
 
         Raises:
-            ValueError: the action is not in the action space, or `reset` was not called yet.
+            ValueError: the action is not in the action space.
+            RuntimeError: `reset` was not called yet.
         """
         return self.inner_env.step(action)
 
@@ -66,10 +67,10 @@ class OuterEnv:
         """Return the current state as arrays by name, in the chosen representation.
 
         Raises:
-            ValueError: `reset` was not called yet, or there is no state representation.
+            RuntimeError: `reset` was not called yet, or there is no state representation.
         """
         if self.state_representation is None:
-            raise ValueError("no state_representation was given to this OuterEnv")
+            raise RuntimeError("no state_representation was given to this OuterEnv")
         return self.state_representation.convert(self.inner_env.state)
 
     @property
@@ -77,8 +78,8 @@ class OuterEnv:
         """Return the current observation as arrays by name, in the chosen representation.
 
         Raises:
-            ValueError: `reset` was not called yet, or there is no observation representation.
+            RuntimeError: `reset` was not called yet, or there is no observation representation.
         """
         if self.observation_representation is None:
-            raise ValueError("no observation_representation was given to this OuterEnv")
+            raise RuntimeError("no observation_representation was given to this OuterEnv")
         return self.observation_representation.convert(self.inner_env.observation)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any, TypeVar, overload
@@ -26,6 +27,8 @@ from gv_engine.gridverse.functions import PROTOCOLS, BuiltInFunction, Rng, Visib
 from gv_engine.gridverse.geometry import as_area
 from gv_engine.gridverse.observation import Observation
 from gv_engine.gridverse.state import State
+from gv_engine.gridverse.utils.custom import import_if_custom
+from gv_engine.gridverse.utils.functions import select_kwargs
 from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import describe_allowed
 from gv_engine.rules.geometry import FORWARD
@@ -149,6 +152,27 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         REGISTRIES[self.phase].add(dataclasses.replace(system, name=name or system.name))
         return function
 
+    def check_signature(self, function: Callable[..., Any]) -> None:
+        """Raise TypeError if the signature of a function does not fit; the message says what is
+        wrong."""
+        functions.parameters_of(function, self.phase)
+
+    def get_protocol_parameters(self, signature: inspect.Signature) -> list[inspect.Parameter]:
+        """Return the parameters that the engine passes: the first ones, and `rng`."""
+        given = [*signature.parameters.values()]
+        count = len(functions.arg_names(self.phase))
+        return [*given[:count], *(each for each in given[count:] if each.name == "rng")]
+
+    def get_nonprotocol_parameters(self, signature: inspect.Signature) -> list[inspect.Parameter]:
+        """Return the parameters that a scenario sets."""
+        passed = self.get_protocol_parameters(signature)
+        return [each for each in signature.parameters.values() if each not in passed]
+
+    def _parameters(self, name: str) -> dict[str, inspect.Parameter]:
+        """Return the parameters of a function that a scenario sets, by name."""
+        given = self.get_nonprotocol_parameters(inspect.signature(self[name]))
+        return {parameter.name: parameter for parameter in given}
+
     def factory(self, name: str, **parameters: Any) -> Callable[..., Any]:
         """Return the registered function with this name, with the given values of its parameters
         fixed.
@@ -157,11 +181,7 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             KeyError: the name is unknown.
             TypeError: a parameter is missing or unknown.
         """
-        function = self[name]
-        signature = [*inspect.signature(function).parameters.values()][
-            len(functions.arg_names(self.phase)) :
-        ]
-        allowed = {parameter.name: parameter for parameter in signature if parameter.name != "rng"}
+        allowed = self._parameters(name)
         for key in parameters:
             if key not in allowed:
                 hint = describe_allowed(key, allowed) or "; it takes none"
@@ -169,7 +189,36 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
         for key, parameter in allowed.items():
             if parameter.default is parameter.empty and key not in parameters:
                 raise TypeError(f"{name} needs {key!r} (it takes {', '.join(allowed)})")
-        return functools.partial(function, **parameters)
+        return functools.partial(self[name], **parameters)
+
+    def bind(self, name: str, **parameters: Any) -> Callable[..., Any]:
+        """Return what `factory` returns, but leave out parameters that the function does not take,
+        with a warning. This is `factory` in the modules of GridVerse.
+
+        Args:
+            name: name of the function; for `module:name` the module is imported first.
+
+        Raises:
+            ValueError: the name is unknown, or a parameter is missing.
+        """
+        name = import_if_custom(name)
+        if name not in self:
+            raise ValueError(f"no {self.phase.label} {name!r}{describe_allowed(name, tuple(self))}")
+        allowed = self._parameters(name)
+        if unknown := ", ".join(sorted(parameters.keys() - allowed)):
+            hint = f"it takes {', '.join(allowed) or 'none'}"
+            warnings.warn(f"{name} takes no parameter {unknown}; {hint}", stacklevel=2)
+        try:
+            return self.factory(name, **select_kwargs(parameters, allowed))
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+
+
+_FURTHER: dict[Phase, tuple[Callable[..., Any], ...]] = {
+    Phase.TRANSITION: (functions.transition_with_copy,),
+    Phase.REWARD: (functions.dijkstra,),
+}
+"""Functions in the module of a phase that are not registered."""
 
 
 class _FunctionModule(ModuleType):
@@ -183,8 +232,15 @@ class _FunctionModule(ModuleType):
             f"The {kind} functions: every name in the registry can be imported from here.",
         )
         self._registry = registry
-        self.__all__ = [protocol.__name__, "factory", f"{kind}_function_registry"]
-        self.__dict__.update(zip(self.__all__, (protocol, registry.factory, registry), strict=True))
+        further = {each.__name__: each for each in _FURTHER.get(registry.phase, ())}
+        names: dict[str, Any] = {
+            protocol.__name__: protocol,
+            "factory": registry.bind,
+            f"{kind}_function_registry": registry,
+            **further,
+        }
+        self.__dict__.update(names)
+        self.__all__ = list(names)
 
     def __getattr__(self, name: str) -> Any:
         if name in self._registry:

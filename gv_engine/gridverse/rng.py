@@ -15,13 +15,27 @@ def make_rng(seed: int | None = None) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def get_gv_rng_if_none(rng: np.random.Generator | None) -> np.random.Generator:
-    """Return `rng`; if it is None, return a new random generator with a random seed.
+_common: np.random.Generator | None = None
 
-    There is no global generator. Scenarios always pass the generator of the world; a call without a
-    generator is not reproducible.
+
+def reset_gv_rng(seed: int | None = None) -> np.random.Generator:
+    """Replace the generator of functions that are called without one, and return it."""
+    global _common
+    _common = make_rng(seed)
+    return _common
+
+
+def get_gv_rng() -> np.random.Generator:
+    """Return the generator of functions that are called without one.
+
+    Scenarios and environments never use it: they always pass the generator of the world.
     """
-    return make_rng() if rng is None else rng
+    return reset_gv_rng() if _common is None else _common
+
+
+def get_gv_rng_if_none(rng: np.random.Generator | None) -> np.random.Generator:
+    """Return `rng`; if it is None, return the result of `get_gv_rng()`."""
+    return get_gv_rng() if rng is None else rng
 
 
 def choice(rng: np.random.Generator, data: Sequence[T]) -> T:

@@ -20,7 +20,15 @@ FORWARD, BACKWARD, LEFT, RIGHT = range(4)
 ORIENTATIONS = ("FORWARD", "BACKWARD", "LEFT", "RIGHT")
 
 
-class Action(IntEnum):
+class NamedNumber(IntEnum):
+    """Base class of numbers with names. A member is always true, so that `if status:` tells a
+    member from None."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class Action(NamedNumber):
     """Actions of an agent; append new ones at the end. Authors declare more with `named_action`."""
 
     MOVE_FORWARD = 0
@@ -37,10 +45,13 @@ class Action(IntEnum):
     DONE = 11
     NOOP = 12
 
-    @property
     def is_move(self) -> bool:
-        """True for a move to a neighbouring cell."""
+        """Return True for a move to a neighbouring cell."""
         return self <= Action.MOVE_RIGHT
+
+    def is_turn(self) -> bool:
+        """Return True for a turn to the left or right."""
+        return self in (Action.TURN_LEFT, Action.TURN_RIGHT)
 
     @property
     def is_custom(self) -> bool:

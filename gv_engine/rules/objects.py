@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import count
 from typing import Any
 
@@ -27,7 +26,7 @@ from gv_engine.rules.component import (
     to_snake_case,
 )
 from gv_engine.rules.errors import describe_allowed
-from gv_engine.rules.geometry import ORIENTATIONS, to_relative
+from gv_engine.rules.geometry import ORIENTATIONS, NamedNumber, to_relative
 
 RULE_MODULE_PREFIX = "gv_engine.scenario.rule_modules."
 """Prefix of the names of modules loaded from Python files beside a scenario."""
@@ -65,7 +64,7 @@ def type_index_offset(package: str) -> int:
     return int(package.partition(SEPARATOR)[2].partition(SEPARATOR)[2] or 0)
 
 
-class Color(IntEnum):
+class Color(NamedNumber):
     """Colours by index; append new ones at the end."""
 
     NONE = 0

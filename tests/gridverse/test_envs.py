@@ -18,8 +18,8 @@ from gv_engine.gridverse import (
     StateSpace,
 )
 from gv_engine.gridverse.action import Action
+from gv_engine.gridverse.debugging import gv_debug
 from gv_engine.gridverse.grid_object import Box, Color, Door, Exit, Floor, Key, Wall
-from gv_engine.gridverse.spaces import is_debugging
 from gv_engine.validation.differential import run_differential_test
 from tests.scenario.reading import RULES
 
@@ -38,7 +38,7 @@ def from_parts(**changes: Any) -> GridWorld:
             "from_visibility", area=[[-3, 0], [-2, 2]], visibility_function=rays
         ),
         "reward_function": gv_engine.reward_function_registry["living_reward"],
-        "terminating_function": gv_engine.terminating_function_registry["reach_exit"],
+        "termination_function": gv_engine.terminating_function_registry["reach_exit"],
     }
     return GridWorld(**{**parts, **changes})
 
@@ -98,7 +98,7 @@ def test_nothing_is_there_before_the_first_reset(ask):
     env = from_parts()
     for each in (env, OuterEnv(env, *representations())):
         for call in (lambda env: getattr(env, ask), lambda env: env.step(Action.ACTUATE)):
-            with pytest.raises(ValueError, match="call reset"):
+            with pytest.raises(RuntimeError, match="call reset"):
                 call(each)
 
 
@@ -158,7 +158,7 @@ def test_an_outer_env_shows_arrays():
 
 @pytest.mark.parametrize("ask", ["state", "observation"])
 def test_what_no_representation_was_given_for(env, ask):
-    with pytest.raises(ValueError, match=f"no {ask}_representation"):
+    with pytest.raises(RuntimeError, match=f"no {ask}_representation"):
         getattr(OuterEnv(env), ask)
 
 
@@ -205,13 +205,13 @@ def test_spaces_are_checked_while_debugging():
 def test_debugging_can_be_switched_for_good():
     gv_engine.debugging(True)
     try:
-        assert is_debugging()
+        assert gv_debug()
         with gv_engine.debugging(False):
-            assert not is_debugging()
-        assert is_debugging()
+            assert not gv_debug()
+        assert gv_debug()
     finally:
         gv_engine.debugging(False)
-    assert not is_debugging()
+    assert not gv_debug()
 
 
 MEMORY = """

@@ -290,11 +290,6 @@ def test_a_public_path_has_the_thing_itself(path, name):
     assert resolve_name(f"gv_engine.{path}") is resolve_name(f"gv_engine.{name}:{thing}")
 
 
-def test_both_protocols_of_representations_are_those_of_the_outer_environment():
-    module = import_module("gv_engine.gridverse.representations.representation")
-    assert module.OuterEnv is gv_engine.gridverse.OuterEnv
-
-
 def test_modules_of_functions_offer_what_they_list():
     for phase, protocol in PROTOCOLS.items():
         kind = phase.name.lower()

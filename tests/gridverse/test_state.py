@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import components
-from gv_engine import RuleError, Scenario, object_type
+from gv_engine import RuleError, Scenario, object_type, reset_function_registry
 from gv_engine.gridverse import Beacon, GridObject, Hidden, MovingObstacle, NoneGridObject, Telepod
 from gv_engine.gridverse.action import Action
 from gv_engine.gridverse.agent import Agent
@@ -18,7 +18,14 @@ from gv_engine.gridverse.geometry import Area, Orientation, Position, Shape, Tra
 from gv_engine.gridverse.grid import Grid
 from gv_engine.gridverse.grid_object import Box, Color, Door, Exit, Floor, Key, Wall, class_of
 from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.rng import choice, choices, get_gv_rng_if_none, make_rng, shuffle
+from gv_engine.gridverse.rng import (
+    choice,
+    choices,
+    get_gv_rng_if_none,
+    make_rng,
+    reset_gv_rng,
+    shuffle,
+)
 from gv_engine.gridverse.state import State
 from gv_engine.rules import geometry
 from gv_engine.rules.component import Int8, is_component
@@ -39,7 +46,7 @@ def small_state() -> State:
 
 def test_actions_are_those_of_the_engine():
     assert [action.name for action in Action] == list(geometry.ACTIONS)
-    assert [action for action in Action if action.is_move] == list(Action)[:4]
+    assert [action for action in Action if action.is_move()] == list(Action)[:4]
 
 
 @pytest.mark.parametrize(("one", "other", "both"), [(R, R, B), (R, L, F), (B, L, R), (F, L, L)])
@@ -267,9 +274,12 @@ def test_helpers_draw_as_the_specification_says():
     assert rng.random() == twin.random()
 
 
-def test_without_a_generator_there_is_a_fresh_one():
+def test_without_a_generator_there_is_a_common_one():
     rng = make_rng(0)
     assert get_gv_rng_if_none(rng) is rng
+    keydoor = reset_function_registry["keydoor"]
+    drawn = [keydoor(Shape(7, 7)) for _ in map(reset_gv_rng, (3, 3))]
+    assert drawn[0] == drawn[1] != keydoor(Shape(7, 7))
     assert get_gv_rng_if_none(None).random() != get_gv_rng_if_none(None).random()
 
 
@@ -381,11 +391,11 @@ def test_a_subtype_has_the_parts_of_its_base():
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [
-        ("blocks_vision", 1, r"Ghost.blocks_vision must be True or False"),
-        ("Status", IntEnum("status", ["A", "B"], start=0), "status: Status"),
+        ("blocks_vision", 1, r"Ghost.blocks_vision must be True, False or a property"),
+        ("Status", IntEnum("status", ["A", "B"], start=1), "count from 0"),
     ],
 )
-def test_a_type_has_flags_that_are_true_or_false_and_a_field_for_its_states(name, value, says):
+def test_a_type_has_flags_that_are_true_or_false_and_states_from_0_on(name, value, says):
     with pytest.raises(TypeError, match=says):
         type("Ghost", (GridObject,), {name: value})
 

@@ -29,7 +29,7 @@ class GridWorld(InnerEnv):
     Args:
         state_space, action_space, observation_space: spaces of the environment.
         reset_function, transition_function, observation_function, reward_function,
-            terminating_function: functions of the protocols in `gv_engine.gridverse.functions`.
+            termination_function: functions of the protocols in `gv_engine.gridverse.functions`.
     """
 
     def __init__(
@@ -41,14 +41,14 @@ class GridWorld(InnerEnv):
         transition_function: Callable[..., None],
         observation_function: Callable[..., Observation],
         reward_function: Callable[..., float],
-        terminating_function: Callable[..., bool],
+        termination_function: Callable[..., bool],
     ) -> None:
         super().__init__(state_space, action_space, observation_space)
         self._reset_function = reset_function
         self._transition_function = transition_function
         self._observation_function = observation_function
         self._reward_function = reward_function
-        self._terminating_function = terminating_function
+        self._termination_function = termination_function
         self._rng: np.random.Generator = make_rng()
 
     @classmethod
@@ -114,6 +114,7 @@ class GridWorld(InnerEnv):
                 scenario.observation_objects,
                 scenario.observation_colors,
                 scenario.types,
+                scenario.area,
             ),
             reset,
             transition,
@@ -140,7 +141,7 @@ class GridWorld(InnerEnv):
         call_function(self._transition_function, (next_state, action), {}, self._rng)
         step = state, action, next_state
         reward = float(call_function(self._reward_function, step, {}, self._rng))
-        terminal = bool(call_function(self._terminating_function, step, {}, self._rng))
+        terminal = bool(call_function(self._termination_function, step, {}, self._rng))
         next_state.world.steps += 1
         return next_state, reward, terminal
 

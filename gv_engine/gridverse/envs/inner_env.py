@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
 from gv_engine.gridverse.action import Action
+from gv_engine.gridverse.debugging import gv_debug
 from gv_engine.gridverse.observation import Observation
-from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace, is_debugging
+from gv_engine.gridverse.spaces import ActionSpace, ObservationSpace, StateSpace
 from gv_engine.gridverse.state import State
 from gv_engine.rules.errors import STEP_AFTER_END
 
@@ -65,7 +66,8 @@ class InnerEnv(ABC):
         A step after the end of the episode goes on; the first one warns.
 
         Raises:
-            ValueError: the action is not in the action space, or `reset` was not called yet.
+            ValueError: the action is not in the action space.
+            RuntimeError: `reset` was not called yet.
         """
         if self._is_over and not self._has_warned:
             self._has_warned = True
@@ -80,10 +82,10 @@ class InnerEnv(ABC):
         """Return the current state. Each step creates a new state object.
 
         Raises:
-            ValueError: `reset` was not called yet.
+            RuntimeError: `reset` was not called yet.
         """
         if self._state is None:
-            raise ValueError("there is no state yet: call reset() first")
+            raise RuntimeError("there is no state yet: call reset() first")
         return self._state
 
     @property
@@ -91,11 +93,11 @@ class InnerEnv(ABC):
         """Return the observation of the current state, which is computed on first access.
 
         Raises:
-            ValueError: `reset` was not called yet.
+            RuntimeError: `reset` was not called yet.
         """
         if self._observation is None:
             observation = self.functional_observation(self.state)
-            if is_debugging() and (fault := self.observation_space.fault(observation)):
+            if gv_debug() and (fault := self.observation_space.fault(observation)):
                 raise ValueError(f"the observation is not in the observation space: {fault}")
             self._observation = observation
         return self._observation
@@ -103,6 +105,6 @@ class InnerEnv(ABC):
     def _check_state(self, state: State) -> State:
         """Return `state` unchanged; in debug mode, raise ValueError if it is not in the state
         space."""
-        if is_debugging() and (fault := self.state_space.fault(state)):
+        if gv_debug() and (fault := self.state_space.fault(state)):
             raise ValueError(f"the state is not in the state space: {fault}")
         return state

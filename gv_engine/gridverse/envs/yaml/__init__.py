@@ -1,0 +1,1 @@
+"""Environments from YAML files, as GridVerse reads them."""

@@ -1,0 +1,1 @@
+"""Representations: arrays by name for states and observations."""
