@@ -167,8 +167,7 @@ def every_move(problems: Problems) -> Callable[[int], int]:
 def whole_texts(problems: Problems) -> Callable[[int], int]:
     """with whole texts read by mathy_core"""
     from gv_engine.domains.algebra import rule_set, state
-
-    from mathy_core.parser import ExpressionParser  # isort: skip  # the library's own import mends it
+    from gv_engine.domains.algebra.library import ExpressionParser
 
     def parse(text: str) -> Any:
         """Parse a text with mathy_core."""

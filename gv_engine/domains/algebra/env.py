@@ -17,7 +17,7 @@ from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule, co
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as lib_rules
 from gv_engine.domains.algebra.parser import find_spans
-from gv_engine.domains.algebra.rule_set import LazyChange, RuleSet, core_rules, from_library
+from gv_engine.domains.algebra.rule_set import LazyChange, RuleSet, from_library
 from gv_engine.domains.algebra.state import (
     START,
     EnvRewards,
@@ -233,7 +233,7 @@ class MathyEnv:
             )
         if max_seq_len < 1:
             raise ValueError(f"max_seq_len={max_seq_len}: at least one node must fit")
-        self.rules = RuleSet(core_rules(preferred_term_commute) if rules is None else rules)
+        self.rules = RuleSet(self.core_rules(preferred_term_commute) if rules is None else rules)
         check_max_moves(max_moves)
         self.max_moves = max_moves
         self.verbose = verbose
@@ -243,6 +243,15 @@ class MathyEnv:
         self.invalid_action_response = "raise" if error_invalid else invalid_action_response
         self.rewards = rewards or EnvRewards()
         self.rng = np.random.default_rng(seed)
+
+    @classmethod
+    def core_rules(cls, preferred_term_commute: bool = False) -> list[BaseRule]:
+        """Return a new list of the seven default rules, in their order.
+
+        Args:
+            preferred_term_commute: 4x may become x * 4.
+        """
+        return rule_set.core_rules(preferred_term_commute)
 
     # ---- goals, for subclasses to override ----------------------------------------------------
 

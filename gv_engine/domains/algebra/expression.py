@@ -74,8 +74,8 @@ class Node:
         is_plain: the tree has only +, *, positive numbers, variables and their powers, so that no
             rule of mathy_core changes its value.
         is_exact: `text` parses to an equal tree. If not, the tree has a product whose right operand
-            is a product, which is printed without parentheses; a number under a minus; or something
-            that no text means.
+            is a product, which is printed without parentheses; a number or 4x under a minus, which
+            is printed as a negative number; or something that no text means.
         term: the tree as a term; None if the tree is none.
         term_keys: keys of the terms that are operands of + and - in the tree, in order.
         rule_bits: core rules that apply to this node, without those that depend on the parent.
@@ -151,9 +151,9 @@ class Node:
         self.is_exact = child.is_exact and child.kind is not EQUAL and child is self.right
         self.term_keys = child.term_keys
         if self.kind is NEGATE:
-            is_number = child.kind is CONSTANT and child.precedence == _ATOM
-            self.text = f"-{child.text_in(_POWER)}"
-            self.precedence = _SIGNED
+            is_number = child.begins_with_number()
+            self.text = f"-{child.text if is_number else child.text_in(_POWER)}"
+            self.precedence = _COMPACT if is_number and child.right is not None else _SIGNED
             self.is_exact = self.is_exact and not is_number
             if child.kind is VARIABLE or (child.kind is POWER and child.term is not None):
                 self.term = child.term and child.term._replace(coefficient=-1)
@@ -217,6 +217,12 @@ class Node:
         """Return the text of this node as an operand: in parentheses if its precedence is lower
         than `precedence`."""
         return self.text if self.precedence >= precedence else f"({self.text})"
+
+    def begins_with_number(self) -> bool:
+        """Return True if this node is a positive number, such as 4, or a product that is written
+        without a sign and begins with one, such as 4x."""
+        number = self.left if self.precedence == _COMPACT else self
+        return _kind(number) is CONSTANT and not self.text.startswith("-")
 
     def _is_compact(self) -> bool:
         """Return True if this product is written without a multiplication sign, as 4x or 4x^2."""

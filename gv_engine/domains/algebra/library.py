@@ -30,6 +30,7 @@ try:
         from mathy_core import expressions as expressions
         from mathy_core import rules as rules
         from mathy_core import util as util
+        from mathy_core.parser import ExpressionParser as ExpressionParser
         from mathy_core.rule import BaseRule as BaseRule
         from mathy_core.rule import ExpressionChangeRule as ExpressionChangeRule
 except ModuleNotFoundError as error:

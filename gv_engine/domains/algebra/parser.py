@@ -194,11 +194,13 @@ def _read_number(text: str) -> Node:
 
 
 def _negate(node: Node) -> Node:
-    """Return the negative number of a number, such as that of (3), and the negation of any other
-    node."""
-    if node.kind is CONSTANT and node.is_plain:
-        return Node(CONSTANT, value=-node.value)  # type: ignore[operator]  # a number
-    return Node(expression.NEGATE, right=node)
+    """Return the negation of a node; of a number such as (3), or a product such as (3x), with a
+    negative number."""
+    if not node.begins_with_number():
+        return Node(expression.NEGATE, right=node)
+    if node.right is not None:
+        return Node(MULTIPLY, _negate(node.left), node.right)  # type: ignore[arg-type]  # a number
+    return Node(CONSTANT, value=-node.value)  # type: ignore[operator]  # a number
 
 
 _parse_term = functools.lru_cache(4096)(parse)

@@ -186,6 +186,11 @@ class MathyAgentState:
     def __post_init__(self) -> None:
         self.history = self.history or (MathyEnvStateStep(self.problem, START),)
 
+    @property
+    def action(self) -> tuple[int, int]:
+        """Return the last action as (rule, node); (-1, -1) at the start."""
+        return self.history[-1].action
+
 
 def check_max_moves(max_moves: object) -> None:
     """Raise ValueError unless `max_moves` is a whole number of at least 0.
@@ -273,7 +278,7 @@ class MathyEnvState:
     ) -> MathyEnvState:
         """Return a new state with the episode's progress `agent`, the tree `root` and the cached
         `mask` and `over` (end of episode)."""
-        state = MathyEnvState.__new__(MathyEnvState)
+        state = object.__new__(type(self))
         state.agent, state.max_moves = agent, self.max_moves
         state._root, state._mask, state._over, state._visits = root, mask, over, None
         return state

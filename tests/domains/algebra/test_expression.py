@@ -23,11 +23,9 @@ from gv_engine.domains.algebra.expression import (
     evaluate,
     is_equivalent,
 )
-from gv_engine.domains.algebra.library import rules
+from gv_engine.domains.algebra.library import ExpressionParser, rules
 from gv_engine.domains.algebra.parser import ExpressionError, find_spans, parse
 from gv_engine.domains.algebra.rule_set import RuleSet, to_library
-
-from mathy_core.parser import ExpressionParser  # isort: skip  # the library's own import mends it
 
 RULES = RuleSet(rule_set.core_rules())
 MARKED = {
@@ -237,13 +235,11 @@ def read_from_left(node: Node | None) -> Node | None:
             product = Node(expression.MULTIPLY, product, read_from_left(factor))
         return product
     left, right = read_from_left(node.left), read_from_left(node.right)
-    if (
-        node.kind is expression.NEGATE
-        and right
-        and right.text[0].isdigit()
-        and not right.children()
-    ):
-        return Node(expression.CONSTANT, value=-right.value)  # type: ignore[operator]  # a number
+    if node.kind is expression.NEGATE and node.right and node.right.begins_with_number():
+        assert right is not None
+        number = right if right.left is None else right.left
+        negative = Node(expression.CONSTANT, value=-number.value)  # type: ignore[operator]
+        return negative if number is right else Node(right.kind, negative, right.right)
     return Node(node.kind, left, right, node.value)
 
 

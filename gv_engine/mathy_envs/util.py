@@ -1,0 +1,7 @@
+"""Helper of mathy_envs."""
+
+from gv_engine.domains.algebra.library import util as _util
+
+pad_array = _util.pad_array
+
+__all__ = ["pad_array"]
