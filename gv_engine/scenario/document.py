@@ -21,6 +21,7 @@ from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings
 from gv_engine.scenario.plugin import list_playable_scenarios
 from gv_engine.scenario.rule_modules import DEFAULT_TRUST, SourceFile, Trust, hash_text
+from gv_engine.scenario.sokoban_files import decode_levels
 from gv_engine.scenario.yaml_parser import NodeBuilder, decode_utf8, parse_yaml
 
 # ---- identity ------------------------------------------------------------------------------------
@@ -269,9 +270,8 @@ def read_text(
     try:
         pack = packs.is_pack(ref.file, raw)
         root = packs.wrap_in_scenario(ref.file, problems) if pack else parse_yaml(raw, problems)
-        document = replace(
-            document, root=root, text=decode_utf8(raw), trust=trust, num_bytes=len(raw)
-        )
+        text = decode_levels(raw) if pack else decode_utf8(raw)
+        document = replace(document, root=root, text=text, trust=trust, num_bytes=len(raw))
         return _finish_document(document, ref.variant, settings or {}, problems)
     except FieldError as error:
         raise problems.error_with(error) from None

@@ -1,8 +1,8 @@
 """Levels of packs, and sets of levels too large to read one by one.
 
-`LevelFiles` has the levels of text files in Boxoban's format as one array of characters, in which
-rules of compiled worlds look them up. A level becomes a `PackLevel` only when it is accessed by
-index.
+`LevelFiles` has the levels of text files as one array of characters, in which rules of compiled
+worlds look them up. A level becomes a `PackLevel` only when it is accessed by index. Files in
+Boxoban's format are located by whole-array operations, all others are read level by level.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.scenario.fields import MAX_SIDE, YamlNode
-from gv_engine.scenario.files import read_bytes
+from gv_engine.scenario.files import format_bytes, read_bytes
+from gv_engine.scenario.sokoban_files import decode_levels, read_sokoban
 
 # ---- levels --------------------------------------------------------------------------------------
 
@@ -32,7 +33,8 @@ class PackLevel:
     Attributes:
         map: node of its rows of characters.
         title, author: texts, "" for none.
-        solution: moves that win the level, in the letters udlrUDLR; "" for none.
+        solution: moves that win the level, in the letters udlrUDLR, each maybe behind the number of
+            its repetitions; "" for none.
         says: text that players see while they play the level; "" for none.
         par: smallest number of steps to win; 0 if unknown.
         view: node of the view that the window shows first; None for the default.
@@ -79,10 +81,12 @@ def find_level_number(name: str, levels: Sequence[Any]) -> int:
 
 _MAX_FILE_BYTES = 2**24
 """Maximum size of a file in bytes; Boxoban's files have 120 KB."""
+_MAX_TEXT_BYTES = 2**22
+"""Maximum size of a file that is read level by level."""
 _MAX_CELLS = 2**28
 """Maximum number of cells, of one byte each, in all levels, where each level counts as large as the
 largest one."""
-_BLANK, _NEWLINE, _SEMICOLON = b" \n;"
+_BLANK, _NEWLINE, _SEMICOLON, _WALL = b" \n;#"
 
 
 class LevelFiles(Sequence[PackLevel]):
@@ -107,9 +111,11 @@ class LevelFiles(Sequence[PackLevel]):
         self.files = files
         self.characters = np.zeros((0, 0, 0), np.uint8)
         self._ends: list[int] = []  # for each file, the number of levels up to its end
+        self._texts: dict[int, tuple[str, str, str]] = {}
         shapes, lines, count = [], [], 0
         for file in files:
             parts = _TextLevels(file)
+            self._texts |= {count + number: texts for number, texts in enumerate(parts.texts)}
             count += len(parts.shapes)
             self._ends.append(count)
             self._make_room(count, parts.shapes)
@@ -155,8 +161,11 @@ class LevelFiles(Sequence[PackLevel]):
         height, width = self.shapes[index]
         cells = self.characters[index, :height, :width]
         rows = [row.tobytes().decode("ascii", "replace") for row in cells]
-        node = rows_to_node(self.file_of(index), rows, self.line_of(index))
-        return PackLevel(node, self._title_of(index))
+        file = self.file_of(index)
+        node = rows_to_node(file, rows, self.line_of(index))
+        texts = self._texts.get(index) or (self._read_comment(index), "", "")
+        title = f"{texts[0] or index + 1} of {file.parent.name}/{file.name}"
+        return PackLevel(node, title, author=texts[1], solution=texts[2])
 
     def line_of(self, index: int) -> int:
         """Return the line in its file, from 1 on, of the first row of a level."""
@@ -166,59 +175,85 @@ class LevelFiles(Sequence[PackLevel]):
         """Return the file of a level."""
         return self.files[bisect_right(self._ends, index)]
 
-    def _title_of(self, index: int) -> str:
-        """Return the title of a level: the comment above its rows if the file is still there, or
-        else its number, and the file's name with its folder's."""
-        file, title = self.file_of(index), str(index + 1)
+    def _read_comment(self, index: int) -> str:
+        """Return the comment above the rows of a level; "" if there is none or no file any more."""
         try:
-            lines = read_bytes(file, _MAX_FILE_BYTES, "files of levels").splitlines()
+            raw = read_bytes(self.file_of(index), _MAX_FILE_BYTES, "files of levels")
         except OSError:
-            lines = []
-        for line in reversed(lines[: self.line_of(index) - 1]):
-            if line.strip():
-                title = line.decode("ascii", "replace").strip("; \t")
-                break
-        return f"{title} of {file.parent.name}/{file.name}"
+            return ""
+        above = filter(bytes.strip, reversed(raw.splitlines()[: self.line_of(index) - 1]))
+        line = next(above, b"")
+        return line.decode("ascii", "replace").strip("; \t") if line.startswith(b";") else ""
 
 
 class _TextLevels:
-    """Levels of one text file, located by whole-array operations.
+    """Levels of one text file.
 
     Attributes:
         shapes: (n, 2) int16: height and width of each level.
         lines: (n,) int32: line of the first row of each level, from 1 on.
+        texts: title, author and solution of each level; [] for a file in Boxoban's format, in which
+            a comment above the rows is the title.
     """
 
     def __init__(self, file: Path) -> None:
         data = read_bytes(file, _MAX_FILE_BYTES, "files of levels")
         text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
-        positions = np.arange(len(text), dtype=np.int32)
-        starts = np.flatnonzero(text == _NEWLINE).astype(np.int32)[:-1] + np.int32(1)
-        starts = np.concatenate([np.zeros(1, np.int32), starts])
-        # one past the last visible character of each line
-        visible = np.where(text > _BLANK, positions + np.int32(1), np.int32(0))
-        lengths = np.maximum(np.maximum.reduceat(visible, starts) - starts, 0)
-        is_row = (lengths > 0) & (text[starts] != _SEMICOLON)
-        begins = is_row.copy()
-        begins[1:] &= ~is_row[:-1]
-        first = np.flatnonzero(begins)
-        rows = np.flatnonzero(is_row)
-        level = np.cumsum(begins[rows]) - 1
-        heights = np.bincount(level, minlength=len(first))
+        ends = np.flatnonzero(text == _NEWLINE).astype(np.int32)
+        starts = np.concatenate([np.zeros(1, np.int32), ends[:-1] + np.int32(1)])
+        lengths = _trim_blanks(text, starts, ends) - starts
+        is_comment = (lengths > 0) & (text[starts] == _SEMICOLON)
+        is_row = (lengths > 0) & ~is_comment
+        self.texts: list[tuple[str, str, str]] = []
+        if _is_boxobans(text, starts, is_row, is_comment):
+            rows, begins = np.flatnonzero(is_row), is_row.copy()
+            begins[1:] &= ~is_row[:-1]
+            first = np.flatnonzero(begins)
+            self._text, self._starts, self._lengths = text, starts[rows], lengths[rows]
+            self._level = np.cumsum(begins[rows]) - 1
+            self._y = rows - first[self._level]
+        else:
+            first = self._read_levels(file, data)
+        heights = np.bincount(self._level, minlength=len(first))
         widths = np.zeros(len(first), np.int32)
-        np.maximum.at(widths, level, lengths[rows])
+        np.maximum.at(widths, self._level, self._lengths)
         for side, sides in (("rows", heights), ("columns", widths)):
             if len(wide := np.flatnonzero(sides > MAX_SIDE)):
                 number = int(wide[0])
                 raise ValueError(
                     f"{file}:{first[number] + 1}: level {number + 1} of the file has "
-                    f"{sides[number]:,} {side}, allowed are 1 to {MAX_SIDE}; "
-                    f"more than 1,000 levels have plain rows, none of them run-length encoded"
+                    f"{sides[number]:,} {side}, allowed are 1 to {MAX_SIDE}"
                 )
         self.shapes = np.stack([heights, widths], 1).astype(np.int16)
         self.lines = (first + 1).astype(np.int32)
-        self._text, self._starts, self._lengths = text, starts[rows], lengths[rows]
-        self._level, self._y = level, rows - first[level]
+
+    def _read_levels(self, file: Path, data: bytes) -> NDArray[np.int64]:
+        """Read the levels in `data`, the content of `file` in any format of Sokoban levels, one by
+        one. Return the lines of their first rows, from 0 on."""
+        first, rows, heights, cells = list[int](), list[bytes](), list[int](), 0
+        if len(data) > _MAX_TEXT_BYTES:
+            raise ValueError(
+                f"{file} is {format_bytes(len(data))}; files of more than "
+                f"{format_bytes(_MAX_TEXT_BYTES)} have plain rows, and comments right above levels"
+            )
+        try:
+            for level in read_sokoban(decode_levels(data)):
+                first.append(level.line - 1)
+                heights.append(len(level.rows))
+                rows += [row.encode("latin-1", "replace") for row in level.rows]
+                self.texts.append((level.title, level.author, level.solution))
+                cells += sum(map(len, level.rows))
+                if cells > 4 * _MAX_TEXT_BYTES:
+                    raise ValueError(f"its rows have more than {4 * _MAX_TEXT_BYTES:,} cells")
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
+        counts = np.array(heights, np.int64)
+        self._text = np.frombuffer(b"".join([*rows, b" "]), np.uint8)
+        self._lengths = np.array([len(row) for row in rows], np.int32)
+        self._starts = np.cumsum(self._lengths) - self._lengths
+        self._level = np.repeat(np.arange(len(counts)), counts)
+        self._y = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return np.array(first, np.int64)
 
     def write(self, characters: NDArray[np.uint8]) -> None:
         """Write the levels into `characters`, (n, H, W) ASCII codes."""
@@ -229,6 +264,43 @@ class _TextLevels:
         characters[...] = _BLANK
         targets = np.repeat((self._level * height + self._y) * width, lengths) + x
         characters.reshape(-1)[targets] = self._text[np.repeat(self._starts, lengths) + x]
+
+
+def _trim_blanks(
+    text: NDArray[np.uint8], starts: NDArray[np.int32], ends: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return `ends`, the end of each line in `text` from `starts`, without blanks before it."""
+    for _ in range(2):  # few lines have more than a carriage return
+        ends = ends - ((ends > starts) & (text[ends - 1] <= _BLANK))
+    if not ((ends > starts) & (text[ends - 1] <= _BLANK)).any():
+        return ends
+    visible = np.where(text > _BLANK, np.arange(1, len(text) + 1, dtype=np.int32), np.int32(0))
+    return np.maximum(np.maximum.reduceat(visible, starts), starts)
+
+
+_OTHER_SIGNS = np.ones(256, np.bool_)
+_OTHER_SIGNS[[*b" \r\n#@$.*+-_"]] = False
+"""True for characters that no row of Boxoban's format has."""
+
+
+def _is_boxobans(
+    text: NDArray[np.uint8],
+    starts: NDArray[np.int32],
+    is_row: NDArray[np.bool_],
+    is_comment: NDArray[np.bool_],
+) -> bool:
+    """Return True if `text`, whose lines begin at `starts`, has Boxoban's format: rows with a wall
+    each, and single comments right above levels, above the first one too or nowhere."""
+    others = np.flatnonzero(_OTHER_SIGNS.take(text))
+    if not is_comment[np.searchsorted(starts, others, "right") - 1].all():
+        return False
+    begin_with_wall = (text[starts][is_row] == _WALL).all()
+    if not (begin_with_wall or np.logical_or.reduceat(text == _WALL, starts)[is_row].all()):
+        return False
+    if not is_comment.any():
+        return True
+    starts_with_comment = bool(is_comment[np.flatnonzero(is_row | is_comment)[0]])
+    return starts_with_comment and not is_comment[-1] and bool(is_row[1:][is_comment[:-1]].all())
 
 
 @lru_cache(maxsize=2)

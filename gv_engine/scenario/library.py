@@ -265,8 +265,14 @@ FOLDER_FILE = "scenario.yaml"
 _OTHER_FILES = {
     ".npz": "a snapshot, no scenario; `gv-engine play --from {}` goes on with it",
     ".gvreplay": "a replay, no scenario; `gv-engine replay {}` shows it",
+    ".tmx": "a map of Tiled, which has no rules; write a scenario with rules and `levels: {}`",
+    ".tmj": "a map of Tiled in JSON; save it as .tmx in Tiled",
+    ".tsx": "a tileset of Tiled; name the map, a .tmx file",
+    ".tsj": "a tileset of Tiled; name the map, a .tmx file",
+    ".ldtk": "a project of LDtk; let LDtk save its levels for Tiled, as .tmx",
+    ".ssx": "a library of SokoSolve; save its levels as .xsb or .slc",
 }
-"""Messages about other files of the engine, by suffix."""
+"""Messages about files that are no scenarios, by suffix."""
 _SIZE = re.compile(r"\d+x\d+|easy|normal|hard")
 _VERSIONED_ID = re.compile(r".+-v\d+")
 """Pattern of environment ids with a version, such as those of MiniGrid."""
@@ -387,6 +393,13 @@ def gym_id(name: str) -> str:
     return "-".join(["GV", words, *sizes, "v0"])
 
 
+def find_other_file(path: Path) -> str:
+    """Return a message about a file with the suffix of a snapshot, a replay, or a file of another
+    editor; "" for other files."""
+    kind = _OTHER_FILES.get(path.suffix.lower(), "")
+    return f"{path} is {kind.format(path)}" if kind else ""
+
+
 def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) -> ScenarioRef:
     """Return the file and the variant (named setting in it) that `source` names.
 
@@ -418,8 +431,8 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
             raise ScenarioError([f"{path}: the folder has no {FOLDER_FILE}{_suggest_file(path)}"])
         return ScenarioRef(path / FOLDER_FILE, variant)
     if is_present:
-        if path.suffix in _OTHER_FILES:
-            raise ScenarioError([f"{path} is {_OTHER_FILES[path.suffix].format(path)}"])
+        if message := find_other_file(path):
+            raise ScenarioError([message])
         return ScenarioRef(path, variant)
     if path.is_symlink():
         raise ScenarioError([f"{path} is a link to {path.readlink()}, which leads nowhere"])

@@ -8,30 +8,27 @@
 Each level is a variant named by its number from 1 on: `pack.yaml#3`. Each reset of the scenario
 itself samples one level. The scenario's legend defines characters; tiles of Tiled define their
 own. A file of Sokoban levels is a scenario by itself, which extends the built-in `sokoban`.
+`sokoban_files.py` and `tiled_maps.py` read the formats.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
-from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, count, starmap
 from pathlib import Path
-from typing import Any, NamedTuple
-from xml.etree.ElementTree import Element
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gv_engine.rules.errors import describe_allowed, shorten
 from gv_engine.rules.frame import VIEWS
-from gv_engine.scenario import fields
+from gv_engine.scenario import fields, library
 from gv_engine.scenario import json_schema as schema
-from gv_engine.scenario.fields import MAX_SIDE, ErrorCollector, YamlNode
-from gv_engine.scenario.files import format_bytes, parse_xml, read_bytes
+from gv_engine.scenario.fields import ErrorCollector, YamlNode
+from gv_engine.scenario.files import format_bytes, read_bytes
 from gv_engine.scenario.json_schema import Key, KeyTable
 from gv_engine.scenario.level_files import (
     LevelFiles,
@@ -40,232 +37,17 @@ from gv_engine.scenario.level_files import (
     open_level_files,
     rows_to_node,
 )
-from gv_engine.scenario.library import VARIANTS
+from gv_engine.scenario.sokoban_files import SokobanLevel, decode_levels, read_slc, read_sokoban
+from gv_engine.scenario.tiled_maps import TiledMap
 from gv_engine.scenario.yaml_parser import NodeBuilder
 
-_ENCODED = re.compile(r"[\d#@+$*.\-_ |]*")
-_RUN = re.compile(r"(?<!\d)(\d+)(\D)")
-_METADATA = re.compile(r"\s*(title|author|solution)\s*:\s*(.*)", re.IGNORECASE)
-_MOVES = re.compile(r"[udlrUDLR\s]+")
-
-
-@dataclass
-class SokobanLevel:
-    """Level of a Sokoban file.
-
-    Attributes:
-        line: line of its first row, from 1.
-        title, author: texts of the file, "" for none.
-        rows: rows of characters, of different lengths.
-        solution: its moves, "" for none.
-    """
-
-    line: int
-    title: str
-    author: str
-    rows: list[str] = field(default_factory=list)
-    solution: str = ""
-
-
-def read_sokoban(text: str) -> Iterator[SokobanLevel]:
-    """Yield the levels in `text`, the content of a Sokoban level file, in order.
-
-    Raises:
-        ValueError: a row is too long, or a level has too many rows.
-    """
-    last: SokobanLevel | None = None
-    author, ahead, solving, drawing = "", "", False, False
-    lines = text.splitlines()
-    first = next((line.strip() for line in lines if line.strip()), "")
-    for number, line in enumerate(lines, 1):
-        metadata = _METADATA.fullmatch(line)
-        if _is_row(line.lstrip()):
-            if not drawing or last is None:
-                if last:
-                    yield last
-                last, ahead = SokobanLevel(number, ahead, author), ""
-            last.rows.extend(_expand_row(line, number))
-            if len(last.rows) > MAX_SIDE:
-                raise ValueError(f"line {number} belongs to a level of more than {MAX_SIDE} rows")
-            drawing, solving = True, False
-            continue
-        drawing = False
-        if metadata:
-            key, value = metadata[1].lower(), metadata[2].strip()
-            solving = key == "solution"
-            if last:
-                setattr(last, key, value)
-            elif key == "author":  # before the first level: of all levels
-                author = value
-        elif line.startswith(";"):
-            solving, title = False, line.strip("; \t")
-            if first.startswith(";"):  # such a file has titles above their levels
-                ahead = title
-            elif last and not last.title:
-                last.title = title
-        elif solving and last and _MOVES.fullmatch(line):
-            last.solution += line.strip()
-        elif line.strip():
-            solving = False
-    if last:
-        yield last
-
-
-def _is_row(line: str) -> bool:
-    """Return True if `line`, without blanks at its start, is a row of a Sokoban board and no title
-    or comment."""
-    usual = "#" in line and _ENCODED.fullmatch(line) is not None
-    return usual or (line.startswith("#") and ":" not in line)
-
-
-def _expand_row(line: str, line_number: int) -> list[str]:
-    """Return the map rows that a line of a Sokoban file stands for: several if the line is
-    run-length encoded. `line_number` is for messages."""
-    rows = [line.rstrip()]
-    if _ENCODED.fullmatch(line):
-        runs = [times for times, _ in _RUN.findall(line)]
-        if sum(int(times) if len(times) < 7 else MAX_SIDE**2 + 1 for times in runs) > MAX_SIDE**2:
-            raise ValueError(f"line {line_number} is longer than any level")
-        rows = _RUN.sub(lambda run: int(run[1]) * run[2], line.rstrip()).split("|")
-    if max(map(len, rows)) > MAX_SIDE:
-        raise ValueError(f"line {line_number} is longer than {MAX_SIDE} cells")
-    return rows
-
-
-_MAX_TILES = 2**20
-"""Maximum number of cells of all layers of a map."""
-_MAX_TILESETS = 100
-_FLAGS = 2**28
-"""Lowest of the flag bits in a layer's numbers, which mark turned and mirrored tiles."""
-_WINDOW = {"gzip": 31, "zlib": 15}
-"""Window bits that `zlib` needs for each compression format."""
-
-
-class TiledMap(NamedTuple):
-    """Map of the editor Tiled.
-
-    Attributes:
-        shape: (H, W).
-        properties: properties of the map by name.
-        layers: (name, (H, W) int64 keys of `tiles`, 0 for no tile) of the visible layers from
-            bottom to top, each decoded on iteration.
-        tiles: attributes and properties of tiles by number.
-    """
-
-    shape: tuple[int, int]
-    properties: dict[str, str]
-    layers: Iterator[tuple[str, NDArray[np.int64]]]
-    tiles: dict[int, dict[str, str]]
-
-
-def read_tiled(file: Path, read: Callable[[Path], bytes]) -> TiledMap:
-    """Read a map file of the map editor Tiled (suffix .tmx) and return its layers and tiles; layers
-    are decoded only on iteration.
-
-    Args:
-        file: path of the map; tilesets must be in its folder or below.
-        read: function that returns the bytes of a file.
-
-    Raises:
-        ValueError: the map is damaged, larger than a grid may be, or of an unsupported
-            kind; also while its layers are read.
-        Exception: any exception of `read`.
-    """
-    root = parse_xml(read(file))
-    if root.tag != "map":
-        raise ValueError(f"found <{root.tag[:20]}>, expected <map>")
-    if root.get("infinite", "0") != "0":
-        raise ValueError("the map is infinite; switch that off in Tiled: Map, Map Properties")
-    shape = _read_side(root, "height"), _read_side(root, "width")
-    shown = [each for each in root.iter("layer") if each.get("visible") not in ("0", "false")]
-    if len(shown) * shape[0] * shape[1] > _MAX_TILES:
-        raise ValueError(f"its layers have more than {_MAX_TILES:,} cells together")
-    tiles: dict[int, dict[str, str]] = {}
-    tilesets = root.findall("tileset")
-    if len(tilesets) > _MAX_TILESETS:
-        raise ValueError(f"it has more than {_MAX_TILESETS} tilesets")
-    for node in tilesets:
-        tiles.update(_read_tileset(file, node, read))
-    layers = ((each.get("name", ""), _read_tiles(each, shape)) for each in shown)
-    return TiledMap(shape, _read_properties(root), layers, tiles)
-
-
-def _read_side(root: Element, name: str) -> int:
-    """Return the height or width of a map in cells, from the XML attribute `name` of its root
-    element."""
-    text = root.get(name, "")
-    if not (text.isdecimal() and len(text) < 5 and 1 <= int(text) <= MAX_SIDE):
-        raise ValueError(f"its {name} is {text[:20]!r}, expected 1 to {MAX_SIDE}")
-    return int(text)
-
-
-def _read_number(place: str, text: str) -> int:
-    """Return `text` as a tile number; raise `ValueError`, which names `place`, if it is no whole
-    number or too large."""
-    number = text.strip()
-    if not (number.isdecimal() and len(number) <= 10):
-        raise ValueError(
-            f"{place}: found {number[:20]!r}, expected a tile's number, from 0 on and of at most "
-            f"10 digits; export the map from Tiled again"
-        )
-    return int(number)
-
-
-def _read_tiles(layer: Element, shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Return the (H, W) tile numbers of a map layer of the given `shape`, 0 for no tile."""
-    data = layer.find("data")
-    name, cells = f"layer {layer.get('name', '')[:40]!r}", shape[0] * shape[1]
-    if data is None:
-        raise ValueError(f"{name} has no data")
-    text, encoding, packed = data.text or "", data.get("encoding"), data.get("compression")
-    if encoding == "csv":
-        numbers = np.array([_read_number(name, number) for number in text.split(",")], np.int64)
-    elif encoding == "base64" and (not packed or packed in _WINDOW):
-        raw = b64decode(text)
-        if packed:
-            raw = zlib.decompressobj(_WINDOW[packed]).decompress(raw, 4 * (cells + 1))
-        numbers = np.frombuffer(raw, "<u4").astype(np.int64)
-    else:
-        form = " ".join(filter(None, (encoding, packed))) or "XML"
-        raise ValueError(
-            f"{name} has the format {form[:40]!r}; choose CSV or Base64, uncompressed or with "
-            "zlib or gzip, in Tiled: Map, Map Properties, Tile Layer Format"
-        )
-    if numbers.size != cells:
-        raise ValueError(f"{name} has {numbers.size} tiles, expected one for each of {cells} cells")
-    return numbers.reshape(shape) % _FLAGS
-
-
-def _read_tileset(
-    file: Path, node: Element, read: Callable[[Path], bytes]
-) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield (number, attributes and properties) of each tile in a tileset. `node` is its XML
-    element in the map `file`; `read` returns a file's bytes."""
-    first = _read_number("firstgid of a tileset", node.get("firstgid", ""))
-    if source := node.get("source"):
-        beside = Path(source)
-        if beside.anchor or ".." in beside.parts:
-            raise ValueError(
-                f"the tileset {source[:80]!r} is outside of the map's folder; put it beside the map"
-            )
-        node = parse_xml(read(file.parent / beside))
-    for tile in node.findall("tile"):
-        number = _read_number("id of a tile", tile.get("id", ""))
-        yield first + number, {**tile.attrib, **_read_properties(tile)}
-
-
-def _read_properties(node: Element) -> dict[str, str]:
-    """Return the custom properties of a map or tile, an XML element of the editor Tiled, by
-    name."""
-    properties = node.iterfind("properties/property")
-    return {each.get("name", ""): each.get("value") or each.text or "" for each in properties}
-
-
 LEVELS = "levels"
-SOKOBAN = (".xsb", ".sok")
+_SOKOBAN = (".xsb", ".sok", ".slc")
 """Suffixes of files that are scenarios by themselves."""
-_BOARD = re.compile(rb"(?:[ \t]*(?:;.*)?\r?\n)*[ \t]*#[#@$.*+_ -]*\r?(?:\n|$)")
-"""Pattern of a file that begins with a row of a board, maybe after comments."""
+_BOARD = re.compile(rb"^[ \t]*#[#@$.*+_ -]*#[ \t]*\r?$", re.MULTILINE)
+"""Pattern of a board's row in a file."""
+_SCENARIO = re.compile(rb"^(extends|levels|maps?|transition_functions)[ \t]*:", re.MULTILINE)
+"""Pattern of a key of a scenario."""
 _MAX_FILE_BYTES = 2**20
 """Maximum size of a file that is read level by level, or of a tileset."""
 _MAX_PACK_BYTES = 8 * _MAX_FILE_BYTES
@@ -278,7 +60,7 @@ LEVEL_KEYS: KeyTable = {
     "author": Key("Author.", schema.TEXT),
     "solution": Key(
         "A way to win it: u, d, l and r for steps up, down, left and right, of an agent that looks "
-        "up; capitals for pushes.",
+        "up; capitals for pushes, numbers for repetitions, `2rU`.",
         schema.TEXT,
     ),
     "says": Key(
@@ -295,7 +77,7 @@ LEVEL_KEYS: KeyTable = {
 _TEXTS = ("title", "author", "solution", "says")
 _LEVEL = schema.any_of(schema.TEXT, schema.object_schema(LEVEL_KEYS))
 LEVELS_KEY = Key(
-    "Pack, in place of a map: a Sokoban (.xsb, .sok, .txt) or Tiled (.tmx) file, a "
+    "Pack, in place of a map: a Sokoban (.xsb, .sok, .txt, .slc) or Tiled (.tmx) file, a "
     "folder of them, or a list of these and of levels; each reset samples one, and "
     "`file.yaml#3` is the third.",
     schema.any_of(schema.TEXT, schema.list_of(_LEVEL, minItems=1, maxItems=_MAX_LEVELS)),
@@ -308,10 +90,11 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
 
     Args:
         file: path; most formats are recognized by suffix.
-        raw: contents of a `.txt` file, which is a pack if it begins with a board.
+        raw: contents of a `.txt` file, which is a pack if it has a board and no key of a scenario.
     """
-    kind = file.suffix.lower()
-    return kind in SOKOBAN or (kind == ".txt" and bool(_BOARD.match(raw)))
+    if (kind := file.suffix.lower()) == ".txt":
+        return bool(_BOARD.search(raw) and not _SCENARIO.search(raw))
+    return kind in _SOKOBAN
 
 
 def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
@@ -339,8 +122,8 @@ def expand_pack(
     if LEVELS not in (entries := dict(fields.mapping(root))):
         return root, ()
     node = entries.pop(LEVELS)
-    if VARIANTS in entries:
-        raise entries[VARIANTS].error("a scenario has either `levels` or `variants`")
+    if library.VARIANTS in entries:
+        raise entries[library.VARIANTS].error("a scenario has either `levels` or `variants`")
     files = _PackFiles()
     levels = _read_levels(node, _list_sources(node, folder), files)
     number = find_level_number(wanted, levels)
@@ -366,7 +149,7 @@ def expand_pack(
         own |= {"view": level.view} if level.view else {}
         variants[str(number)] = replace(node, value=own)
     if variants:
-        entries[VARIANTS] = replace(node, value=variants)
+        entries[library.VARIANTS] = replace(node, value=variants)
     return replace(root, value=entries), levels
 
 
@@ -422,7 +205,9 @@ def _read_levels(
                 break
         else:
             if not levels:
-                raise node.error(f"found 0 levels, expected 1 to {_MAX_LEVELS}")
+                raise node.error(
+                    f"found 0 levels, expected 1 to {_MAX_LEVELS}, with rows such as #@ $.#"
+                )
             return tuple(levels)
     if not are_texts:
         raise node.error(
@@ -484,6 +269,8 @@ def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
     if not files:
         ends = ", ".join(_FORMATS)
         folders = [path.name for path in paths if path.is_dir()]
+        if message := library.find_other_file(place):
+            raise node.error(message)
         reason = "there is none in it" if place.is_dir() else "found another one"
         if place.is_dir() and folders:
             reason += f", only folders; name one of them: {shorten(', '.join(folders), 60)}"
@@ -493,10 +280,19 @@ def _list_level_files(node: YamlNode, place: Path) -> list[Path]:
 
 def _read_text(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
     """Yield the levels in a Sokoban text file; `files` reads it and counts its bytes."""
-    for level in read_sokoban(files.read(file).decode("utf-8-sig")):
-        yield PackLevel(
-            rows_to_node(file, level.rows, level.line), level.title, level.author, level.solution
-        )
+    levels = read_sokoban(decode_levels(files.read(file)), _MAX_LEVELS + 1)
+    return _convert_levels(file, levels)
+
+
+def _read_collection(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
+    """Yield the levels in a Sokoban collection in XML; `files` reads it and counts its bytes."""
+    return _convert_levels(file, read_slc(files.read(file)))
+
+
+def _convert_levels(file: Path, levels: Iterator[SokobanLevel]) -> Iterator[PackLevel]:
+    for level in levels:
+        node = rows_to_node(file, level.rows, level.line or None)
+        yield PackLevel(node, level.title, level.author, level.solution)
 
 
 class _PackFiles:
@@ -546,12 +342,12 @@ def _read_tiled_level(file: Path, files: _PackFiles) -> Iterator[PackLevel]:
     """Yield the only level in a map file of the editor Tiled; `files` reads it and assigns
     characters to its tiles."""
     try:
-        level = read_tiled(file, files.read)
+        level = TiledMap(file, files.read)
         rows = _tiles_to_rows(level, files, YamlNode(None, file=str(file)))
     except OSError:
         raise
     except Exception as error:  # damaged bytes may raise anything
-        raise ValueError(f"no map of Tiled that can be read ({error})") from None
+        raise ValueError(f"cannot be read as a map of Tiled: {error}") from None
     title, author, moves = (level.properties.get(k, "") for k in ("title", "author", "solution"))
     yield PackLevel(rows_to_node(file, rows), title, author, moves)
 
@@ -560,29 +356,33 @@ def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[s
     """Return the rows of characters of `level`, a Tiled map, where the topmost tile of a cell
     counts; `files` assigns the characters, errors are reported at `node`."""
     rows = np.full(level.shape, ".")
-    for name, tiles in level.layers:
+    for name, tiles in level.layers():
         numbers, first, where = np.unique(tiles, return_index=True, return_inverse=True)
         characters = []
         for number, place in zip(numbers.tolist(), first.tolist(), strict=True):
-            tile = level.tiles.get(number, {})
+            if not number:
+                characters.append(".")
+                continue
+            tile = level.read_tile(number)
             symbol = {key: tile[key] for key in _SYMBOL if tile.get(key)}
             kind = tile.get("type") or tile.get("class")
             if kind and "object" not in symbol and "agent" not in symbol:
                 symbol["object"] = kind
-            if number and not symbol:
+            if not symbol:
                 y, x = divmod(place, tiles.shape[1])
                 raise ValueError(
-                    f"layer {name!r}, row {y + 1}, column {x + 1}: "
+                    f"{name}, row {y + 1}, column {x + 1}: "
                     f"this tile says nothing; give it a class, the name of an object"
                 )
-            characters.append(files.character_for(symbol, node) if number else ".")
+            characters.append(files.character_for(symbol, node))
         shown = np.array(characters)[where.reshape(tiles.shape)]
         rows = np.where(tiles > 0, shown, rows)
     return ["".join(row) for row in rows.tolist()]
 
 
 _FORMATS: dict[str, Callable[[Path, _PackFiles], Iterator[PackLevel]]] = {
-    **dict.fromkeys((*SOKOBAN, ".txt"), _read_text),
+    **dict.fromkeys((".xsb", ".sok", ".txt"), _read_text),
+    ".slc": _read_collection,
     ".tmx": _read_tiled_level,
 }
 """Reader functions of files of levels, by suffix."""

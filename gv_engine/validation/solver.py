@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -387,6 +388,8 @@ class Survey:
         return "; ".join(parts)
 
 
+_MOVES = re.compile(r"(\d{0,6})([udlr])")
+_MAX_MOVES = 100_000
 # Letters of a solution, for an agent that faces up
 _STEPS = {"u": MOVE_FORWARD, "d": MOVE_BACKWARD, "l": MOVE_LEFT, "r": MOVE_RIGHT}
 
@@ -397,17 +400,25 @@ def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[s
     level = scenario.document.pack_level
     if level is None or not level.solution:
         return [], []
+    moves = "".join(level.solution.split()).lower()
+    if rest := _MOVES.sub("", moves):
+        fault = f"its solution has {rest[0]!r}, expected letters of udlrUDLR, as in rruR or 2ruR"
+        return [], [f"{level.credit}: {fault}"]
+    runs = [(int(times or 1), letter) for times, letter in _MOVES.findall(moves)]
+    count = sum(times for times, _ in runs)
+    if count > _MAX_MOVES:
+        fault = f"its solution has {count:,} steps, allowed are {_MAX_MOVES:,}"
+        return [], [f"{level.credit}: {fault}"]
     simulation = Simulation(scenario)
     world = simulation.world
     simulation.reset(np.random.default_rng(0))
-    for number, letter in enumerate(level.solution, 1):
-        if letter.lower() not in _STEPS:
-            return [], [f"{level.credit}: its solution has {letter!r}, expected one of udlrUDLR"]
-        simulation.step(_STEPS[letter.lower()])
+    steps = (_STEPS[letter] for times, letter in runs for _ in range(times))
+    for number, action in enumerate(steps, 1):
+        simulation.step(action)
         won = world.success[AGENT] if scenario.tells_success else world.terminated
         if won:
             return [("solution", f"wins in {number} steps")], []
-    return [], [f"{level.credit}: its solution of {len(level.solution)} steps does not win"]
+    return [], [f"{level.credit}: its solution of {count} steps does not win"]
 
 
 def _format_seeds(seeds: list[int]) -> str:

@@ -144,13 +144,14 @@ def play(env: gymnasium.Env[Any, Any], steps: int = 2) -> None:
 
 
 class Packs:
-    """A map of Tiled, its tileset and a file of Sokoban levels, one of which is damaged."""
+    """A map of Tiled, its tileset and two files of Sokoban levels, one of which is damaged."""
 
     def __init__(self) -> None:
         sizes = "width", "height", "firstgid", "id", "name", "value", "class", "encoding", "version"
-        self._words = (*sizes, "source", "compression", "visible", "infinite", "type")
+        moves = "offsetx", "offsety", "x", "y", "gid", "tilewidth", "tileheight", "opacity"
+        self._words = (*sizes, *moves, "source", "compression", "visible", "infinite", "type")
         self._packings: Any = {"zlib": zlib.compress, "gzip": gzip.compress}
-        rules = {"extends": "sokoban", "levels": ["a.tmx", "b.xsb"]}
+        rules = {"extends": "sokoban", "levels": ["a.tmx", "b.xsb", "c.slc"]}
         self._rules = json.dumps(rules).encode()
 
     def make(self, rng: Random) -> Case:
@@ -166,9 +167,10 @@ class Packs:
             "level.yaml": self._rules,
             "a.tmx": _TMX.replace("DATA", data).encode(),
             "a.tsx": _TSX.encode(),
-            "b.xsb": b"Title: Small\n####\n#@$.#\n#  ##\nSolution: R\n\n4#|#@-.#|5#\n",
+            "b.xsb": rng.choice(_XSB),
+            "c.slc": _SLC,
         }
-        name = rng.choice(("a.tmx", "a.tmx", "a.tsx", "b.xsb"))
+        name = rng.choice(("a.tmx", "a.tmx", "a.tsx", "b.xsb", "b.xsb", "c.slc"))
         how = rng.random()
         if how < 0.4:
             word, value = rng.choice(self._words), str(rng.choice((*NUMBERS, *TEXTS)))
@@ -182,21 +184,31 @@ class Packs:
 
 
 _TMX = """<?xml version="1.0" encoding="UTF-8"?>
-<map version="1.10" width="4" height="3" infinite="0">
+<map version="1.10" width="4" height="3" tilewidth="8" tileheight="8" infinite="0">
 <properties><property name="title" value="Drawn"/></properties>
 <tileset firstgid="1" source="a.tsx"/>
-<group id="3"><layer id="1" name="floor" width="4" height="3" visible="1">
+<group id="3" offsetx="8" offsety="0"><layer id="1" name="floor" width="4" height="3" offsetx="-8"
+visible="1" opacity="1">
 DATA
 </layer></group>
+<objectgroup id="4"><object id="1" gid="1" x="16" y="16" width="8" height="8"/></objectgroup>
 </map>
 """
 _TSX = """<?xml version="1.0" encoding="UTF-8"?>
-<tileset version="1.10" name="things">
+<tileset version="1.10" name="things" tilewidth="8" tileheight="8">
 <tile id="0" class="Wall"/>
 <tile id="1" type="Key"><properties><property name="color" value="RED"/></properties></tile>
 <tile id="2"><properties><property name="agent" type="string">RIGHT</property></properties></tile>
 </tileset>
 """
+_XSB = (
+    b"Title: Small\n####\n#@$.#\n#  ##\nSolution: R\n\n4#|#@-.#|5#\n",
+    b"Author: A\n\n; One\n####\n#@$.#\n#  ##\n\n; Two\n *\n####\n#@ #\n"
+    b"Comment:\n##\nComment-End:\n",
+    b"#1\n####\n#@$.#\n#  ##\nTitle: One\nSolution: 2r\nR\n\n#2\n#####\r\n#@.$#\r\n",
+)
+_SLC = b"""<SokobanLevels><LevelCollection Copyright="A"><Level Id="1"><L>####</L><L>#@$.#</L>
+</Level></LevelCollection></SokobanLevels>"""
 
 
 # ---- replays -------------------------------------------------------------------------------------

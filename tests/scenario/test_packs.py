@@ -17,7 +17,7 @@ import yaml
 
 from gv_engine import GridVectorEnv, Scenario
 from gv_engine.cli import main
-from gv_engine.scenario.packs import read_sokoban
+from gv_engine.scenario.sokoban_files import read_sokoban
 from gv_engine.session.catalogue import (
     built_in_entries,
     folder_entries,
@@ -196,7 +196,7 @@ def assert_levels_refused(says: str, levels: Any, folder: Path) -> None:
         ([{"title": "x"}], "levels[0]: the map is missing"),
         ([{"map": "^E", "titel": "x"}], "levels[0].titel: unknown key 'titel'; did you mean 'tit"),
         ("there-is-none.xsb", "levels: "),
-        ("notes.md", "expected a file of levels, named .xsb, .sok, .txt, .tmx; found another one"),
+        ("notes.md", "expected a file of levels, named .xsb, .sok, .txt, .slc, .tmx; found"),
         ({"map": "#>E"}, "levels: found a mapping"),
         ([{"map": "#>E", "par": 0}], "levels[0].par: found 0, allowed are 1 to"),
     ],
@@ -211,7 +211,7 @@ def test_a_mistake_in_a_file_of_levels_has_its_line(tmp_path: Path):
     for text, says in (
         (b"\n#####\n#@ @#\n#####\n", "mine.xsb:3: row 2, column 4: a second agent"),
         (b"999999999999999#\n", "line 1 is longer than"),
-        (b"#\xff#", "is not UTF-8"),
+        (b"#\xff#", "row 1, column 2: no '\xff' in the legend"),
     ):
         file.write_bytes(text)
         assert_refused(says, file)
@@ -239,6 +239,7 @@ TMX = """\
 
 SIZE = 'width="4" height="2" tile'
 WIDE = 'width="512" height="512"'
+CELL = 'tilewidth="8" tileheight="8"'
 OWN = 'firstgid="1" name="things"'
 
 
@@ -261,17 +262,21 @@ def test_maps_of_tiled_are_read(tiled: Path):
     [
         ("2,0,0,1", "4,0,0,1", "layer 'floor', row 1, column 1: this tile says nothing"),
         ('type="Wall"', 'type="Wal"', "no object type 'Wal'; did you mean 'Wall'?"),
-        ("</map>", "", "no map of Tiled that can be read"),
+        ("</map>", "", "cannot be read as a map of Tiled: no XML"),
         (SIZE, 'width="4" height="2000000000" tile', "expected 1 to 512"),
         (SIZE, f"{WIDE} tile", "tiles, expected one for each of 262144 cells"),
         ('encoding="csv">2,0,0,1,1,1,1,1', "BOMB", "tiles, expected one for each of 8 cells"),
         ('csv">2', 'csv">99999999999999999999', "found '99999999999999999999', expected a"),
         ('encoding="csv">2', 'encoding="csv">x', "layer 'floor': found 'x', expected a tile's"),
         ('encoding="csv"', 'encoding="base64" compression="zstd"', "'base64 zstd'; choose CSV"),
-        ('<map version="1.10"', '<map version="1.10" infinite="1"', "the map is infinite; switch"),
+        (
+            "<map v",
+            '<map infinite="1" v',
+            "the map has infinite '1', which is not read; set it to 0",
+        ),
         ("<map v", '<!DOCTYPE map [<!ENTITY a "ha">]><map v', "its DOCTYPE declares entities"),
         ("<properties>", "<x>" * 60 + "</x>" * 60 + "<properties>", "deeper than 50 levels"),
-        (TMX, f"<map {WIDE}>{'<layer/>' * 5}</map>", "more than 1,048,576 cells together"),
+        (TMX, f"<map {WIDE} {CELL}>{'<layer/>' * 5}</map>", "more than 1,048,576 cells together"),
         (OWN, 'firstgid="1" source="/dev/zero"', "outside of the map's folder"),
         (OWN, 'firstgid="1" source="pipe.tsx"', "pipe.tsx is a FIFO, not a file"),
     ],
@@ -293,10 +298,10 @@ def test_maps_of_tiled_are_read_within_bounds(old: str, new: str, says: str, til
         tracemalloc.stop()
 
 
-def test_tilesets_in_tilesets_are_not_read(tiled: Path):
+def test_tilesets_are_limited(tiled: Path):
     inner = '<tileset firstgid="none"><tile id="none"/></tileset>'
     (tiled / "a.tmx").write_text(TMX.replace("</tileset>", f"{inner}</tileset>"))
-    assert Scenario.load({**RULES, "levels": "a.tmx"}, folder=tiled).document.levels
+    assert_levels_refused("'things' has the element <tileset>, which is not", "a.tmx", tiled)
     many = '<tileset firstgid="1" name="a"/>' * 101
     (tiled / "a.tmx").write_text(TMX.replace("<layer", f"{many}<layer", 1))
     assert_levels_refused("it has more than 100 tilesets", "a.tmx", tiled)
@@ -325,11 +330,11 @@ def test_layers_are_unpacked_and_tilesets_lie_beside(packing: str | None, tiled:
     ("text", "says"),
     [
         (" " * 500_000 + "#" + " " * 500_000 + "x:", "expected 1 to 1000"),
-        ("#" + "9" * 2**19, "line 1 is longer than 512 cells"),
+        ("#" * 2**19, "line 1 is longer than 512 cells"),
         ("#00000000009999999999#", "line 1 is longer than any level"),
         ("#\n" * 600, "line 513 belongs to a level of more than 512 rows"),
         ("#\n\n" * 300_000, "a.xsb:1: level 1 of 300,000: no agent"),
-        (("512#|" * 511 + "512#\n\n") * 300, "has 2,559 columns, allowed are 1 to 512"),
+        (("512#|" * 511 + "512#\n\n") * 300, "its rows have more than 16,777,216 cells"),
         ("#\nSolution: u\n" + "u\n" * 500_000, "no agent"),
     ],
     ids=["blanks", "digits", "zeros", "rows", "levels", "cells", "solution"],
@@ -340,7 +345,7 @@ def test_files_of_levels_are_read_within_bounds(text: str, says: str, tmp_path: 
 
 
 def test_the_files_of_a_pack_are_limited_together(tmp_path: Path):
-    (tmp_path / "a.tmx").write_text(f"<map {WIDE}><!--{'x' * 2**19}--></map>")
+    (tmp_path / "a.tmx").write_text(f"<map {WIDE} {CELL}><!--{'x' * 2**19}--></map>")
     assert_levels_refused("pack are at most 8 MiB together", ["a.tmx"] * 17, tmp_path)
     (tmp_path / "a.txt").write_text("x" * 2**24 + "x")
     assert_levels_refused("files of levels are at most 16 MiB", "a.txt", tmp_path)
