@@ -21,6 +21,9 @@ NOTEBOOK_HTML = "gv_engine.ui.drawing.notebook:to_html"
 CELL_RENDERER = "gv_engine.ui.drawing.sprites:render_cells"
 """Function that draws the cells of pixel observations."""
 
+GRID_RENDERER = "gv_engine.ui.drawing.sprites:render_grid"
+"""Function that draws a grid of GridVerse with its agent."""
+
 KEY_READER = "gv_engine.ui.input.bindings:check_action_key"
 """Function that reads the key of a custom action."""
 

@@ -182,7 +182,8 @@ def _make_component(cls: type, declared: Mapping[str, Any]) -> type:
             continue
         notes = inspect.get_annotations(parent)
         fields = SimpleNamespace(__annotations__={k: v for k, v in notes.items() if k in declared})
-        space = {**vars(sys.modules[cls.__module__]), cls.__name__: cls, **declared}
+        module = getattr(sys.modules.get(cls.__module__), "__dict__", {})
+        space = {**module, cls.__name__: cls, **declared}
         for name, hint in get_type_hints(fields, space, include_extras=True).items():
             if getattr(hint, "__origin__", None) is ClassVar or name in _LOOKS:
                 continue

@@ -214,11 +214,15 @@ class FunctionRegistry(Mapping[str, Callable[..., Any]]):
             raise ValueError(str(error)) from None
 
 
-_FURTHER: dict[Phase, tuple[Callable[..., Any], ...]] = {
-    Phase.TRANSITION: (functions.transition_with_copy,),
-    Phase.REWARD: (functions.dijkstra,),
+_FURTHER: dict[Phase, dict[str, Any]] = {
+    Phase.TRANSITION: {"transition_with_copy": functions.transition_with_copy},
+    Phase.REWARD: {
+        "dijkstra": functions.dijkstra,
+        "RewardReductionFunction": Callable[[Iterator[float]], float],
+    },
+    Phase.TERMINATING: {"TerminatingReductionFunction": Callable[[Iterator[bool]], bool]},
 }
-"""Functions in the module of a phase that are not registered."""
+"""Names in the module of a phase beside the registered functions."""
 
 
 class _FunctionModule(ModuleType):
@@ -232,12 +236,12 @@ class _FunctionModule(ModuleType):
             f"The {kind} functions: every name in the registry can be imported from here.",
         )
         self._registry = registry
-        further = {each.__name__: each for each in _FURTHER.get(registry.phase, ())}
         names: dict[str, Any] = {
             protocol.__name__: protocol,
             "factory": registry.bind,
             f"{kind}_function_registry": registry,
-            **further,
+            f"{kind.title()}FunctionRegistry": type(registry),
+            **_FURTHER.get(registry.phase, {}),
         }
         self.__dict__.update(names)
         self.__all__ = list(names)

@@ -12,6 +12,7 @@ from gv_engine.gridverse.representations.representation import (
 )
 from gv_engine.gridverse.spaces import ObservationSpace
 
+ArrayObservationRepresentation = representation.ShownArray
 GridObjectObservationRepresentation = representation.GridObjectRepresentation
 DefaultGridObjectObservationRepresentation = representation.DefaultGridObject
 NoOverlapGridObjectObservationRepresentation = representation.NoOverlapGridObject

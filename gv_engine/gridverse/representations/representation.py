@@ -152,7 +152,7 @@ _BY_NAME = {cls.name: cls for cls in (DefaultGridObject, NoOverlapGridObject, Co
 # ---- states and observations ---------------------------------------------------------------------
 
 
-class _Array(ArrayRepresentation[State | Observation]):
+class ShownArray(ArrayRepresentation[State | Observation]):
     """Base class of the parts of a representation.
 
     Args:
@@ -169,7 +169,7 @@ class _Array(ArrayRepresentation[State | Observation]):
         self.grid_object_representation = grid_object_representation or DefaultGridObject(space)
 
 
-class GridArray(_Array):
+class GridArray(ShownArray):
     """Converter to (H, W, 3) numbers of the objects in the cells."""
 
     @property
@@ -184,7 +184,7 @@ class GridArray(_Array):
         return self.grid_object_representation.convert_grid(shown.grid)
 
 
-class ItemArray(_Array):
+class ItemArray(ShownArray):
     """Converter to the numbers of the object in the hand."""
 
     @property
@@ -197,7 +197,7 @@ class ItemArray(_Array):
         return self.grid_object_representation.convert(shown.agent.grid_object)
 
 
-class AgentIDGridArray(_Array):
+class AgentIDGridArray(ShownArray):
     """Converter to (H, W) numbers: 1 in the cell of the agent, 0 elsewhere."""
 
     @property
@@ -212,7 +212,7 @@ class AgentIDGridArray(_Array):
         return codes.agent_id_grid(shown.grid.shape, agent).astype(np.int64)
 
 
-class AgentArray(_Array):
+class AgentArray(ShownArray):
     """Converter to (6,) numbers: y and x of the agent from -1 to 1, and its orientation one-hot."""
 
     @property

@@ -17,16 +17,20 @@ class SpaceType(Enum):
     CONTINUOUS = 2
 
 
-_DTYPES: dict[SpaceType, Any] = {
-    SpaceType.CATEGORICAL: np.integer,
-    SpaceType.DISCRETE: np.integer,
-    SpaceType.CONTINUOUS: np.floating,
-}
+def is_dtype_integer(x: NDArray[Any]) -> bool:
+    """Return True for an array of integers."""
+    return np.issubdtype(x.dtype, np.integer)
+
+
+def is_dtype_floating(x: NDArray[Any]) -> bool:
+    """Return True for an array of floating-point numbers."""
+    return np.issubdtype(x.dtype, np.floating)
 
 
 def is_dtype_compatible(x: NDArray[Any], space_type: SpaceType) -> bool:
     """Return True if a space of this type can have the dtype of an array."""
-    return np.issubdtype(x.dtype, _DTYPES[space_type])
+    is_continuous = space_type is SpaceType.CONTINUOUS
+    return is_dtype_floating(x) if is_continuous else is_dtype_integer(x)
 
 
 class Space:

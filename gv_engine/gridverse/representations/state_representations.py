@@ -12,6 +12,7 @@ from gv_engine.gridverse.representations.representation import (
 )
 from gv_engine.gridverse.spaces import StateSpace
 
+ArrayStateRepresentation = representation.ShownArray
 GridObjectStateRepresentation = representation.GridObjectRepresentation
 DefaultGridObjectStateRepresentation = representation.DefaultGridObject
 NoOverlapGridObjectStateRepresentation = representation.NoOverlapGridObject

@@ -585,3 +585,43 @@ def render_cells(
     for k in range(len(looks), len(pictures)):
         column.blit(sheet.get("agent", 0, side, k // len(looks) - 1), (0, k * side))
     return pictures.astype(np.uint8), small.astype(np.uint8)
+
+
+@lru_cache(maxsize=8)
+def _shared_tiles(types: ObjectTypes, side: int) -> tuple[SpriteSheet, TileCache]:
+    sheet = SpriteSheet(types=types)
+    return sheet, TileCache(sheet, side, rgb=True)
+
+
+def render_grid(
+    grid: NDArray[np.uint8],
+    agent: NDArray[np.int64],
+    types: ObjectTypes,
+    side: int,
+    lines: Sequence[str] = (),
+) -> NDArray[np.uint8]:
+    """Return the picture of a grid with an agent on it, (H * side, W * side, 3) uint8.
+
+    Args:
+        grid: (H, W, 3) uint8 type, state and colour.
+        agent: (3,) y, x and orientation.
+        types: types that the indices refer to.
+        side: side of a cell in pixels.
+        lines: text at the top left.
+    """
+    sheet, tiles = _shared_tiles(types, side)
+    height, width = grid.shape[:2]
+    pixels = np.empty((height * side, width * side, 3), np.uint8)
+    TileCanvas(tiles, (height, width)).update(pixels, encode_looks(grid))
+    picture = pygame.image.frombuffer(pixels.data, (width * side, height * side), "RGB")
+    y, x, orientation = agent.tolist()
+    picture.blit(sheet.agent(0, side, orientation), (x * side, y * side))
+    if lines:
+        line_height = side * 2 // 5
+        shade = pygame.Surface((picture.get_width(), line_height * len(lines)), pygame.SRCALPHA)
+        shade.fill((0, 0, 0, 100))
+        picture.blit(shade, (0, 0))
+        for row, text in enumerate(lines):
+            rect = Rect(0, row * line_height, picture.get_width(), line_height)
+            draw_text_line(picture, rect, text, line_height, "white")
+    return pixels
