@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gv_engine.domains.algebra import library, rule_set, state
-from gv_engine.domains.algebra.expression import POINTS, is_equivalent
+from gv_engine.domains.algebra.expression import POINTS, compare_values
 from gv_engine.domains.algebra.library import BaseRule, ExpressionChangeRule, code_location, util
 from gv_engine.domains.algebra.library import expressions as lib
 from gv_engine.domains.algebra.library import rules as lib_rules
@@ -648,7 +648,7 @@ class MathyEnv:
         if names[0] != names[1]:
             raise ValueError(f"{first.text} and {last.text} have different variables")
         points = [{name: int(self.rng.integers(1, 101)) for name in names[0]} for _ in range(3)]
-        if not is_equivalent(first, last, [*points, *POINTS]):
+        if compare_values(first, last, [*points, *POINTS]) is False:
             raise ValueError(f"{first.text} and {last.text} have different values")
 
     # ---- output -------------------------------------------------------------------------------

@@ -547,9 +547,14 @@ def is_close(a: Any, b: Any) -> bool:
     return bool(abs(a - b) <= _TOLERANCE * max(abs(a), abs(b)))
 
 
-def is_equivalent(a: Node, b: Node, points: Sequence[Mapping[str, Any]] = POINTS) -> bool:
+def is_equivalent(a: Node, b: Node) -> bool:
+    """Return True if `compare_values` finds that two expressions have equal values."""
+    return compare_values(a, b) is True
+
+
+def compare_values(a: Node, b: Node, points: Sequence[Mapping[str, Any]] = POINTS) -> bool | None:
     """Return True if two expressions have equal values at the first three of `points`, which are
-    values by variable name, at which they have values.
+    values by variable name, at which they have values; None if there is no such point.
 
     A point does not count if a value is too large there, or if neither has one. Two equations count
     as equal if the differences of their sides are proportional: sides may be swapped, and both
@@ -565,7 +570,9 @@ def is_equivalent(a: Node, b: Node, points: Sequence[Mapping[str, Any]] = POINTS
             pairs.append(pair)
         if len(pairs) == _COMPARED:
             break
-    if not pairs or any(NoValueError in pair for pair in pairs):
+    if not pairs:
+        return None
+    if any(NoValueError in pair for pair in pairs):
         return False
     try:
         if not equations:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gv_engine.domains.algebra.episode import HintFinder
-from gv_engine.domains.algebra.expression import is_equivalent
+from gv_engine.domains.algebra.expression import compare_values
 from gv_engine.domains.algebra.gym_env import ExpressionEnv, algebra_scenario
 from gv_engine.domains.algebra.scenario import AlgebraScenario
 from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
@@ -77,7 +77,7 @@ def _play(envs: tuple[ExpressionEnv, ...], seed: int, rng: np.random.Generator, 
         if action in valid_actions:
             if info["decided_by"] == "refuse":
                 raise _Fault(f"{where}: the action is valid, but was refused")
-            if not is_equivalent(first, env.simulation.state.root):
+            if compare_values(first, env.simulation.state.root) is False:
                 raise _Fault(f"{where}: {info['text']} has another value than {first.text}")
         elif env.simulation.state.agent.problem != before.agent.problem:
             raise _Fault(f"{where}: the action is invalid, but changed {before.agent.problem}")

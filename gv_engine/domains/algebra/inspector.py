@@ -19,9 +19,10 @@ from gv_engine.ui.drawing.widgets import wrap_text
 from pygame import freetype  # isort: skip  # after the module that turns off pygame's greeting
 
 
-_EXPONENT = re.compile(r"(?<=[\w)])\^(?!-?\()(-?\w*)")
-"""Caret with its exponent, which is drawn raised without the caret. Before parentheses the caret
-stays."""
+_POWER = r"-?(?:[0-9.]++|[a-zA-Z]|$)!?+"
+_EXPONENT = re.compile(rf"(?<=[\w)!])\^(?!-?(?:\(|sgn\())({_POWER}(?:\^{_POWER})*+)(?!\^)")
+"""Caret with its exponent, which is drawn raised without the caret: in x^2y the 2, in x^y^2 all of
+y^2. Before parentheses and functions the caret stays."""
 
 
 _SMALLER = 0.68

@@ -17,7 +17,7 @@ _MAX_CHARACTERS = 4096
 observations can hold."""
 
 _MAX_DEPTH = 150
-"""Maximum number of parentheses, signs and exponents within each other."""
+"""Maximum number of parentheses and exponents within each other."""
 
 
 class ExpressionError(GVEngineError, ValueError):
@@ -123,12 +123,12 @@ class _Parser:
             raise ExpressionError(
                 f"{self._text!r} is nested too deeply; allowed are {_MAX_DEPTH} levels"
             )
-        begins_with_number = self._next.isdigit() or self._next == "."
+        is_negative = False
         if number := self._match(_NEGATIVE):
             node, begins_with_number = _read_number(f"-{number}"), True
-        elif self._skip("-") or self._skip("–"):
-            node = _negate(self._parse_operand(is_exponent))
         else:
+            is_negative = self._skip("-") or self._skip("–")
+            begins_with_number = self._next.isdigit() or self._next == "."
             node = self._parse_factor()
         if not is_exponent and _FACTOR.match(self._next):
             product = self._parse_factor() if begins_with_number else node
@@ -136,7 +136,7 @@ class _Parser:
                 product = Node(MULTIPLY, product, self._parse_factor())
             node = Node(MULTIPLY, node, product) if begins_with_number else product
         self._depth -= 1
-        return node
+        return _negate(node) if is_negative else node
 
     def _parse_factor(self) -> Node:
         """Parse a number, letter, function or parenthesis, with its factorial and exponent."""

@@ -342,6 +342,8 @@ def test_a_world_that_cannot_be_played_is_found(tmp_path, capsys):
     made = written(tmp_path, problem="4x + 2x", rules=["restate_subtraction"])
     assert main(["check", str(made)]) > 0
     assert "no rule applies anywhere in 4x + 2x" in capsys.readouterr().err
+    valueless = written(tmp_path, problem="x / 0 + x + 2x")
+    assert main(["check", str(valueless), "--episodes", "2"]) == 0
     failing = written(tmp_path, problem="4x + 2x", rules=["./own.py:Applying"])
     with pytest.raises(ScenarioError, match=r"another problem .*own.py:\d+: Applying at node 0"):
         load_scenario(str(failing))

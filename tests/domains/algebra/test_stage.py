@@ -340,6 +340,24 @@ def test_the_inspector_tells_what_each_rule_would_give_and_pay():
     assert panel.rows(16, 300)[-1][1] == "No rule applies here"
 
 
+@pytest.mark.parametrize(
+    ("text", "raised"),
+    [
+        *(
+            ("x^2y", ["2"]),
+            ("x^-2 * 4y^2.5", ["-2", "2.5"]),
+            ("x^y^z + 1", ["y^z"]),
+            ("x^5!y", ["5!"]),
+        ),
+        *(("x^(1 + 1)", []), ("x^y^(z + 1)", []), ("2^sgn(x)", []), ("(x^3)^2", ["3", "2"])),
+    ],
+)
+def test_exponents_are_raised_as_far_as_they_reach(text, raised):
+    letters = formula_font(24)
+    pieces = letters._pieces(text)  # type: ignore[attr-defined]  # of a FormulaFont
+    assert [part for part, used in pieces if used is not letters._font] == raised
+
+
 def test_exponents_are_written_small_and_the_caret_is_not():
     letters = formula_font(24)
     assert letters.size("4g^12")[0] < font(24).size("4g12")[0]
