@@ -1,8 +1,7 @@
 """Grids, pictures and text, without a window."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import Mock
 
 import numpy as np
@@ -16,7 +15,7 @@ from gv_engine.ui.drawing import sprites
 from gv_engine.ui.drawing.recording import MIN_SIZE, FrameRenderer
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.stage import lay_out_screen
-from gv_engine.ui.drawing.widgets import line_height
+from gv_engine.ui.drawing.widgets import line_height, wrap_text
 from tests.ui.test_sprites import SHEET, gray, pixels
 
 
@@ -217,28 +216,85 @@ def test_letters_stand_side_by_side(line: int):
         assert together <= apart + 1, pair
 
 
-def test_letters_that_are_lacking_come_from_the_machine(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+class OneFont:
+    """Font of 10 pixels a letter that has the letters in `GLYPHS`; `drawn` lists its texts."""
+
+    GLYPHS: ClassVar = {
+        None: "abcdefghijklmnopqrstuvwxyz",
+        "han.ttf": "鑰匙門",
+        "simplified.ttf": "匙门٣",
+        "marks.ttf": "qu\u0307",
+        "damaged.ttf": "",
+    }
+    drawn: ClassVar[list[tuple[str | None, str]]] = []
+    scalable = True
+
+    def __init__(self, file: str | None, size: float) -> None:
+        if file == "damaged.ttf":
+            raise OSError("no font")
+        self.file = file
+
+    def get_metrics(self, text: str) -> list[tuple[float, ...] | None]:
+        glyphs = self.GLYPHS[self.file] + " " * (self.file is None)
+        return [(0, 10, 0, 10, 10.0, 0.0) if letter in glyphs else None for letter in text]
+
+    def get_rect(self, text: str) -> pygame.Rect:
+        return pygame.Rect(0, 10, 10 * len(text), 10)
+
+    def get_sized_height(self, size: float) -> int:
+        return 10
+
+    get_sized_ascender = get_sized_height
+
+    def render(self, text: str, color: str) -> tuple[pygame.Surface, pygame.Rect]:
+        self.drawn.append((self.file, text))
+        return pygame.Surface((10 * len(text), 10), pygame.SRCALPHA), self.get_rect(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("a key", [(None, "a key")]),
+        ("鑰匙 a key", [("han.ttf", "鑰匙"), (None, " a key")]),
+        ("key門key", [(None, "key"), ("han.ttf", "門"), (None, "key")]),
+        ("匙門门", [("han.ttf", "匙門"), ("simplified.ttf", "门")]),  # most letters of a run count
+        ("门匙", [("simplified.ttf", "门匙")]),
+        ("no ٣", [(None, "no "), ("simplified.ttf", "٣")]),
+        ("aq\u0307", [(None, "a"), ("marks.ttf", "q\u0307")]),  # a letter keeps its mark
+        ("a\u200dk\ufe0fe", [(None, "ake")]),  # joiners are not drawn
+        ("門😀", [("han.ttf", "門"), (None, "😀")]),  # in no font: a box
+        ("caf\udce9", [(None, "caf"), (None, "?")]),  # a byte of a file's name
+    ],
+)
+def test_every_run_of_letters_has_a_font_that_has_them(
+    monkeypatch: pytest.MonkeyPatch, text: str, pieces: list[tuple[str | None, str]]
 ):
-    own = str(Path(pygame.__file__).with_name(pygame.font.get_default_font()))
-    (tmp_path / "damaged.ttf").write_bytes(b"no font")
-    monkeypatch.setattr(sprites, "_list_fonts", lambda: [str(tmp_path / "damaged.ttf"), own])
+    monkeypatch.setattr(sprites.freetype, "Font", OneFont)
+    files = ["damaged.ttf", "han.ttf", "simplified.ttf", "marks.ttf"]
+    monkeypatch.setattr(sprites, "_list_fonts", lambda: files)
     monkeypatch.setattr(sprites, "_font_files", {})
-    assert sprites.find_font_file("ab") == own
-    assert sprites.find_font_file("日本") is None
-    asked = []
-
-    def find_font_file(letters: list[str]) -> str:
-        asked.append("".join(letters))
-        return own
-
-    monkeypatch.setattr(sprites, "find_font_file", find_font_file)
+    monkeypatch.setattr(OneFont, "drawn", [])
     letters = sprites.LineFont(20)
-    usual = letters.render("a key", "black")
-    other = letters.render("a 鍵", "black")
-    assert set(asked) == {"鍵"}
-    assert other.get_height() == usual.get_height()
-    assert pygame.surfarray.array_alpha(other).any()
+    assert letters.render(text, "black").get_size() == letters.size(text)
+    assert OneFont.drawn == pieces
+
+
+def test_a_machine_without_fonts_shows_boxes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sprites, "_list_fonts", list)
+    monkeypatch.setattr(sprites, "_font_files", {})
+    sprites.freetype.init()
+    letters = sprites.LineFont(20)
+    for text in ("鍵", "a鍵", "😀", "q\u0307", "caf\udce9"):
+        shown = letters.render(text, "black")
+        assert shown.get_size() == letters.size(text)
+        assert pygame.surfarray.array_alpha(shown)[-9:].any(), text
+    assert letters.size("鍵 a")[0] > letters.size(" a")[0]
+
+
+def test_a_word_is_not_split_between_a_letter_and_its_mark():
+    lines = wrap_text("q\u0307" * 40, 20, 90)
+    assert len(lines) > 1
+    assert all(line.startswith("q") and line.endswith("\u0307") for line in lines)
 
 
 @pytest.mark.parametrize("cell", [20, 48])

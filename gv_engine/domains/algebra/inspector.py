@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gv_engine.domains.algebra.episode import TreeCursor
@@ -36,39 +35,16 @@ class FormulaFont(LineFont):
         super().__init__(line)
         self._small = sprites.load_font(None, round(line * 11 / 12 * OVERSAMPLING * _SMALLER))
 
-    def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font]]:
-        """Yield the pieces of an expression's text from left to right, each with its font: a
-        smaller one for exponents."""
+    def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font, int]]:
+        """Yield (piece, font, y) for the pieces of an expression's text from left to right: a
+        smaller font for exponents, which stand at the top."""
         end = 0
         for exponent in _EXPONENT.finditer(text):
-            yield text[end : exponent.start()], self._font
-            yield exponent[1], self._small
+            yield from super()._pieces(text[end : exponent.start()])
+            if exponent[1]:
+                yield exponent[1], self._small, 0
             end = exponent.end()
-        yield text[end:], self._font
-
-    @lru_cache(maxsize=4096)  # noqa: B019  # fonts live as long as the process
-    def size(self, text: str) -> tuple[int, int]:
-        """Return width and height of an expression in pixels."""
-        width = sum(
-            piece_font.get_rect(piece).w for piece, piece_font in self._pieces(text) if piece
-        )
-        return -(-width // OVERSAMPLING), -(-self._font.get_rect(text or " ").h // OVERSAMPLING)
-
-    @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer texts, and most stay the same
-    def render(self, text: str, color: str) -> pygame.Surface:
-        """Return an image of an expression's text in a colour. The image is cached: callers must
-        not change it."""
-        size = self.size(text)
-        if not min(size):
-            return pygame.Surface(size, pygame.SRCALPHA)
-        large = pygame.Surface((size[0] * OVERSAMPLING, size[1] * OVERSAMPLING), pygame.SRCALPHA)
-        large.fill((*pygame.Color(color)[:3], 0))  # as in `LineFont.render`
-        x = 0
-        for piece, piece_font in self._pieces(text):
-            if piece:
-                sprites.blit_text(large, (x, 0), piece_font, piece, color)
-                x += piece_font.get_rect(piece).w
-        return pygame.transform.smoothscale(large, size)
+        yield from super()._pieces(text[end:])
 
 
 def formula_font(line: int) -> LineFont:

@@ -15,10 +15,12 @@ import os
 import re
 import unicodedata
 from bisect import bisect
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from io import BytesIO
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, cast
 
@@ -200,38 +202,55 @@ def load_svg(text: str) -> pygame.Surface:
 
 # ---- system fonts --------------------------------------------------------------------------------
 
-_font_files: dict[frozenset[str], str | None] = {}  # by scripts
+# not drawn: joiners, marks of direction and the like, variation selectors, skin tones
+_INVISIBLE = re.compile(
+    "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\U000e0000-\U000e0fff]|(?<=.)[\U0001f3fb-\U0001f3ff]"
+)
+_font_files: dict[str, tuple[str, ...]] = {}  # fonts that have a cluster, by cluster
 
 
-def find_font_file(letters: Sequence[str]) -> str | None:
-    """Return the file of the system font that has glyphs for the most of `letters`, one sample
-    letter of each script; None if no font has any."""
-    samples = {unicodedata.name(letter, letter).partition(" ")[0]: letter for letter in letters}
-    scripts = frozenset(samples)
-    if scripts not in _font_files:
-        letters_to_test = "".join(samples.values())
-        counts = {file: _count_glyphs(file, letters_to_test) for file in _list_fonts()}
-        best = max(counts, key=counts.__getitem__, default=None)
-        _font_files[scripts] = best if best and counts[best] else None
-    return _font_files[scripts]
+def split_clusters(text: str) -> list[str]:
+    """Return the letters of `text`, each with its combining marks."""
+    clusters: list[str] = []
+    for letter in text:
+        if clusters and unicodedata.category(letter).startswith("M"):
+            clusters[-1] += letter
+        else:
+            clusters.append(letter)
+    return clusters
+
+
+def find_font_file(clusters: Sequence[str]) -> str | None:
+    """Return the file of the system font that has glyphs for the most of `clusters`; None if no
+    font has any."""
+    if missing := [cluster for cluster in clusters if cluster not in _font_files]:
+        covered = {file: _covered_letters(file, "".join(missing)) for file in _list_fonts()}
+        for cluster in missing:
+            fitting = (file for file, letters in covered.items() if letters.issuperset(cluster))
+            _font_files[cluster] = tuple(fitting)
+    counts = Counter(chain.from_iterable(_font_files[cluster] for cluster in clusters))
+    return max(counts, key=counts.__getitem__, default=None)
 
 
 @cache
 def _list_fonts() -> list[str]:
-    """Return the files of all bold system fonts, plain ones first, without emoji fonts."""
-    names = [name for name in pygame.font.get_fonts() if name and "emoji" not in name]
+    """Return the files of all system fonts, bold and plain ones first, without colour fonts."""
+    names = [name for name in pygame.font.get_fonts() if name and "coloremoji" not in name]
     names.sort(key=lambda name: ("sans" not in name and "gothic" not in name, "mono" in name, name))
-    return [file for name in names if (file := pygame.font.match_font(name, bold=True))]
+    files = (pygame.font.match_font(name, bold=True) for name in names)
+    return sorted(dict.fromkeys(filter(None, files)), key=lambda file: "bold" not in file.lower())
 
 
-@cache
-def _count_glyphs(file: str, letters: str) -> int:
-    """Return how many of `letters` the font `file` can show; 0 if the file cannot be read."""
+def _covered_letters(file: str, letters: str) -> set[str]:
+    """Return those of `letters` that the font `file` can show at any size; none if the file cannot
+    be read."""
     try:
-        metrics = freetype.Font(file, 16).get_metrics(letters)
+        font = freetype.Font(file, 16)
+        metrics: Sequence[Any] = font.get_metrics(letters) if font.scalable else ()
     except (OSError, pygame.error):  # listed, and not there or not readable
-        return 0
-    return sum(map(bool, metrics))
+        return set()
+    return {letter for letter, metric in zip(letters, metrics, strict=False) if metric}
 
 
 # ---- lettering -----------------------------------------------------------------------------------
@@ -318,7 +337,7 @@ OVERSAMPLING = 4
 
 class LineFont:
     """Pygame's default font at a line height, with system fonts for letters that the default font
-    lacks.
+    lacks. A letter that no font has is a box.
 
     Kerning is off, because the default font's table tears words apart. Text is drawn large and
     scaled down, which places letters at fractions of a pixel.
@@ -328,12 +347,13 @@ class LineFont:
         self._points = line_height * 11 // 12 * OVERSAMPLING
         self._font = load_font(None, self._points)
         self._height = self._font.get_sized_height(self._points)
+        self._ascender = self._font.get_sized_ascender(self._points)
         self._others: dict[str, freetype.Font] = {}
 
     @lru_cache(maxsize=4096)  # noqa: B019  # as many as there are sizes of letters are kept anyway
     def size(self, text: str) -> tuple[int, int]:
         """Return width and height of `text` in pixels; the height is the same for all texts."""
-        width = self._select_font(text).get_rect(text).width if text else 0
+        width = sum(self._width(piece, font) for piece, font, _ in self._pieces(text))
         return -(-width // OVERSAMPLING), -(-self._height // OVERSAMPLING) if text else 0
 
     @lru_cache(maxsize=256)  # noqa: B019  # a screen has fewer, and most stay the same
@@ -344,23 +364,56 @@ class LineFont:
             return pygame.Surface(size, pygame.SRCALPHA)
         large = pygame.Surface((size[0] * OVERSAMPLING, self._height), pygame.SRCALPHA)
         large.fill((*pygame.Color(color)[:3], 0))  # transparent black pixels would dim the edges
-        used = self._select_font(text)
-        # on the line on which the usual letters stand
-        above, ascender = (font.get_sized_ascender(self._points) for font in (self._font, used))
-        blit_text(large, (0, above - ascender), used, text, color)
+        x = 0
+        for piece, font, y in self._pieces(text):
+            blit_text(large, (x, y), font, piece, color)
+            x += self._width(piece, font)
         return pygame.transform.smoothscale(large, size)
 
-    def _select_font(self, text: str) -> freetype.Font:
-        """Return the font to show `text`: the default font, or a system font that has the letters
-        that the default font lacks."""
-        metrics: Sequence[Any] = self._font.get_metrics(text)
-        lacking = [letter for letter, metric in zip(text, metrics, strict=True) if not metric]
-        file = find_font_file(lacking) if lacking else None
+    def _pieces(self, text: str) -> Iterator[tuple[str, freetype.Font, int]]:
+        """Yield (piece, font, y) for the pieces of `text` from left to right: the font that has the
+        letters of the piece, and where its top is drawn."""
+        if text.isascii():
+            if text:
+                yield text, self._font, 0
+            return
+        text = text.encode("utf-8", "replace").decode()  # a file's name may be no UTF-8
+        clusters = split_clusters(_INVISIBLE.sub("", unicodedata.normalize("NFC", text)))
+        for is_usual, group in groupby(clusters, lambda each: all(self._font.get_metrics(each))):
+            run = [*group]
+            if is_usual:
+                yield "".join(run), self._font, 0
+            else:
+                yield from self._find_fonts(run)
+
+    def _width(self, piece: str, font: freetype.Font) -> int:
+        """Return the width of `piece` in `font`, in pixels before scaling down."""
+        if font in self._others.values():
+            return sum(self._advance(letter, font) for letter in piece)
+        return font.get_rect(piece).width
+
+    @lru_cache(maxsize=4096)  # noqa: B019  # pygame keeps 64, and a Chinese letter takes 0.1 ms
+    def _advance(self, letter: str, font: freetype.Font) -> int:
+        return round(font.get_metrics(letter)[0][4])
+
+    def _find_fonts(self, clusters: list[str]) -> Iterator[tuple[str, freetype.Font, int]]:
+        """Yield the pieces, as `_pieces` does, of a text whose `clusters` the default font
+        lacks."""
+        file = find_font_file(clusters)
         if file is None:
-            return self._font
+            yield "".join(clusters), self._font, 0
+            return
         if file not in self._others:
             self._others[file] = load_font(file, self._points)
-        return self._others[file]
+        font = self._others[file]
+        # on the line on which the usual letters stand
+        y = self._ascender - font.get_sized_ascender(self._points)
+        for fits, group in groupby(clusters, lambda cluster: file in _font_files[cluster]):
+            run = [*group]
+            if fits:
+                yield "".join(run), font, y
+            else:
+                yield from self._find_fonts(run)
 
 
 def blit_text(

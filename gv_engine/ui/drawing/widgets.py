@@ -15,6 +15,7 @@ from gv_engine.ui.drawing.sprites import (
     pygame,
     rounded_rect,
     shorten_text,
+    split_clusters,
 )
 
 Pixel = tuple[int, int]
@@ -72,7 +73,7 @@ def _split_words(paragraph: str, line_height: int, width: int) -> Iterator[tuple
     """Yield (word, separator before it) for the words of `paragraph`; a word wider than `width`
     pixels is split into letters. `line_height` sets the font size."""
     for word in paragraph.split():
-        parts = [word] if font(line_height).size(word)[0] <= width else word
+        parts = [word] if font(line_height).size(word)[0] <= width else split_clusters(word)
         for number, part in enumerate(parts):
             yield part, "" if number else " "
 
