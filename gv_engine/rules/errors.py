@@ -203,6 +203,11 @@ def format_count(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
 
+def format_cell(y: int, x: int) -> str:
+    """Return `row 2, column 3` for the cell (2, 3): both count from 0, as in rules."""
+    return f"row {y}, column {x}"
+
+
 def describe_allowed(wrong: object, allowed: Iterable[object], label: str = "allowed") -> str:
     """Return the end of an error message about the unknown name `wrong`: the most similar of the
     `allowed` names, and all of them after `label`.

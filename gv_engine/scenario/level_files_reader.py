@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gv_engine.rules.errors import describe_allowed
+from gv_engine.rules.errors import describe_allowed, format_cell
 from gv_engine.scenario.fields import YamlNode
 from gv_engine.scenario.level_files import LevelFiles
 from gv_engine.scenario.map import LEGEND, LevelSource, Symbol
@@ -110,7 +110,7 @@ class LevelFilesReader:
         the messages."""
         for start, cells in self._iter_chunks() if faults else ():
             for index, y, x in np.argwhere(np.isin(cells, [*faults]))[:1].tolist():
-                fault = f"row {y + 1}, column {x + 1}: {faults[int(cells[index, y, x])]}"
+                fault = f"{format_cell(y, x)}: {faults[int(cells[index, y, x])]}"
                 self._report(start + index, fault, y)
                 return
 

@@ -13,7 +13,7 @@ from components.core import FLOOR, HIDDEN, NONE, NONE_GRID_OBJECT, YELLOW
 from components.items import CLOSED, LOCKED, OPEN, Box
 from components.objects import BEACON, BOX, DOOR, EXIT, KEY, MOVING_OBSTACLE, TELEPOD, WALL
 from gv_engine.rules.component import to_snake_case
-from gv_engine.rules.errors import describe_allowed, escape_unprintable
+from gv_engine.rules.errors import describe_allowed, escape_unprintable, format_cell
 from gv_engine.rules.frame import Frame, ShownNumber
 from gv_engine.rules.geometry import BACKWARD, FORWARD, LEFT, ORIENTATIONS, RIGHT, step_x, step_y
 from gv_engine.rules.objects import ABOVE, COLORS, GROUND, TERRAIN, ObjectType, ObjectTypes
@@ -405,11 +405,11 @@ class MapReader:
             raise self._node.error(f"found {self._node.summary}, expected rows of characters")
         for y, row in enumerate(rows):
             if "\t" in row:
-                raise self._cell_node(y).error(f"row {y + 1} has a tab; use spaces or dots")
+                raise self._cell_node(y).error(f"row {y} has a tab; use spaces or dots")
             if len(row) != len(rows[0]):
                 self._problems.add(
                     self._cell_node(y, min(len(row), len(rows[0]))),
-                    f"row {y + 1} is {len(row)} characters long, row 1 is {len(rows[0])}; all rows "
+                    f"row {y} is {len(row)} characters long, row 0 is {len(rows[0])}; all rows "
                     f"must be as long as the first",
                 )
         if max(len(rows), len(rows[0])) > fields.MAX_SIDE:
@@ -421,7 +421,7 @@ class MapReader:
         or one agent too many; once per character."""
         if character in self._wrong:
             return  # reported once, so that one slip does not fill the screen
-        place = f"row {y + 1}, column {x + 1}"
+        place = format_cell(y, x)
         symbol = self.legend.get(character)
         if symbol is None:
             self._wrong.add(character)

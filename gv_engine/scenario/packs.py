@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from gv_engine.rules.errors import describe_allowed, shorten
+from gv_engine.rules.errors import describe_allowed, format_cell, shorten
 from gv_engine.rules.frame import VIEWS
 from gv_engine.scenario import fields, library
 from gv_engine.scenario import json_schema as schema
@@ -371,7 +371,7 @@ def _tiles_to_rows(level: TiledMap, files: _PackFiles, node: YamlNode) -> list[s
             if not symbol:
                 y, x = divmod(place, tiles.shape[1])
                 raise ValueError(
-                    f"{name}, row {y + 1}, column {x + 1}: "
+                    f"{name}, {format_cell(y, x)}: "
                     f"this tile says nothing; give it a class, the name of an object"
                 )
             characters.append(files.character_for(symbol, node))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gv_engine.envs.representations import Arrays, Representation, observer_pose
 from gv_engine.rules.component import AGENT, NOTHING, column_name, fields_of, to_snake_case
-from gv_engine.rules.errors import Stopped
+from gv_engine.rules.errors import Stopped, format_cell
 from gv_engine.rules.geometry import ORIENTATIONS, named_action
 from gv_engine.rules.objects import COLORS, ObjectTypes
 from gv_engine.rules.system import REGISTRIES, VISIBILITY, Call
@@ -107,7 +107,7 @@ def _terrain_changes(old: Any, new: Any) -> Iterator[Change]:
             if old.is_terrain(before) or new.is_terrain(after):
                 text, new_text = _name_of(old, before) or "floor", _name_of(new, after) or "floor"
                 if text != new_text:
-                    yield Change(after, new_text, LOOK, text, f"{new_text} at row {y}, column {x}")
+                    yield Change(after, new_text, LOOK, text, f"{new_text} at {format_cell(y, x)}")
 
 
 def world_differences(old: Any, new: Any, names: Sequence[str] = ("agent",)) -> list[str]:
@@ -166,7 +166,7 @@ def _cell_differences(old: Any, new: Any) -> Iterator[str]:
                 for w in (old, new)
             )
             if before != after:
-                yield f"{after or 'floor'} at row {y}, column {x}, was {before or 'floor'}"
+                yield f"{after or 'floor'} at {format_cell(y, x)}, was {before or 'floor'}"
 
 
 def _component_changes(old: Any, new: Any, e: int, thing: str) -> Iterator[Change]:
@@ -245,7 +245,7 @@ def _held_object_name(world: Any, agent: int) -> str:
 def _position_of(world: Any, e: int) -> str:
     """Return the position of entity `e` of `world` as `row 2, column 3`; "" if it is in no cell."""
     y, x = world.position.y[e], world.position.x[e]
-    return f"row {y}, column {x}" if y >= 0 else ""
+    return format_cell(y, x) if y >= 0 else ""
 
 
 def _name_of(world: Any, e: int) -> str:

@@ -19,7 +19,7 @@ from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.compiler.program_cache import find_functions, find_strings
 from gv_engine.rules.component import column_name
-from gv_engine.rules.errors import ProblemPlace, describe_allowed
+from gv_engine.rules.errors import ProblemPlace, describe_allowed, format_cell
 from gv_engine.rules.geometry import ACTIONS, DROP, PICK_UP, TOGGLE, Action
 from gv_engine.rules.objects import COLORS, ObjectTypes, is_engine_module
 from gv_engine.rules.system import Call, Phase, get_system, is_nested_call, source_location
@@ -346,7 +346,7 @@ class _Linter:
                         others = " or ".join(types[other].name for other in leaders)
                         yield _Mistake(
                             rules[0][0],
-                            f"the {types[kind].name} at row {y + 1}, column {x + 1} is "
+                            f"the {types[kind].name} at {format_cell(y, x)} is "
                             f"{COLORS[color]}, and no {others} is, so that it never moves; give "
                             f"one its colour" + f" (level of seed {seed})" * bool(seed),
                             self._map_cells(

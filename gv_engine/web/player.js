@@ -678,8 +678,8 @@ class Player {
     const ahead = this.ahead();
     const inside = ahead[0] >= 0 && ahead[1] >= 0 && ahead[0] < height && ahead[1] < width;
     const what = inside ? world.words(top[ahead[0] * width + ahead[1]]) : "the edge";
-    const way = ["up", "down", "left", "right"][facing], row = `row ${y + 1} of ${height}`;
-    return `Agent in ${row}, column ${x + 1} of ${width}, facing ${way}; ahead: ${what}`;
+    const way = ["up", "down", "left", "right"][facing], place = `row ${y}, column ${x}`;
+    return `Agent at ${place} of ${height} × ${width} cells, facing ${way}; ahead: ${what}`;
   }
 
   /** Play the sound of the last step. @param {any} before picture of the state before */

@@ -48,7 +48,7 @@ def test_faults_are_where_they_are():
     by_path = {fault.place.path: fault for fault in made.faults}
     assert made.cells_of(by_path["legend.C.state"]) == [(2, 2)]
     assert made.cells_of(by_path["map"]) == [(1, 3)]
-    assert by_path["map"].message.startswith("line 3: map: row 2, column 4: no '?'")
+    assert by_path["map"].message.startswith("line 3: map: row 1, column 3: no '?'")
     made.edit(lambda now: now.replace("#E", "#?", 1))
     assert made.cells_of(next(f for f in made.faults if f.place.path == "map")) == [(1, 3), (2, 1)]
     assert made.undo()

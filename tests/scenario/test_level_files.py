@@ -212,8 +212,8 @@ GOOD = "; 0\n#####\n#@$.#\n#####\n\n"
 @pytest.mark.parametrize(
     ("bad", "says"),
     [
-        ("#####\n#@x.#\n#####", "000.txt:23: level 5 of 6: row 2, column 3: no 'x' in the legend"),
-        ("#####\n#\xe4@.#\n#####", "level 5 of 6: row 2, column 2: it is not ASCII"),
+        ("#####\n#@x.#\n#####", "000.txt:23: level 5 of 6: row 1, column 2: no 'x' in the legend"),
+        ("#####\n#\xe4@.#\n#####", "level 5 of 6: row 1, column 1: it is not ASCII"),
         ("#####\n#@@.#\n#####", "000.txt:22: level 5 of 6: 2 agents, allowed is 1"),
         ("#####\n#$$.#\n#####", "000.txt:22: level 5 of 6: no agent; put one of"),
         ("#" * 600, "000.txt:22: level 5 of the file has 600 columns, allowed are 1 to 512"),

@@ -209,9 +209,9 @@ def test_mistakes_are_told(levels: Any, says: str, tmp_path: Path):
 def test_a_mistake_in_a_file_of_levels_has_its_line(tmp_path: Path):
     file = tmp_path / "mine.xsb"
     for text, says in (
-        (b"\n#####\n#@ @#\n#####\n", "mine.xsb:3: row 2, column 4: a second agent"),
+        (b"\n#####\n#@ @#\n#####\n", "mine.xsb:3: row 1, column 3: a second agent"),
         (b"999999999999999#\n", "line 1 is longer than"),
-        (b"#\xff#", "row 1, column 2: no '\xff' in the legend"),
+        (b"#\xff#", "row 0, column 1: no '\xff' in the legend"),
     ):
         file.write_bytes(text)
         assert_refused(says, file)
@@ -260,7 +260,7 @@ def test_maps_of_tiled_are_read(tiled: Path):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("2,0,0,1", "4,0,0,1", "layer 'floor', row 1, column 1: this tile says nothing"),
+        ("2,0,0,1", "4,0,0,1", "layer 'floor', row 0, column 0: this tile says nothing"),
         ('type="Wall"', 'type="Wal"', "no object type 'Wal'; did you mean 'Wall'?"),
         ("</map>", "", "cannot be read as a map of Tiled: no XML"),
         (SIZE, 'width="4" height="2000000000" tile', "expected 1 to 512"),

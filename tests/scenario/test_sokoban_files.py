@@ -98,7 +98,7 @@ def test_an_unknown_character_ends_no_board(tmp_path: Path):
         (level,) = read_sokoban(f"#####\n{row}\n#####\n")
         assert level.rows[1] == row
     (tmp_path / "a.xsb").write_text("#####\n#@x.#\n#####\n")
-    assert_refused("a.xsb:2: row 2, column 3: no 'x' in the legend", tmp_path / "a.xsb")
+    assert_refused("a.xsb:2: row 1, column 2: no 'x' in the legend", tmp_path / "a.xsb")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
@@ -142,7 +142,7 @@ def test_collections_in_xml_are_read(tmp_path: Path):
     (tmp_path / "a.slc").write_bytes(raw)
     assert Scenario.load(f"{tmp_path / 'a.slc'}#2").name == "a-2"
     for old, new, says in (
-        ("<L>#@ $.#</L>", "<L>#@x$.#</L>", "row 2, column 3: no 'x' in the legend"),
+        ("<L>#@ $.#</L>", "<L>#@x$.#</L>", "row 1, column 2: no 'x' in the legend"),
         ('Copyright="Bob"><L>######</L><L>#@ $.#</L><L>######</L>', ">", "level 'Bella' has no"),
         ("</SokobanLevels>", "", "no XML"),
         ("SokobanLevels", "Levels", "found <Levels>, expected <SokobanLevels>"),

@@ -98,7 +98,7 @@ SLIPS = {
     "push": "order transition_functions[1]: push makes way for a move; put it before move_agent",
     "slide": "order transition_functions[0]: slide goes by where a move has led; put it behind",
     "follow": "order transition_functions[0]: follow is a step late; put it behind switch",
-    "gate": "color transition_functions[2]: the Gate at row 3, column 5 is BLUE, and no Lev",
+    "gate": "color transition_functions[2]: the Gate at row 2, column 4 is BLUE, and no Lev",
     "key": "mission mission: no level has what it asks for",
     "action": "action transition_functions[3]: pickndrop never acts: it waits for PICK_N_DROP",
     "reward": "reward reward_functions[3]: overlap always cancels overlap above",

@@ -341,8 +341,10 @@ def test_screen_readers_find_level_actions_and_what_is_ahead(browser: Browser, t
     browser.open(write_page(tmp_path, Scenario.load("keydoor-5x5")))
     names = browser.names()
     assert {("button", "Undo"), ("button", "Use what is ahead"), ("textbox", "Seed")} <= names
-    (state,) = (name for role, name in names if name.startswith("Agent in row"))
-    assert re.fullmatch(r"Agent in row \d of 5, column \d of 5, facing \w+; ahead: .+", state)
+    (state,) = (name for role, name in names if name.startswith("Agent at row"))
+    assert re.fullmatch(
+        r"Agent at row [0-4], column [0-4] of 5 × 5 cells, facing \w+; ahead: .+", state
+    )
 
 
 @pytest.mark.parametrize("size", SIZES)

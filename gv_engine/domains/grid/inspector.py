@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from gv_engine.domains.grid.motion import Cell
 from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.envs.representations import REPRESENTATIONS
+from gv_engine.rules.errors import format_cell
 from gv_engine.rules.frame import Frame
 from gv_engine.rules.system import REGISTRIES, REWARD, VISIBILITY
 from gv_engine.scenario.map import format_reward
@@ -124,7 +125,7 @@ class GridInspector:
         """Yield the lines of the page "Cell": the entities in the inspected cell, with their
         components."""
         y, x = self.chosen or self._frame.agent[:2]
-        yield PageLine("cell", f"row {y}, column {x}")
+        yield PageLine("cell", format_cell(y, x))
         try:
             entities = self._inspection.cell(y, x)
         except IndexError:

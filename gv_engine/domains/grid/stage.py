@@ -27,6 +27,7 @@ from gv_engine.domains.grid.overlay import (
     draw_policy_map,
     draw_watched_cells,
 )
+from gv_engine.rules.errors import format_cell
 from gv_engine.rules.frame import Frame, PolicyMap
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import describe_object
@@ -435,7 +436,7 @@ class GridStage(Stage):
             agent = "agent on " if cell == frame.agent[:2] else ""
             agent = f"{names[cell]}: {agent}" if cell in names else agent
             words = describe_object(frame.types, *frame.grid[cell].tolist())
-            text = f"{agent}{words} at {cell[0]}, {cell[1]}"
+            text = f"{agent}{words} at {format_cell(*cell)}"
             if self._policy_map:
                 text += describe_cell_policy(self._policy_map, cell)
             return self._state.cell_rect(*cell), text

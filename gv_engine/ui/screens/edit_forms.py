@@ -11,6 +11,7 @@ from gv_engine.editor.map_model import Vocabulary
 from gv_engine.editor.pack import level_path
 from gv_engine.editor.rules import RULE_PARTS, Rule
 from gv_engine.editor.text_buffer import EditError, KeyPath, format_key_path, has_value, read_scalar
+from gv_engine.rules.errors import format_cell
 from gv_engine.scenario.json_schema import TEXT, Key
 from gv_engine.scenario.map import LEGEND_KEYS
 from gv_engine.scenario.packs import LEVEL_KEYS
@@ -78,6 +79,7 @@ class FormScreen(Menu):
             _format_value(field, self._screen.work.vocabulary),
             choose=partial(self._pick, field.name) if has_list or is_set_number else None,
             has_steps=bool(field.choices) or is_set_number,
+            repeats=is_set_number and not field.choices,
         )
 
     def _pick(self, name: str) -> None:
@@ -398,7 +400,7 @@ def cell_form(screen: EditScreen) -> FormScreen:
         entry = work.vocabulary.normalize_entry(thing)
         work.edit(lambda _: work.map.paint([(cell, entry)], over=False))
 
-    (y, x), title = cell, f"Row {cell[0] + 1}, column {cell[1] + 1}"
+    (y, x), title = cell, format_cell(*cell).capitalize()
     return FormScreen(screen, title, make_fields, put_value, f"legend.{work.map.rows[y][x]}")
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gv_engine.editor import map_model
 from gv_engine.editor.form_fields import to_words
 from gv_engine.editor.rules import RULE_PARTS
+from gv_engine.rules.errors import format_cell
 from gv_engine.rules.objects import COLORS
 from gv_engine.ui.drawing.sprites import Rect
 from gv_engine.ui.drawing.stage import MapDrawing
@@ -171,15 +172,14 @@ def _draw_faults(painter: Painter, rest: Rect, screen: EditScreen) -> None:
 
 
 def describe_cursor_cell(screen: EditScreen) -> str:
-    """Return a text on the position, counted from 1 as in messages, and the content of the map
-    cell under the editor's cursor."""
+    """Return a text on the position and the content of the map cell under the editor's cursor."""
     if not screen.has_map:
         return ""
     (y, x), work = screen.cursor, screen.work
-    character = work.map.rows[y][x]
+    character, place = work.map.rows[y][x], format_cell(y, x).capitalize()
     if work.vocabulary.legend.get(character) is None:
-        return f"Row {y + 1}, column {x + 1}: {character!r} stands for nothing"
-    return f"Row {y + 1}, column {x + 1}: {describe_cell(work.map.thing((y, x)))}"
+        return f"{place}: {character!r} stands for nothing"
+    return f"{place}: {describe_cell(work.map.thing((y, x)))}"
 
 
 def describe_cell(thing: map_model.CellThing) -> str:
