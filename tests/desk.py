@@ -14,7 +14,7 @@ import pytest
 from gv_engine.session.catalogue import built_in_entries
 from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.input.bindings import MODIFIERS, PAD, SCANCODES, Bindings
+from gv_engine.ui.input.bindings import MODIFIERS, PAD, SCANCODES, Bindings, key_parts
 from gv_engine.ui.screens import start
 from gv_engine.ui.screens.menu import Menu
 from gv_engine.ui.screens.play import PlayScreen
@@ -134,7 +134,7 @@ class Desk:
 
 def key_event(key: str, down: bool) -> pygame.event.Event:
     """Return the event of a key or of a button of a gamepad, as bindings name it."""
-    *modifiers, name = key.split("+")
+    *modifiers, name = key_parts(key)
     if name in PAD:
         kind = pygame.CONTROLLERBUTTONDOWN if down else pygame.CONTROLLERBUTTONUP
         return pygame.event.Event(kind, button=PAD.index(name), instance_id=0)

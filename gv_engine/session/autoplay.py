@@ -435,11 +435,12 @@ def iter_mapped_frames(session: Session, policy: str) -> Iterator[Frame]:
             yield replace(frame, policy_map=run_generator(work))
 
 
-def describe_standing(name: str, session: Session) -> str:
+def describe_standing(name: str, session: Session, has_return: bool = True) -> str:
     """Return a line such as `ann: 5 steps, return 0.5` about the game of `session`, played by
-    `name`."""
+    `name`; without the return if `has_return` is False."""
     total = format_reward(add_up(step.reward for step in session.past_steps))
-    return f"{name}: {format_count(session.position, 'step')}, return {total}"
+    steps = f"{name}: {format_count(session.position, 'step')}"
+    return f"{steps}, return {total}" if has_return else steps
 
 
 # ---- opponents -----------------------------------------------------------------------------------

@@ -302,11 +302,11 @@ def test_what_is_wrong_with_a_cell_is_said_without_files_and_counted_as_in_the_p
     ]
     assert "rules.yaml" in message
     text = screen.work.shorten_message(message, place)
-    assert text.startswith("the Gate at row 3, column 6 is RED, and no Lever or Plate is")
+    assert text.startswith("the Gate at row 2, column 5 is RED, and no Lever or Plate is")
     (screen.cursor,) = place.cells
-    assert describe_cursor_cell(screen) == "Row 3, column 6: red gate"
+    assert describe_cursor_cell(screen) == "Row 2, column 5: red gate"
     desk.press("P")
-    assert desk.top(FormScreen).title == "Row 3, column 6"
+    assert desk.top(FormScreen).title == "Row 2, column 5"
 
 
 def test_a_key_that_a_menu_shows_works_in_it(desk: Desk, screen: EditScreen):

@@ -14,16 +14,25 @@ from hypothesis import strategies as st
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.session.catalogue import load_playable
+from gv_engine.session.replay import SUFFIX
 from gv_engine.session.session import Session
+from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.input.bindings import Bindings
 from gv_engine.ui.screens import game_screen
 from gv_engine.ui.screens import menu as menu_module
+from gv_engine.ui.screens.cards import ReplayCard, UnfinishedCard
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import ReplayScreen
 from gv_engine.ui.screens.settings import PauseMenu
 from gv_engine.ui.screens.start import CARD_LINES, PackCard, PackScreen, StartScreen
-from gv_engine.ui.settings import Progress, Settings, progress_file, unfinished_files
+from gv_engine.ui.settings import (
+    Progress,
+    Settings,
+    progress_file,
+    replay_folder,
+    unfinished_files,
+)
 from gv_engine.ui.terminal.play import TerminalGame
 from tests.desk import Desk, labels, pause_labels, playing
 from tests.ui.test_terminal import said
@@ -361,6 +370,23 @@ def test_puzzles_show_no_seed_and_no_reward_unless_asked(desk: Desk):
     assert (desk.look() != quiet).any()
     desk.app.settings.puzzle_rewards = False
     assert "Seed: 41" in facts(playing(desk, "empty-4x4", seed=41))
+
+
+def test_the_card_of_a_puzzle_compares_its_steps_with_par_and_the_best(desk: Desk):
+    screen = playing(desk, "tutorial#1", seed=41)
+    desk.press("Up", "Ctrl+S")
+    (file,) = (file for file in replay_folder().iterdir() if file.suffix == SUFFIX)
+    desk.press(*["Up"] * 3)
+    assert screen.frame.success
+    title, card = screen.game.heading[0], ReplayCard(file)
+    card.load(desk.app, DARK, 40)
+    assert card.text == f"{title}: 1 step · par 4 · your best 4"
+    unfinished = UnfinishedCard(file)
+    unfinished.load(desk.app, DARK, 40)
+    assert unfinished.text.startswith(f"{card.text} in ")
+    desk.app.settings.puzzle_rewards = True
+    card.load(desk.app, DARK, 40)
+    assert "seed 41, 1 step, return" in card.text
 
 
 def test_the_last_level_of_a_pack_leads_back_to_its_levels(desk: Desk, tmp_path: Path):

@@ -1,6 +1,7 @@
 """The screen on which levels are played, driven by events without a window."""
 
 import json
+import re
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,13 +22,16 @@ from gv_engine.session.autoplay import SolutionPath
 from gv_engine.session.replay import Replay
 from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
-from gv_engine.ui.input.bindings import PAD
+from gv_engine.ui.drawing.widgets import Painter
+from gv_engine.ui.input.bindings import GROUPS, PAD, SCREENS
 from gv_engine.ui.screens import sounds
 from gv_engine.ui.screens.menu import HelpScreen, RulesScreen
 from gv_engine.ui.screens.play import PlayScreen
 from gv_engine.ui.screens.replay import Prompt, ReplayScreen
+from gv_engine.ui.screens.screen import Screen
 from gv_engine.ui.screens.settings import PauseMenu, SettingsScreen
 from gv_engine.ui.settings import unfinished_files
+from gv_engine.ui.window.app import App
 from tests.desk import Desk, key_event, labels, pause_labels, playing, watching
 
 pytestmark = pytest.mark.window
@@ -164,9 +168,20 @@ def test_time_runs_and_waits(desk: Desk):
     desk.top(PauseMenu)
     desk.wait(10)
     assert screen.game.length == 1
-    desk.press("Escape", "T")
-    desk.wait(10)
+    desk.press("Escape")
+    assert any(fact.startswith("Time runs") for fact in screen.facts())
+    desk.app.handle_events([pygame.event.Event(pygame.WINDOWFOCUSLOST)])
+    assert any(fact.startswith("Time waits") for fact in screen.facts())
+    desk.wait(10, times=3)
     assert screen.game.length == 1
+    desk.app.handle_events([pygame.event.Event(pygame.WINDOWFOCUSGAINED)])
+    desk.wait(0.1)
+    assert screen.game.length == 1  # a step takes its whole time
+    desk.wait(10)
+    assert screen.game.length == 2
+    desk.press("T")
+    desk.wait(10)
+    assert screen.game.length == 2
 
 
 @pytest.fixture
@@ -316,6 +331,92 @@ def test_a_held_key_walks_on_but_a_slow_game_does_not_fall_behind(desk: Desk):
     assert screen.game.length == 5
     desk.hold("R", 3)
     assert [played.steps for _, played in screen.game.titled_summaries] == [5]
+
+
+STEPS = {"undo", "redo", "forward", "back", "agent_step", "batch_step", "delete", "erase"}
+"""Commands that a held key repeats, beside moves, walks through lists, zooming and scrolling."""
+WALK = re.compile(
+    r"(MOVE_|TURN_|node_|cell_|scroll_|zoom_(in|out)|batch_(left|right|up|down)|page_|move_(up|down)"
+    r"|(select_|word_|select_word_)?(left|right)|up|down|(erase|delete)_word"
+    r"|(next|previous)_(thing|usable|rule|fault))"
+)
+
+
+def test_a_held_key_repeats_steps_and_moves_and_nothing_that_it_would_undo(desk: Desk):
+    repeating = {c.name for group in GROUPS.values() for c in group if c.repeats}
+    assert not {name for name in repeating - STEPS if not WALK.match(name)}
+    for groups in SCREENS.values():
+        screen = Recorded(desk.app, groups)
+        desk.app.push(screen)
+        for command in (c for group in groups for c in GROUPS[group] if c.name != "full_screen"):
+            for key in command.keys:
+                bound = desk.app.bindings.find(key, groups)
+                desk.hold(key, 3)
+                assert bound
+                assert screen.ran == [bound.name] * (4 if bound.repeats else 1), key
+                screen.ran.clear()
+        desk.app.pop()
+
+
+class Recorded(Screen):
+    """A screen that only writes down its commands."""
+
+    def __init__(self, app: App, groups: tuple[str, ...]) -> None:
+        super().__init__(app)
+        self.groups, self.ran = groups, list[str]()
+
+    def run_command(self, name: str) -> None:
+        self.ran.append(name)
+
+    def draw(self, painter: Painter, now: float) -> None: ...
+
+
+def test_the_label_of_a_cell_goes_with_the_mouse_and_when_keys_are_used(desk: Desk):
+    screen = playing(desk)
+    assert screen._layout
+    at = vars(screen.stage)["_places"]["state"].rect.center
+    button = max(desk.app._painter._hit_areas, key=lambda area: area.rect.x)  # type: ignore[union-attr]
+    plain = desk.look()
+
+    def is_labelled() -> bool:
+        if desk.app.needs_redraw:
+            desk.draw()
+        seen = pygame.surfarray.array3d(desk.surface).swapaxes(0, 1)
+        return bool((seen != plain)[at[1] - 100 : at[1] + 100].any())
+
+    leave = pygame.event.Event(pygame.WINDOWLEAVE)
+    for go_away in (
+        lambda: desk.app.handle_events([leave]),
+        lambda: desk.point(button.rect.center),
+        lambda: desk.press("Shift+Home"),  # no game before: nothing but the label changes
+    ):
+        desk.point(at)
+        assert is_labelled()
+        go_away()
+        assert not is_labelled()
+    desk.press("I")
+    assert screen._layout
+    plain = desk.look()
+    desk.point(at)
+    assert is_labelled()
+    desk.point(screen._layout.side.center)
+    assert not is_labelled()
+
+
+def test_a_held_arrow_key_changes_a_setting_once_and_a_number_on_and_on(desk: Desk):
+    desk.app.push(SettingsScreen(desk.app))
+    menu = desk.top(SettingsScreen)
+    for label, name in (
+        ("Puzzle rewards", "puzzle_rewards"),
+        ("Animations", "animation"),
+        ("Theme", "theme"),
+    ):
+        menu.chosen = labels(menu).index(label)
+        before = getattr(desk.app.settings, name)
+        desk.hold("Right", 3)
+        assert getattr(desk.app.settings, name) != before
+        desk.press("Left")
+        assert getattr(desk.app.settings, name) == before
 
 
 @pytest.mark.sample("size0-1.0-False", "size1-2.0-True", "size2-1.0-True", "size2-2.0-False")

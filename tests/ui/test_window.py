@@ -79,6 +79,15 @@ def close() -> None:
     pygame.event.post(pygame.event.Event(pygame.QUIT))
 
 
+HELD_TWICE = (True, True, False) * 2
+"""Is the key of an event pressed? A held key is pressed again in a new window."""
+SWITCHED_TWICE = [False, False, True, True, True, False]
+
+
+def fills_screen() -> bool:
+    return bool(pygame.display.get_surface().get_size() == pygame.display.get_desktop_sizes()[0])
+
+
 def interrupt() -> None:
     """Press Ctrl-C in the terminal."""
     raise KeyboardInterrupt
@@ -164,18 +173,16 @@ def test_waiting_costs_little(driver: None, monkeypatch: pytest.MonkeyPatch):
 def test_full_screen_and_back_and_a_window_of_another_size(driver: None):
     def toggle_and_resize(app: App) -> None:
         app.play("empty-4x4", 0)
-        for held in (False, True, False):
-            app._last_toggle -= 0 if held else 10
-            app.toggle_full_screen()
-            size = pygame.display.get_surface().get_size()
-            modes.append((app.settings.full_screen, size == pygame.display.get_desktop_sizes()[0]))
+        for down in HELD_TWICE:
+            app.handle_events([key_event("F11", down)])
+            modes.append(fills_screen())
         pygame.event.clear()
         pygame.event.post(pygame.event.Event(pygame.VIDEORESIZE, size=(500, 90)))
         close()
 
-    modes: list[tuple[bool, bool]] = []
+    modes: list[bool] = []
     App.load().run(toggle_and_resize)
-    assert modes == [(True, True), (True, True), (False, False)]
+    assert modes == SWITCHED_TWICE
     settings = Settings.load()[0]
     assert (settings.full_screen, settings.window) == (False, [500, 100])
 
@@ -206,6 +213,16 @@ def test_a_driver_chosen_by_the_user_is_taken(driver: None):
     assert shown.closed
     assert not pygame.display.get_init()
     shown.close()
+
+
+def test_full_screen_while_a_program_goes_on(driver: None):
+    shown, modes = Viewer("Watched"), []
+    for steps, down in enumerate(HELD_TWICE):
+        pygame.event.post(key_event("F11", down))
+        shown.show(corridor(steps))
+        modes.append(fills_screen())
+    shown.close()
+    assert modes == SWITCHED_TWICE
 
 
 def test_an_environment_is_copied_while_its_window_is_open(driver: None):

@@ -376,8 +376,9 @@ class RaceScreen(PlayScreen):
         self._opponent_stage.line, self._opponent_stage.view = line, self.stage.view
         opponent = self.opponent
         text = self._end_reason or (f"{opponent.name} thinks" if self._is_waiting else "")
-        text = text or autoplay.describe_standing(opponent.name, opponent.session)
-        player_text = autoplay.describe_standing("You", self.game)
+        has_return = not self.hides_rewards
+        text = text or autoplay.describe_standing(opponent.name, opponent.session, has_return)
+        player_text = autoplay.describe_standing("You", self.game, has_return)
         for room, standing in ((player_rect, player_text), (opponent_rect, text)):
             painter.draw_text(cut(room, "top", line, line // 4), standing, "muted", "center")
         super().draw_stage(painter, player_rect, progress)

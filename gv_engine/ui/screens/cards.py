@@ -170,16 +170,19 @@ class ReplayCard(Card):
 
     def load_content(self, app: AppContext, theme: Theme, side: int) -> None:
         """Load a summary of the replay and, if `app` knows the scenario, a thumbnail of the level,
-        `side` pixels wide."""
+        `side` pixels wide. The summary of a puzzle compares the steps with par and the best."""
         replay = Replay.load(self.file)
-        self.text = self.summarize(replay, app)
+        self.text = self.summarize(replay.summary, replay, app)
         with suppress(GVEngineError, OSError):  # it may still be read about
-            scenario = app.find_scenario(replay, self.file)
-            self._make_thumbnail(Session(scenario, replay.seed), theme, side)
+            game = Session(app.find_scenario(replay, self.file), replay.seed)
+            if game.pack_level and not app.settings.puzzle_rewards:
+                result = app.progress.format_result(game, len(replay.steps))
+                self.text = self.summarize(f"{game.heading[0]}: {result}", replay, app)
+            self._make_thumbnail(game, theme, side)
 
-    def summarize(self, replay: Replay, app: AppContext) -> str:
-        """Return one line of text about the replay."""
-        return replay.summary
+    def summarize(self, summary: str, replay: Replay, app: AppContext) -> str:
+        """Return the text of the card with this `summary` of the replay."""
+        return summary
 
     def open(self, app: AppContext) -> None:
         """Open the screen that plays the card's replay."""
@@ -205,11 +208,11 @@ class UnfinishedCard(ReplayCard):
         super().__init__(file)
         self.title = "Go on playing"
 
-    def summarize(self, replay: Replay, app: AppContext) -> str:
-        """Return one line of text about the unfinished game, with the scenario's file if `app`
-        knows it."""
+    def summarize(self, summary: str, replay: Replay, app: AppContext) -> str:
+        """Return the `summary` of the unfinished game, with the scenario's file if `app` knows
+        it."""
         file = app.find_recent_file(replay)
-        return " ".join(filter(None, (super().summarize(replay, app), file and f"in {file}")))
+        return f"{summary} in {file}" if file else summary
 
     def open(self, app: AppContext) -> None:
         """Continue the unfinished game."""

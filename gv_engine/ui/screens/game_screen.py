@@ -240,16 +240,16 @@ class GameScreen(Screen):
         self._mouse_position = position
         is_on_stage = stage_rect.collidepoint(position)
         changed = False
-        if panel is not None and self._layout.side.collidepoint(position):
+        if event.type in (pygame.MOUSEMOTION, pygame.WINDOWLEAVE):
+            is_hovered = event.type == pygame.MOUSEMOTION and is_on_stage
+            changed = self.stage.hover(position if is_hovered else None)
+        elif panel is not None and self._layout.side.collidepoint(position):
             changed = panel.event(event)
         elif event.type == pygame.MOUSEBUTTONDOWN and is_on_stage and event.button <= 3:
             self.take_action(self.stage.click(position, event.button))
             changed = True
         elif event.type == pygame.MOUSEWHEEL and is_on_stage:
             changed = self.stage.wheel(position, event.y)
-        elif event.type in (pygame.MOUSEMOTION, pygame.WINDOWLEAVE):
-            is_hovered = event.type == pygame.MOUSEMOTION and is_on_stage
-            changed = self.stage.hover(position if is_hovered else None)
         self.app.needs_redraw |= changed
 
     def _toggle_comparison(self) -> None:
@@ -288,6 +288,8 @@ class GameScreen(Screen):
         layout = lay_out_screen(painter.area, line, panel is not None, controls, hint_lines)
         self._layout = layout
         self.stage.line = line
+        if painter.mouse is None or not layout.stage.collidepoint(painter.mouse):
+            self.stage.hover(None)
         progress = (now - self._glide_start) / self.stage.glide if self._is_gliding else 1.0
         try:
             self.draw_stage(painter, layout.stage, max(0.0, min(1.0, progress)))

@@ -69,6 +69,7 @@ class Keyboard:
     def __init__(self) -> None:
         self.accepts_text = True
         self._held: set[str] = set()
+        self._last_key = ""
         self._repeated: set[str] = set()
         self._due: dict[str, float] = {}
         self._pads: dict[int, object] = {}
@@ -85,6 +86,11 @@ class Keyboard:
         """Release the gamepads."""
         self._pads.clear()
         controller.quit()
+
+    @property
+    def holds_last_key(self) -> bool:
+        """True while the key or button that was pressed last is held."""
+        return self._last_key in self._held
 
     def begin_batch(self) -> None:
         """Begin a new batch of events, in which a key that is held counts at most once."""
@@ -153,6 +159,7 @@ class Keyboard:
         """Record that `key` is held; return True if it was already held."""
         held = key in self._held
         self._held.add(key)
+        self._last_key = key
         if key in PADS and not held:
             self._due[key] = time.monotonic() + REPEAT_AFTER / 1000
         return held

@@ -131,6 +131,7 @@ class MenuRow(NamedTuple):
         choose: function for a choice by Enter or a click, if it differs from `act`, as a list of
             values.
         has_steps: False if left and right do not change the value.
+        repeats: True if held keys go on changing the value, a number; not among a few choices.
     """
 
     label: str
@@ -139,6 +140,7 @@ class MenuRow(NamedTuple):
     key: str = ""
     choose: Callable[[], object] | None = None
     has_steps: bool = True
+    repeats: bool = False
 
 
 class Menu(ListScreen):
@@ -211,6 +213,11 @@ class Menu(ListScreen):
         if row:
             row.act(1)
         return row is not None
+
+    def can_repeat(self, name: str) -> bool:
+        """Return True if a held key repeats the command `name`: not a change among few choices."""
+        rows = self.rows()
+        return name not in ("left", "right") or rows[min(self.chosen, len(rows) - 1)].repeats
 
     def run_command(self, name: str) -> None:
         """Run the command `name`: activate the selected row, change its value, or select another

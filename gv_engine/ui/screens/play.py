@@ -107,7 +107,9 @@ class PlayScreen(GameScreen):
                 self._is_walking = bool(action)
                 self.take_action(action)
             due = min(due, self._next_walk_step - now)
-        if self._is_real_time and not self.frame.outcome:
+        if self._is_real_time and not self.app.has_focus:
+            self._next_time_step = now + 1 / self.app.settings.time_speed
+        elif self._is_real_time and not self.frame.outcome:
             if now >= self._next_time_step:
                 self._next_time_step = now + 1 / self.app.settings.time_speed
                 self.take_action(self.game.wait)
@@ -375,8 +377,10 @@ class PlayScreen(GameScreen):
             labels = {mark.name: mark.label for mark in self.frame.marks}
             facts.append(f"You are {labels.get(self.game.controlled, self.game.controlled)}")
         facts += [solver.note for solver in self._solvers]
-        if self._is_real_time:
+        if self._is_real_time and self.app.has_focus:
             facts.append(f"Time runs: {self.app.settings.time_speed} steps a second")
+        elif self._is_real_time:
+            facts.append("Time waits until this window has the keys")
         if self._recorder is not None:
             facts.append(f"Recording: {self._recorder.path.suffix[1:]}")
         return [*filter(None, facts)]

@@ -39,6 +39,7 @@ class AppContext:
         settings: settings of the player; `save_settings` writes them.
         progress: levels that the player has solved.
         needs_redraw: True if the picture must be drawn again.
+        has_focus: True if the window gets the keys that are pressed.
         screens: stack of screens; the last one gets the keys.
         sessions: sessions that were played, for the summary at the end.
         consent: which Python code scenarios may run, as for `load_scenario`.
@@ -49,7 +50,7 @@ class AppContext:
         self.settings, self._bindings, self.consent = settings, bindings, consent
         self.progress = Progress()
         self.screens: list[Screen] = []
-        self.needs_redraw = True
+        self.needs_redraw = self.has_focus = True
         self.sessions: list[Session] = []
         self._opened: dict[str, Playable] = {}
         self._keyboard = Keyboard()
@@ -348,6 +349,10 @@ class Screen:
     def capture_key(self, key: str) -> bool:
         """Handle the pressed `key` before any command; return True if its command must not run."""
         return False
+
+    def can_repeat(self, name: str) -> bool:
+        """Return True if a held key repeats the command `name`, one of those that repeat."""
+        return True
 
     def has_command(self, name: str) -> bool:
         """Return True if the command `name` is available on this screen; the list of keys leaves

@@ -112,7 +112,6 @@ FRAME_TIME = 1 / 60  # s: no two pictures follow each other faster
 # SDL waits by looking every millisecond, which costs more of a core than is nice
 NAP, DOZE = 0.005, 0.016  # s between two polls for events: soon after an event, and later
 AWAKE = 1.0  # s after an event in which the shorter interval is used
-TOGGLE_PAUSE = 0.6  # s: two presses of the full-screen key within this time are one held key
 MOUSE_EVENTS = (
     *(pygame.MOUSEBUTTONDOWN, pygame.MOUSEBUTTONUP, pygame.MOUSEMOTION),
     *(pygame.MOUSEWHEEL, pygame.WINDOWLEAVE),
@@ -125,7 +124,7 @@ class App(AppContext):
     def __init__(self, settings: Settings, bindings: Bindings, **consent: Unpack[Consent]) -> None:
         super().__init__(settings, bindings, **consent)
         self._last_event = 0.0
-        self._last_toggle = 0.0
+        self._must_reopen = False
         self._painter: Painter | None = None
         self._mouse: Pixel | None = None
         self._question: StopQuestion | None = None
@@ -262,13 +261,18 @@ class App(AppContext):
     # ---- the loop --------------------------------------------------------------------
 
     def toggle_full_screen(self) -> None:
-        """Switch between window and full screen; ignore repeated calls while the key is held."""
-        now = time.monotonic()
-        pause, self._last_toggle = now - self._last_toggle, now
-        if pause > TOGGLE_PAUSE:  # the new window gets the held key as a new press
-            self.settings.full_screen = not self.settings.full_screen
+        """Switch between window and full screen when the pressed key is let go: a new window would
+        get a held key as a new press."""
+        self.settings.full_screen = not self.settings.full_screen
+        self.save_settings()
+        self._must_reopen = True
+        self._reopen_when_released()
+
+    def _reopen_when_released(self) -> None:
+        """Open the window in another mode, if that is due and the last key is not held."""
+        if self._must_reopen and not self._keyboard.holds_last_key:
+            self._must_reopen = False
             self._open()
-            self.save_settings()
 
     def run(self, open_first_screens: Callable[[App], None]) -> None:
         """Open the window, call `open_first_screens`, and handle events until the window or the
@@ -339,7 +343,7 @@ class App(AppContext):
         size = tuple(self.settings.window) or None
         open_window(TITLE, size, self.settings.full_screen)  # type: ignore[arg-type]  # 0 or 2 sides
         self._keyboard.open()
-        self.needs_redraw = True
+        self.has_focus = self.needs_redraw = True
 
     def _monitor_scale(self) -> float:
         """Return a factor for text and panels, from 1 to 3, that suits the height of the
@@ -373,6 +377,7 @@ class App(AppContext):
                 return
             with self.showing_errors():
                 self._handle_event(event)
+        self._reopen_when_released()
 
     def _handle_event(self, event: pygame.event.Event) -> None:
         """Handle one event of the window, mouse, keyboard or gamepad."""
@@ -391,6 +396,9 @@ class App(AppContext):
         elif event.type == pygame.DROPFILE:
             self.top.on_file_drop(Path(event.file))
         else:
+            if event.type in (pygame.WINDOWFOCUSLOST, pygame.WINDOWFOCUSGAINED):
+                self.has_focus = event.type == pygame.WINDOWFOCUSGAINED
+                self.needs_redraw = True
             for key, repeated in self._keyboard.keys(event):
                 self._press_key(key, repeated)
 
@@ -402,7 +410,9 @@ class App(AppContext):
             self.needs_redraw = True
             return
         command = self.bindings.find(key, self.top.groups)
-        if command and self._keyboard.accepts(key, repeated, command.repeats):
+        repeats = command is not None and command.repeats and self.top.can_repeat(command.name)
+        if command and self._keyboard.accepts(key, repeated, repeats):
+            self._mouse = None  # a player who uses keys wants to see the board, not its labels
             self._note, self.needs_redraw = "", True
             if command.name == "full_screen":
                 self.toggle_full_screen()
@@ -410,14 +420,14 @@ class App(AppContext):
                 self.top.run_command(command.name)
 
     def _handle_mouse(self, event: pygame.event.Event) -> None:
-        """Pass a mouse event to the hit areas of the last picture; if it hits none, to the screen
-        on top."""
+        """Pass a mouse event to the hit areas of the last picture; if it hits none, or the mouse
+        moves without dragging one, to the screen on top."""
         if event.type != pygame.MOUSEWHEEL:
             self._mouse = getattr(event, "pos", None)
         is_handled = self._painter is not None and self._painter.handle_mouse(event)
-        is_motion = event.type in (pygame.MOUSEMOTION, pygame.WINDOWLEAVE)
+        is_motion = event.type == pygame.MOUSEMOTION
         self.needs_redraw |= is_handled or not is_motion
-        if not is_handled:
+        if not is_handled or (is_motion and not event.buttons[0]):
             self.top.on_mouse(event)
 
     def draw_on(self, surface: pygame.Surface, now: float) -> None:

@@ -80,7 +80,7 @@ class Viewer:
         hints = [f"{key} {_HINTS[name]}" for name, key in labels.items() if key]
         self._renderer = FrameRenderer(title, sprite_folders, hints=hints)
         self._plays, self._steps_once = True, False
-        self._full_screen = self._stale = False
+        self._full_screen = self._stale = self._must_reopen = False
         self._steps, self._due = 0, 0.0
         self._open()
 
@@ -147,6 +147,9 @@ class Viewer:
                     self._run_command(command.name)
                 if self.closed:
                     return
+        if self._must_reopen and not self._keyboard.holds_last_key:  # else it is a new press there
+            self._must_reopen = False
+            self._open()
 
     def _run_command(self, name: str) -> None:
         """Run the command `name` of a pressed key: pause, single step, speed, full screen, close,
@@ -160,7 +163,7 @@ class Viewer:
             self._fps *= 2 if name == "faster" else 0.5
         elif name == "full_screen":
             self._full_screen = not self._full_screen
-            self._open()
+            self._must_reopen = True
         elif name == "leave":
             self.close()
         else:
