@@ -10,6 +10,7 @@ const WAIT = 255, WAIT_IN_DIGESTS = 8; // see gv_engine.rules.geometry and gv_en
 const DISABLED = 2n; // autoreset mode
 const PAGE_FORMAT = "GV Engine page 1", FORMAT = "GV Engine replay 2";
 const LINE_BEGINS = "gv:";
+const LARGEST_GAME = 2 ** 22; // bytes, as gv_engine.session.replay has it
 const SEPARATOR = " | "; // as gv_engine.session.episode.ACTION_SEPARATOR
 
 /** Return the bytes of a base64 text. */
@@ -27,15 +28,22 @@ function encode(text) {
   return new TextEncoder().encode(text);
 }
 
-/** Return zlib data packed or unpacked by a browser's stream. */
-async function pipe(bytes, stream) {
-  const reply = new Response(new Blob([bytes]).stream().pipeThrough(stream));
-  return new Uint8Array(await reply.arrayBuffer());
+/** Return zlib data packed or unpacked by a browser's stream; fail at more than `most` bytes. */
+async function pipe(bytes, stream, most = Infinity) {
+  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader(), parts = [];
+  for (let size = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return new Uint8Array(await new Blob(parts).arrayBuffer());
+    parts.push(value);
+    if ((size += value.length) <= most) continue;
+    reader.cancel();
+    throw new ReplayError(`This is larger than ${most >> 20} MiB, which no game is.`);
+  }
 }
 
-/** Return the bytes of base64 text of zlib data. */
-function unpack(text) {
-  return pipe(fromBase64(text), new DecompressionStream("deflate"));
+/** Return the bytes of base64 text of zlib data; fail at more than `most`. */
+function unpack(text, most = Infinity) {
+  return pipe(fromBase64(text), new DecompressionStream("deflate"), most);
 }
 
 // ---- SHA-256 ------------------------------------------------------------------------------------
@@ -505,10 +513,11 @@ ${lines.join(",\n")}
 async function readLine(line) {
   try {
     const packed = line.trim().replace(LINE_BEGINS, "").replace(/-/g, "+").replace(/_/g, "/");
-    const text = new TextDecoder().decode(await unpack(packed)), cut = text.lastIndexOf(',\n "checksum": ');
+    const bytes = await unpack(packed.slice(0, 2 * LARGEST_GAME), LARGEST_GAME); // base64 is a third longer
+    const text = new TextDecoder().decode(bytes), cut = text.lastIndexOf(',\n "checksum": ');
     if (cut < 0 || !text.slice(cut).includes(`"${sha256(encode(text.slice(0, cut)))}"`))
       throw new ReplayError("This game is damaged: its checksum does not fit the rest.");
-    const replay = JSON.parse(text), seed = /^ "seed": (\d+)/m.exec(text); // one blank: not a parameter
+    const replay = JSON.parse(text), seed = /^ "seed": (\d{1,4300}),/m.exec(text); // one blank: not a parameter
     if (replay.format !== FORMAT || !seed) throw new ReplayError("This game is of another version.");
     const steps = replay.steps.map(([action, ...rest]) => [String(action), ...rest]);
     return { ...replay, steps, digest: replay.scenario.digest, seed: BigInt(seed[1]) };

@@ -58,6 +58,13 @@ _WALL_COMMANDS = {
     *("batch_pause", "batch_step", "batch_faster", "batch_slower", "batch_open", "leave"),
     *("batch_left", "batch_right", "batch_up", "batch_down"),
 }
+_CHARSET = '<meta charset="utf-8">'
+_SECURITY_POLICY = (
+    '<meta http-equiv="Content-Security-Policy" content="'
+    "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; "
+    "script-src {scripts} 'wasm-unsafe-eval'; style-src {styles}\">"
+)
+"""Element that allows only the page's own scripts, styles, pictures and WebAssembly, no network."""
 _SPRITES = "agent", "own_agent", "other_agent", "floor", "hidden", "mark", "unknown"
 """Names of sprites that belong to no object type."""
 
@@ -155,9 +162,21 @@ def _format_theme(name: str) -> str:
 
 def _fill_in(file: str, parts: Mapping[str, str]) -> str:
     """Return a template with each `@NAME@` replaced by the part of that name, and `@STYLE@` by the
-    style of all pages."""
+    style of all pages; its content security policy names its scripts and styles by their hashes."""
     all_parts = {**parts, "STYLE": _read("page.css")}
-    return re.sub(r"@([A-Z]+)@", lambda match: all_parts[match[1]], _read(file))
+    text = re.sub(r"@([A-Z]+)@", lambda match: all_parts[match[1]], _read(file))
+    scripts, styles = (
+        " ".join(_hash_source(content) for content in re.findall(f"(?s)<{tag}>(.*?)</{tag}>", text))
+        for tag in ("script", "style")
+    )
+    policy = _SECURITY_POLICY.format(scripts=scripts, styles=styles)
+    return text.replace(_CHARSET, f"{_CHARSET}\n{policy}", 1)
+
+
+def _hash_source(text: str) -> str:
+    """Return the source expression by which a content security policy allows the script or style
+    with this text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _read(file: str) -> str:

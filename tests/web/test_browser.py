@@ -14,6 +14,7 @@ from gv_engine.session.autoplay import PolicyAutoplayer
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
 from gv_engine.validation.solver import Survey
+from gv_engine.web.notebook import PlayableLevel
 from gv_engine.web.page import FORMAT, PageStyle, make_page
 from tests.learning.drawn import drawn
 from tests.web.browser import CHROMIUM, Browser, chromium
@@ -326,13 +327,47 @@ def test_a_line_opens_and_a_changed_one_is_refused(browser: Browser, tmp_path: P
     assert Session.from_replay(replay_of(browser), level).difference is None
 
 
+INJECTIONS = {
+    "script": "Object.assign(document.createElement('script'), {text: 'hasRun = true'})",
+    "button": "Object.assign(document.createElement('p'), {innerHTML: '<img src=x onerror=\"hasRun"
+    " = true\">'})",
+    "style": "Object.assign(document.createElement('style'), {textContent: 'body {opacity: 0}'})",
+}
+
+
+def test_nothing_runs_or_is_loaded_that_is_not_of_the_page(browser: Browser, tmp_path: Path):
+    browser.open(write_page(tmp_path, Scenario.load("keydoor-5x5")))
+    browser.run(
+        "window.refused = []; document.addEventListener('securitypolicyviolation', "
+        "event => refused.push(event.effectiveDirective))"
+    )
+    for element in INJECTIONS.values():
+        browser.run(f"document.body.append({element})")
+    browser.run("fetch('https://example.org').catch(() => 0)")
+    browser.run("try { eval('1') } catch {}")
+    expected = ["connect-src", "img-src", "script-src-elem", "style-src-elem"]
+    browser.wait(f"{expected}.every(each => refused.includes(each))")
+    assert not browser.run("window.hasRun")
+    assert browser.run("getComputedStyle(document.body).opacity") == "1"
+
+
+def test_a_notebook_shows_a_page_in_its_frame(browser: Browser, tmp_path: Path):
+    file = tmp_path / "notebook.html"
+    file.write_text(f"<body>{PlayableLevel('keydoor-5x5')._repr_html_()}", encoding="utf-8")
+    browser.call("Page.navigate", url="about:blank")
+    browser.call("Page.navigate", url=file.as_uri())
+    browser.wait("document.querySelector('iframe').contentWindow.player")
+    assert not browser.errors
+
+
 def test_a_damaged_page_says_so(browser: Browser, tmp_path: Path):
     file = write_page(tmp_path, Scenario.load("keydoor-5x5"))
     page = file.read_text(encoding="utf-8")
     file.write_text(page.replace('"seed": "0"', '"seed": "1"', 1), encoding="utf-8")
     browser.open(file)
     assert browser.text("failure") == "This page is damaged: its checksum does not fit the rest."
-    file.write_text(page.replace(f'PAGE_FORMAT = "{FORMAT}"', 'PAGE_FORMAT = ""'), "utf-8")
+    other = page.replace(f'PAGE_FORMAT = "{FORMAT}"', 'PAGE_FORMAT = ""')
+    file.write_text(re.sub("<meta http-equiv[^>]*>", "", other), "utf-8")  # it names the scripts
     browser.open(file)
     assert browser.text("failure").startswith("This page is of another version of GV Engine")
 

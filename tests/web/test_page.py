@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import zlib
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from gv_engine.rules.errors import DoesNotCompileError
 from gv_engine.scenario.layout import RNG
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
-from gv_engine.web.page import MemoryImage, PageStyle, make_page
+from gv_engine.web.page import Link, MemoryImage, PageStyle, make_index, make_page
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import Simulation
 from tests import ROOT
@@ -119,6 +120,74 @@ def test_seeds_are_those_of_numpy():
 def test_a_line_that_is_no_game_is_refused_with_a_sentence(line: str, says: str):
     code = f"readLine({json.dumps(line)}).catch(x => console.log(JSON.stringify(x.message)))"
     assert run_script(code) == [says]
+
+
+@needs_node
+def test_a_short_line_of_a_huge_text_is_not_unpacked():
+    bomb = base64.urlsafe_b64encode(zlib.compress(bytes(2**26), 9)).decode()
+    code = f"""
+        let most = 0;
+        const read = ReadableStreamDefaultReader.prototype.read;
+        ReadableStreamDefaultReader.prototype.read = async function () {{
+          const part = await read.call(this);
+          most += part.value?.length ?? 0;
+          return part;
+        }};
+        readLine("gv:{bomb}").catch(x => console.log(JSON.stringify([x.message, most])));
+    """
+    ((said, read),) = run_script(code)
+    assert said == "This is larger than 4 MiB, which no game is."
+    assert 2**22 < read < 2**23
+    digits = sign('{"format": "GV Engine replay 2",\n "seed": ' + "9" * 10_000 + ',\n "steps": []')
+    code = f"readLine({json.dumps(digits)}).catch(x => console.log(JSON.stringify(x.message)))"
+    assert run_script(code) == ["This game is of another version."]
+
+
+class Inline(HTMLParser):
+    """Collects what a policy of content must allow: scripts, styles and other code in a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.policy, self.code = "", {"script": list[str](), "style": list[str]()}
+        self.others: list[str] = []
+        self._inside = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        if named.get("http-equiv") == "Content-Security-Policy":
+            self.policy = str(named["content"])
+        self._inside = "" if named.get("type") == "application/json" else tag
+        outside = {"src", "href"} if tag != "a" else set()
+        self.others += [name for name in named if name[:2] == "on" or name in {"style"} | outside]
+
+    def handle_data(self, data: str) -> None:
+        if self._inside in self.code:
+            self.code[self._inside].append(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+
+@pytest.mark.compiled
+def test_a_page_and_an_index_allow_their_own_code_alone():
+    link = Link("</style><script>a", 'b" onclick="c', "d.html")
+    index = make_index("<script>", {"More <style>": [link]})
+    page = make_page("</script><script>", [Scenario.load("keydoor-5x5")])
+    for text, scripts in ((index, 0), (page, 4)):
+        found = Inline(text)
+        allowed = {
+            name: words.split()
+            for name, _, words in (part.strip().partition(" ") for part in found.policy.split(";"))
+        }
+        assert allowed["default-src"] == ["'none'"]
+        assert [len(found.code[tag]) for tag in ("script", "style")] == [scripts, 1]
+        for tag, codes in found.code.items():
+            hashes = [hashlib.sha256(code.encode()).digest() for code in codes]
+            own = [f"'sha256-{base64.b64encode(each).decode()}'" for each in hashes]
+            rest = ["'wasm-unsafe-eval'"] if tag == "script" else []
+            assert allowed[f"{tag}-src"] == own + rest
+        assert not found.others
 
 
 def test_memory_has_nothing_of_this_process_between_the_fields():
