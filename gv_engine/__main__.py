@@ -5,6 +5,7 @@ import sys
 
 from gv_engine.cli import main as run
 from gv_engine.cli.options import INTERRUPTED, complain
+from gv_engine.cli.streams import flush_output, open_streams
 from gv_engine.scenario.resources import is_cli_process
 
 
@@ -12,11 +13,16 @@ def main() -> int:
     """Run the process's command line and return the exit status; INTERRUPTED after Ctrl-C."""
     if is_cli_process() and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    open_streams()
     try:
         return run()
     except KeyboardInterrupt:
         complain("interrupted")
         return INTERRUPTED
+    except SystemExit:  # argparse has printed help or an error
+        if not flush_output():
+            return 1
+        raise
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ scenario.yaml.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from typing import Any, NoReturn
 
 from gv_engine import __version__
 from gv_engine.cli.options import CommandParser, UsageError, add_command, complain, exit_code
+from gv_engine.cli.streams import discard_output, flush_output
 from gv_engine.rollout.policy import PolicyError
 from gv_engine.rules import errors
 from gv_engine.scenario.rule_modules import find_author_line, make_rule_error
@@ -101,14 +101,12 @@ def _run(options: argparse.Namespace) -> int:
     exit code."""
     try:
         code: int = options.run(options)
-        sys.stdout.flush()
-        return code
+        return code if flush_output() else 1
     except KeyboardInterrupt as interrupt:
         complain("interrupted")
         return exit_code(interrupt)
-    except BrokenPipeError:
-        # the reader closed the pipe; the interpreter must not flush into it at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has closed the pipe
+        discard_output()
         return 1
     except errors.ScenarioError as error:
         print(error, file=sys.stderr)
@@ -125,8 +123,7 @@ def _run(options: argparse.Namespace) -> int:
         return 1
     except (errors.GVEngineError, OSError) as error:
         if isinstance(error, OSError) and error.errno and not error.filename:
-            # an error of stdout itself; the interpreter must not flush it at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            discard_output()  # an error of stdout itself
             error = OSError(f"the output cannot be written: {error.strerror}")
         complain(error)
         return 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 from itertools import accumulate, islice
 from typing import NamedTuple
@@ -184,8 +185,10 @@ def escape_unprintable(text: str) -> str:
 
 
 def complain(message: object) -> None:
-    """Print a message of the engine to stderr, with unprintable characters escaped."""
-    print(escape_unprintable(f"gv-engine: {message}"), file=sys.stderr, flush=True)
+    """Print a message of the engine to stderr, with unprintable characters escaped; do nothing if
+    stderr cannot be written."""
+    with suppress(OSError):
+        print(escape_unprintable(f"gv-engine: {message}"), file=sys.stderr, flush=True)
 
 
 def shorten(text: str, max_length: int) -> str:

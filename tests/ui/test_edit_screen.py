@@ -513,6 +513,8 @@ def test_values_are_picked_and_stepped_and_no_yaml_is_typed(desk: Desk, screen: 
     steps = screen.work.values["max_steps"]
     desk.choose("max steps", "Left", "Left")
     assert (steps, screen.work.values["max_steps"]) == (210, 190)
+    desk.hold("Right", 2)
+    assert screen.work.values["max_steps"] == 220
     desk.choose("observation function")
     assert [row.value for row in desk.top(FormScreen).rows()][1] == "7 × 7 ahead"
     desk.choose("area")

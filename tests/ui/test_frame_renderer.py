@@ -269,7 +269,7 @@ class OneFont:
 def test_every_run_of_letters_has_a_font_that_has_them(
     monkeypatch: pytest.MonkeyPatch, text: str, pieces: list[tuple[str | None, str]]
 ):
-    monkeypatch.setattr(sprites.freetype, "Font", OneFont)
+    monkeypatch.setattr(pygame.freetype, "Font", OneFont)
     files = ["damaged.ttf", "han.ttf", "simplified.ttf", "marks.ttf"]
     monkeypatch.setattr(sprites, "_list_fonts", lambda: files)
     monkeypatch.setattr(sprites, "_font_files", {})
@@ -282,7 +282,7 @@ def test_every_run_of_letters_has_a_font_that_has_them(
 def test_a_machine_without_fonts_shows_boxes(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sprites, "_list_fonts", list)
     monkeypatch.setattr(sprites, "_font_files", {})
-    sprites.freetype.init()
+    pygame.freetype.init()
     letters = sprites.LineFont(20)
     for text in ("鍵", "a鍵", "😀", "q\u0307", "caf\udce9"):
         shown = letters.render(text, "black")
