@@ -270,6 +270,7 @@ _OTHER_FILES = {
     ".tsx": "a tileset of Tiled; name the map, a .tmx file",
     ".tsj": "a tileset of Tiled; name the map, a .tmx file",
     ".ldtk": "a project of LDtk; let LDtk save its levels for Tiled, as .tmx",
+    ".csv": "a table; save a map of Tiled as .tmx, or write a character per cell",
     ".ssx": "a library of SokoSolve; save its levels as .xsb or .slc",
 }
 """Messages about files that are no scenarios, by suffix."""

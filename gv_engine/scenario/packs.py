@@ -97,10 +97,19 @@ def is_pack(file: Path, raw: bytes = b"") -> bool:
     return kind in _SOKOBAN
 
 
+_SOK_LETTERS = {
+    "p": {"agent": "FORWARD"},
+    "P": {"agent": "FORWARD", "ground": "Target"},
+    "b": "Crate",
+    "B": {"object": "Crate", "ground": "Target"},
+}
+"""Letters of the format .sok, which in other scenarios are other objects."""
+
+
 def wrap_in_scenario(file: Path, problems: ErrorCollector) -> YamlNode:
     """Return the scenario for a file that holds only levels: it extends the built-in scenario
     `sokoban`."""
-    text = {"extends": "sokoban", LEVELS: file.name}
+    text = {"extends": "sokoban", "legend": _SOK_LETTERS, LEVELS: file.name}
     return NodeBuilder(problems).from_python(text, YamlNode(None, line=1))
 
 

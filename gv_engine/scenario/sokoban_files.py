@@ -19,12 +19,16 @@ _ENCODED = re.compile(r"(?:\d*+(?:[^\w:;|]|_)|\|)++")
 _HEADING = re.compile(r"#++\s*+(?=[^\W_])[^#|]*(?:\d|[^\W\d_]{3})[^#|]*")
 """Line such as `#1` or `# Level 2`."""
 _RUN = re.compile(r"(\d+)(\D)")
-_METADATA = re.compile(r"\s*(title|author|solution)\s*:\s*(.*)", re.IGNORECASE)
+_METADATA = re.compile(r"(title|author)\s*:\s*(.*)", re.IGNORECASE)
+_SOLVED = re.compile(r"(?:best\s+)?solution\b(?:\s*:\s*(.*)|[^:]*)", re.IGNORECASE)
+"""Line above moves, such as `Solution/Pushes 12/3`; or with moves, `Solution: rR`."""
 _COMMENT = re.compile(r"\s*comment([\s_-]*end)?\s*:.*", re.IGNORECASE)
-_MOVES = re.compile(r"(?:\d*+[udlrUDLR]\s*)+")
+_MOVES = re.compile(r"\d*+[udlrUDLR][\dudlrUDLR\s]*")
+_EMPTY_ROW = re.compile(r"(?:\d*+[-_ ]|\|)+")
 
-_BLANK, _TEXT, _COMMENTED, _WALLS, _OBJECTS, _FLOOR = " tc#*-"
-"""Kinds of lines; rows with walls, with objects but no walls, and with floor alone."""
+_BLANK, _TEXT, _COMMENTED, _UNCLEAR, _WALLS, _OBJECTS, _FLOOR = " tc?#*-"
+"""Kinds of lines; text with a wall, which is a row between rows; rows with walls, with objects but
+no walls, and with floor alone."""
 _BOARD = re.compile(r"[#*](?:[#*-]*[#*])?")
 """Kinds of lines that are a board if one of them has walls."""
 _KEYS, _SOLUTION, _REMARK = "keys", "solution", "remark"
@@ -101,7 +105,7 @@ def _classify_lines(lines: Sequence[str]) -> str:
             if found[1] and opened >= 0:
                 kinds[opened : number + 1] = _COMMENTED * (number + 1 - opened)
             opened = -1 if found[1] else number
-    return "".join(kinds)
+    return re.sub(r"(?<=#)\?+(?=#)", lambda found: _WALLS * len(found[0]), "".join(kinds))
 
 
 def _classify_line(line: str) -> str:
@@ -109,9 +113,13 @@ def _classify_line(line: str) -> str:
     has_walls = "#" in line
     if not line.strip(_SIGNS):
         return _WALLS if has_walls else _OBJECTS if line.strip("-_ .") else _FLOOR
+    if _EMPTY_ROW.fullmatch(line):
+        return _FLOOR
     if has_walls and not _HEADING.fullmatch(line):
-        is_row = _ENCODED.fullmatch(line) or (line.startswith("#") and ":" not in line)
-        return _WALLS if is_row else _TEXT
+        if _ENCODED.fullmatch(line):
+            return _WALLS
+        if ":" not in line:
+            return _WALLS if line.startswith("#") else _UNCLEAR
     return _TEXT
 
 
@@ -120,8 +128,8 @@ class _Gap(NamedTuple):
 
     Attributes:
         texts: title, author and solution, by key.
-        remarks: comments behind `;`, and headings such as `#1`.
-        last: other line right above the next board, "" for none.
+        remarks: comments behind `;`.
+        last: last line if it stands alone, such as `#1` or `Level 1`, else "".
         leans: by part that the text has, 1 if it touches only the next board, -1 if only the board
             before, else 0.
     """
@@ -140,35 +148,40 @@ def _read_gap(lines: Sequence[str], kinds: str, start: int, stop: int) -> _Gap:
     if not kinds[start:stop].strip(_BLANK + _COMMENTED):
         return _NO_TEXT
     texts, remarks, last = dict[str, str](), list[str](), ""
-    moves, is_solving, places = list[str](), False, dict[str, list[int]]()
+    solutions, is_solving, places = list[str](), False, dict[str, list[int]]()
     for number in range(start, stop):
-        line, last, part = lines[number].strip(), "", ""
-        if kinds[number] in (_BLANK, _COMMENTED):
+        line, part = lines[number].strip(), ""
+        if kinds[number] == _BLANK:
+            is_solving = is_solving and not solutions[-1]  # blank lines end moves
+            continue
+        last = ""
+        if kinds[number] == _COMMENTED:
             continue
         if found := _METADATA.fullmatch(line):
-            key = found[1].lower()
-            texts[key] = found[2]
-            is_solving = key == "solution"
-            part, moves = (_SOLUTION, [found[2]]) if is_solving else (_KEYS, moves)
+            part, texts[found[1].lower()] = _KEYS, found[2]
+        elif found := _SOLVED.fullmatch(line):
+            part = _SOLUTION
+            solutions.append(found[1] or "")
         elif is_solving and _MOVES.fullmatch(line):
-            moves.append(line)
+            solutions[-1] += line
+            continue
         elif re.search(r"\w", line):
-            is_solving = False
-            if line.startswith((";", "#")):
+            if line.startswith(";"):
                 part = _REMARK
-                remarks.append(line.strip(";# \t"))
-            elif ":" not in line:
-                last = line
+                remarks.append(line.strip("; \t"))
+            elif ":" not in line and (number == 0 or kinds[number - 1] == _BLANK):
+                last = line.strip("# \t")
+        is_solving = part == _SOLUTION
         if part:
             places.setdefault(part, []).append(number)
-    if moves:
-        texts["solution"] = "".join(moves)
+    readable = filter(_MOVES.fullmatch, solutions)
+    texts["solution"] = next(readable, next(filter(None, solutions), ""))
     leans = {}
     for part, numbers in places.items():
         touches_next = stop < len(lines) and _BLANK not in kinds[numbers[-1] : stop]
         touches_before = start > 0 and _BLANK not in kinds[start : numbers[0]]
         leans[part] = touches_next - touches_before
-    return _Gap(texts, remarks, last if stop < len(lines) else "", leans)
+    return _Gap(texts, remarks, last, leans)
 
 
 def _is_above(gaps: Sequence[_Gap], part: str) -> bool:
@@ -186,14 +199,15 @@ def _is_above(gaps: Sequence[_Gap], part: str) -> bool:
 
 def _choose_titles(gaps: Sequence[_Gap], titles: list[str]) -> list[str]:
     """Return the titles of all boards: `titles`, those of keys, and for boards without one the
-    remarks or lines beside them, if at least every second has one."""
-    if not any(titles) and not any(gap.remarks for gap in gaps):
+    remarks or headings beside them, if at least every second has one."""
+    if not any(gap.remarks for gap in gaps):
         beside = [gap.last for gap in gaps[:-1]]
     elif _is_above(gaps, _REMARK):
         beside = [gap.remarks[-1] if gap.remarks else "" for gap in gaps[:-1]]
     else:
         beside = [gap.remarks[0] if gap.remarks else "" for gap in gaps[1:]]
-    if 2 * sum(map(bool, beside)) < titles.count(""):
+    untitled = [other for title, other in zip(titles, beside, strict=True) if not title]
+    if 2 * untitled.count("") > len(untitled):
         return titles
     return [title or other for title, other in zip(titles, beside, strict=True)]
 
@@ -206,7 +220,7 @@ def _expand_row(line: str, line_number: int) -> list[str]:
         runs = [times for times, _ in _RUN.findall(line)]
         if sum(int(times) if len(times) < 7 else MAX_SIDE**2 + 1 for times in runs) > MAX_SIDE**2:
             raise ValueError(f"line {line_number} is longer than any level")
-        rows = _RUN.sub(lambda run: int(run[1]) * run[2], rows[0]).split("|")
+        rows = _RUN.sub(lambda run: int(run[1]) * run[2], rows[0]).removesuffix("|").split("|")
     if max(map(len, rows)) > MAX_SIDE:
         raise ValueError(f"line {line_number} is longer than {MAX_SIDE} cells")
     return rows

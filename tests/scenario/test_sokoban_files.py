@@ -42,6 +42,7 @@ def titles_of(text: str) -> list[str]:
         f"{A}\nTitle: Anna\nSolution: R\nR\n\n2\n{B}\nTitle: Bella\n\n3\n{C}\nTitle: Cleo\n",
         f"Three levels\n\nAnna\n{A}\n\nBella\n{B}\n\nCleo\n{C}\n",
         f"#Anna\n{A}\n\n# Bella\n{B}\n\n# Cleo\n\n{C}\n",
+        f"A set\nof three\n\nAnna\n\n{A}\n\nSolution/Moves\nR\n\nBella\n{B}\nnote\n\nCleo\n\n{C}\n",
     ],
 )
 def test_titles_belong_to_their_boards(text: str):
@@ -86,7 +87,9 @@ def test_rows_without_walls_belong_to_boards_that_they_touch():
 
 def test_encoded_rows_are_unpacked():
     (level,) = read_sokoban("5#|#@2-#|\n2#2$.|5#\n")
-    assert level.rows == ["#####", "#@--#", "", "##$$.", "#####"]
+    assert level.rows == ["#####", "#@--#", "##$$.", "#####"]
+    (level,) = read_sokoban("2-#|\n2-|\n5#|\n-|\n#@$.#|\n5#\n----\n")
+    assert level.rows == ["--#", "--", "#####", "-", "#@$.#", "#####"]
     (level,) = read_sokoban("5#\n#-@$-.2#\n8#\n")
     assert level.rows == ["#####", "#-@$-.##", "########"]
     # drawn with coordinates: no board, and no other level than the drawn one
@@ -94,9 +97,9 @@ def test_encoded_rows_are_unpacked():
 
 
 def test_an_unknown_character_ends_no_board(tmp_path: Path):
-    for row in ("#@x.#", "#@x.", "~~#@.#", "#@%.#"):
+    for row in ("#@x.#", "#@x.", "~~#@.#", "#@%.#", "x #@.#", "E#\nE#"):
         (level,) = read_sokoban(f"#####\n{row}\n#####\n")
-        assert level.rows[1] == row
+        assert "\n".join(level.rows[1:-1]) == row
     (tmp_path / "a.xsb").write_text("#####\n#@x.#\n#####\n")
     assert_refused("a.xsb:2: row 1, column 2: no 'x' in the legend", tmp_path / "a.xsb")
 
@@ -108,6 +111,24 @@ def test_texts_of_all_times_are_read(encoding: str, end: str, tmp_path: Path):
     (tmp_path / "a.sok").write_bytes(text.encode(encoding))
     (level,) = Scenario.load(tmp_path / "a.sok").document.levels
     assert (level.title, level.map.text) == ("Caf\u00e9", A)
+
+
+def test_solutions_of_many_forms_are_found():
+    forms = "Solution: 2rU", "Solution\n2r\nU", "Best Solution 3/1\n\n2rU", "Solution/Pushes\n2r\nU"
+    unreadable = "Solution: 2-1r3,4"
+    for form in (*forms, f"{unreadable}\nSolution: 2rU", "Solution name: dull\nSolution:\n2rU"):
+        (level, other) = read_sokoban(f"{A}\nTitle: Anna\n{form}\n\nDull\n\n{B}\n{unreadable}\n")
+        assert level.solution == "2rU"
+        assert other.solution == "2-1r3,4"
+
+
+def test_letters_of_the_sok_format_are_played(tmp_path: Path):
+    text = "#######\n#p b .#\n#  B  #\n#######\nTitle: x\nSolution: 3R\n"
+    (tmp_path / "a.sok").write_text(text)
+    (tmp_path / "b.sok").write_text(text.replace("p", "@").replace("b", "$").replace("B", "*"))
+    facts, _ = check_solution(Scenario.load(f"{tmp_path / 'a.sok'}#1"))
+    assert facts == check_solution(Scenario.load(f"{tmp_path / 'b.sok'}#1"))[0]
+    assert facts
 
 
 def test_runs_of_moves_are_played(tmp_path: Path):
