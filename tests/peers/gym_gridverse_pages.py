@@ -16,6 +16,7 @@ from contextlib import nullcontext
 from functools import partial
 from itertools import product
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -328,6 +329,19 @@ def public_names():
                     own = getattr(part, "name", "_")
                     if not own.startswith("_"):
                         yield module, f"{name}.{own}"
+
+
+def linked_names():
+    """The names that the pages link."""
+    for page in [*Path("docs").rglob("*.rst"), Path("README.rst")]:
+        text = page.read_text("utf-8")
+        yield from re.findall(r":py:[a-z]+:`~?(gym_gridverse[.\w]*)`", text)
+        yield from re.findall(r"\.\. auto[a-z]+:: (gym_gridverse[.\w]*)", text)
+
+
+@pytest.mark.parametrize("name", sorted(set(linked_names())))
+def test_link(name):
+    assert resolve_name(name)
 
 
 @pytest.mark.parametrize(("module", "name"), sorted(set(public_names())))

@@ -1,7 +1,8 @@
 """Spaces, functions and environments from the data of YAML files.
 
-Functions and objects of modules are named `module:name`; the module is imported. `Scenario.load`
-reads the same files, and asks for the names of the modules that it may import.
+Functions and objects of modules are named `module:name`, and the module is imported, so a file can
+run any Python that is installed. `Scenario.load` reads the same files, and imports only modules
+that it is allowed to.
 """
 
 from __future__ import annotations
