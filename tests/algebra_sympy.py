@@ -1,9 +1,10 @@
 """Values of algebra beside SymPy: `python -m tests.algebra_sympy --count 20000 --seed 1`.
 
 Random problems are written in a grammar of this file and read by the engine and by SymPy, which
-must be installed. Compared are the values of the problem, of its printed text, and of the result of
-every move that the mask offers, each text read by SymPy. SymPy reads 1/2x as x/2, so that products
-behind / have parentheses here.
+must be installed. The values that SymPy gives a problem are compared with those of the engine's
+tree, of its printed text, and of the result of every move that the mask offers. The engine and
+SymPy read the printed text; the engine reads the results of all moves, SymPy that of one of them.
+SymPy reads 1/2x as x/2, so that products behind / have parentheses here.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gv_engine.domains.algebra import MathyEnv, MathyEnvState
 from gv_engine.domains.algebra.expression import Node, NoValueError, TooLargeError, evaluate
 from gv_engine.domains.algebra.parser import parse
+from gv_engine.domains.algebra.rule_set import RuleSet, core_rules
 
 try:
     import sympy
@@ -53,7 +54,7 @@ class Grammar:
     def problem(self) -> str:
         """Return an expression, or rarely an equation, of at most 90 characters."""
         while True:
-            text = self._sum(3)
+            text = self._sum(2)
             if self._random.random() < 0.04:
                 text = f"{text} = {self._sum(2)}"
             if len(text) <= 90:
@@ -99,9 +100,8 @@ class Grammar:
     def _factor(self, depth: int, leaf: Callable[[], str]) -> str:
         base = leaf()
         if depth and self._random.random() < 0.3:
-            base = self._choose(
-                f"({self._sum(depth - 1)})", f"({self._sum(depth - 1)})", "sgn(x - 4)"
-            )
+            group = f"({self._sum(depth - 1)})"
+            base = self._choose(group, group, group, "sgn(x - 4)")
         elif leaf == self._number and self._random.random() < 0.05:
             return f"{self._choose('3', '4', '5')}!" + self._choose("", "^2")
         return base + (self._exponent(min(depth, 2)) if self._random.random() < 0.4 else "")
@@ -122,9 +122,10 @@ class Grammar:
         return self._choose("0", "1", "2", "2", "3", "4", "5", "7", "12", "2.5", "0.5", ".25")
 
 
-@lru_cache(200_000)
+@lru_cache(1000)
 def sympy_values(text: str) -> tuple[Any, ...]:
-    """SymPy's values of a text at `POINTS`, of an equation the difference of its sides."""
+    """SymPy's values of a text at `POINTS`, of an equation the difference of its sides; None where
+    there is no finite one."""
     left, *right = (
         sympy_parser.parse_expr(
             re.sub(r"(?<=[a-z])(?=[a-z])(?!(?<=s)gn\(|(?<=sg)n\()", " ", side),
@@ -137,8 +138,15 @@ def sympy_values(text: str) -> tuple[Any, ...]:
     values = []
     for point in POINTS:
         value = whole.subs({_NAMES[name]: sympy.Rational(number) for name, number in point.items()})
-        values.append(value if value.is_Rational else value.evalf(25))
+        values.append(_to_number(value))
     return tuple(values)
+
+
+def _to_number(value: Any) -> Any:
+    """A number of SymPy as a fraction or a complex number; None for infinity and nan."""
+    if value.is_Rational:
+        return Fraction(int(value.p), int(value.q))
+    return complex(value) if value.is_finite else None
 
 
 def own_value(node: Node, point: dict[str, Any]) -> Any:
@@ -150,20 +158,21 @@ def own_value(node: Node, point: dict[str, Any]) -> Any:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Compare two numbers of SymPy, exactly if both are exact. Infinities and nan are alike."""
-    if not (one.is_finite and other.is_finite):
-        return bool(one.is_finite == other.is_finite)
-    if one.is_Rational and other.is_Rational:
+    """Compare two numbers, exactly if both are exact; None is equal to None."""
+    if one is None or other is None or (_is_exact(one) and _is_exact(other)):
         return bool(one == other)
-    return bool(abs((one - other).evalf(25)) <= _TOLERANCE * max(1, abs(other)))
+    return bool(abs(complex(one) - complex(other)) <= _TOLERANCE * max(1, abs(other)))
+
+
+def _is_exact(value: Any) -> bool:
+    return isinstance(value, int | Fraction)
 
 
 def are_proportional(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
-    """Compare the differences of the sides of two equations, as SymPy computes them."""
-    if not all(value.is_finite for value in (*before, *after)):
-        return [value.is_finite for value in before] == [value.is_finite for value in after]
-    first, second = (before[0] * after[1]).evalf(25), (before[1] * after[0]).evalf(25)
-    return bool(abs(first - second) <= _TOLERANCE * max(1, abs(first)))
+    """Compare the differences of the sides of two equations."""
+    if None in (*before, *after):
+        return [value is None for value in before] == [value is None for value in after]
+    return is_same(before[0] * after[1], before[1] * after[0])
 
 
 class _Problem(NamedTuple):
@@ -185,7 +194,7 @@ class Comparison:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.different: list[str] = []
-        self._env = MathyEnv()
+        self._rules = RuleSet(core_rules())
 
     def compare(self, text: str) -> None:
         """Compare a problem, its printed text and all its moves."""
@@ -207,33 +216,34 @@ class Comparison:
         again = parse(root.text)
         printed = [own_value(again, point) for point in POINTS]
         self._compare_values(f"{text}, printed as {root.text}", root.text, printed, problem)
-        state = MathyEnvState(text)
-        for action in np.flatnonzero(self._env.get_valid_moves(state)).tolist():
-            after = self._env.get_next_state(state, action)[0]
+        moves = np.argwhere(self._rules.mask(root)).tolist()
+        chosen = moves[len(text) % len(moves)] if moves else None  # for SymPy to read
+        for node, rule in moves:
             self.counts["moves"] += 1
-            result = after.agent.problem
-            where = f"{text}, {self._env.rules[action % 7].name} at {action // 7} to {result}"
-            if "=" in text:
-                if not are_proportional(problem.right, sympy_values(result)):
-                    self.different.append(f"{where}: not proportional")
-                continue
-            moved = [own_value(after.root, point) for point in POINTS]
-            self._compare_values(where, result, moved, problem)
+            result = self._rules.apply(root, node, rule)[0]
+            where = f"{text}, {self._rules[rule].name} at {node} to {result}"
+            moved = [own_value(parse(result), point) for point in POINTS]
+            if "=" not in text:
+                self._compare_values(
+                    where, result if [node, rule] == chosen else "", moved, problem
+                )
+            elif not are_proportional(tuple(map(_none, values)), tuple(map(_none, moved))):
+                self.different.append(f"{where}: not proportional")
 
-    def _compare_values(self, where: str, text: str, values: list[Any], state: _Problem) -> None:
-        """Compare the engine's `values` and SymPy's values of `text` with those of the problem."""
-        for ours, theirs, own, right in zip(values, sympy_values(text), *state, strict=True):
+    def _compare_values(self, where: str, text: str, values: list[Any], problem: _Problem) -> None:
+        """Compare the engine's `values`, and SymPy's values of `text` if there is one, with those
+        of the problem."""
+        read = sympy_values(text) if text else problem.right
+        for ours, theirs, own, right in zip(values, read, *problem, strict=True):
             self.counts["values"] += 1
-            same = ours is own if own is NoValueError else is_same(_to_sympy(ours), right)
+            same = ours is own if own is NoValueError else is_same(_none(ours), right)
             if not (same and is_same(theirs, right)):
                 self.different.append(f"{where}: {ours}, SymPy {theirs}, expected {right}")
 
 
-def _to_sympy(value: Any) -> Any:
-    """A number of the engine as one of SymPy; nan for no value."""
-    if isinstance(value, type):
-        return sympy.nan
-    return sympy.Rational(value) if isinstance(value, Fraction) else sympy.sympify(value)
+def _none(value: Any) -> Any:
+    """A value of the engine, None if it is the class of an error."""
+    return None if isinstance(value, type) else value
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -540,9 +540,9 @@ def _is_huge_power(base: Any, exponent: Any) -> bool:
 
 
 def is_close(a: Any, b: Any) -> bool:
-    """Return True if two values are equal up to a relative error of 1e-9, or, if both are whole
-    numbers, exactly."""
-    if a == b or (getattr(a, "denominator", 0) == getattr(b, "denominator", 0) == 1):
+    """Return True if two values are equal: exact ones exactly, others up to a relative error of
+    1e-9."""
+    if a == b or (isinstance(a, int | Fraction) and isinstance(b, int | Fraction)):
         return bool(a == b)
     return bool(abs(a - b) <= _TOLERANCE * max(abs(a), abs(b)))
 

@@ -519,6 +519,8 @@ def _get_change(rule: library.BaseRule, node: LibraryNode | None) -> library.Exp
         assert node is not None, "`_find_node` raises if there is none"
         if type(rule) is mathy_rules.ConstantsSimplifyRule:
             change = _calculate_exactly(rule, node)
+        elif type(rule) is mathy_rules.RestateSubtractionRule and _begins_with_number(node.right):
+            change = _subtract_whole(rule, node)
         else:
             change = rule.apply_to(node)
     except Exception as error:  # mathy_core asserts, wraps and divides by nothing
@@ -526,6 +528,20 @@ def _get_change(rule: library.BaseRule, node: LibraryNode | None) -> library.Exp
     if change.result is None:
         raise RewriteError(f"{rule.name} has no result")
     return change
+
+
+def _begins_with_number(node: LibraryNode | None) -> bool:
+    """Return True if a node is a sum, a difference or a power whose left operand is a number."""
+    kinds = lib.AddExpression, lib.SubtractExpression, lib.PowerExpression
+    return isinstance(node, kinds) and isinstance(node.left, lib.ConstantExpression)
+
+
+def _subtract_whole(rule: library.BaseRule, node: LibraryNode) -> library.ExpressionChangeRule:
+    """Restate x - (3 + y) as x + -(3 + y); mathy_core negates the 3 alone."""
+    change = library.ExpressionChangeRule(rule, node).save_parent()
+    result = lib.AddExpression(node.left, lib.NegateExpression(node.right))
+    result.set_changed()
+    return change.done(result)
 
 
 def _calculate_exactly(rule: library.BaseRule, node: LibraryNode) -> library.ExpressionChangeRule:

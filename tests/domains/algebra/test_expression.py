@@ -391,19 +391,28 @@ def test_long_texts_are_read_as_far_as_they_may_reach():
 
 
 @pytest.mark.parametrize(
-    ("text", "refused"),
+    ("text", "restated"),
     [
-        ("x - (3 + y)", "RS"),  # mathy_core makes it x + (-3 + y)
-        ("x - 3^y", "RS"),  # and this x + (-3)^y
-        ("0.5x^0 + 0.5y", "DF"),
+        ("x - (3 + y)", "x + -(3 + y)"),  # mathy_core makes it x + (-3 + y)
+        ("x - (3 - y)", "x + -(3 - y)"),
+        ("x^9 - 7^-(2x)", "x^9 + -7^(-2x)"),  # and this x^9 + (-7)^(-2x), nearly the same value
+        ("x - 3 * y * z", "x + -(3y * z)"),
+        ("x - 3 / y", "x + -3 / y"),
     ],
 )
-def test_what_would_change_the_value_is_not_offered(text, refused):
+def test_a_difference_is_restated_with_the_value_that_it_has(text, restated):
     root = parse(text)
-    number = [rule.code for rule in RULES].index(refused)
-    mark = next(mark for mark, rule in MARKED.items() if rule.code == refused)
-    assert any(byte & mark for byte in root.rule_bytes())  # mathy_core offers it
-    assert not RULES.mask(root)[:, number].any()
+    (places,) = np.nonzero(RULES.mask(root)[:, 6])
+    texts = [RULES.apply(root, int(node), 6)[0] for node in places]
+    assert restated in texts
+    for result in texts:
+        assert is_equivalent(root, parse(result))
+
+
+def test_what_would_change_the_value_is_not_offered():
+    root = parse("0.5x^0 + 0.5y")
+    assert any(byte & expression.DF for byte in root.rule_bytes())  # mathy_core offers it
+    assert not RULES.mask(root)[:, 3].any()
 
 
 def test_nothing_is_factored_out_of_huge_numbers():
