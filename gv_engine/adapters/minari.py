@@ -6,12 +6,15 @@ import importlib.util
 import re
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 import numpy as np
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.spaces import Box, Dict, Discrete
+from numpy.typing import NDArray
 
 from gv_engine import __version__
 from gv_engine.envs.vector_environment import GridVectorEnv
@@ -200,11 +203,12 @@ def _make_infos(arrays: dict[str, Any], k: int, start: int, end: int) -> dict[st
 def to_folder(
     name: str, folder: Path, scenario: str | None = None, **consent: Unpack[Consent]
 ) -> None:
-    """Write a Minari dataset that `to_dataset` has created back into a folder, as a rollout.
+    """Write a Minari dataset that `to_dataset` has created back into a folder, as a rollout. The
+    folder appears once it is complete; an error leaves none.
 
     Args:
         name: name of the dataset on this machine.
-        folder: new folder.
+        folder: new folder, or an empty one.
         scenario: name or path of the scenario on this machine, if it has moved.
         consent: as for `load_scenario`; a dataset only refers to its scenario, so no Python of the
             scenario runs without `trust=True`.
@@ -214,11 +218,12 @@ def to_folder(
             no seeds, as in combined datasets; their seeds are -1.
 
     Raises:
-        OSError: the folder cannot be written.
+        OSError: the folder cannot be written, or is not empty.
         ScenarioError: the scenario does not exist, or has Python that may not run.
         ValueError: the dataset is of no rollout or of another scenario, or some episodes lack infos
             that others have.
     """
+    episode_folder.check_new_folder(folder)
     dataset, kwargs = _load_dataset(name)
     about = _rollout_description(dataset)
     loaded = _load_scenario(name, kwargs, about, scenario, consent)
@@ -240,17 +245,46 @@ def to_folder(
     env = GridVectorEnv(loaded, 1, world="object", autoreset_mode="Disabled", **options)
     try:
         rows = _make_rollout_arrays(env, episodes, [int(about.get("seed", -1)) for about in seeds])
-        specs = describe_step_arrays(env, masks)
-        if mismatched := [n for n, (_, shape) in specs.items() if rows[n].shape[1:] != shape]:
-            raise ValueError(
-                f"{name} is not of {loaded.name}: its {mismatched[0]} has shape "
-                f"{rows[mismatched[0]].shape[1:]}, and not {specs[mismatched[0]][1]}"
-            )
-        writer = EpisodeFolder(folder, env, more, masks=masks)
-        writer.extend(rows)
-        writer.close(complete=bool(about.get("complete", True)))
+        for n, (dtype, shape) in describe_step_arrays(env, masks).items():
+            if rows[n].shape[1:] != shape:
+                raise ValueError(
+                    f"{name} is not of {loaded.name}: its {n} has shape {rows[n].shape[1:]}, and "
+                    f"not {shape}"
+                )
+            rows[n] = _convert(rows[n], dtype, f"{name} is not of {loaded.name}: its {n}")
+        with _new_folder(folder) as draft:
+            writer = EpisodeFolder(draft, env, more, masks=masks)
+            writer.extend(rows)
+            writer.close(complete=bool(about.get("complete", True)))
     finally:
         env.close()
+
+
+@contextmanager
+def _new_folder(path: Path) -> Iterator[Path]:
+    """Context manager that yields the path of a folder to create and fill, which becomes `path` at
+    the end of the block. An error removes it."""
+    with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as drafts:
+        draft = Path(drafts, path.name)
+        try:
+            yield draft
+            if path.exists():
+                path.rmdir()  # it is empty
+            draft.rename(path)
+        except OSError as error:
+            raise OSError(str(error).replace(str(draft), str(path))) from None
+
+
+def _convert(array: NDArray[Any], dtype: Any, where: str) -> NDArray[Any]:
+    """Return the array with another dtype: Minari returns actions as int64.
+
+    Raises:
+        ValueError: a value would change; the message begins with `where`.
+    """
+    converted: NDArray[Any] = array.astype(dtype)
+    if not np.array_equal(converted, array, equal_nan=array.dtype.kind == "f"):
+        raise ValueError(f"{where} has values that {np.dtype(dtype)} cannot hold")
+    return converted
 
 
 def _load_dataset(name: str) -> tuple[Any, dict[str, Any]]:

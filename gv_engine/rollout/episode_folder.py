@@ -183,11 +183,10 @@ class EpisodeFolder:
         """Create a folder for the episodes of `env`, or with `go_on` open the folder of an
         unfinished rollout; `more` has further entries of `rollout.json`, and `masks` adds action
         masks."""
-        files.remove_stale_drafts(path)
-        if not go_on and path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise FileExistsError(
-                f"{path} is there already{_unfinished_note(path)}; give the name of a new folder"
-            )
+        if go_on:
+            files.remove_stale_drafts(path)
+        else:
+            check_new_folder(path)
         self._path = path
         state: dict[str, Any] = _read_listing(path) if go_on else {"episodes": 0, "steps": 0}
         self.episodes, self.steps = state["episodes"], state["steps"]
@@ -375,6 +374,16 @@ class EpisodeFolder:
         parts = _json_lines(counts), self._fixed, '  "arrays": {\n' + ",\n".join(lines) + "\n  }"
         text = "{\n" + ",\n".join(parts) + "\n}\n"
         files.write_file(self._path / LISTING, text, follow_links=False)
+
+
+def check_new_folder(path: Path) -> None:
+    """Raise FileExistsError unless `path` is free for a rollout: it does not exist, or is an empty
+    folder. Temporary files of processes that have ended are deleted from the folder first."""
+    files.remove_stale_drafts(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(
+            f"{path} is there already{_unfinished_note(path)}; give the name of a new folder"
+        )
 
 
 def episode_rows(episodes: Sequence[FinishedEpisode]) -> dict[str, Any]:

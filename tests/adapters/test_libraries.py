@@ -415,6 +415,40 @@ def test_minari_has_the_spaces_of_the_environment(representation, minari):
 
 
 @pytest.mark.filterwarnings("default")
+def test_a_failed_import_leaves_nothing(minari, monkeypatch, capsys):
+    words = ["--episodes", "2", "--max-steps", "9", "--out", "demos"]
+    assert main(["rollout", LEVEL, *words]) == 0
+    assert main(["minari", "doors/some-v0", "--from", "demos", "--author", "a"]) == 0
+    before, to = {*Path().iterdir()}, ["minari", "doors/some-v0", "--to", "again"]
+    module = importlib.import_module("gv_engine.adapters.minari")
+
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.EpisodeFolder, "close", fail)
+        assert main(to) == 1
+    assert "again cannot be written: No space left on device" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setattr(module.EpisodeFolder, "extend", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            module.to_folder("doors/some-v0", Path("again"))
+    make = module._make_rollout_arrays
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            module, "_make_rollout_arrays", lambda *a: make(*a) | {"action": np.array([300])}
+        )
+        assert main(to) == 2
+    assert "its action has values that uint8 cannot hold" in capsys.readouterr().err
+    assert {*Path().iterdir()} == before
+    Path("again").mkdir()
+    assert main(to) == 0
+    assert files("again") == files("demos")
+    assert main(to) == 1
+    assert "again is there already" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default")
 def test_minari_keeps_levels_and_parameters(minari, capsys):
     words = ["--levels", "3:9", "--max-steps", "20", "--seed", "4", "--out", "demos"]
     assert main(["rollout", "keydoor", "--set", "size=5", *words]) == 0
