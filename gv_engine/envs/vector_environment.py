@@ -36,7 +36,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
     Observations, rewards, flags and infos are arrays over the worlds, as in
     `gymnasium.vector.SyncVectorEnv`; `info` has
 
-    - `reward_terms`, a mapping of (N,) float64, and `action_mask` (N, actions) int8;
+    - `reward_terms`, a mapping of (N,) float64, of this step, also where a SAME_STEP reset has just
+      replaced the episode; and `action_mask` (N, actions) int8, for the next step;
     - `success` (N,) bool: episodes that have ended with success in this step, also those that a
       SAME_STEP reset has just replaced; `is_success` is the same, under the name that other
       libraries read; both only if the scenario defines success;
@@ -241,6 +242,8 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
             results = (None if outputs else self._pool.acquire()) or self._own_results
             self._results, self._makes_copies = results, results is self._own_results
             self._batch.write_into(results.outputs)
+        if self.scenario.mixture:  # another member writes other terms
+            self._batch.outputs.terms[self._ended] = 0.0
         self._batch.step(numbers, self._mode)
         return self._step_results(outputs)
 
@@ -268,10 +271,14 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
         """Return the results of the step that the backend has just made; arrays that the caller
         gave in `outputs` are filled."""
         out = self._batch.outputs
-        info = self._info(outputs)
         self._mark_ended_worlds()
-        if np.count_nonzero(self._ended):  # faster than `any`
-            if self._mode == simulation.SAME_STEP:
+        has_ended = np.count_nonzero(self._ended) > 0  # faster than `any`
+        resets = has_ended and self._mode == simulation.SAME_STEP
+        if resets:  # terms belong to the step, as rewards do, and not to the reset after it
+            out.terms[self._ended] = out.final_terms[self._ended]
+        info = self._info(outputs)
+        if has_ended:
+            if resets:
                 self._add_final(info)
             if self._statistics:
                 self._add_episode(info, self._ended.copy(), out.returns, out.lengths, out.success)

@@ -319,6 +319,27 @@ def test_ends_of_episodes_share_their_arrays_unless_copies_are_wanted(kind, repr
 
 @KINDS
 @MODES
+@pytest.mark.parametrize("copied", [True, False])
+@pytest.mark.parametrize("level", [LEVEL, "keydoor-sizes"])
+def test_reward_terms_belong_to_the_step_of_the_reward(level, copied, mode, kind):
+    """Also where a reset in the same step has replaced the episode, perhaps by another member."""
+    options = {"world": kind, "autoreset_mode": mode, "max_steps": SHORT}
+    envs, ends = GridVectorEnv(level, 6, copy=copied, **options), 0
+    envs.reset(seed=0)
+    for actions in np.random.default_rng([0, 1]).integers(8, size=(4 * SHORT, 6)):
+        _, rewards, terminated, truncated, info = envs.step(actions)
+        terms = [info["reward_terms"][name] for name in envs.scenario.reward_names]
+        np.testing.assert_allclose(sum(terms), rewards)
+        ended = terminated | truncated
+        if ended.any() and "final_info" in info:
+            for name, of_step in zip(envs.scenario.reward_names, terms, strict=True):
+                assert (info["final_info"]["reward_terms"][name] == of_step * ended).all()
+        ends += ended.sum()
+    assert ends > 6
+
+
+@KINDS
+@MODES
 def test_masks_can_be_left_out(kind, mode):
     options = {"world": kind, "autoreset_mode": mode, "max_steps": SHORT}
     with_masks, without = (

@@ -128,31 +128,32 @@ class EnvWorker:
             world = env.simulation
             if starts_episode(action, self._mode, bool(world.outcome)):
                 env.begin(seeds[i])
-                self._write_state(i, world.success)
+                self._write_state(i)
                 continue
             world.step(action)
             results = world.reward, world.terminated, world.truncated, world.total, world.steps
             for name, value in zip(_STEP, results, strict=True):
                 self._columns[name][i] = value
-            success = world.success
+            result = world.success, world.decided_by, world.reward
             if resets_in_step(self._mode, bool(world.outcome)):
                 final_steps.append(FinalStep(i, env.observation(), env.info()))
                 env.begin(None)
-            self._write_state(i, success)
+            self._write_state(i, result)
         return WorkerReply(self._texts, final_steps)
 
-    def _write_state(self, i: int, success: bool) -> None:
-        """Write observation and info of environment `i` into its record. `success` is the success
-        of the last step, which may have been followed by a reset."""
+    def _write_state(self, i: int, result: tuple[bool, str, float] | None = None) -> None:
+        """Write observation and info of environment `i` into its record. `result` has the success,
+        the deciding rule and the reward of the last step, if a reset may have followed it."""
         columns, env = self._columns, self._envs[i]
         for name, array in env.observation().items():
             columns[name][i] = array
         world, agent = env.simulation, env.simulation.state.agent
         info = {"moves_remaining": agent.moves_remaining, "discount": world.discount}
+        success, decided_by, reward = result or (world.success, world.decided_by, world.reward)
         for name, value in (info | {"success": success, "reward_terms": 0.0}).items():
             columns[name][i] = value
-        if world.decided_by in self._terms:
-            columns["reward_terms"][i, self._terms[world.decided_by]] = world.reward
+        if decided_by in self._terms:
+            columns["reward_terms"][i, self._terms[decided_by]] = reward
         self._texts[i] = agent.problem, world.outcome, world.decided_by
 
     def snapshot(self, i: int) -> WorldSnapshot:
@@ -162,7 +163,7 @@ class EnvWorker:
     def restore(self, i: int, snapshot: WorldSnapshot) -> None:
         """Restore environment `i` from a snapshot."""
         self._envs[i].restore(snapshot)
-        self._write_state(i, self._envs[i].simulation.success)
+        self._write_state(i)
 
     def render(self, i: int) -> Any:
         """Return environment `i` rendered in its render mode."""

@@ -201,6 +201,8 @@ def test_many_are_as_one(mode):
                 continue
             observation, reward, terminated, truncated, info = one.step(actions[i])
             assert (reward, terminated, truncated) == tuple(part[i] for part in shown[1:4])
+            for name, term in info["reward_terms"].items():
+                assert shown[4]["reward_terms"][name][i] == term
             ones[i] = observation, info
             if mode == "SameStep" and (terminated or truncated):
                 assert same(shown[4]["final_obs"][i], observation)
