@@ -52,7 +52,8 @@ if __name__ == "__main__":
         net = train(encode_one_hot(demos), np.array(demos["action"]))
     envs = GridVectorEnv("keydoor-5x5", 256, levels="test", max_steps=50, world="compiled")
     (observation, info), won = envs.reset(seed=0), np.zeros(256, bool)
-    for draws in np.random.default_rng(0).random((50, 256, 1)):
+    (sampling,) = np.random.default_rng(0).spawn(1)  # world 0 draws from default_rng(0) itself
+    for draws in sampling.random((50, 256, 1)):
         chances = (forward(net, encode_one_hot(observation))[1] * info["action_mask"]).cumsum(
             axis=1
         )

@@ -25,6 +25,7 @@ from gv_engine.envs.multi_agent import AgentsVectorEnv
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rules.errors import BuiltInDoesNotCompileError, DoesNotCompileError
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.seeding import make_rng
 
 _DEFAULT = "keydoor-9x9"
 _NUM_ACTIONS = 64  # random actions that are sampled before the clock starts
@@ -119,7 +120,7 @@ def _measure_env(scenario: Scenario, world: str, seconds: float) -> float:
         return _measure_vector_env(_make_vector_env(scenario, 1, world=world), seconds)
     env = GridEnv(scenario, world=world)
     env.reset(seed=0)
-    actions = np.random.default_rng(0).integers(len(scenario.actions), size=_NUM_ACTIONS).tolist()
+    actions = make_rng(0, "actions").integers(len(scenario.actions), size=_NUM_ACTIONS).tolist()
 
     def play() -> None:
         """Take one step for each of the random actions; reset the environment whenever an episode
@@ -137,7 +138,7 @@ def _measure_vector_env(envs: _VectorEnv, seconds: float) -> float:
     random actions, measured for `seconds`."""
     envs.reset(seed=0)
     size = (_NUM_ACTIONS, envs.num_envs, *envs.agent_shape)
-    actions = np.random.default_rng(0).integers(len(envs.scenario.actions), size=size)
+    actions = make_rng(0, "actions").integers(len(envs.scenario.actions), size=size)
     turns = cycle(actions)
     return envs.num_envs * _measure_rate(lambda: envs.step(next(turns)), seconds)
 

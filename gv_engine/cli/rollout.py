@@ -9,7 +9,7 @@ examples:
 
 Episode k with --seed S is the same for every number of worlds. Its level is the level of
 reset(seed=S + k), or, with K --levels, level number (S + k) % K. Its policy samples from
-numpy.random.default_rng([S, k]).
+gv_engine.vector.seeding.make_rng(S, "policy", k).
 
 A policy in a file is a function (observation, info, rngs) -> actions for N worlds at once:
 observation["grid"] (N, h, w, 3), observation["item"] (N, 3), info["action_mask"] (N, actions);
@@ -19,7 +19,7 @@ __init__(N, number of actions), act(observation, info, rngs) and begin(worlds), 
 numbers of worlds whose episodes begin.
 
 With several agents, --policy ann=valid,hunters=./policy.py:greedy names agents or teams; the
-others act at random. Agent k of A samples from numpy.random.default_rng([S, A * number + k]).
+others act at random. Agent j of A samples from make_rng(S, "policy", A * k + j).
 
 FOLDER gets an .npy file for each array, which grows while episodes are played. Per step: grid and
 item (in algebra nodes, values, mask and time), action, reward, reward_terms, terminated and

@@ -29,6 +29,7 @@ from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.learning.config import Hyperparameters
 from gv_engine.learning.level_edits import LevelEditor
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.seeding import derive_seeds
 
 _CHILD_SHARE = 0.5
 """Share of the non-replay episodes that play a child (edited level) without a score, if there is
@@ -112,7 +113,8 @@ class PrioritisedLevelReplay(RandomLevels):
         self.scores = np.full(count, np.nan)
         self._ended_at = np.zeros(count, np.int64)  # episodes that had ended before the last end
         self._num_episodes = 0
-        self._levels = (settings.seed + worlds) % count  # as `GridVectorEnv` resets
+        seeds = np.array(derive_seeds(settings.seed, "worlds", len(worlds)))
+        self._levels = seeds % count  # as `GridVectorEnv` resets
         self._next_levels, self._next_random = self._levels.copy(), self.is_measured.copy()
         self._sums = np.zeros((2, len(worlds)))  # positive advantages and steps of the episodes
         self._steps: list[tuple[NDArray[np.int64], NDArray[np.bool_]]] = []
@@ -197,7 +199,7 @@ class EditedLevels(PrioritisedLevelReplay):
     After each update, children are made of levels that are sampled as for a replay.
     Some of the episodes that do not replay a level play a child without a score. When there is no
     room, a new child replaces the child with the lowest score. No child has the layout of a level
-    of `test-layout`, or is a level of `test`.
+    of `test-layout` or `validation`, or is a level of `test`.
 
     Raises:
         ConfigError: see `LevelEditor`.
@@ -286,10 +288,10 @@ class EditedLevels(PrioritisedLevelReplay):
 
 def find_held_out_keys(scenario: Scenario) -> set[int]:
     """Return the content keys (hashes) of a scenario's held-out levels: of the levels in its set
-    `test`, and of the layouts in its set `test-layout`. A scenario with too few levels for a set
-    has no keys of that set."""
+    `test`, and of the layouts in its sets `test-layout` and `validation`. A scenario with too few
+    levels for a set has no keys of that set."""
     keys: set[int] = set()
-    for name, column in (("test", 1), ("test-layout", 2)):
+    for name, column in (("test", 1), ("test-layout", 2), ("validation", 2)):
         with suppress(LevelsError):
             levels = level_set(scenario, name)
             keys |= {each[column] for each in sample_keys(scenario, levels.seeds, "auto")}

@@ -25,6 +25,7 @@ from gv_engine.learning.network_spec import NetworkSpec
 from gv_engine.learning.numpy_net import NumpyNet
 from gv_engine.learning.policy_file import RunError
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.seeding import derive_seeds
 
 SELF = "self"
 """Value of the setting `partner` for past selves."""
@@ -97,8 +98,8 @@ class Partners:
 class FrozenPartners(Partners):
     """Agents or teams that act by policies that never change.
 
-    In each update a policy samples with `default_rng([seed, A * (steps + w) + k])` for agent k of
-    world w, after that many steps of all agents: the generators need not be saved.
+    In each update a policy begins episode A * (steps + w) + k for agent k of world w, after so many
+    steps of all agents: the generators need not be saved.
 
     Raises:
         PolicyError, RunError: see `gv_engine.rollout.policy.load_partners`.
@@ -112,6 +113,7 @@ class FrozenPartners(Partners):
         loaded = resolve_name(PARTNER_LOADER)(settings.partner, env.scenario, worlds)
         self._policies: dict[int, Any] = loaded.by_agent
         self._digest = loaded.digest
+        (self._seed,) = derive_seeds(settings.seed, "partners")
         self.is_learning[:, [*self._policies]] = False
 
     @property
@@ -125,7 +127,7 @@ class FrozenPartners(Partners):
         memories = {k: policy.memory.copy() for k, policy in self._recurrent.items()}
         for k, policy in self._policies.items():
             numbers = [agents * (steps + world) + k for world in range(worlds)]
-            policy.begin(range(worlds), self._settings.seed, numbers)
+            policy.begin(range(worlds), self._seed, numbers)
         for k, memory in memories.items():
             self._policies[k].memory = memory
 

@@ -32,6 +32,7 @@ from gv_engine.scenario.array_files import ArrayError, NpzArchive
 from gv_engine.scenario.files import atomic_write, parse_json
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.seeding import POLICY, make_rng
 
 POLICY_FILE = "policy.npz"
 _MAX_BYTES = 2**28
@@ -351,7 +352,7 @@ class CheckpointPolicy(TrainedPolicy):
         super().begin(worlds)
         for world, number in zip(worlds, numbers):
             self.agents[world] = number % self._spec.agents
-            self._rngs[world] = np.random.default_rng([seed, number])
+            self._rngs[world] = make_rng(seed, POLICY, number)
 
     def act(
         self,

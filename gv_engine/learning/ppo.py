@@ -42,6 +42,7 @@ from gv_engine.learning.reward_scaler import RewardScaler
 from gv_engine.learning.rollout_buffer import RolloutBuffer, TrainingBatch
 from gv_engine.learning.survival_estimate import SurvivalEstimator, TrainingMetrics
 from gv_engine.rules.turns import ANY
+from gv_engine.vector.seeding import derive_seeds
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 """Options of glibc's `mallopt`."""
@@ -65,6 +66,11 @@ def find_device(name: str) -> str:
         f"{name!r} is no device that torch {torch.__version__} finds here (allowed: "
         f"{', '.join(['auto', 'cpu', *(['cuda'] if found else []), *found])})"
     )
+
+
+def _make_generator(seed: int, purpose: str) -> torch.Generator:
+    """Return torch's random number generator for one purpose of a seed."""
+    return torch.Generator().manual_seed(*derive_seeds(seed, purpose))
 
 
 def _init_thread() -> None:
@@ -123,14 +129,15 @@ class Learner:
         scenario = env.scenario
         self.spec = NetworkSpec.of_scenario(ScenarioSpec.of_scenario(scenario), len(self.cells))
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(settings.seed)
+            torch.manual_seed(*derive_seeds(settings.seed, "weights"))
             self.net = self.net_class(self.spec, settings).to(self.device)
         if (size := sum(each.numel() for each in self.net.parameters())) > _MAX_WEIGHTS:
             raise ConfigError(
                 f"the network has {size:,} weights, and the files of a run hold {_MAX_WEIGHTS:,}: "
                 f"choose a smaller hidden_size or embedding_size"
             )
-        self._rng = torch.Generator().manual_seed(settings.seed)
+        purposes = "actions", "minibatches", "colors", "partners", "curriculum"
+        self._rngs = {name: _make_generator(settings.seed, name) for name in purposes}
         self._adam = Adam(self.net, settings.learning_rate, settings.max_grad_norm)
         self._graphed: GraphedStep | None = None
         self._buffer = RolloutBuffer(env, self.spec, settings.num_steps, self.device)
@@ -147,14 +154,16 @@ class Learner:
         self._losses = torch.full((3,), math.nan)
         self.seconds = dict.fromkeys(("environment", "copies", "acting", "learning"), 0.0)
         colors = interchangeable_colors(scenario) if settings.augment_colors else ()
-        self.colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rng)
+        self.colors = ColorAugmentation(colors, self.cells, env.num_envs, self._rngs["colors"])
         self._max_steps = min(member.max_steps or math.inf for member in scenario.members)
         self._any_agent_succeeds = scenario.agent_group.ends == ANY
-        self.partners = make_partners(env, settings, self.spec, self._rng, self.cells)
-        self._observed, self._info = env.reset(seed=settings.seed, out=self._buffer.first)
+        self.partners = make_partners(env, settings, self.spec, self._rngs["partners"], self.cells)
+        self._observed, self._info = env.reset(
+            seed=derive_seeds(settings.seed, "worlds", env.num_worlds), out=self._buffer.first
+        )
         self._live = self._live_agents()
         curriculum_class = resolve_name(CURRICULA[settings.curriculum])
-        self.curriculum: RandomLevels = curriculum_class(env, settings, self._rng)
+        self.curriculum: RandomLevels = curriculum_class(env, settings, self._rngs["curriculum"])
         self._sample_noise()
 
     @contextmanager
@@ -417,7 +426,7 @@ class Learner:
         if self._graphed:
             self._graphed.load(batch)
         for _ in range(settings.update_epochs):
-            order = torch.randperm(len(memory), generator=self._rng).to(self.device)
+            order = torch.randperm(len(memory), generator=self._rngs["minibatches"]).to(self.device)
             if settings.partner:
                 order = order[batch.live.any(0)[order]]
             for indices in order.chunk(settings.num_minibatches):
@@ -432,8 +441,9 @@ class Learner:
 
     def _sample_noise(self) -> None:
         """Sample the noise by which actions are sampled until the next update."""
-        self._rng_state = self._rng.get_state()
-        self._buffer.sample_noise(self._rng)
+        rng = self._rngs["actions"]
+        self._noise_state = rng.get_state()
+        self._buffer.sample_noise(rng)
 
     def _optimise_minibatch(self, batch: TrainingBatch, indices: Tensor) -> Tensor:
         """Take one optimiser step on the sequences of the batch at `indices`; return (3,) entropy,
@@ -499,7 +509,8 @@ class Learner:
         return {
             "net": self.net.state_dict(),
             "adam": self._adam.state,
-            "rng": self._rng_state,
+            "rngs": {name: rng.get_state() for name, rng in self._rngs.items()}
+            | {"actions": self._noise_state},
             "reward_scaler": self._reward_scaler.state(),
             "memory": self._memory.clone(),
             "colors": self.colors.permutation.clone(),
@@ -521,7 +532,8 @@ class Learner:
         """
         self.net.load_state_dict(state["net"])
         self._adam.restore(state["adam"])
-        self._rng.set_state(state["rng"])
+        for name, rng in self._rngs.items():
+            rng.set_state(state["rngs"][name])
         self._sample_noise()
         self._reward_scaler.restore(state["reward_scaler"])
         self._memory.copy_(state["memory"])

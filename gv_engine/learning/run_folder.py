@@ -60,7 +60,7 @@ _PROGRESS = "progress.csv"
 _LOCK = "lock"
 _COLUMNS = "seconds", *TrainingMetrics._fields
 """Columns of `progress.csv`."""
-_FORMAT = 6
+_FORMAT = 7
 _MAX_RUN_FILE = 2**22
 """Bytes of `run.json`."""
 _MAX_CHECKPOINT = 2**30

@@ -27,7 +27,7 @@ from gv_engine.scenario.layout import RNG
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.resources import ASSETS
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.vector.seeding import make_paired_generators
+from gv_engine.vector.seeding import POLICY, make_purpose_generators, make_rng
 
 POLICIES = ASSETS / "policies"
 """Folder of the trained policies that come with scenarios: a run folder for each scenario name."""
@@ -56,8 +56,8 @@ class Policy(Protocol):
     def values(self) -> NDArray[np.float64] | None: ...
 
     def begin(self, worlds: Sequence[int], seed: int, numbers: Sequence[int]) -> None:
-        """Start an episode in each of `worlds`, where the policy samples with `default_rng([seed,
-        number])`; `numbers` has the episode number of each world."""
+        """Start an episode in each of `worlds`, where the policy samples with
+        `make_rng(seed, POLICY, number)`; `numbers` has the episode number of each world."""
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """Return one action for each of N worlds, from the observations and `info` that
@@ -89,7 +89,7 @@ class RandomPolicy:
         """Give each of `worlds` a new random number generator, made from `seed` and the world's
         episode number in `numbers`."""
         for world, number in zip(worlds, numbers, strict=True):
-            self._rngs[world] = np.random.default_rng([seed, number])
+            self._rngs[world] = make_rng(seed, POLICY, number)
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """Return a random action for each of N worlds, one that the action mask allows if the
@@ -164,10 +164,11 @@ class CompiledRandomPolicy(RandomPolicy):
 
 @lru_cache(maxsize=4)
 def _make_generator_block(seed: int, block: int) -> NDArray[Any]:
-    """Return records of random number generators, each in the state of NumPy's `default_rng([seed,
-    number])`, for the `_BLOCK_SIZE` episode numbers of block number `block`. A generator takes a
+    """Return records of random number generators, each in the state of `make_rng(seed, POLICY,
+    number)`, for the `_BLOCK_SIZE` episode numbers of block number `block`. A generator takes a
     tenth of the time if a block of them is made at once."""
-    return make_paired_generators(seed, range(block * _BLOCK_SIZE, (block + 1) * _BLOCK_SIZE))
+    numbers = range(block * _BLOCK_SIZE, (block + 1) * _BLOCK_SIZE)
+    return make_purpose_generators(seed, POLICY, numbers)
 
 
 class CallablePolicy:
@@ -220,7 +221,7 @@ class CallablePolicy:
         if self._on_begin:
             self._on_begin([*worlds])
         for world, number in zip(worlds, numbers, strict=True):
-            self._rngs[world] = np.random.default_rng([seed, number])
+            self._rngs[world] = make_rng(seed, POLICY, number)
 
     def act(self, observation: Arrays, info: dict[str, Any]) -> NDArray[np.int64]:
         """Return the actions that the author's function gives for N worlds, after a check that they
@@ -510,8 +511,8 @@ def policies_by_agent(text: str, group: AgentGroup, option: str = "--policy") ->
 class MultiAgentPolicy:
     """Policies of A agents in the same worlds.
 
-    Agent k of episode n samples from `default_rng([seed, A * n + k])`, k from 0 on. Probabilities
-    are unknown.
+    Agent k of episode n samples from `make_rng(seed, POLICY, A * n + k)`, k from 0 on.
+    Probabilities are unknown.
     """
 
     probabilities: NDArray[np.float64] | None = None

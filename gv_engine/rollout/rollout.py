@@ -1,7 +1,7 @@
 """Rollouts: many episodes of a scenario, played by a policy in many worlds at once.
 
 Episode k of seed s does not depend on the number of worlds: its world is that of `reset(seed=s +
-k)`, and its policy samples from `numpy.random.default_rng([s, k])`.
+k)`, and its policy samples from `gv_engine.vector.seeding.make_rng(s, "policy", k)`.
 """
 
 from __future__ import annotations

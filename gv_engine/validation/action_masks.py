@@ -9,6 +9,7 @@ import numpy as np
 
 from gv_engine.rules.geometry import Action
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.seeding import make_rng
 from gv_engine.world.simulation import Simulation
 
 _LEVELS, _STEPS = 3, 20
@@ -30,7 +31,7 @@ def find_mask_faults(scenario: Scenario) -> list[str]:
         return []
     simulation, mask = Simulation(scenario), np.zeros(len(scenario.actions), np.int8)
     for seed in range(_LEVELS):
-        rng = np.random.default_rng(seed)
+        rng = make_rng(seed, "actions")
         simulation.reset(np.random.default_rng(seed))
         for step in range(_STEPS):
             simulation.valid_actions(mask)

@@ -13,6 +13,7 @@ from gv_engine.rules.system import Phase, System, source_location, unwrap_partia
 from gv_engine.rules.world import World
 from gv_engine.scenario.layout import AGENT_COLUMNS
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.seeding import make_rng
 from gv_engine.world.simulation import Simulation
 
 _MAY_EDIT = (Phase.RESET, Phase.TRANSITION)
@@ -28,7 +29,7 @@ def find_broken_contracts(scenario: Scenario, episodes: int = 3, seed: int = 0) 
     simulation = Simulation(scenario)
     simulation.watch(lambda *rule: _watch_function(messages, *rule))
     for number in range(episodes):
-        rng = np.random.default_rng([seed, number])
+        rng = make_rng(seed, "actions", number)
         observation = np.zeros((*scenario.area.shape, 3), np.uint8), np.zeros(3, np.uint8)
         try:
             simulation.reset(np.random.default_rng(seed + number))

@@ -27,6 +27,7 @@ from gv_engine.scenario.row_checks import compute_derived_columns, find_fault
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.watchdog import hard_timeout
 from gv_engine.vector.backend import Backend, make_batch
+from gv_engine.vector.seeding import make_rng
 from gv_engine.world.rng import generator_from_row
 from gv_engine.world.simulation import DISABLED, KEEP, NEXT_STEP, RESTART, SAME_STEP
 
@@ -434,7 +435,7 @@ def _find_batch_fault(scenario: Scenario, kind: str, turns: int, seed: int) -> s
     """Step a batch of worlds with the backend `kind` for `turns` steps; return an error message if
     a world behaves differently from the same world alone, else an empty text."""
     batch, single = (make_batch(scenario, n, kind, checked=True) for n in (_BATCH_SIZE, 1))
-    rng, shape = np.random.default_rng([seed, _BATCH_SIZE]), (_BATCH_SIZE, scenario.layout.agents)
+    rng, shape = make_rng(seed, "turns"), (_BATCH_SIZE, scenario.layout.agents)
     for i in range(_BATCH_SIZE):
         batch.set_generator(i, np.random.default_rng(seed + i))
     actions = np.full(shape, RESTART)  # (N, A)

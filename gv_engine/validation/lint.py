@@ -29,6 +29,7 @@ from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import find_missing_sprites
 from gv_engine.validation.action_masks import find_mask_faults
+from gv_engine.vector.seeding import make_rng
 from gv_engine.world.simulation import Simulation, make_level
 from gv_engine.world.world import ObjectWorld
 from systems.minigrid.instructions import Mission as Instruction
@@ -428,7 +429,7 @@ class _Linter:
         `actions`, which may include actions that the scenario does not declare."""
         simulation = Simulation(self._scenario)
         for seed in range(2):
-            rng = np.random.default_rng(seed)
+            rng = make_rng(seed, "actions")
             try:
                 simulation.reset(np.random.default_rng(seed))
                 for _ in range(_STEPS):

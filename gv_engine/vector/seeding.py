@@ -1,4 +1,8 @@
-"""Seeding of many generators at once, bit for bit like `numpy.random.default_rng(seed)`.
+"""Seeds of levels and of all other purposes, and seeding of many generators at once.
+
+The level of seed S is sampled with `numpy.random.default_rng(S)`, which `default_rng([S, 0])`
+equals. Everything else that a seed decides has random numbers of its own: those of
+`make_rng(S, purpose)`, which are never the ones of a level.
 
 Source of the algorithms: seed_seq_fe (O'Neill 2015) and PCG64 XSL-RR (O'Neill 2014), as NumPy
 documents them under `SeedSequence` and `PCG64`.
@@ -9,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, repeat
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +36,9 @@ def _make_constants(first: int, factor: int, count: int) -> NDArray[np.uint32]:
     return np.array(list(values), np.uint32)[:, None]
 
 
-_POOL_SALTS = _make_constants(0x43B0D7E5, 0x931E8875, _POOL + _POOL * (_POOL - 1) + 1)
+_MAX_WORDS = 6
+"""Words of a seed that are hashed here: of a number up to 64 bits, a purpose and another number."""
+_POOL_SALTS = _make_constants(0x43B0D7E5, 0x931E8875, _POOL * _MAX_WORDS + 1)
 _OUTPUT_SALTS = _make_constants(0x8B51F9DD, 0x58F38DED, 2 * _POOL + 1)
 _MIX_LEFT, _MIX_RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
 _HALF = np.uint32(16)
@@ -52,16 +59,43 @@ def make_seeded_generators(seeds: Sequence[int]) -> NDArray[Any]:
     return seed_from_words(words, words >> _32) if len(words) > _FEW else _seed_by_numpy(seeds)
 
 
-def make_paired_generators(seed: int, numbers: Sequence[int]) -> NDArray[Any]:
-    """Return K records of random number generators, each in the state of NumPy's
-    `default_rng([seed, number])`, for K `numbers`."""
-    if len(numbers) <= _FEW or max(seed, *numbers) >> 32:
-        return _seed_by_numpy([[seed, number] for number in numbers])
-    words = np.array(numbers, np.uint64)
-    return seed_from_words(np.full_like(words, seed), words)
+POLICY = "policy"
+"""Purpose of the random numbers with which policies sample actions, one stream per episode."""
 
 
-def _seed_by_numpy(seeds: Sequence[int | list[int]]) -> NDArray[Any]:
+def make_seed_sequence(seed: int, purpose: str, *numbers: int) -> np.random.SeedSequence:
+    """Return NumPy's `SeedSequence(seed, spawn_key=(crc32(purpose), *numbers))`."""
+    return np.random.SeedSequence(seed, spawn_key=(crc32(purpose.encode()), *numbers))
+
+
+def make_rng(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
+    """Return the random number generator for one purpose of a seed, such as "policy" in the episode
+    with the first of `numbers`. No level of a seed below 2**128 is sampled with the same numbers.
+
+    >>> make_rng(3, "policy", 0).random() == make_rng(3, "weights").random()
+    False
+    """
+    return np.random.default_rng(make_seed_sequence(seed, purpose, *numbers))
+
+
+def derive_seeds(seed: int, purpose: str, count: int = 1) -> list[int]:
+    """Return `count` seeds from 0 to 2**63 - 1 for one purpose of a seed. Those of other seeds and
+    purposes are others."""
+    words = make_seed_sequence(seed, purpose).generate_state(count, np.uint64)
+    return [int(word) >> 1 for word in words]
+
+
+def make_purpose_generators(seed: int, purpose: str, numbers: Sequence[int]) -> NDArray[Any]:
+    """Return K records of random number generators, each in the state of `make_rng(seed, purpose,
+    number)`, for K `numbers`."""
+    if len(numbers) <= _FEW or seed >> 64 or max(numbers) >> 32:
+        return _seed_by_numpy([make_seed_sequence(seed, purpose, number) for number in numbers])
+    words = seed, seed >> 32, 0, 0, crc32(purpose.encode())
+    last = np.array(numbers, np.uint64)
+    return seed_from_words(*(np.full_like(last, word & 0xFFFFFFFF) for word in words), last)
+
+
+def _seed_by_numpy(seeds: Sequence[int | np.random.SeedSequence]) -> NDArray[Any]:
     """Return K records of random number generators, which NumPy seeds one by one; this is slow, but
     allows seeds of any size."""
     records = np.zeros(len(seeds), RNG)
@@ -71,7 +105,7 @@ def _seed_by_numpy(seeds: Sequence[int | list[int]]) -> NDArray[Any]:
 
 
 def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return K records of random number generators, each seeded from one to four 32-bit words, as
+    """Return K records of random number generators, each seeded from one to six 32-bit words, as
     NumPy does, but vectorised.
 
     Args:
@@ -84,8 +118,9 @@ def seed_from_words(*words: NDArray[np.uint64]) -> NDArray[Any]:
     for source in range(_POOL):
         others = [k for k in range(_POOL) if k != source]
         hashed = _hash(pool[source], _POOL_SALTS, _POOL + source * len(others), len(others))
-        mixed = _MIX_LEFT * pool[others] - _MIX_RIGHT * hashed
-        pool[others] = mixed ^ mixed >> _HALF
+        pool[others] = _mix(pool[others], hashed)
+    for k, word in enumerate(words[_POOL:], _POOL):
+        pool = _mix(pool, _hash(word.astype(np.uint32), _POOL_SALTS, k * _POOL, _POOL))
     output_words = _hash(np.tile(pool, (2, 1)), _OUTPUT_SALTS, 0, 2 * _POOL).astype(np.uint64)
     high, low, stream_high, stream_low = output_words[::2] | output_words[1::2] << _32
     records = np.zeros(len(high), RNG)
@@ -101,6 +136,12 @@ def _hash(words: NDArray[np.uint32], salts: NDArray[np.uint32], start: int, coun
     """Return `count` hashed versions of 32-bit words; version k uses the constants `salts[start +
     k]` and `salts[start + k + 1]`."""
     mixed = (words ^ salts[start : start + count]) * salts[start + 1 : start + count + 1]
+    return mixed ^ mixed >> _HALF
+
+
+def _mix(words: NDArray[np.uint32], hashed: NDArray[np.uint32]) -> Any:
+    """Return 32-bit words mixed with hashed words."""
+    mixed = _MIX_LEFT * words - _MIX_RIGHT * hashed
     return mixed ^ mixed >> _HALF
 
 

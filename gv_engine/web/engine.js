@@ -87,13 +87,16 @@ function sha256(bytes) {
 
 const PCG_FACTOR = (2549297995355413924n << 64n) | 4865540595714422341n;
 
-/** Return state and increment of NumPy's `default_rng(seeds)`, a PCG64 generator. Sources: as
- * gv_engine.vector.seeding.
- * @param {bigint[]} seeds whole numbers from 0 on; a single one stands for itself */
-function makeGenerator(...seeds) {
+/** Return state and increment of NumPy's `default_rng(SeedSequence(seed, spawn_key=keys))`, a PCG64
+ * generator. Sources: as gv_engine.vector.seeding.
+ * @param {bigint} seed a whole number from 0 on
+ * @param {bigint[]} keys whole numbers from 0 on; without them the generator is that of a level */
+function makeGenerator(seed, ...keys) {
   const words = [];
-  for (let seed of seeds)
-    do words.push(Number(seed & 0xffffffffn)), (seed >>= 32n); while (seed);
+  for (let number of [seed, ...keys]) {
+    do words.push(Number(number & 0xffffffffn)), (number >>= 32n); while (number);
+    while (keys.length && words.length < 4) words.push(0);
+  }
   let salt = 0x43b0d7e5;
   const hash = (value) => {
     value ^= salt;

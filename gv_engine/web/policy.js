@@ -2,6 +2,10 @@
 // This file does not use the DOM: tests run it in Node.
 "use strict";
 
+/** CRC-32 of the word "policy", which tags the random numbers of policies: see
+ * gv_engine.vector.seeding. */
+const POLICY = 0xf07d0516n;
+
 /** Return one number for type, state and colour of a cell, which are bytes. */
 const numberCell = (kind, state, color) => (kind * 256 + state) * 256 + color;
 
@@ -196,7 +200,7 @@ class Policy {
    * @param {bigint} seed of the episode */
   decide(world, before, seed) {
     const agents = Array.from({ length: world.agents }, (_, agent) => {
-      const mind = before?.minds[agent] ?? { generator: makeGenerator(seed, BigInt(agent)), memory: null };
+      const mind = before?.minds[agent] ?? { generator: makeGenerator(seed, POLICY, BigInt(agent)), memory: null };
       return this._decide(world, agent, mind);
     });
     const part = (name) => agents.map((each) => each[name]);

@@ -46,7 +46,7 @@ def write(folder: Path, files: dict[str, bytes]) -> Path:
         ("ppo", "learner.reward_scaler.moments", [1.0, 0.0, -1.0], "moments has -1.0"),
         ("ppo", "learner.estimator.0", torch.full((4,), -1), "estimator has -1"),
         ("ppo", "learner.estimator.0", torch.full((4,), 2**40), f"estimator has {2**40}"),
-        ("ppo", "learner.rng", torch.zeros(5056, dtype=torch.uint8), "Invalid mt19937"),
+        ("ppo", "learner.rngs.actions", torch.zeros(5056, dtype=torch.uint8), "Invalid mt19937"),
         ("ppo", "learner.net", {}, "learner.net: the entry 'actor.bias' is missing"),
         ("plr", "learner.curriculum._levels", torch.full((4,), 6), "_levels has 6"),
         ("plr", "learner.curriculum.scores", torch.zeros(5).double(), "curriculum.scores has 5"),

@@ -80,7 +80,7 @@ def test_nothing_is_learned_of_what_partners_do(method, memory):
     found = []
     for each in batch, other:
         torch.manual_seed(0)
-        learner._rng.manual_seed(0)
+        learner._rngs["minibatches"].manual_seed(0)
         gradients: list[Any] = []
         learner._adam.step = gradients.append
         learner._optimise(each)

@@ -13,6 +13,7 @@ from gv_engine.cli import main
 from gv_engine.learning import TrainedPolicy
 from gv_engine.learning.network_spec import StateCodes
 from gv_engine.learning.policy_file import PolicyFile
+from gv_engine.vector.seeding import POLICY, make_rng
 from tests.learning.drawn import drawn
 
 torch: Any = pytest.importorskip("torch")
@@ -85,7 +86,7 @@ def compare(level: str, net: Net, steps: int = 12) -> float:
     rng = np.random.default_rng(5)
     number, worst, has_memory = len(observation["grid"]), 0.0, "memory" in PolicyModule(file).inputs
     memory = np.zeros((number, 24), np.float32)
-    rngs = [np.random.default_rng([5, k]) for k in range(number)]
+    rngs = [make_rng(5, POLICY, k) for k in range(number)]
     for _ in range(steps):
         policy.act(observation, info, rngs)
         given = inputs_of(observation, info, file)

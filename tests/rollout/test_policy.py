@@ -19,7 +19,7 @@ from gv_engine.rollout.policy import (
     with_absolute_paths,
 )
 from gv_engine.rules.turns import AgentGroup
-from gv_engine.vector.seeding import make_paired_generators
+from gv_engine.vector.seeding import POLICY, make_purpose_generators, make_rng
 from tests.comparing import same
 
 WORLDS = 40
@@ -37,7 +37,7 @@ def test_compiled_draws_are_those_of_the_episodes_generators(name, seed):
         for policy in policies:
             policy.begin(fresh, seed, range(number, number + len(fresh)))
         for i, world in enumerate(fresh):
-            rngs[world] = np.random.default_rng([seed, number + i])
+            rngs[world] = make_rng(seed, POLICY, number + i)
         number += len(fresh)
         info = {"action_mask": (pilot.random((WORLDS, 8)) < 0.3).astype(np.int8)}
         found, again = (policy.act({}, info) for policy in policies)
@@ -54,8 +54,8 @@ def test_the_compiled_sampler_takes_allowed_actions_in_their_order():
     counts = 1, 2, 4
     seen: list[set[int]] = [set(), set(), set()]
     for number in range(40):
-        records = make_paired_generators(5, [number] * 3).view(np.recarray)
-        draw = np.random.default_rng([5, number]).random()
+        records = make_purpose_generators(5, POLICY, [number] * 3).view(np.recarray)
+        draw = make_rng(5, POLICY, number).random()
         chosen = np.full(3, -1)
         with np.errstate(over="ignore"):  # compiled numbers wrap
             sample_allowed_actions(records, masks, chosen)
@@ -133,7 +133,7 @@ def test_generators_of_ones_own_are_those_of_the_episodes(own):
     policy.begin([0, 1], 5, [3, 4])
     policy.act({}, {})
     policy.begin([0], 5, [9])
-    new, old = (np.random.default_rng([5, number]).random(2) for number in (9, 4))
+    new, old = (make_rng(5, POLICY, number).random(2) for number in (9, 4))
     assert policy.act({}, {}).tolist() == [int(new[0] * 8), int(old[1] * 8)]
 
 

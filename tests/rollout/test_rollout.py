@@ -13,11 +13,13 @@ from gv_engine.rollout import step_history
 from gv_engine.rollout.episode_stats import EpisodeStats, EpisodeValues
 from gv_engine.rollout.policy import (
     ActionSequence,
+    CallablePolicy,
     PolicyError,
     ScriptedPolicy,
     load_policies,
     load_policy,
 )
+from gv_engine.vector.seeding import POLICY, make_rng
 from tests.comparing import same
 from tests.envs.test_agents_environments import level
 from tests.scenario.test_mixture import CARRY, TWO
@@ -30,7 +32,7 @@ CASES = {
     "mission": ({"extends": "MiniGrid-GoToDoor-5x5-v0", "max_steps": 4}, "valid", 7, 1),
     "all": (ALL, "ann=valid,cat=valid", 6, 2),
     "any": (ANY, "random", 6, 2),
-    "fewer": ({"mixture": [{"scenario": ALL}, {"scenario": FEWER}]}, "random", 6, 4),
+    "fewer": ({"mixture": [{"scenario": ALL}, {"scenario": FEWER}]}, "random", 26, 4),
 }
 """Levels, policies, numbers of episodes, and of ends by members that come about in them."""
 
@@ -38,6 +40,22 @@ CASES = {
 def made(scenario, num_envs):
     kind = AgentsVectorEnv if len(scenario.agent_group.names) > 1 else GridVectorEnv
     return kind(scenario, num_envs, world="object", autoreset_mode="Disabled", copy=True)
+
+
+def test_a_policy_samples_with_other_numbers_than_the_level_has():
+    """`default_rng([S, 0])`, with which episode 0 once began, is `default_rng(S)`."""
+    increments = []
+
+    def act(observation, info, rngs):
+        increments.append(rngs[0].bit_generator.state["state"]["inc"])
+        return np.zeros(1, int)
+
+    env = made(Scenario.load(CASES["draws"][0]), 1)
+    policy = CallablePolicy(act, 1, env.num_actions, "act")
+    for episode in rollouts.rollout(env, policy, 2, seed=3):
+        row = env.snapshot()["rng"][0]
+        assert increments[-1] != int(row["inc_high"]) << 64 | int(row["inc_low"]), episode.number
+    assert len({*increments}) == 2
 
 
 def drawn(rngs, masks, names):
@@ -54,7 +72,7 @@ def alone(scenario, text, seed, number):
     env, agents = made(scenario, 1), scenario.agent_group.names
     named = dict(part.split("=") for part in text.split(",")) if "=" in text else {}
     policies = [named.get(name, "random" if named else text) for name in agents]
-    rngs = [np.random.default_rng([seed, len(agents) * number + k]) for k in range(len(agents))]
+    rngs = [make_rng(seed, POLICY, len(agents) * number + k) for k in range(len(agents))]
     observation, info = env.reset(seed=seed + number)
     steps, over = [], False
     while not over:

@@ -15,6 +15,7 @@ from gv_engine import AgentsVectorEnv, Scenario
 from gv_engine.session import batch_viewer
 from gv_engine.session.batch_viewer import APPEARANCE_BITS, BatchViewer, CurveRecorder
 from gv_engine.session.replay import row_digest
+from gv_engine.vector.seeding import POLICY, make_rng
 from tests.games import LINE
 
 N = 12
@@ -87,14 +88,14 @@ def test_a_world_goes_back_no_further_than_its_steps_are_known(scenario, monkeyp
 def test_a_policy_draws_for_each_episode_of_each_world(scenario: Scenario):
     worlds = BatchViewer(scenario, N, seed=3)
     episodes = [0] * N
-    rngs = [np.random.default_rng([3, world]) for world in range(N)]
+    rngs = [make_rng(3, POLICY, world) for world in range(N)]
     for step in range(90):
         drawn = [int(rng.random() * 8) for rng in rngs]
         worlds.step()
         assert worlds._past_actions[step % 40].tolist() == drawn
         for world in np.flatnonzero(worlds._env.snapshot()["steps"] == 0).tolist():
             episodes[world] += 1
-            rngs[world] = np.random.default_rng([3, world + N * episodes[world]])
+            rngs[world] = make_rng(3, POLICY, world + N * episodes[world])
     assert min(episodes) == 2
     assert worlds.steps == 90
 

@@ -1,5 +1,7 @@
 """Worlds that are seeded together draw as NumPy's generators of the same seeds do."""
 
+import zlib
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -7,7 +9,13 @@ from hypothesis import strategies as st
 
 from gv_engine import GridEnv, GridVectorEnv
 from gv_engine.scenario.layout import RNG
-from gv_engine.vector.seeding import make_paired_generators, make_seeded_generators
+from gv_engine.vector.seeding import (
+    POLICY,
+    derive_seeds,
+    make_purpose_generators,
+    make_rng,
+    make_seeded_generators,
+)
 from gv_engine.world.rng import generator_from_row, generator_to_row
 
 MANY = 20
@@ -38,12 +46,26 @@ def test_any_seeds_are_numpys(seeds):
 @given(st.one_of(words, edges), st.lists(st.one_of(words, edges), max_size=2 * MANY))
 @example(2**32 - 1, list(range(MANY)))
 @example(2**32, list(range(MANY)))
+@example(2**64 - 1, list(range(2**32 - MANY, 2**32)))
 @example(0, list(range(2**32 - MANY, 2**32 + MANY)))
-def test_pairs_of_numbers_are_numpys(seed, numbers):
-    found = make_paired_generators(seed, numbers)
+def test_generators_of_a_purpose_are_numpys(seed, numbers):
+    found = make_purpose_generators(seed, POLICY, numbers)
     assert found.shape == (len(numbers),)
     for record, number in zip(found, numbers, strict=True):
-        assert record == expected([seed, number])
+        key = zlib.crc32(b"policy"), number
+        assert record == expected(np.random.SeedSequence(seed, spawn_key=key))
+
+
+@given(st.one_of(words, edges.filter(lambda seed: seed < 2**65)))
+@example(0)
+def test_no_purpose_has_the_numbers_of_a_level_or_of_another_purpose(seed):
+    """`default_rng(S)` and `default_rng([S, 0])` are equal."""
+    levels = [np.random.default_rng(each) for each in (seed, [seed, 0], [seed, 1], seed + 1)]
+    others = [make_rng(seed, POLICY, 0), make_rng(seed, POLICY, 1), make_rng(seed, "weights")]
+    others += map(np.random.default_rng, derive_seeds(seed, "worlds", 2))
+    increments = [rng.bit_generator.state["state"]["inc"] for rng in (*levels, *others)]
+    assert len({*increments}) == len(increments) - 1
+    assert increments[0] == increments[1]
 
 
 def test_they_go_on_as_numpys():

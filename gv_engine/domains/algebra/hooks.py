@@ -15,6 +15,7 @@ from gv_engine.domains.algebra.vector_env import ExpressionVectorEnv
 from gv_engine.rollout.policy import PolicyError
 from gv_engine.scenario.document import Document
 from gv_engine.scenario.plugin import CheckPlan, CheckReport, Schedules
+from gv_engine.vector.seeding import make_rng
 
 _MAX_STEPS = 200  # of an episode; most faults show early
 
@@ -40,7 +41,7 @@ def check_random_episodes(scenario: AlgebraScenario, episodes: int, seed: int) -
     steps = 0
     faults = []
     for number in range(episodes):
-        rng = np.random.default_rng([seed, number])
+        rng = make_rng(seed, "actions", number)
         try:
             steps += _play(envs, seed + number, rng, valid=bool(number % 2))
         except _Fault as fault:
