@@ -129,10 +129,6 @@ class ActorCritic(nn.Module):
         states = unroll_gru(self.gru, by_step, starts, memory)
         return torch.cat([own + states.flatten(0, 1), others], 1), states[-1]
 
-    def value(self, features: Tensor) -> Tensor:
-        """Return (M,) values for (M, hidden) features."""
-        return self.critic(features)[:, 0]
-
     def forward(self, features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
         """Return (M, actions) log-probabilities and (M,) values for (M, hidden) features. Actions
         whose mask is 0 get almost no probability."""

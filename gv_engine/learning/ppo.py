@@ -333,10 +333,12 @@ class Learner:
             observation = {name: np.stack([each[name] for each in final]) for name in final[0]}
             rows = np.zeros((len(cut), len(self.spec.sizes)), np.int32)
             self.spec.encode(self.colors.apply(observation, cut), self._agents[cut], rows)
-            sent = torch.from_numpy(cut), self._final_rows(t, rows, cut)
-            lines, rows = (each.to(self.device, non_blocking=True) for each in sent)
+            masks = torch.from_numpy(info["final_info"]["action_mask"][cut])
+            masks = masks if self.settings.mask_actions else torch.ones_like(masks)
+            sent = torch.from_numpy(cut), self._final_rows(t, rows, cut), masks
+            lines, rows, masks = (each.to(self.device, non_blocking=True) for each in sent)
             features, _ = self.net.recur(self.net.features(self._table, rows), self._memory[lines])
-            bootstrap_values[t, lines] = self.net.value(features)
+            _, bootstrap_values[t, lines] = self._act_and_value(features, masks)
         self.colors.sample(self._starts)
 
     def _change_levels(self, out: Arrays) -> None:

@@ -2,8 +2,9 @@
 
 Q-learning on fresh steps of many worlds: no replay buffer and no target network. Layer
 normalisation keeps the values from diverging. Targets are Q(lambda) returns: the returns of
-generalised advantage estimation, with the greatest action value as the value of a state. Actions
-are epsilon-greedy, with an epsilon that falls linearly. The paper uses RAdam, this file Adam.
+generalised advantage estimation, with the greatest value of an action that the mask
+allows as the value of a state. Actions are epsilon-greedy, with an epsilon that falls linearly. The
+paper uses RAdam, this file Adam.
 """
 
 from __future__ import annotations
@@ -21,10 +22,6 @@ from gv_engine.learning.rollout_buffer import TrainingBatch
 
 class QNetwork(ActorCritic):
     """Network whose actor gives action values; its critic is unused."""
-
-    def value(self, features: Tensor) -> Tensor:
-        """Return the (M,) greatest action values for (M, hidden) features."""
-        return self.actor(features).amax(1)
 
     def act(
         self, features: Tensor, masks: Tensor, epsilon: Tensor | float

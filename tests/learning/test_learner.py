@@ -12,6 +12,7 @@ from gv_engine.scenario.library import (
     list_built_in_grids,
     list_multi_agent_grids,
 )
+from gv_engine.vector.seeding import derive_seeds, make_seeded_generators
 from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
@@ -28,6 +29,68 @@ def test_what_was_likely_then_is_as_likely_when_it_is_learned(memory):
         figures = learner.update()
         assert abs(figures.approx_kl) < 1e-5
     assert figures.episodes > 5  # some of them have ended within an update
+
+
+@pytest.mark.parametrize("levels", [None, "train"])
+def test_two_seeds_share_no_worlds_and_no_numbers(levels):
+    """With `seed + i` for world i, all worlds of two seeds but one would be equal."""
+    learners = [make_learner("keydoor-5x5", levels=levels, seed=seed) for seed in (0, 1)]
+    worlds, *others = (
+        [{*map(tuple, part)} for part in parts]
+        for parts in (
+            [learner.env.snapshot()["rng"].tolist() for learner in learners],
+            [[rng.get_state().tolist() for rng in each._rngs.values()] for each in learners],
+            [[each.net.second.weight.flatten().tolist()] for each in learners],
+        )
+    )
+    assert len(worlds[0] | worlds[1]) == 2 * 128
+    for first, second in others:
+        assert not first & second
+    assert len(others[0][0]) == len(learners[0]._rngs)
+    states = make_seeded_generators(range(1000))
+    incs = {*states["inc_low"].tolist()}
+    assert not incs & {*learners[0].env.snapshot()["rng"]["inc_low"].tolist()}
+
+
+@pytest.mark.parametrize("masked", [True, False])
+@pytest.mark.parametrize(
+    ("level", "settings"),
+    [
+        ("keydoor-5x5", {"learner": "pqn"}),
+        ("keydoor-5x5", {"learner": "pqn", "recurrent": True}),
+        ("hunt", {"learner": "pqn"}),
+    ],
+    ids=str,
+)
+def test_pqn_values_a_cut_episode_by_the_actions_that_its_mask_allows(level, settings, masked):
+    settings |= {"num_envs": 16, "num_steps": 32, "mask_actions": masked}
+    learner = make_learner({"extends": level, "max_steps": 7}, **settings)
+    learner.net.actor.weight.data.zero_()
+    learner.net.actor.bias.data = worth = torch.arange(1.0, 1 + learner.spec.actions)
+    expected, found, step = [], [], learner.env.step
+
+    def take_step(actions: Any, out: Any) -> Any:
+        results = step(actions, out=out)
+        _, _, terminated, truncated, info = results
+        of_step = torch.zeros(len(actions))
+        if "final_info" in info:
+            masks = torch.from_numpy(info["final_info"]["action_mask"])
+            allowed = (masks > 0) | (masks == 0).all(1, keepdim=True) | (not masked)
+            is_cut = truncated & ~terminated & (info["episode"]["l"] >= 7)
+            of_step = (worth * allowed).amax(1) * torch.from_numpy(is_cut)
+        expected.append(of_step)
+        return results
+
+    def keep(values: Any, bootstrap_values: Any, live: Any) -> Any:
+        found.append(bootstrap_values)
+        return advantages(values, bootstrap_values, live)
+
+    advantages, learner._advantages, learner.env.step = learner._advantages, keep, take_step
+    learner.update()
+    assert torch.equal(found[0], torch.stack(expected))
+    cut = found[0][found[0] > 0]
+    assert len(cut) > 16
+    assert bool((cut < len(worth)).any()) == masked
 
 
 def test_advantages_are_those_of_their_definition():
@@ -62,7 +125,8 @@ def test_nothing_is_learned_of_agents_that_are_done_or_not_there():
     one, other = (make_learner(mixed, "object", **settings) for _ in range(2))
     collected = one._collect()
     live = collected.live
-    assert live[0].tolist() == one.env.reset(seed=0)[1]["live"].tolist()
+    worlds = derive_seeds(one.settings.seed, "worlds", 8)
+    assert live[0].tolist() == one.env.reset(seed=worlds)[1]["live"].tolist()
     assert 0.5 < live.float().mean() < 1
     seats = (collected.rows[..., -1] - int(one.spec.first_rows[-1])).reshape(16, 8, 2)
     assert (seats == torch.tensor([0, 1])).all()
@@ -87,6 +151,7 @@ def test_what_others_end_is_over_and_what_the_limit_ends_is_not():
         "episode": {"r": np.zeros(6), "l": told, "s": np.array([False] * 5 + [True])},
         "_episode": np.ones(6, bool),
         "final_obs": np.array([final] * 6, object),
+        "final_info": {"action_mask": np.ones((6, learner.spec.actions), np.int8)},
     }
     terminated = np.array([False] * 5 + [True])
     missed = torch.zeros(4, 6)
