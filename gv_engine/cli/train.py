@@ -206,10 +206,18 @@ def _imitate(training: Training, path: Path, rollout: Any) -> list[tuple[str, st
             report=lambda passes, loss: advance(1, f"held-out loss {loss:.4f}"),
         )
     training.save_checkpoint()
+    which = "other levels"
+    if not result.has_other_levels:
+        which = "the same level"
+        cli.complain(
+            f"all episodes of {path} begin with the same observation, so their held-out loss tells "
+            f"nothing about other levels: record episodes of several levels"
+        )
     return [
         ("demonstrations", f"{result.episodes:,}"),
         ("steps of demonstrations", f"{result.steps:,}"),
         ("passes over them", f"{result.passes:,}"),
+        ("held-out episodes", f"{result.held_out:,} of {which}"),
         ("held-out loss", f"{result.loss:.4f}"),
         ("held-out actions predicted", f"{result.accuracy:.1%}"),
     ]
@@ -340,6 +348,8 @@ def _report_rows(training: Training) -> list[tuple[str, str]]:
     rows.append(("device", str(training.learner.device)))
     seeds = training.run.level_seeds
     rows.append(("levels", f"{training.run.levels}, {len(seeds):,}" if seeds else "all"))
+    if best := training.run.best:
+        rows.append(("weights", f"of {best['steps']:,} steps, best in these levels"))
     if total := sum(seconds.values()):
         rows += [(f"share of {name}", f"{part / total:.1%}") for name, part in seconds.items()]
     return [row for row in rows if row[1] != _UNKNOWN]

@@ -1,8 +1,8 @@
 """Imitation of recorded episodes: behaviour cloning (Pomerleau, 1991).
 
 The network of a learner is trained to choose the recorded actions, with cross-entropy as the loss.
-A tenth of the episodes is held out: training ends once their loss has not fallen for some passes,
-and the weights with the least loss are kept. The critic does not learn.
+A tenth of the episodes, of other levels, is held out: training ends once their loss has not fallen
+for some passes, and the weights with the least loss are kept. The critic does not learn.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from gv_engine.learning.policy_file import RunError
 from gv_engine.learning.ppo import Learner
 from gv_engine.rules.errors import shorten
 from gv_engine.scenario.scenario import Scenario
+from gv_engine.vector.seeding import make_rng
 
 Rollout = tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]
 """Arrays by name, and the content of `rollout.json`."""
@@ -41,6 +42,9 @@ class ImitationResult(NamedTuple):
 
     Attributes:
         episodes, steps: number of recorded episodes and steps, the held-out ones included.
+        held_out: number of episodes that are held out.
+        has_other_levels: True if they have other levels than the rest; False if all recorded
+            episodes begin with the same observation.
         passes: passes over the other episodes.
         loss, accuracy: mean cross-entropy of the held-out actions, in nats, and the share of them
             that the network finds most likely.
@@ -48,9 +52,27 @@ class ImitationResult(NamedTuple):
 
     episodes: int
     steps: int
+    held_out: int
+    has_other_levels: bool
     passes: int
     loss: float
     accuracy: float
+
+
+class Minibatch(NamedTuple):
+    """M episodes, of which the longest has T steps; they have L steps in all.
+
+    Attributes:
+        rows: (T, M, slots) encoded observations.
+        actions: (L,) recorded actions.
+        masks: (L, actions) action masks; all 1 if the rollout has none.
+        valid: (T, M) False on padding.
+    """
+
+    rows: Tensor
+    actions: Tensor
+    masks: Tensor
+    valid: Tensor
 
 
 class Demonstrations:
@@ -63,6 +85,8 @@ class Demonstrations:
 
     Attributes:
         num_episodes, num_steps: number of episodes and of their steps.
+        groups: indices of the episodes that begin with the same observation. Episodes of one level
+            are in one group, so that no level is on both sides of `split`.
 
     Raises:
         RunError: the rollout is damaged, or does not fit the scenario.
@@ -77,19 +101,34 @@ class Demonstrations:
         self._path, self._spec, self._starts = path, learner.spec, starts
         self._lengths = np.diff(starts, append=about["steps"])
         self._codes = codes_by_cell(learner.cells)
+        self._masks = self._arrays.get("action_mask") if learner.settings.mask_actions else None
         self.num_episodes, self.num_steps = len(starts), int(about["steps"])
+        self.groups = self._group_episodes()
 
-    def split(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the indices of the training episodes, and of the held-out episodes, which are the
-        last ones."""
-        first_held_out = self.num_episodes - max(1, round(_HELD_OUT * self.num_episodes))
-        numbers = np.arange(self.num_episodes)
-        return numbers[:first_held_out], numbers[first_held_out:]
+    def _group_episodes(self) -> list[list[int]]:
+        """Return lists of the episodes whose first observations are equal; episodes of one level
+        are in the same list."""
+        names = [name for name in self._arrays if f"last_{name}" in self._arrays]
+        shown = zip(*(self._arrays[name][self._starts] for name in names), strict=True)
+        groups: dict[bytes, list[int]] = {}
+        for episode, arrays in enumerate(shown):
+            groups.setdefault(b"".join(array.tobytes() for array in arrays), []).append(episode)
+        return [*groups.values()]
 
-    def batches(self, episodes: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Yield the given episodes, in this order, as minibatches of M episodes, of which the
-        longest has T steps: encoded observations (T, M, slots), actions (T, M), and a mask (T, M),
-        False on padding. A minibatch ends once its episodes have `_BATCH_STEPS` steps in all."""
+    def split(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the indices of the training episodes, and of the held-out ones: random groups of
+        `groups` with a tenth of the episodes, or more; of a single group the last tenth."""
+        groups, number = self.groups, max(1, round(_HELD_OUT * self.num_episodes))
+        if len(groups) == 1:
+            return np.array(groups[0][:-number]), np.array(groups[0][-number:])
+        order = [groups[k] for k in rng.permutation(len(groups))]
+        ends = np.cumsum([len(group) for group in order])
+        first_own = min(int(np.searchsorted(ends, number)) + 1, len(order) - 1)
+        return np.concatenate(order[first_own:]), np.concatenate(order[:first_own])
+
+    def batches(self, episodes: NDArray[np.int64]) -> Iterator[Minibatch]:
+        """Yield the given episodes, in this order, as minibatches. A minibatch ends once its
+        episodes have `_BATCH_STEPS` steps in all."""
         batch: list[int] = []
         steps = 0
         for episode in episodes.tolist():
@@ -101,8 +140,8 @@ class Demonstrations:
         if batch:
             yield self._batch(np.array(batch))
 
-    def _batch(self, episodes: NDArray[np.int64]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return one minibatch with the given episodes, in the form that `batches` yields."""
+    def _batch(self, episodes: NDArray[np.int64]) -> Minibatch:
+        """Return one minibatch with the given episodes."""
         lengths = self._lengths[episodes]
         times = np.arange(lengths.max())[:, None]
         valid = times < lengths
@@ -111,9 +150,13 @@ class Demonstrations:
         rows = np.empty((*valid.shape, len(self._spec.sizes)), np.int32)
         rows[:] = self._spec.first_rows
         rows[valid] = self._encode(indices)
-        actions = np.zeros(valid.shape, np.int64)
-        actions[valid] = self._arrays["action"][indices]
-        return torch.from_numpy(rows), torch.from_numpy(actions), torch.from_numpy(valid)
+        actions = self._arrays["action"][indices].astype(np.int64)
+        masks = np.ones((len(indices), self._spec.actions), np.int8)
+        if self._masks is not None:
+            masks = self._masks[indices].copy()
+            masks[~masks.any(1)] = 1
+            masks[range(len(masks)), actions] = 1  # a demonstrator need not keep to the masks
+        return Minibatch(*map(torch.from_numpy, (rows, actions, masks, valid)))
 
     def _encode(self, steps: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the observations of these steps as (M, slots) rows, see `NetworkSpec.encode`."""
@@ -167,14 +210,14 @@ def imitate(
         RunError: see `Demonstrations`.
     """
     demonstrations = Demonstrations(path, rollout, learner)
-    own, held_out = demonstrations.split()
-    rng = np.random.default_rng(learner.settings.seed)
+    rng = make_rng(learner.settings.seed, "demonstrations")
+    own, held_out = demonstrations.split(rng)
     best_loss, accuracy, best_pass, passes = math.inf, 0.0, 0, 0
     best_weights: dict[str, Tensor] = {}
     while passes < MAX_PASSES and passes - best_pass < _PATIENCE:
         passes += 1
         for batch in demonstrations.batches(rng.permutation(own)):
-            learner.minimise(_cross_entropy(learner, *batch)[0])
+            learner.minimise(_cross_entropy(learner, batch)[0])
         loss, share = _evaluate(learner, demonstrations.batches(held_out))
         report(passes, loss)
         if loss < best_loss:
@@ -182,37 +225,33 @@ def imitate(
             best_weights = {name: each.clone() for name, each in learner.net.state_dict().items()}
     if best_weights:  # no loss is less than infinity if training diverges
         learner.net.load_state_dict(best_weights)
-    counts = demonstrations.num_episodes, demonstrations.num_steps
-    return ImitationResult(*counts, passes, best_loss, accuracy)
+    counts = demonstrations.num_episodes, demonstrations.num_steps, len(held_out)
+    has_other_levels = len(demonstrations.groups) > 1
+    return ImitationResult(*counts, has_other_levels, passes, best_loss, accuracy)
 
 
-def _evaluate(
-    learner: Learner, batches: Iterable[tuple[Tensor, Tensor, Tensor]]
-) -> tuple[float, float]:
+def _evaluate(learner: Learner, batches: Iterable[Minibatch]) -> tuple[float, float]:
     """Return the mean cross-entropy over the steps of all minibatches, and the share of actions
     that the network finds most likely."""
     num_steps, losses, shares = [], [], []
     with torch.no_grad():
-        for rows, actions, valid in batches:
-            loss, share = _cross_entropy(learner, rows, actions, valid)
-            num_steps.append(int(valid.sum()))
+        for batch in batches:
+            loss, share = _cross_entropy(learner, batch)
+            num_steps.append(len(batch.actions))
             losses.append(float(loss))
             shares.append(float(share))
     mean_loss = float(np.average(losses, weights=num_steps))
     return mean_loss, float(np.average(shares, weights=num_steps))
 
 
-def _cross_entropy(
-    learner: Learner, rows: Tensor, actions: Tensor, valid: Tensor
-) -> tuple[Tensor, Tensor]:
+def _cross_entropy(learner: Learner, batch: Minibatch) -> tuple[Tensor, Tensor]:
     """Return the mean cross-entropy of the actions in a minibatch, and the share of them that the
-    network finds most likely."""
+    network finds most likely, among the actions that the masks allow."""
     net, device = learner.net, learner.device
-    rows, actions, valid = (each.to(device) for each in (rows, actions, valid))
+    rows, actions, masks, valid = (each.to(device) for each in batch)
     features = net.features(net.first_layer_table(), rows.flatten(0, 1))
     memory = torch.zeros(valid.shape[1], learner.settings.hidden_size, device=device)
     features, _ = net.recur(features, memory, torch.zeros_like(valid))
-    features, actions = features[valid.flatten()], actions[valid]
-    log_probs, _ = net(features, torch.ones(len(actions), learner.spec.actions, device=device))
+    log_probs, _ = net(features[valid.flatten()], masks)
     loss = -log_probs.gather(1, actions[:, None]).mean()
     return loss, (log_probs.argmax(1) == actions).float().mean()

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from gv_engine.cli import main
+from gv_engine.envs.level_sets import sample_keys
 from gv_engine.rollout import episode_folder
+from tests.learning.drawn import make_learner
 
 torch: Any = pytest.importorskip("torch")
 
@@ -55,6 +57,38 @@ def test_a_run_reads_the_mission_that_it_is_shown():
     own = played("BabyAI-GoToLocal-v0", "one", 300, "own", "--seed", "1000000")
     assert own["episode_success"].mean() > 0.9
     assert np.diff(own["episode_start"]).mean() < 15  # one that goes from object to object takes 20
+
+
+@pytest.mark.parametrize("masks", [(), ("--masks",)], ids=" ".join)
+def test_held_out_episodes_are_of_other_levels(masks, capsys):
+    arrays = played("keydoor-5x5", "solver", 300, "shown", *masks)
+    about = episode_folder.read("shown")[1]
+    learner = make_learner("keydoor-5x5", num_envs=2)
+    shown = imitation.Demonstrations(Path("shown"), (arrays, about), learner)
+    own, held_out = shown.split(np.random.default_rng(0))
+    assert sorted([*own, *held_out]) == list(range(300))
+    assert 30 <= len(held_out) < 60
+    seeds = arrays["episode_seed"].tolist()
+    keys = [key for _, key, _ in sample_keys(learner.env.scenario, seeds, "auto")]
+    assert len({*keys}) < 110
+    assert not {keys[k] for k in own} & {keys[k] for k in held_out}
+    batch = shown._batch(held_out)
+    assert batch.masks[torch.arange(len(batch.actions)), batch.actions].all()
+    assert (batch.masks == 0).any() == bool(masks)
+    capsys.readouterr()
+    imitated("keydoor-5x5", "shown", "one", "--set-hp", "num_envs=2")
+    report = capsys.readouterr()
+    assert "held-out episodes\t3" in report.out
+    assert " of other levels\n" in report.out
+    assert "begin with the same observation" not in report.err
+
+
+def test_demonstrations_of_one_level_say_that_no_other_is_held_out(capsys):
+    played("keydoor-5x5", "valid", 20, "shown", "--levels", "0:1")
+    imitated("keydoor-5x5", "shown", "one", "--set-hp", "num_envs=2")
+    report = capsys.readouterr()
+    assert "held-out episodes\t2 of the same level\n" in report.out
+    assert "all episodes of shown begin with the same observation" in report.err
 
 
 def test_the_same_seed_gives_the_same_weights():
