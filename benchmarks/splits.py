@@ -87,20 +87,14 @@ def main() -> None:
     """Print a table in Markdown, one line for each scenario."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.splits", description=__doc__)
     parser.add_argument("scenarios", nargs="*", default=SCENARIOS, metavar="SCENARIO")
-    head = (
-        "scenario",
-        "`train`",
-        "`test`",
-        "layout in `train`",
-        "`test-layout`",
-        "layout in `train`",
-    )
-    for row in (head, ["---", *["--:"] * 5]):
+    kinds = "validation", "test", "test-layout"
+    heads = (head for kind in kinds for head in (f"`{kind}`", "layout in `train`"))
+    for row in (["scenario", "`train`", *heads], ["---", *["--:"] * 7]):
         print("|", " | ".join(row), "|", flush=True)
     for name in parser.parse_args().scenarios:
         scenario = Scenario.load(name)
         row = [f"`{name}`", f"{len(level_set(scenario, 'train').seeds):,}"]
-        for kind in ("test", "test-layout"):
+        for kind in kinds:
             found = measure_overlap(scenario, kind)
             row += ["–", "–"] if isinstance(found, str) else [f"{found[0]:,}", f"{found[2]:.0%}"]
         print("|", " | ".join(row), "|", flush=True)

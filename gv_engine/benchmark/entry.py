@@ -96,6 +96,7 @@ class SplitLevels(NamedTuple):
 
     Attributes:
         train: training levels; None for all levels.
+        validation: levels to choose settings and weights by; None if there are too few.
         test: `TESTED` test levels, repeated if there are fewer different ones.
         apart: whether no test level is a training level; False if the scenario has too few levels.
         test_layout: `TESTED` levels whose layouts are not in `train`, repeated in the same way;
@@ -106,6 +107,7 @@ class SplitLevels(NamedTuple):
     test: LevelSet
     apart: bool
     test_layout: LevelSet | None = None
+    validation: LevelSet | None = None
 
 
 @cache
@@ -116,15 +118,18 @@ def split_levels(name: str) -> SplitLevels:
         BenchmarkError: the benchmark does not have the scenario.
     """
     scenario = find_scenario(name)
+    names = "train", "validation", "test", "test-layout"
+    train, validation, test, layouts = (_find_set(scenario, each) for each in names)
+    tested = _repeat_levels(test or level_set(scenario, range(TESTED)))
+    return SplitLevels(train, tested, bool(test), layouts and _repeat_levels(layouts), validation)
+
+
+def _find_set(scenario: Scenario, name: str) -> LevelSet | None:
+    """Return the level set `name` of a scenario; None if it has too few levels."""
     try:
-        train, test, apart = level_set(scenario, "train"), level_set(scenario, "test"), True
+        return level_set(scenario, name)
     except LevelsError:
-        train, test, apart = None, level_set(scenario, range(TESTED)), False
-    try:
-        test_layout = _repeat_levels(level_set(scenario, "test-layout"))
-    except LevelsError:
-        test_layout = None
-    return SplitLevels(train, _repeat_levels(test), apart, test_layout)
+        return None
 
 
 def _repeat_levels(levels: LevelSet) -> LevelSet:

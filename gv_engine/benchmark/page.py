@@ -149,6 +149,8 @@ _LEGEND = f"""\
 - `%`: success on `test` with its 95 % interval, other starts in layouts that may be in `train`;
   `new layouts %`: on `test-layout`; `greedy %`: on `test` with the most likely actions. **Bold**:
   no entry that learns succeeds in half of the levels.
+- Settings and weights are chosen by no test level: `gv-engine train` keeps the weights that were
+  best in training.
 - `levels`: different tested levels. `shortest`: mean length of shortest solutions, in brackets the
   number of solved levels if not all.
 - `steps`, `seconds`: means of the training. `path`: length as a multiple of the shortest.

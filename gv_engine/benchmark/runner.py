@@ -88,8 +88,8 @@ class PartRunner:
 
     def _is_held_out(self, scenario: str, digest: str) -> bool:
         """Return False if the policy is the folder of a run that was trained outside the training
-        levels of `scenario`, on a scenario whose hash is not `digest`, or on unknown levels; else
-        True.
+        and validation levels of `scenario`, on a scenario whose hash is not `digest`, or on unknown
+        levels; else True.
 
         The `run.json` of a run folder has the training levels; custom files count as held-out.
         """
@@ -102,8 +102,9 @@ class PartRunner:
             seeds, trained_on = {*run["level_seeds"]}, run["scenario"]["digest"]
         except Exception:  # any error of invalid values
             return False
-        train = entry.split_levels(scenario).train
-        return train is not None and trained_on == digest and seeds <= {*train.seeds}
+        levels = entry.split_levels(scenario)
+        allowed = {s for each in (levels.train, levels.validation) if each for s in each.seeds}
+        return trained_on == digest and seeds <= allowed
 
 
 def measure_lengths(

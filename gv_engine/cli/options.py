@@ -127,8 +127,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def add_levels(self, text: str) -> None:
         """Add the option --levels; `text` says what the levels are for."""
-        sets = "train, test, test-layout, larger, the seeds 0:100, or a file of `gv-engine splits`"
-        self.add_option("--levels SET", str, f"{text}: {sets}")
+        sets = "train, validation, test, test-layout, larger, the seeds 0:100"
+        self.add_option("--levels SET", str, f"{text}: {sets}, or a file of `gv-engine splits`")
 
     def add_ray(self, text: str) -> None:
         """Add the option --ray for work on a Ray cluster; `text` says in the help what runs

@@ -1,4 +1,4 @@
-"""List the train and test levels of a scenario.
+"""List the levels of a scenario for training, validation and testing.
 
 examples:
   gv-engine splits keydoor-9x9
@@ -9,7 +9,8 @@ The levels of seeds 0, 1, 2 … are collected without duplicates; two levels are
 the same objects in the same places, the same mission, and the same sampled values that rules read.
 Every fifth level is in `test`; its layout, which is the level without agents, mission and sampled
 values, may be in `train`, with another start. All levels of every fifth layout are in
-`test-layout`, all others in `train`. "new layouts" is the share of levels whose layout is not in
+`test-layout`; those of every tenth, but no level of `test`, in `validation`, to choose settings and
+policies by; all others in `train`. "new layouts" is the share of levels whose layout is not in
 `train`. All commands with --levels accept FILE.
 """
 

@@ -10,11 +10,12 @@ A file as
   scenario: keydoor-5x5
   config: {steps: 100000, levels: train}
   search: {learning_rate: [1e-3, 2e-3, 4e-3]}
-  levels: test-layout
+  levels: validation
 
-trains once with each learning rate. docs/learning.md#sweeps lists all keys. The folder gets a run
-for each trial and seed, results.md, the table, and best.yaml, the settings of the best trial. The
-same command continues a sweep that was stopped or killed.
+trains once with each learning rate, and chooses the best by levels that are in no test set.
+docs/learning.md#sweeps lists all keys. The folder gets a run for each trial and seed, results.md,
+the table, and best.yaml, the settings of the best trial. The same command continues a sweep that
+was stopped or killed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from gv_engine.cli import options as cli
 from gv_engine.cli.train import TrainingPlan, find_training_device, train_run
-from gv_engine.envs.level_sets import level_set
+from gv_engine.envs.level_sets import TEST_SETS, level_set
 from gv_engine.learning.config import Config, ConfigError
 from gv_engine.learning.training import Training, check_partner_code, prepare_settings
 from gv_engine.rollout.evaluation import evaluate_policy
@@ -71,6 +72,11 @@ def run(options: argparse.Namespace) -> int:
     for levels in {config.levels, *(each.levels for each in config.configs())}:
         if levels is not None:
             level_set(scenario, levels)  # fails before anything is trained
+    if config.levels in TEST_SETS:
+        cli.complain(
+            f"levels: {config.levels} will choose the best trial, and tests it no more: choose by "
+            f"validation, and test the best trial by {config.levels}"
+        )
     load = partial(load_scenario, config.scenario, **dict(options.settings))
     pairs = [f"{name}={json.dumps(value)}" for name, value in options.settings]
     more = [*(w for pair in pairs for w in ("--set", pair)), *cli.consent_words(options, load)]
@@ -90,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     heads, rows = sweep.table()
     cli.print_table([heads[0], *(f"{head}>" for head in heads[1:])], rows, scenario.name)
     words = ["gv-engine", "train", config.scenario, "--config", str(sweep.best_file), *more]
-    cli.say(f"{sweep.page}; best settings: {format_command(words)}")
+    cli.say(f"{sweep.page}; best settings, by {sweep.judge}: {format_command(words)}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Level sets: finite lists of distinct levels, with disjoint sets for training and testing.
+"""Level sets: finite lists of distinct levels, with sets for training, validation and testing.
 
 Seeds 0, 1, 2 … are tried in order, and a level counts when it occurs for the first time. Levels are
 equal if their contents are equal, whatever their seeds. The layout of a level is its content
@@ -7,6 +7,8 @@ content of things.
 
 - `test`: every fifth level. Its layout may be in `train`, with another start.
 - `test-layout`: all levels of every fifth layout, so that none of its layouts is in `train`.
+- `validation`: all levels of every tenth layout, and where there are fewer than five layouts every
+  tenth level; none is in a test set. To choose settings, runs or weights by.
 - `train`: all other levels.
 - `larger`: levels of the same scenario with almost twice its parameter `size`.
 
@@ -87,8 +89,10 @@ FILE_SUFFIX = ".json"
 """Suffix of files of level sets."""
 
 _MAX_LEVELS = 5000
-"""Maximum number of levels of `train`, `test` and `test-layout` together, and of any other set."""
+"""Maximum number of levels of `train`, `validation`, `test` and `test-layout` together, and of any
+other set."""
 _TEST_INTERVAL = 5
+_VALIDATION = slice(3, None, 10)  # none of every fifth
 _MAX_SEEDS_WITHOUT_NEW_LEVEL = 2000
 """Seeds that are tried in a row without a new level before the search ends."""
 _FORMAT = 1
@@ -159,23 +163,25 @@ def limit_to_levels(
 
 
 def _split(scenario: Scenario, world: str, name: str) -> LevelSet:
-    """Return the set `name` of a scenario, "train", "test" or "test-layout"; `world` names the
-    backend that samples the levels.
+    """Return the set `name` of a scenario, "train", "validation", "test" or "test-layout"; `world`
+    names the backend that samples the levels.
 
     Raises:
         LevelsError: there are too few distinct levels or layouts.
     """
     levels = [*islice(_distinct_levels(scenario, count(), world), _MAX_LEVELS)]
     seeds, layouts = [seed for seed, _ in levels], [*dict.fromkeys(layout for _, layout in levels)]
+    sets = {"test": seeds[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]}
     new_layouts = {*layouts[_TEST_INTERVAL - 1 :: _TEST_INTERVAL]}
-    sets = {
-        "test": seeds[_TEST_INTERVAL - 1 :: _TEST_INTERVAL],
-        "test-layout": [seed for seed, layout in levels if layout in new_layouts],
-    }
-    held_out = {*sets["test"], *sets["test-layout"]}
-    sets["train"] = [seed for seed in seeds if seed not in held_out]
+    sets["test-layout"] = [seed for seed, layout in levels if layout in new_layouts]
+    tested = {*sets["test"], *sets["test-layout"]}
+    rest = [pair for pair in levels if pair[0] not in tested]
+    has_layouts = len(layouts) >= _TEST_INTERVAL
+    chosen = {*(layouts if has_layouts else seeds)[_VALIDATION]}
+    sets["validation"] = [pair[0] for pair in rest if pair[has_layouts] in chosen]
+    sets["train"] = [pair[0] for pair in rest if pair[has_layouts] not in chosen]
     number, kind = (len(layouts), "layouts") if name == "test-layout" else (len(seeds), "levels")
-    if number < _TEST_INTERVAL:
+    if number < _TEST_INTERVAL or not sets[name]:
         raise LevelsError(
             f"{scenario.name} has {number} different {kind}, too few for the set {name}: at least "
             f"{_TEST_INTERVAL}"
@@ -190,11 +196,16 @@ def _larger_set(scenario: Scenario, world: str) -> LevelSet:
 
 SETS: dict[str, Callable[[Scenario, str], LevelSet]] = {
     "train": partial(_split, name="train"),
+    "validation": partial(_split, name="validation"),
     "test": partial(_split, name="test"),
     "test-layout": partial(_split, name="test-layout"),
     "larger": _larger_set,
 }
 """Functions that find the levels of each named set."""
+
+
+TEST_SETS = "test", "test-layout"
+"""Named sets that nothing is chosen by."""
 
 
 def make_larger(scenario: Scenario) -> Scenario:

@@ -79,7 +79,8 @@ class SweepConfig:
         seeds: runs of a trial, with the seeds 0 to `seeds` - 1; results are means over them.
         objective: "success" or "return", which the best trial maximises; by default the success
             rate if the scenario defines it.
-        levels: level set on which policies are evaluated; by default that of the training.
+        levels: level set on which policies are evaluated, and the best trial is chosen, such as
+            "validation"; by default that of the training.
         episodes: number of episodes of each evaluation.
         pruning: stop a trial whose first run is worse than the median of earlier trials at the same
             step.
@@ -263,6 +264,11 @@ class Sweep:
             _suggest(trial, name, space)
         return trial
 
+    @property
+    def judge(self) -> str:
+        """Results and levels that the best trial is chosen by, such as "success in validation"."""
+        return f"{self.objective} in {self.config.levels or 'the levels of the training'}"
+
     def run_path(self, trial: Trial, seed: int) -> Path:
         """Return the folder of the run of a trial with a seed.
 
@@ -350,7 +356,9 @@ class Sweep:
             f"{len(ranked)} of {config.trials} trials are finished, by the sampler "
             f"{config.sampler}. Results are means over {config.seeds} run(s), of each "
             f"{config.episodes} episodes of the policy that it keeps, with 95 % intervals, on "
-            f"levels: {config.levels or config.config.get('levels') or 'all'}.",
+            f"levels: {config.levels or config.config.get('levels') or 'all'}. The first trial is "
+            f"chosen by {self.judge}, and its result here is partly luck: train it with other "
+            f"seeds, and report test levels that have chosen nothing.",
             "",
             *(f"- `{name}`: {_format(value)}" for name, value in config.config.items()),
             *(f"- `{name}`, searched: {_format(space)}" for name, space in config.search.items()),

@@ -92,6 +92,7 @@ def test_a_part_repeats():
     ("levels", "learned", "held_out"),
     [
         ([0, 1], LEVEL, True),
+        ([0, 5], LEVEL, True),  # of `validation`
         ([0, 4], LEVEL, False),  # of `test`
         ([0, 28], LEVEL, False),  # of `test-layout`
         (None, LEVEL, False),

@@ -276,9 +276,10 @@ def test_sets_are_counted_and_solved(here: Path, capsys):
     assert main(["splits", "empty-4x4"]) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
     counts = {row[0]: row[1] for row in rows}
-    assert counts.keys() == {"train", "test", "test-layout", "larger"}
+    assert counts.keys() == {"train", "validation", "test", "test-layout", "larger"}
     assert [row[2:] for row in rows] == [
         ["1", "", ""],
+        ["1", "0%", ""],
         ["1", "0%", ""],
         ["", "", "empty-4x4 has 1 different layouts, too few for the set test-layout: at least 5"],
         ["1", "100%", ""],

@@ -43,14 +43,15 @@ def contents(env: GridVectorEnv) -> list[int]:
 
 @pytest.mark.compiled
 def test_no_level_is_in_train_and_in_a_set_to_test():
-    train, test, layout, every = (
-        contents(begun(levels, world="compiled"))
-        for levels in ("train", "test", "test-layout", range(2000))
+    names = "train", "validation", "test", "test-layout", range(2000)
+    train, chosen_by, test, layout, every = (
+        contents(begun(levels, world="compiled")) for levels in names
     )
-    assert [len(each) for each in (train, test, layout, every)] == [77, 21, 12, 108]
-    assert sorted({*train, *test, *layout}) == sorted(every)
-    assert len({*train}) == 77
-    assert not {*train} & {*test, *layout}
+    assert [*map(len, (train, chosen_by, test, layout, every))] == [67, 10, 21, 12, 108]
+    assert sorted({*train, *chosen_by, *test, *layout}) == sorted(every)
+    assert len({*train}) == 67
+    assert not {*train} & {*test, *layout, *chosen_by}
+    assert not {*chosen_by} & {*test, *layout}
 
 
 @pytest.mark.compiled
@@ -58,9 +59,11 @@ def test_no_level_is_in_train_and_in_a_set_to_test():
 def test_no_layout_of_test_layout_is_in_train(level):
     """The layouts are read here from object worlds, and the levels found in compiled ones."""
     scenario = Scenario.load(level)
-    levels = {name: level_set(scenario, name) for name in ("train", "test", "test-layout")}
+    names = "train", "validation", "test", "test-layout"
+    levels = {name: level_set(scenario, name) for name in names}
     layouts = {name: {*read_layouts(found)} for name, found in levels.items()}
     assert not layouts["test-layout"] & layouts["train"]
+    assert not layouts["validation"] & (layouts["train"] | layouts["test-layout"])
     assert layouts["test"] & layouts["train"]
     assert len(layouts["test-layout"]) == len({*find_layouts(levels["test-layout"])})
     assert len(layouts["train"]) == len({*find_layouts(levels["train"], "object")})
@@ -207,7 +210,7 @@ def test_larger_levels_are_twice_as_large(monkeypatch):
         ({1, 2}, "levels={1, 2}: expected 1 to 5,000 seeds"),
         (b"0:5", "levels=b'0:5': expected 1 to 5,000 seeds"),
         (5, "levels=5: expected"),
-        (True, "train, test, test-layout, larger; or a file .json"),
+        (True, "train, validation, test, test-layout, larger; or a file .json"),
         ([True], r"levels=.True.: expected"),
         ([-1], "levels=.-1.: expected"),
         (["1"], "levels=.'1'.: expected"),
@@ -352,9 +355,9 @@ def played(found: LevelSet) -> list[Any]:
 def test_no_level_to_test_plays_as_one_to_train_on(level, monkeypatch):
     monkeypatch.setattr(level_sets, "_MAX_SEEDS_WITHOUT_NEW_LEVEL", 120)
     scenario = Scenario.load(level)
-    train, test = (level_set(scenario, name, "object") for name in ("train", "test"))
-    assert len(train.seeds) + len(test.seeds) == WAYS
-    assert len({*played(train), *played(test)}) == WAYS
+    sets = [level_set(scenario, name, "object") for name in ("train", "validation", "test")]
+    assert sum(len(found.seeds) for found in sets) == WAYS
+    assert len({way for found in sets for way in played(found)}) == WAYS
 
 
 @pytest.mark.thorough

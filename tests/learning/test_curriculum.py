@@ -220,7 +220,8 @@ def test_children_of_good_levels_are_played_and_are_not_held_out(world, monkeypa
         scenario, world, levels=train, curriculum="accel", replay_prob=0.7, num_envs=6, num_steps=16
     )
     accel, kind = learner.curriculum, type(learner.curriculum)
-    layouts = {*find_layouts(level_set(scenario, "test-layout", world), world)}
+    held_out = (level_set(scenario, name, world) for name in ("test-layout", "validation"))
+    layouts = {layout for levels in held_out for layout in find_layouts(levels, world)}
     known = {*find_layouts(train, world)}
     begun, new = [], set()
     change = type(learner)._change_levels
@@ -257,12 +258,13 @@ def test_children_of_good_levels_are_played_and_are_not_held_out(world, monkeypa
 
 def test_what_is_held_out_becomes_no_child(monkeypatch):
     scenario = Scenario.load("keydoor-5x5").with_step_limit(7)
-    train, test = level_set(scenario, "train"), level_set(scenario, "test")
+    names = "train", "test", "test-layout", "validation"
+    train, test, *others = (level_set(scenario, name) for name in names)
     keys, layouts = (
         [{each[column] for each in sample_keys(scenario, levels.seeds, "auto")} for levels in sets]
-        for column, sets in ((1, (train, test)), (2, (train, level_set(scenario, "test-layout"))))
+        for column, sets in ((1, (train, test)), (2, (train, *others)))
     )
-    assert curriculum.find_held_out_keys(scenario) == keys[1] | layouts[1]
+    assert curriculum.find_held_out_keys(scenario) == keys[1].union(*layouts[1:])
     assert not (keys[0] | layouts[0]) & curriculum.find_held_out_keys(scenario)
     monkeypatch.setattr(curriculum, "find_held_out_keys", lambda _: layouts[0])
     learner = make_learner(scenario, "object", levels=train, curriculum="accel", **SMALL)
