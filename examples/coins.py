@@ -63,6 +63,8 @@ if __name__ == "__main__":
     total = 0.0
     rng = np.random.default_rng(0)
     for _ in range(200):
-        reward, _ = env.step(Action(int(rng.integers(8))))
+        reward, is_over = env.step(Action(int(rng.integers(8))))
         total += reward
+        if is_over:
+            env.reset()
     print("total", total)

@@ -16,7 +16,7 @@ LAST_LINES = {
     "checkered_sight": "? ? F ? F",
     "chess_rook": "MOVE_BACKWARD (4, 1)",
     "choose_key_reset": "(4, 3) Key(Color.YELLOW)",
-    "coins": "total 3.0",
+    "coins": "total 7.0",
     "creeping_walls": "26 walls",
     "imitation": "100% of levels that it has not seen",
     "language_model": "success True in 5 steps",
