@@ -15,6 +15,12 @@ examples:
 
 SCENARIO is a name or Gymnasium id from `gv-engine list`, a YAML file, or a folder with a
 scenario.yaml.
+
+exit codes:
+  0  all is well
+  1  the command did its work, and found a fault: an error of `check`, no solution, another state
+  2  it could not do its work: wrong words, a file that is missing or refused, a rule that fails
+  130, 143  it was ended by Ctrl-C or by SIGTERM
 """
 
 from __future__ import annotations
@@ -24,12 +30,11 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 from gv_engine import __version__
 from gv_engine.cli.options import CommandParser, UsageError, add_command, complain, exit_code
 from gv_engine.cli.streams import discard_output, flush_output
-from gv_engine.rollout.policy import PolicyError
 from gv_engine.rules import errors
 from gv_engine.scenario.rule_modules import find_author_line, make_rule_error
 
@@ -55,13 +60,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: words of the command line; `sys.argv[1:]` if None.
 
     Returns:
-        0 for success, 1 for an error or a failed check, 2 for wrong usage, 130 after Ctrl-C, 143
+        0 if all is well; 1 if the command has found faults, as `check` may, or no solution; 2 if it
+        could not do its work, because of what was typed, a file or a rule; 130 after Ctrl-C, 143
         after SIGTERM in commands that handle it.
     """
     words = sys.argv[1:] if arguments is None else arguments
     parser, commands = create_parser()
-    if words and not words[0].startswith("-") and words[0] not in commands:
-        parser.error(f"no command {words[0]!r}{errors.describe_allowed(words[0], commands)}")
+    for word in words[:1]:
+        parser.check_option(word)
+        if not word.startswith("-") and word not in commands:
+            parser.error(f"no command {word!r}{errors.describe_allowed(word, commands)}")
     options = parser.parse_args(words or ["--help"])
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
@@ -71,17 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options)
 
 
-class _Parser(argparse.ArgumentParser):
-    """Parser whose errors show no control characters of the command line."""
-
-    def error(self, message: str) -> NoReturn:
-        super().error(errors.escape_unprintable(message))
-
-
-def create_parser() -> tuple[argparse.ArgumentParser, list[str]]:
+def create_parser() -> tuple[CommandParser, list[str]]:
     """Return the argument parser of the whole command line, and the names of its commands."""
     text, _, examples = (__doc__ or "").partition("\n\n")
-    parser = _Parser(
+    parser = CommandParser(
         "gv-engine",
         description=text,
         epilog=examples,
@@ -110,29 +111,22 @@ def _run(options: argparse.Namespace) -> int:
         return 1
     except errors.ScenarioError as error:
         print(error, file=sys.stderr)
-        return 2
-    except (UsageError, PolicyError) as error:
-        complain(error)
-        return 2
     except errors.RuleError as error:
         complain(make_rule_error(error))
-        return 1
     except MemoryError as error:
         less = "fewer worlds, by --num-envs" if hasattr(options, "num_envs") else "less"
         complain(f"there is not enough memory; ask for {less} ({error})")
-        return 1
-    except (errors.GVEngineError, OSError) as error:
+    except (UsageError, errors.GVEngineError, OSError) as error:
         if isinstance(error, OSError) and error.errno and not error.filename:
             discard_output()  # an error of stdout itself
             error = OSError(f"the output cannot be written: {error.strerror}")
         complain(error)
-        return 1
     except Exception as error:
         # python -X dev shows the traceback
         if sys.flags.dev_mode or not (place := find_author_line(error)):
             raise
         complain(f"{place}: {type(error).__name__}: {error}")
-        return 1
+    return 2
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

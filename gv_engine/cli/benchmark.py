@@ -31,7 +31,7 @@ from gv_engine.benchmark.runner import PPO, RUN_NO_CODE, PartRunner
 from gv_engine.cli import options as cli
 from gv_engine.learning.policy_file import PolicyFile
 from gv_engine.rollout.policy import find_run, load_policy, policy_digest
-from gv_engine.rules.errors import MissingExtraError, escape_unprintable, shorten
+from gv_engine.rules.errors import escape_unprintable, shorten
 from gv_engine.scenario.plugin import RL, format_command
 
 _STEPS, _UNTIL = 1_000_000, 0.99
@@ -179,8 +179,8 @@ def _select_parts(entry: BenchmarkEntry, options: argparse.Namespace) -> Iterato
         MissingExtraError: a needed package is not installed.
     """
     runner = PartRunner(entry.policy, entry.settings)
-    if runner.policy == PPO and RL.missing_message:
-        raise MissingExtraError(RL.missing_message)
+    if runner.policy == PPO:
+        RL.require()
     if options.seeds and options.seeds.stop > SEEDS:
         raise cli.UsageError(
             f"--seeds {options.seeds.start}:{options.seeds.stop}: allowed are 0:{SEEDS}"

@@ -24,7 +24,7 @@ from gv_engine.scenario.document import Document, read_file
 from gv_engine.scenario.files import path_exists
 from gv_engine.scenario.level_files import LevelFiles, PackLevel
 from gv_engine.scenario.library import find_ref, list_built_in_grids
-from gv_engine.scenario.loading import load_scenario
+from gv_engine.scenario.loading import find_scenario_ref, load_scenario
 from gv_engine.scenario.plugin import AnyScenario, CheckPlan, get_plugin, list_schedule_systems
 from gv_engine.scenario.rule_modules import split_options
 from gv_engine.session.catalogue import load_playable
@@ -67,8 +67,9 @@ def run(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     """Check the scenario that the options name and all variants (named versions) or levels in its
     file; print the results, and return the exit code."""
+    source, settings = options.scenario, cli.scenario_options(options)
+    find_scenario_ref(source)  # an unknown name is no finding
     try:
-        source, settings = options.scenario, cli.scenario_options(options)
         sources = (
             _sample_levels(source, settings, options.sample, options.seed)
             if options.sample

@@ -23,7 +23,7 @@ from pathlib import Path
 from gv_engine.cli import options as cli
 from gv_engine.cli.check import find_levels, find_pack
 from gv_engine.rollout.policy import GREEDY, TRAINED, find_run
-from gv_engine.rules.errors import GVEngineError, MissingExtraError
+from gv_engine.rules.errors import GVEngineError
 from gv_engine.scenario.files import format_bytes, write_file
 from gv_engine.scenario.level_files import LevelFiles
 from gv_engine.scenario.library import list_built_in_grids, list_multi_agent_grids
@@ -134,8 +134,7 @@ def _write_net(options: argparse.Namespace) -> int:
             f"--net is the network of a run: found --policy {policy or 'nowhere'}, expected "
             f"{TRAINED} or the folder of a run of gv-engine train"
         )
-    if RL.missing_message:
-        raise MissingExtraError(RL.missing_message)
+    RL.require()
     from gv_engine.learning.policy_export import export_policy
 
     try:
@@ -210,8 +209,12 @@ def _select(count: int, chosen: tuple[int, int], source: str) -> list[str]:
     first, last = chosen
     if not 1 <= first <= last <= max(count, 1):
         given = first if first == last else f"{first}:{last}"
-        extent = f"the levels 1 to {count}" if count > 1 else "one level"
-        raise cli.UsageError(f"--levels {given}: {source} has {extent}, the lower number first")
+        if count < 2:
+            raise cli.UsageError(f"--levels {given}: {source} is one level: leave --levels out")
+        raise cli.UsageError(
+            f"--levels {given}: {source} has the levels 1 to {count}; expected a number, or "
+            f"FIRST:LAST with the lower number first"
+        )
     if last - first >= _MAX_LEVELS:
         raise cli.UsageError(f"--levels {first}:{last}: a page has at most {_MAX_LEVELS} levels")
     return [f"{source}#{number}" for number in range(first, last + 1)] if count else [source]

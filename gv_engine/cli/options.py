@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import signal
 import sys
 import threading
@@ -12,11 +13,18 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
-from gv_engine.rules.errors import TrustError, describe_allowed, escape_unprintable, shorten
+from gv_engine.rules.errors import (
+    TrustError,
+    describe_allowed,
+    escape_unprintable,
+    shorten,
+    suggest_similar,
+)
 from gv_engine.rules.errors import complain as complain
 from gv_engine.scenario.plugin import DOMAINS, AnyScenario, get_plugin
 from gv_engine.scenario.rule_modules import Consent, is_module_name
@@ -26,6 +34,8 @@ from gv_engine.session.episode import Playable
 from gv_engine.session.video_writer import FORMATS
 
 # ---- arguments -----------------------------------------------------------------------------------
+
+_OPTION = re.compile(r"--?[^\W\d_][\w-]*")
 
 Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"
 
@@ -44,7 +54,47 @@ SCENARIO_HELP = "a name, a Gymnasium id, a YAML file, or a folder with a scenari
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Parser of a command, with methods for the options that several commands share."""
+    """Parser of a command, with methods for the options that several commands share.
+
+    An error is one line: the mistake, with the most similar name, and where to read more.
+    """
+
+    def error(self, message: str) -> NoReturn:
+        """Print `message`, and exit with code 2."""
+        message = message.removeprefix("argument ")
+        name, _, rest = message.partition(": ")
+        if message.startswith("the following arguments are required"):
+            examples = (line.strip() for line in (self.epilog or "").splitlines())
+            example = next((line for line in examples if line.startswith(self.prog)), "")
+            message = f"{rest} is missing" + f", as in `{example}`" * bool(example)
+        elif rest == "expected one argument":
+            action = self._option_string_actions[name.split("/")[0]]
+            message = f"{name} needs a value {action.metavar}: {action.help}"
+        self.exit(2, escape_unprintable(f"{self.prog}: {message} (see {self.prog} --help)\n"))
+
+    def check_option(self, word: str) -> None:
+        """Exit with an error if `word` has the form of an option, and there is none of this
+        name."""
+        name, known = word.partition("=")[0], self._option_string_actions
+        if _OPTION.fullmatch(name) and not any(each.startswith(name) for each in known):
+            self.error(f"no option {name!r}{suggest_similar(name, known)}")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Return the parsed words and []; exit with an error if a word is unknown."""
+        if not self._subparsers:  # which check their own words
+            for word in takewhile("--".__ne__, args or ()):
+                self.check_option(word)
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"found the word {unknown[0]!r}, which is one too many")
+        return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Raise an argparse error if the value is none of the action's choices."""
+        if action.choices is not None and value not in action.choices:
+            name = "/".join(action.option_strings) or action.metavar
+            text = f"no {name} {value!r}{describe_allowed(value, action.choices)}"
+            raise argparse.ArgumentError(None, text)
 
     def add_option(
         self,

@@ -15,7 +15,7 @@ from pathlib import Path
 from gv_engine.cli import options as cli
 from gv_engine.session.catalogue import load_playable
 from gv_engine.session.episode import Playable
-from gv_engine.session.replay import Replay, ReplayError
+from gv_engine.session.replay import DifferenceError, Replay, ReplayError
 from gv_engine.session.rollout_games import is_rollout
 from gv_engine.session.session import Session
 
@@ -34,8 +34,8 @@ def add_options(parser: cli.CommandParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command `replay`: watch, verify or record a saved episode, and return the exit
-    code."""
+    """Run the command `replay`: watch, verify or record a saved episode; return 1 if a state
+    differs from the recorded one."""
     scenario = (
         load_playable(options.scenario, **cli.scenario_options(options))
         if options.scenario
@@ -45,7 +45,11 @@ def run(options: argparse.Namespace) -> int:
         return watch_file(options.file, options, scenario)
     if options.record:
         cli.check_picture_name(options.record)
-    session = load_verified(options.file, scenario)
+    try:
+        session = load_verified(options.file, scenario)
+    except DifferenceError as error:  # a finding, and no wrong use
+        cli.complain(error)
+        return 1
     if options.record:
         cli.draw_frames(session.frames(), session.scenario, options.record, options)
     summary = session.replay().summary
@@ -69,9 +73,9 @@ def load_verified(file: Path, scenario: Playable | None = None) -> Session:
     try:
         session = Session.from_replay(replay, scenario or replay.find())
         if session.difference:
-            raise ReplayError(session.difference.message)
+            raise DifferenceError(session.difference.message)
     except ReplayError as error:
-        raise ReplayError(f"{file}: {error}") from None
+        raise type(error)(f"{file}: {error}") from None
     return session
 
 

@@ -33,7 +33,6 @@ from gv_engine.envs.level_sets import TEST_SETS, level_set
 from gv_engine.learning.config import Config, ConfigError
 from gv_engine.learning.training import Training, check_partner_code, prepare_settings
 from gv_engine.rollout.evaluation import evaluate_policy
-from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.files import exclusive_lock
 from gv_engine.scenario.loading import load_scenario
 from gv_engine.scenario.plugin import RL, SWEEP, format_command
@@ -57,8 +56,8 @@ def add_options(parser: cli.CommandParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command `sweep`: train the missing runs, write the table of results, and return the
     exit code."""
-    if message := RL.missing_message or SWEEP.missing_message:
-        raise MissingExtraError(message)
+    RL.require()
+    SWEEP.require()
     from gv_engine.learning.sweep import Sweep, SweepConfig
 
     config = SweepConfig.read(options.config, options.trials)

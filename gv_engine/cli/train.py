@@ -51,7 +51,6 @@ from gv_engine.learning.training import (
 from gv_engine.rollout import episode_folder
 from gv_engine.rollout.evaluation import evaluate_policy
 from gv_engine.rollout.policy import name_with_partners
-from gv_engine.rules.errors import MissingExtraError
 from gv_engine.rules.turns import AgentGroup
 from gv_engine.scenario.files import make_file_name
 from gv_engine.scenario.loading import load_reference, load_scenario
@@ -447,8 +446,7 @@ def add_options(parser: cli.CommandParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command `train`: train policies as the options say, print progress, and return the
     exit code."""
-    if RL.missing_message:
-        raise MissingExtraError(RL.missing_message)
+    RL.require()
     if options.scenario is None and not options.resume:
         raise cli.UsageError("no SCENARIO: name one to train on, or a run to continue by --resume")
     here = "imitate", "device", "wandb"

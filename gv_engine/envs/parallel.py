@@ -11,7 +11,6 @@ import numpy as np
 from gymnasium.spaces import Discrete, Space
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
-from pettingzoo import ParallelEnv  # optional dependency
 
 from gv_engine.envs.environment import GridEnv, resolve_grid_scenario
 from gv_engine.envs.observations import RepresentationSpec, make_encoder
@@ -29,6 +28,7 @@ from gv_engine.world.simulation import DISABLED, RESTART
 
 if PARALLEL.missing_message:
     raise MissingExtraError(PARALLEL.missing_message)
+from pettingzoo import ParallelEnv
 
 
 class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[misc]  # it has no types

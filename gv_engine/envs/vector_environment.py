@@ -24,6 +24,7 @@ from gv_engine.envs.representations import MISSION, STATE, Arrays
 from gv_engine.envs.scenario_vector_env import ScenarioVectorEnv, VectorStep, add_presence_masks
 from gv_engine.envs.step_results import StepResults, StepResultsPool
 from gv_engine.rules.errors import STEP_AFTER_END
+from gv_engine.scenario.row_checks import require_layout
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector import backend
 from gv_engine.world import simulation
@@ -426,6 +427,7 @@ class GridVectorEnv(DrawsWorlds, ScenarioVectorEnv[Any]):
             ValueError: the rows have another layout or number, or `reset` was not called yet.
         """
         indices = self._world_indices(worlds)
+        require_layout(self.scenario.layout, rows)
         if rows.shape not in ((), indices.shape):
             raise ValueError(f"rows have shape {rows.shape}: expected () or {indices.shape}")
         if not self._started and indices.size < self.num_worlds:

@@ -16,7 +16,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from gv_engine.rules.errors import GVEngineError, describe_allowed, error_text, shorten
-from gv_engine.scenario.files import read_bytes
+from gv_engine.scenario.files import read_bytes, to_path
 from gv_engine.scenario.yaml_parser import parse_value
 
 if TYPE_CHECKING:
@@ -203,8 +203,11 @@ def check_value(each: Field[Any], value: Any) -> Any:
     return kind(value)
 
 
-def check_names(values: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Raise ConfigError if `values` has a key that is not in `names`."""
+def check_names(values: Any, names: Iterable[str]) -> None:
+    """Raise ConfigError if `values` is no mapping, or has a key that is not in `names`."""
+    if not isinstance(values, Mapping):
+        found = shorten(repr(values), 40)
+        raise ConfigError(f"found {found}; expected settings by name, such as {{'gamma': 0.9}}")
     allowed = [*names]
     if unknown := [name for name in values if name not in allowed]:
         wrong = shorten(str(unknown[0]), 60)
@@ -259,7 +262,7 @@ class Config(Hyperparameters):
             ConfigError: see `read_config_file` and `from_values`.
         """
         try:
-            return cls.from_values(read_config_file(Path(path)))
+            return cls.from_values(read_config_file(to_path(path, "path")))
         except ConfigError as error:
             raise ConfigError(f"{path}: {error}") from None
 

@@ -22,8 +22,7 @@ from gv_engine.learning.network import ActorCritic
 from gv_engine.learning.network_spec import BINS_PER_UNIT, StateCodes, codes_by_cell
 from gv_engine.learning.policy_file import PolicyFile, TrainedPolicy
 from gv_engine.learning.pqn import QNetwork
-from gv_engine.rules.errors import MissingExtraError
-from gv_engine.scenario.files import atomic_write
+from gv_engine.scenario.files import atomic_write, to_path
 from gv_engine.scenario.plugin import ONNX_PACKAGE
 
 ABOUT = "gv_engine"
@@ -183,11 +182,11 @@ def export_policy(run: str | Path, out: str | Path) -> dict[str, Any]:
         MissingExtraError: ONNX is not installed.
         OSError: the file cannot be written.
     """
-    out, path = Path(out), Path(run)
+    out, path = to_path(out, "out"), to_path(run, "run")
     if out.suffix not in _WRITERS:
         raise ValueError(f"{out}: expected a name that ends in {' or '.join(_WRITERS)}")
-    if out.suffix == ".onnx" and ONNX_PACKAGE.missing_message:
-        raise MissingExtraError(ONNX_PACKAGE.missing_message)
+    if out.suffix == ".onnx":
+        ONNX_PACKAGE.require()
     TrainedPolicy(path)  # checks the weights
     file = PolicyFile.read(path)
     module = PolicyModule(file).eval()

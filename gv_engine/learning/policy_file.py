@@ -29,7 +29,7 @@ from gv_engine.learning.network_spec import (
 from gv_engine.learning.numpy_net import NumpyNet
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.array_files import ArrayError, NpzArchive
-from gv_engine.scenario.files import atomic_write, parse_json
+from gv_engine.scenario.files import atomic_write, parse_json, to_path
 from gv_engine.scenario.plugin import AnyScenario
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.seeding import POLICY, make_rng
@@ -198,7 +198,7 @@ class TrainedPolicy:
         scenario: AnyScenario | None = None,
         greedy: bool = False,
     ) -> None:
-        file = path if isinstance(path, PolicyFile) else PolicyFile.read(Path(path))
+        file = path if isinstance(path, PolicyFile) else PolicyFile.read(to_path(path, "path"))
         self._path = Path(file.scenario if isinstance(path, PolicyFile) else path)
         self._file, self._greedy = file, greedy
         self._spec = spec = file.network_spec

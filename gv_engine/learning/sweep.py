@@ -18,13 +18,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import optuna
-from optuna.pruners import MedianPruner
-from optuna.samplers import RandomSampler, TPESampler
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
-from optuna.trial import BaseTrial, FixedTrial, FrozenTrial, Trial, TrialState
-
 from gv_engine.learning.config import (
     GRID,
     OBJECTIVES,
@@ -40,13 +33,23 @@ from gv_engine.learning.config import (
     setting,
 )
 from gv_engine.learning.training import Training
-from gv_engine.rules.errors import shorten
+from gv_engine.rules.errors import MissingExtraError, shorten
 from gv_engine.scenario.files import (
     check_inner_folder,
     open_regular_file,
     remove_stale_drafts,
     write_file,
 )
+from gv_engine.scenario.plugin import SWEEP
+
+if SWEEP.missing_message:
+    raise MissingExtraError(SWEEP.missing_message)
+import optuna
+from optuna.pruners import MedianPruner
+from optuna.samplers import RandomSampler, TPESampler
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+from optuna.trial import BaseTrial, FixedTrial, FrozenTrial, Trial, TrialState
 
 RUN_RESULTS = SUCCESS, RETURN, "length", "steps", "seconds"
 """Results of a run."""

@@ -22,9 +22,9 @@ from gv_engine.learning.config import LEARNERS, Config, ConfigError, Hyperparame
 from gv_engine.learning.level_edits import LevelEditor
 from gv_engine.learning.policy_file import CheckpointPolicy
 from gv_engine.rules.errors import TrustError
-from gv_engine.scenario.files import make_file_name
+from gv_engine.scenario.files import make_file_name, to_path
 from gv_engine.scenario.loading import load_reference
-from gv_engine.scenario.plugin import get_plugin
+from gv_engine.scenario.plugin import RL, get_plugin
 from gv_engine.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -197,20 +197,25 @@ def train(
         ConfigError: the configuration is invalid.
         FileExistsError: the folder is not empty.
         LevelsError: there is no such level set.
+        MissingExtraError: torch is not installed.
         OSError: the folder cannot be written.
         ScenarioError: the scenario is invalid.
         ValueError: episodes of the scenario have no step limit, or there is no such device.
     """
+    RL.require()
     from gv_engine.learning.ppo import find_device
     from gv_engine.learning.run_folder import Run, check_new_folder
 
+    for name, functions in {"callbacks": callbacks, "loggers": loggers}.items():
+        if not isinstance(functions, Iterable):
+            raise TypeError(f"{name}={functions!r}: expected a list of functions")
     config = _to_config(config)
     device = find_device(config.device)
     grid = resolve_grid_scenario(scenario)
     grid = get_plugin(grid).with_step_limit(grid, None)  # which requires one
     settings = prepare_settings(config, grid)
     levels = None if config.levels is None else level_set(grid, config.levels)
-    path = Path(out or f"{make_file_name(grid.name)}-run")
+    path = to_path(out or f"{make_file_name(grid.name)}-run", "out")
     try:
         check_new_folder(path)
     except FileExistsError:
@@ -245,9 +250,10 @@ def resume_training(
         RunError: there is no run, it is damaged, or another process trains it.
         TrustError: the run needs Python that may not run.
     """
+    RL.require()
     from gv_engine.learning.run_folder import Run
 
-    run = Run(Path(path))
+    run = Run(to_path(path, "path"))
     run.require_finished_imitation()
     check_partner_code(run.settings.partner, run.path, trust)
     old = run.stop_condition

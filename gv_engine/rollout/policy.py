@@ -358,6 +358,8 @@ def load_policy(
         PolicyError: there is no such policy, or the scenario has no bot.
         RunError: the run is damaged, or of another kind of worlds.
     """
+    if not isinstance(name, str):
+        raise PolicyError(f"policy={name!r}: expected a name, such as 'random', or a path as text")
     if name == BOT:
         return BotPolicy(num_envs, scenario, compiled)
     if name in RANDOM:

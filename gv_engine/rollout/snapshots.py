@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gv_engine.rules.errors import GVEngineError, error_text, shorten
 from gv_engine.scenario.array_files import ArrayError, NpzArchive
-from gv_engine.scenario.files import atomic_write, format_bytes, parse_json
+from gv_engine.scenario.files import atomic_write, format_bytes, parse_json, to_path
 from gv_engine.scenario.loading import check_reference, load_reference, make_reference
 from gv_engine.scenario.rule_modules import Consent
 from gv_engine.scenario.scenario import Scenario
@@ -46,7 +46,9 @@ def save(path: str | Path, scenario: Scenario, rows: NDArray[Any]) -> None:
         OSError: the file cannot be written.
         ValueError: the rows have another layout, are too many, or the name has another suffix.
     """
-    path = Path(path)
+    path = to_path(path, "path")
+    if not isinstance(scenario, Scenario):
+        raise TypeError(f"scenario={scenario!r}: expected the Scenario of the worlds")
     if path.suffix != ".npz":
         raise ValueError(f"{path}: the name of a snapshot must end with .npz")
     rows = scenario.check_rows(rows)
@@ -84,7 +86,7 @@ def load(
         UserWarning: the scenario has changed, or another one is given.
     """
     try:
-        with NpzArchive(Path(path), _LARGEST, "snapshots") as file:
+        with NpzArchive(to_path(path, "path"), _LARGEST, "snapshots") as file:
             reference = _read_reference(file)
             loaded = scenario or load_reference(reference, path, **consent)
             if not isinstance(loaded, Scenario):

@@ -167,6 +167,8 @@ def component(cls: type[_C] | None = None, *, often: bool = False) -> Any:
         TypeError: a field is not a number or has no default, or worlds have an attribute with the
             component's name.
     """
+    if cls is not None and not isinstance(cls, type):
+        raise TypeError(f"found {cls!r}, expected a class below @component")
     if cls is None:
         return functools.partial(component, often=often)
     arrays = {

@@ -340,6 +340,8 @@ def object_type(
         ValueError: the name is taken by another module, there is no such layer, or states and
             state do not fit.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"name={name!r}: expected a text in CamelCase, such as 'Lamp'")
     module = module or sys._getframe(1).f_globals["__name__"]
     options = {"states": states, "state": state, "sprite": sprite, "in_grid": in_grid}
     return declare_type(name, *components, module=module, layer=layer, **options).index

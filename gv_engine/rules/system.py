@@ -286,8 +286,19 @@ def system(
             before the transitions. Such actions are valid in the action mask.
 
     Raises:
-        TypeError: the signature does not fit the phase; the message shows both.
+        TypeError: the signature does not fit the phase; the message shows both. Or `phase` is none,
+            or a helper no function.
     """
+    given: Any = phase
+    if not isinstance(given, Phase):
+        name = getattr(given, "__name__", given)
+        fix = "write @system(TRANSITION), or another phase" if callable(given) else "no quotes"
+        names = ", ".join(each.name for each in Phase)
+        raise TypeError(f"@system: found {name!r}, expected a phase ({names}): {fix}")
+    helpers: dict[str, Any] = {"remember": remember, "when": when, "until": until}
+    for name, helper in helpers.items():
+        if helper is not None and not callable(helper):
+            raise TypeError(f"@system: {name} is {helper!r}, expected a function of the world")
     for use, option, phases in (
         ("when= is the condition", when, (TRANSITION,)),
         ("until= is the condition", until, (RESET,)),

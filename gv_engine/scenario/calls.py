@@ -281,7 +281,8 @@ class CallReader:
             elif not parameter.required:
                 call.arguments[parameter.name] = parameter.default
             else:
-                fault = f"{system.name} needs {parameter.name!r}, it is missing"
+                example = f"{{name: {system.name}, {parameter.name}: …}}"
+                fault = f"{system.name} needs {parameter.name!r}, it is missing: {example}"
                 if parameter.name == "action":  # conditions have it
                     fault += "; for the action of the step, let the rule read w.action instead"
                 self._problems.add(node, fault)

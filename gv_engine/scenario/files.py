@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from gv_engine.rules.errors import shorten
+from gv_engine.rules.errors import shorten, suggest_similar
 
 # ---- checks of untrusted text --------------------------------------------------------------------
 
@@ -123,6 +123,17 @@ _ACL = "system.posix_acl_access"
 """Linux attribute of a file with its POSIX access control list."""
 
 
+def to_path(value: Any, argument: str) -> Path:
+    """Return `value`, that of the argument called `argument`, as a path.
+
+    Raises:
+        TypeError: the value is neither a text nor a path.
+    """
+    if not isinstance(value, str | Path):
+        raise TypeError(f"{argument}={shorten(repr(value), 60)}: expected a path, as text or Path")
+    return Path(value)
+
+
 def path_exists(path: Path) -> bool:
     """Return True if a file or folder exists at `path`; False also for a name that no file can
     have."""
@@ -150,13 +161,24 @@ def check_file_size(path: Path, max_bytes: int, label: str) -> int:
     except ValueError as error:  # a NUL in its name
         raise OSError(f"{path}: {error}") from None
     except OSError as error:
-        raise type(error)(f"{path} cannot be read: {error.strerror}") from None
+        hint = _suggest_path(path) if isinstance(error, FileNotFoundError) else ""
+        raise type(error)(f"{path} cannot be read: {error.strerror}{hint}") from None
     _check_kind(path, status)
     if status.st_size > max_bytes:
         raise OSError(
             f"{path} is {format_bytes(status.st_size)}; {_limit_message(label, max_bytes)}"
         )
     return status.st_size
+
+
+def _suggest_path(path: Path) -> str:
+    """Return the end of the message that there is no file at `path`: its folder if that is missing,
+    else the most similar name in the folder, if there is one."""
+    if not path_exists(path.parent):
+        return f"; there is no folder {path.parent}"
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        return suggest_similar(path.name, (entry.name for entry in entries))
+    return ""
 
 
 def read_bytes(path: Path, max_bytes: int, label: str) -> bytes:

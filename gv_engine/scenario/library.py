@@ -13,6 +13,7 @@ variants, or for its first variant if that content is incomplete.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -413,6 +414,8 @@ def find_ref(source: str | Path, refs: Mapping[str, ScenarioRef] | None = None) 
     Raises:
         ScenarioError: there is no such scenario; the message suggests the nearest name.
     """
+    if not isinstance(source, str | os.PathLike):
+        raise ScenarioError(f"scenario={source!r}: allowed are a name, a file and a mapping")
     refs = list_built_in_grids() | list_multi_agent_grids() if refs is None else refs
     if isinstance(source, str) and source in refs:
         return refs[source]

@@ -79,7 +79,7 @@ def find_scenario_ref(source: str | Path) -> ScenarioRef:
         ScenarioError: there is no such scenario.
     """
     refs = add_whole_files(list_playable_scenarios())
-    if source not in refs and not path_exists(Path(source)):
+    if isinstance(source, str) and source not in refs and not path_exists(Path(source)):
         longer = [name for name in refs if name.startswith(f"{source}-")]
         if longer:
             return refs[min(longer, key=len)]
@@ -118,6 +118,10 @@ def as_scenario(source: Any, **options: Any) -> AnyScenario:
     """
     if isinstance(source, str | Path | Mapping):
         return load_scenario(source, **options)
+    if not hasattr(source, "document"):
+        raise ScenarioError(
+            f"scenario={source!r}: allowed are a scenario, a name, a file, a mapping"
+        )
     scenario: AnyScenario = source
     reject_settings(split_options(options)[1], scenario.document.parameters, scenario.name)
     return scenario

@@ -402,15 +402,19 @@ class MapReader:
             raise self._node.error("its rows are joined into one line; write `map: |`")
         rows = self._node.text.rstrip("\n").split("\n")
         if isinstance(self._node.value, dict | list) or not rows[0]:
-            raise self._node.error(f"found {self._node.summary}, expected rows of characters")
+            raise self._node.error(
+                f"found {self._node.summary}, expected rows of characters: `map: |`, and below it "
+                f"the rows, all indented alike"
+            )
         for y, row in enumerate(rows):
             if "\t" in row:
                 raise self._cell_node(y).error(f"row {y} has a tab; use spaces or dots")
             if len(row) != len(rows[0]):
+                is_deeper = len(row.lstrip(" ")) == len(rows[0])
+                fix = "indent all rows alike" if is_deeper else "all rows must be as long as it"
                 self._problems.add(
                     self._cell_node(y, min(len(row), len(rows[0]))),
-                    f"row {y} is {len(row)} characters long, row 0 is {len(rows[0])}; all rows "
-                    f"must be as long as the first",
+                    f"row {y} is {len(row)} characters long, row 0 is {len(rows[0])}; {fix}",
                 )
         if max(len(rows), len(rows[0])) > fields.MAX_SIDE:
             raise self._node.error(f"larger than {fields.MAX_SIDE} rows or columns")

@@ -21,6 +21,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from gv_engine import late_imports
+from gv_engine.rules.errors import MissingExtraError
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.resources import HOME
 
@@ -60,9 +61,14 @@ class Extra(NamedTuple):
         """Text of one line that tells how to install the missing library into this Python."""
         command = [sys.executable, "-m", "pip", "install", *self._list_requirements()]
         return (
-            f"{self.user} needs {self.library}, which is not installed. This installs it here: "
-            f"{format_command(command)}"
+            f"{self.user} needs the extra {self.name}: {self.library} is not installed; this "
+            f"installs it here: {format_command(command)}"
         )
+
+    def require(self) -> None:
+        """Raise MissingExtraError, with instructions, unless the library is installed."""
+        if self.missing_message:
+            raise MissingExtraError(self.missing_message)
 
     def _list_requirements(self) -> list[str]:
         """Return the requirements, as for pip, that the package metadata lists under this extra;

@@ -431,9 +431,12 @@ class NameResolver:
             name = node.text.rpartition(":")[2]
             system: System = resolve_name(STATE_FUNCTION_ADAPTER)(function, phase, name)
         except TypeError as error:
+            code = getattr(function, "__code__", None)
+            if code and code.co_varnames[: code.co_argcount][:1] in (("state",), ("grid",)):
+                raise node.error(f"{node.text}: {error}") from None
+            kind = "a class, and no system" if isinstance(function, type) else "no system"
             raise node.error(
-                f"{node.text} is no system; decorate it with @system({phase.name}), or take "
-                f"states: {error}"
+                f"{node.text} is {kind}; decorate a function with @system({phase.name})"
             ) from None
         return system
 

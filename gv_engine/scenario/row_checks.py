@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from components.core import Agent, Color, Kind, Position
 from components.items import Box
 from gv_engine.rules.component import NOTHING, column_name, fields_of
+from gv_engine.rules.errors import shorten
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.layout import AGENT_COLUMNS, Layout
@@ -35,6 +36,8 @@ def require_layout(layout: Layout, rows: NDArray[Any]) -> None:
     Raises:
         ValueError: the rows have another dtype.
     """
+    if not isinstance(rows, np.ndarray | np.void):
+        raise ValueError(f"found {shorten(repr(rows), 60)}, expected rows from snapshot()")
     if rows.dtype != layout.dtype:
         raise ValueError(
             "the snapshot is of a world with other maximum sizes, components or object "

@@ -7,6 +7,7 @@ import importlib
 import inspect
 import re
 import sys
+import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +28,7 @@ from gv_engine.rules import errors, objects
 from gv_engine.rules.component import fields_of, is_component
 from gv_engine.rules.objects import RULE_MODULE_PREFIX, SEPARATOR, is_engine_module, is_rule_module
 from gv_engine.rules.system import Parameter, Phase, System, read_type_hints, system_of
+from gv_engine.rules.world import World
 from gv_engine.scenario.files import read_bytes
 from gv_engine.scenario.layout import Layout
 from gv_engine.scenario.resources import PACKAGE, SCENARIOS, SIBLINGS
@@ -549,7 +551,8 @@ def _describe_import_error(error: BaseException) -> str:
         if Path(frame.filename).is_file() and frame.filename not in (__file__, importlib.__file__)
     ]
     # the author's line, not the line of the engine that it called
-    lines = [frame for frame in frames if not Path(frame.filename).is_relative_to(PACKAGE)]
+    others = PACKAGE, *map(Path, (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")))
+    lines = [each for each in frames if not any(map(Path(each.filename).is_relative_to, others))]
     if isinstance(error, ModuleNotFoundError) and lines:
         module = re.sub(rf"^{__name__}\..*\.", "", str(error.name))  # as the author wrote it
         message = message.replace(str(error.name), module)
@@ -640,9 +643,16 @@ def _describe_error(error: Exception) -> str:
     if isinstance(error, AttributeError) and is_component(component):
         hint = errors.describe_allowed(error.name, [f.name for f in fields_of(component)], "it has")
         return f"{component.__name__} has no column {error.name!r}{hint}"
+    if isinstance(error, NameError) and error.__traceback__:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        known = [*frame.f_locals, *frame.f_globals]
+        return f"{type(error).__name__}: {error}{errors.suggest_similar(error.name, known)}"
     if not (isinstance(error, AttributeError) and isinstance(layout, Layout)):
         return f"{type(error).__name__}: {error}"
-    return f"this world has no {error.name!r}{errors.describe_allowed(error.name, layout.names)}"
+    methods = [name for name in vars(World) if not name.startswith("_")]
+    near = errors.suggest_similar(error.name, [*layout.names, *methods])
+    columns = ", ".join(map(str, layout.names))
+    return f"this world has no {error.name!r}{near} (allowed: {columns}, and methods of World)"
 
 
 def list_defined_names(module: ModuleType) -> list[str]:

@@ -118,7 +118,7 @@ def find_action(text: str, names: Iterable[str]) -> str:
     """
     texts = {action_to_text(name): name for name in names}
     by_words = texts | {name.lower().replace("_", " "): name for name in texts.values()}
-    words = " ".join(text.replace("_", " ").split()).lower()
+    words = " ".join(str(text).replace("_", " ").split()).lower()
     if words not in by_words:
         shown = shorten(repr(text), _LONGEST_ACTION)
         raise ActionTextError(f"no action {shown}{describe_allowed(words, texts)}")

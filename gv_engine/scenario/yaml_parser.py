@@ -14,6 +14,7 @@ import yaml
 
 from gv_engine.rules.errors import ScenarioError
 from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode, mapping
+from gv_engine.scenario.yaml_mistakes import explain_syntax_error, find_lost_row
 
 _MAX_VALUES = 50_000
 """Maximum number of values of a scenario, including those of YAML aliases."""
@@ -64,11 +65,17 @@ def _parse_yaml(raw: bytes, problems: ErrorCollector) -> YamlNode:
     """Return the mapping in `raw` as `parse_yaml` does, without its cache."""
     builder, root = NodeBuilder(problems), YamlNode(None, line=1)
     before = len(problems)
-    tree = _compose(decode_utf8(raw))
+    text = decode_utf8(raw)
+    tree = _compose(text)
+    if lost := find_lost_row(text):
+        line, message = lost
+        raise YamlNode(None, line=line).error(message)
     if tree is not None:
         root = builder.from_yaml(tree, root)
     if len(problems) - before > builder.duplicate_keys:
         problems.raise_if_any()
+    if tree is None:
+        raise root.error("the file is empty; `gv-engine new cave` writes one to begin with")
     mapping(root)
     return root
 
@@ -124,16 +131,8 @@ def _compose(text: str) -> yaml.Node | None:
                 raise
             return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        context = f"{error.context}, " if error.context else ""
-        problem = str(error.problem)
-        hint = "; indent with spaces, not tabs" if r"'\t'" in problem else ""
-        if problem.startswith("mapping values"):
-            hint = "; put quotes around a text that has a colon and a space in it"
-        begins = error.context_mark.line + 1 if error.context_mark else line
-        hint += f"; it begins in line {begins}" if begins != line else ""
-        message = f"not valid YAML: {context}{problem}{hint}"
+        line, message = explain_syntax_error(text, error)
+        message = f"not valid YAML: {message}"
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         message = f"not valid YAML: found the character {error.character:#x}"
@@ -250,6 +249,11 @@ class NodeBuilder:
                 continue
             if not isinstance(key, yaml.ScalarNode):
                 self.problems.add(YamlNode(None, at.path, line), "keys must be single words")
+                continue
+            if tree.flow_style and ":" in key.value and not (key.style or value.value):
+                name, _, rest = key.value.partition(":")
+                error = YamlNode(None, at.path, line)
+                self.problems.add(error, f"put a space after the colon: {name}: {rest}")
                 continue
             place = self._make_value_node(at, key.value, line)
             if key.value in entries:

@@ -160,6 +160,10 @@ class ReplayError(GVEngineError):
     one line."""
 
 
+class DifferenceError(ReplayError):
+    """A state differs from the recorded one."""
+
+
 class TimelineStep(NamedTuple):
     """Step of an episode.
 

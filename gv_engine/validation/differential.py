@@ -22,8 +22,9 @@ from gv_engine.envs.representations import Arrays
 from gv_engine.rollout.policy import RandomPolicy, load_policies
 from gv_engine.rules.errors import RuleError, Stopped
 from gv_engine.rules.objects import COLORS
-from gv_engine.rules.system import Phase
+from gv_engine.rules.system import Phase, system_of
 from gv_engine.scenario.row_checks import compute_derived_columns, find_fault
+from gv_engine.scenario.rule_modules import find_author_line
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.watchdog import hard_timeout
 from gv_engine.vector.backend import Backend, make_batch
@@ -324,6 +325,15 @@ def _make_env(scenario: Scenario, world: str, checked: bool) -> GridEnv | _Multi
     return GridEnv(scenario, world=world, checked=checked)
 
 
+def _name_raising_line(error: RuleError) -> str:
+    """Return the message of an object world's error, with the line that raised it in place of the
+    rule's first line."""
+    cause = error.__cause__ or error
+    system, place = system_of(cause), find_author_line(cause)
+    text = str(error)
+    return text.replace(system.title, f"{system.name} ({place})") if system and place else text
+
+
 def _step_all(
     worlds: dict[str, GridEnv | _MultiAgentEnv],
     seed: int,
@@ -355,6 +365,8 @@ def _step_all(
                     observation, reward, terminated, truncated, info = env.step(taken)
         except RuleError as error:
             errors[name] = str(error)
+            if name == "object":
+                raised = error
             continue
         try:
             row = env.snapshot()
@@ -373,7 +385,7 @@ def _step_all(
             "row": row,
         }
     if len(set(errors.values())) == 1 and not outputs:
-        raise _Fault(next(iter(errors.values())))
+        raise _Fault(_name_raising_line(raised))
     if errors:
         messages = (f"{name} world: {errors.get(name, 'goes on')}" for name in worlds)
         problem = "only one world fails" if outputs else "both worlds fail, in other words"

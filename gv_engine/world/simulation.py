@@ -272,6 +272,8 @@ class Simulation:
 
     def __init__(self, scenario: Scenario) -> None:
         """Make an empty world for the scenario; the first `reset` fills it with a level."""
+        if not hasattr(scenario, "layout"):
+            raise TypeError(f"scenario={scenario!r}: expected a Scenario, as of Scenario.load")
         self.scenario = scenario
         self.world = ObjectWorld(scenario.layout)
         self.view = ObjectView(scenario.area)

@@ -16,6 +16,7 @@ from gv_engine import GridEnv, GridVectorEnv
 from gv_engine.cli import main
 from tests import ROOT
 from tests.comparing import same
+from tests.processes import run_program
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 
@@ -83,28 +84,76 @@ def test_all_examples_are_found():
     assert EXAMPLES.keys() == LIBRARIES.keys()
 
 
-@pytest.mark.parametrize(
-    ("module", "told"),
-    [
-        ("stable_baselines3", "SB3VecEnv needs stable_baselines3"),
-        ("pufferlib", "GridPufferEnv needs pufferlib"),
-        ("torchrl", "TorchRLEnv needs torchrl"),
-        ("tianshou", "TianshouVecEnv needs tianshou"),
-        ("minari", "A dataset of Minari needs minari"),
-    ],
-)
-def test_an_adapter_without_its_library_says_how_to_get_it(module, told, monkeypatch):
-    monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda name: None)
-    monkeypatch.delitem(sys.modules, f"gv_engine.adapters.{module}", raising=False)
-    with pytest.raises(ModuleNotFoundError, match=f"{told}, .*This installs it here: .* install "):
-        importlib.import_module(f"gv_engine.adapters.{module}")
+EXTRAS = {
+    **{"rl": "torch", "sweep": "optuna", "onnx": "onnxscript", "sb3": "stable_baselines3"},
+    **{"math": "mathy_core", "pettingzoo": "pettingzoo", "pufferlib": "pufferlib"},
+    **{"torchrl": "torchrl", "tianshou": "tianshou", "minari": "minari", "mcp": "mcp"},
+    **{"ray": "ray", "minigrid": "minigrid"},
+}
+"""Library of each extra."""
+ENTRIES = """
+rl: learning.train("keydoor-5x5")
+rl: learning.resume_training("run")
+rl: learning.export_policy("keydoor-5x5", "policy.onnx")
+rl: main(["train", "keydoor-5x5"])
+sweep: import_module("gv_engine.learning.sweep")
+pettingzoo: gv_engine.parallel_env("hand-over")
+pettingzoo: import_module("gv_engine.envs.parallel")
+math: gv_engine.load_scenario("mathy-poly-simplify")
+math: gymnasium.make("GV-MathyPolySimplify-v0")
+math: gv_engine.mathy.MathyEnv
+sb3: import_module("gv_engine.adapters.stable_baselines3")
+pufferlib: import_module("gv_engine.adapters.pufferlib")
+torchrl: import_module("gv_engine.adapters.torchrl")
+tianshou: import_module("gv_engine.adapters.tianshou")
+minari: import_module("gv_engine.adapters.minari")
+mcp: import_module("gv_engine.adapters.mcp_server")
+mcp: main(["serve", "--mcp"])
+ray: import_module("gv_engine.rollout.on_ray")
+"""
+WITHOUT_EXTRAS = """
+import contextlib, importlib.machinery, io, sys
+from importlib import import_module
+
+class Hide:
+    def __init__(self, finder): self.finder = finder
+    def find_spec(self, name, path=None, target=None):
+        hidden = name.partition(".")[0] in LIBRARIES
+        return None if hidden else self.finder.find_spec(name, path, target)
+
+finders = sys.meta_path
+finders[finders.index(importlib.machinery.PathFinder)] = Hide(importlib.machinery.PathFinder)
+import gymnasium, gv_engine, gv_engine.mathy
+from gv_engine import learning
+from gv_engine.cli import main
+for line in ENTRIES.strip().splitlines():
+    errors = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(errors):
+            exec(line.partition(": ")[2])
+    except gv_engine.GVEngineError as error:
+        errors.write(str(error))
+    print(errors.getvalue().strip())
+"""
+
+
+@pytest.mark.slow
+def test_each_entry_without_its_library_names_the_extra():
+    program = f"LIBRARIES = {[*EXTRAS.values()]}\nENTRIES = {ENTRIES!r}\n{WITHOUT_EXTRAS}"
+    lines = run_program(program).stdout.splitlines()
+    entries = ENTRIES.strip().splitlines()
+    for entry, said in zip(entries, lines, strict=True):
+        extra = entry.partition(":")[0]
+        library = EXTRAS[extra]
+        expected = f" needs the extra {extra}: {library} is not installed; this installs it here: "
+        assert expected in said, entry
 
 
 def test_minari_without_the_library_of_its_files_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda name: name)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "h5py" else name)
     monkeypatch.delitem(sys.modules, "gv_engine.adapters.minari", raising=False)
-    with pytest.raises(ModuleNotFoundError, match=r"This installs it here: .* 'minari\[hdf5\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"this installs it here: .* 'minari\[hdf5\]"):
         importlib.import_module("gv_engine.adapters.minari")
 
 

@@ -26,7 +26,7 @@ def test_bench(capsys, monkeypatch):
     threads = [name.split(", ")[1] for name in rows if "thread" in name]
     assert threads == ["1 thread", "2 threads", "3 threads"]
     assert 1 < float(rows["memory per world, KiB"]) < 5
-    assert main(["bench", "empty-4x4", "--num-envs", str(10**15)]) == 1
+    assert main(["bench", "empty-4x4", "--num-envs", str(10**15)]) == 2
     said = capsys.readouterr().err
     assert "there is not enough memory; ask for fewer worlds, by --num-envs (Unable to" in said
 

@@ -101,7 +101,7 @@ def test_a_run_and_the_solver_are_policies_of_an_entry(policy, seeds, made):
     ids=["nothing", "steps", "scenario", "seeds", "policy", "run"],
 )
 def test_what_cannot_be_done_is_told(words, message, made, capsys):
-    assert main(["benchmark", "mine", *words]) in (1, 2)
+    assert main(["benchmark", "mine", *words]) == 2
     assert message in capsys.readouterr().err
     assert not made
     assert not Path("mine").exists()
@@ -118,7 +118,7 @@ def test_an_entry_keeps_its_settings(made, capsys):
     assert "other was made by another program: --show prints it" in capsys.readouterr().err
     BenchmarkEntry(Path("wrong"), "Wrong", "", "ppo", {"memory": 1}).create()
     pytest.importorskip("torch")
-    assert main(["benchmark", "wrong"]) == 1
+    assert main(["benchmark", "wrong"]) == 2
     assert "settings of an entry of ppo are memory (bool), steps (int), until" in (
         capsys.readouterr().err
     )

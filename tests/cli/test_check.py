@@ -137,16 +137,79 @@ def test_check_lists_rules_and_says_what_does_not_compile(here: Path, uncompiled
     assert "found\tnothing wrong\n" in said
 
 
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (
+            "    distance = 3\n    distanc + 1\n",
+            "NameError: name 'distanc' is not defined; did you m",
+        ),
+        ("    1 // int(w.steps * 0)\n", "ZeroDivisionError: "),
+        ("    helper(w)\n", "ValueError: no more keys"),
+        (
+            "    w.remov(agent)\n",
+            "this world has no 'remov'; did you mean 'remove'? (allowed: agent, ",
+        ),
+    ],
+)
+def test_check_names_the_line_that_raised(here: Path, body: str, says: str, capsys):
+    helper = "\n\ndef helper(w: World) -> None:\n    raise ValueError('no more keys')\n"
+    code = RULE + body + helper
+    write(here, "./rules.py:rule", code=code)
+    line = 2 + (code if "helper" in body else RULE + body).count("\n")  # after two of imports
+    assert main(["check", ".", "--quick", "--episodes", "1"]) == 1
+    assert f"rules.py:{line}): {says}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("decorator", "says"),
+    [
+        (
+            "@system",
+            "@system: found 'rule', expected a phase (RESET, TRANSITION, REWARD, TERMINATIN",
+        ),
+        ("@system('TRANSITION')", "@system: found 'TRANSITION', expected a phase"),
+        ("@system(TRANSITION, when=True)", "@system: when is True, expected a function of the wor"),
+    ],
+)
+def test_a_wrong_decorator_is_told_with_its_line(here: Path, decorator: str, says: str, capsys):
+    write(
+        here, "./rules.py:rule", code=RULE.replace("@system(TRANSITION)", decorator) + "    pass\n"
+    )
+    assert main(["check", ".", "--quick"]) == 1
+    assert f"rules.py:3: TypeError: {says}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (
+            "  #>  #",
+            "terminating_function: reach_exit never acts: no map, place or rule ever",
+        ),
+        ("  #>#E#", "terminating_function: reach_exit is never met: walls are around all that it"),
+    ],
+)
+def test_a_level_that_cannot_end_is_a_fault_with_its_place(here: Path, row: str, says: str, capsys):
+    write(here)
+    file = here / "scenario.yaml"
+    file.write_text(file.read_text().replace("  #> E#", row))
+    assert main(["check", ".", "--quick", "--episodes", "1"]) == 1
+    told = capsys.readouterr()
+    assert f"scenario.yaml:10: {says}" in told.err
+    assert "nothing wrong" not in told.out
+
+
 @pytest.mark.parametrize("text", ["hello", "<svg"])
 def test_a_drawing_that_is_none_is_told(here: Path, text: str, capsys):
     lit = RULE + "    if w.at[1, 2] == 0:\n        w.place(w.spawn(LAMP), 1, 2)\n"
     write(here, "./rules.py:rule", code=LAMP + lit)
     (here / "lamp.svg").write_text(text)
-    for words in (
-        ["check", ".", "--quick", "--episodes", "1"],
-        ["record", ".", "lamp.png", "--steps", "1"],
+    for code, words in (
+        (1, ["check", ".", "--quick", "--episodes", "1"]),
+        (2, ["record", ".", "lamp.png", "--steps", "1"]),
     ):
-        assert main(words) == 1
+        assert main(words) == code
         assert "lamp.svg: no SVG drawing" in capsys.readouterr().err
 
 

@@ -45,13 +45,40 @@ def test_unknown_command(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["chek", "keydoor-9x9"])
     said = capsys.readouterr().err
-    assert "gv-engine: error: no command 'chek'; did you mean 'check'? (allowed: play, " in said
+    assert "gv-engine: no command 'chek'; did you mean 'check'? (allowed: play, " in said
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("--verison", "gv-engine: no option '--verison'; did you mean '--version'?"),
+        ("rollout keydoor-5x5 --sed 3", "rollout: no option '--sed'; did you mean '--seed'?"),
+        ("export keydoor-5x5 --htlm=a", "export: no option '--htlm'; did you mean '--html'?"),
+        ("train --resum=a --stps 3", "train: no option '--stps'; did you mean '--steps'?"),
+        ("rules --pahse x", "rules: no option '--pahse'"),
+        ("list -x", "list: no option '-x'"),
+        ("list extra", "list: found the word 'extra', which is one too many"),
+        ("export a --theme drak", "no --theme 'drak'; did you mean 'dark'? (allowed: dark, light)"),
+        ("rollout a --episodes", "--episodes needs a value N: number of episodes"),
+        ("rollout a --episodes x", "--episodes: found 'x', expected a whole number from 1 on"),
+        ("record a", "record: OUT is missing, as in `gv-engine record keydoor-9x9 keydoor.png "),
+        ("minari --from a --to b", "minari: --to: not allowed with argument --from"),
+    ],
+)
+def test_wrong_words_are_one_line_with_the_nearest_name(words: str, says: str, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(words.split())
+    said = capsys.readouterr().err
+    assert says in said
+    command = " ".join(word for word in words.split()[:1] if not word.startswith("-"))
+    assert said.endswith(f"(see {f'gv-engine {command}'.strip()} --help)\n")
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("words", [["rollout"], ["record"], ["play"], ["check"]])
 def test_unknown_scenario(words: list[str], capsys):
     code = main([*words, "keydor-9x9", *(["a.png"] if words == ["record"] else [])])
-    assert code == (1 if words == ["check"] else 2)
+    assert code == 2
     said = capsys.readouterr().err
     assert said.startswith("keydor-9x9: no scenario of this name; did you mean 'keydoor-9x9'?")
     assert said.endswith("; `gv-engine list` shows all\n")
@@ -60,7 +87,7 @@ def test_unknown_scenario(words: list[str], capsys):
 
 def test_what_is_no_replay_is_told_of_with_and_without_a_screen(capsys, monkeypatch):
     monkeypatch.setenv("SDL_VIDEODRIVER", "none")
-    assert main(["replay", "nosuch"]) == 1
+    assert main(["replay", "nosuch"]) == 2
     assert capsys.readouterr().err == (
         "gv-engine: nosuch cannot be read: No such file or directory\n"
     )
@@ -102,7 +129,7 @@ def test_mistakes_come_line_by_line(here: Path, capsys):
 def test_an_error_in_a_rule_names_its_line(here: Path, capsys):
     code = "@system(TRANSITION)\ndef broken(w, agent):\n    w.nonsense = {}[w.action[agent]]\n"
     write(here, rule="./rules.py:broken", code=code)
-    assert main(["record", ".", "a.png", "--steps", "1"]) == 1
+    assert main(["record", ".", "a.png", "--steps", "1"]) == 2
     assert f"{here / 'rules.py'}:5: KeyError" in capsys.readouterr().err
     assert not list(here.glob("*.png"))
 
@@ -119,7 +146,7 @@ def test_what_a_file_says_cannot_speak_to_the_terminal(here: Path, capsys):
     broken = here / "broken.npz"
     broken.write_bytes(b"")
     broken.rename(here / f"{evil}.npz")
-    assert main(["play", "--from", f"{evil}.npz"]) == 1
+    assert main(["play", "--from", f"{evil}.npz"]) == 2
     assert capsys.readouterr().err.replace("\n", "").isprintable()
 
 
@@ -168,7 +195,7 @@ def test_where_the_output_cannot_be_written(here: Path, capsys, monkeypatch):
     ):
         with os.fdopen(file, "w") as out:  # whose end flushes it, as that of the interpreter does
             monkeypatch.setattr(sys, "stdout", out)
-            assert main(["new", name]) == 1
+            assert main(["new", name]) == 2
         assert capsys.readouterr().err == said
 
 
@@ -180,7 +207,7 @@ list_playable_scenarios()  # which is kept
 Domain.playable = property(lambda domain: [*domain.built_in()][:1])
 assert main(["list"]) == 0
 assert not {"numba", "pygame", "rich", "imageio"} & set(sys.modules)
-assert main(["play"]) == 1
+assert main(["play"]) == 2
 main(["play", "empty-4x4", "--policy", "valid", "--terminal"])
 assert "numba" not in sys.modules
 assert main(["record", "empty-4x4", sys.argv[1]]) == 0

@@ -39,7 +39,7 @@ def test_a_scenario_is_named_as_it_was(words, here):
 
 def test_torch_is_named_where_it_is_missing(monkeypatch, capsys):
     monkeypatch.setattr("gv_engine.scenario.plugin.find_spec", lambda name: None)
-    assert main(["train", "keydoor-5x5"]) == 1
+    assert main(["train", "keydoor-5x5"]) == 2
     told = capsys.readouterr().err
-    assert "Learning needs torch, which is not installed. This installs it here:" in told
+    assert "Learning needs the extra rl: torch is not installed; this installs it here:" in told
     assert "pip install" in told

@@ -104,7 +104,7 @@ def test_parts_of_shortest_ways_are_parts_of_the_whole(capsys):
 def test_what_cannot_be_played_again_is_told(words, message, capsys):
     Session(Scenario.load(LEVEL), 5).replay().save(Path("left.gvreplay"))
     Session(Scenario.load("empty-4x4"), 5).replay().save(Path("other.gvreplay"))
-    assert main(["rollout", LEVEL, *words, "--out", "games"]) in (1, 2)
+    assert main(["rollout", LEVEL, *words, "--out", "games"]) == 2
     assert message in capsys.readouterr().err
     assert not Path("games").exists()
 

@@ -267,7 +267,7 @@ def test_damaged_files_are_told(damage, says):
 @pytest.mark.compiled
 def test_a_folder_without_a_policy_is_told(capsys):
     Path("run").mkdir()
-    assert main(["rollout", "keydoor-5x5", "--policy", "run"]) == 1
+    assert main(["rollout", "keydoor-5x5", "--policy", "run"]) == 2
     assert "there is no policy.npz, which gv-engine train writes" in capsys.readouterr().err
 
 

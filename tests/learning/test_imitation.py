@@ -117,7 +117,7 @@ def test_what_cannot_be_imitated_is_refused(scenario, words, says, capsys):
     played("keydoor-5x5", "valid", 4, "shown")
     played("keydoor-5x5", "valid", 1, "one")
     played("keydoor-5x5", "valid", 4, "compact", "--representation", "compact")
-    assert main(["train", scenario, *words, "--out", "run"]) in (1, 2)
+    assert main(["train", scenario, *words, "--out", "run"]) == 2
     assert says in capsys.readouterr().err
     assert not Path("run").exists()
 
@@ -131,6 +131,6 @@ def test_a_run_that_was_stopped_while_it_imitated_does_not_go_on_without(monkeyp
     with monkeypatch.context() as patch:
         patch.setattr(imitation, "imitate", stopped)
         assert main(["train", "keydoor-5x5", "--imitate", "shown", "--out", "run"]) == 130
-    assert main(["train", "--resume", "run", "--steps", "5000"]) == 1
+    assert main(["train", "--resume", "run", "--steps", "5000"]) == 2
     assert "run was stopped while it imitated" in capsys.readouterr().err
     assert not Path("run/policy.npz").exists()

@@ -333,8 +333,8 @@ def test_noveld_rewards_steps_to_newer_observations_once_in_an_episode():
 def test_what_does_not_fit_is_told_before_a_run_begins(capsys):
     with pytest.raises(ConfigError, match="mappo trains several agents, and keydoor-5x5 has one"):
         train("keydoor-5x5", {"learner": "mappo"}, out="a")
-    assert main(["train", "keydoor-5x5", "--learner", "mappo", "--out", "a"]) == 1
-    assert main(["train", "keydoor-5x5", "--learner", "pq", "--out", "a"]) == 1
+    assert main(["train", "keydoor-5x5", "--learner", "mappo", "--out", "a"]) == 2
+    assert main(["train", "keydoor-5x5", "--learner", "pq", "--out", "a"]) == 2
     assert "no learner 'pq'; did you mean 'pqn'?" in capsys.readouterr().err
     assert main(["train", "keydoor-5x5", "--learner", "pqn", "--imitate", "b"]) == 2
     assert "--imitate goes on with ppo, not with pqn" in capsys.readouterr().err

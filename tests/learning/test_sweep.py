@@ -222,7 +222,7 @@ def test_a_sweep_needs_optuna(here, monkeypatch, capsys):
     monkeypatch.setattr(
         Extra, "missing_message", property(lambda self: self.user * (self[1] == "optuna"))
     )
-    assert main(["sweep", "rates.yaml"]) == 1
+    assert main(["sweep", "rates.yaml"]) == 2
     assert "A sweep" in capsys.readouterr().err
 
 
@@ -280,7 +280,7 @@ def test_a_sweep_trains_each_run_once_as_train_does(here, capsys):
     assert all(torch.equal(one[name], other[name]) for name in one)
     with pytest.raises(SystemExit):
         main(["sweep"])
-    assert main(["sweep", "nothing.yaml"]) == 1
+    assert main(["sweep", "nothing.yaml"]) == 2
     assert "nothing.yaml: nothing.yaml cannot be read" in capsys.readouterr().err
 
 

@@ -124,7 +124,7 @@ def test_sigterm_is_told_while_others_play(cluster, here, monkeypatch, capsys):
 
 def test_what_fails_there_says_where_in_its_file(cluster, here, capsys):
     words = [*WORDS, "--policy", "./own.py:fails", "--out", "many", "--ray", cluster.address]
-    assert main(words) == 1
+    assert main(words) == 2
     assert capsys.readouterr().err.endswith("own.py:9: KeyError: 'oops'\n")
 
 
@@ -140,7 +140,7 @@ def test_what_fails_there_says_where_in_its_file(cluster, here, capsys):
 def test_an_address_where_nobody_listens_is_told_at_once(monkeypatch, capsys, address, says):
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", lambda *_, **__: pytest.fail("Ray would wait for minutes"))
-    assert main([*WORDS, "--ray", address]) == 1
+    assert main([*WORDS, "--ray", address]) == 2
     assert f"gv-engine: {says}" in capsys.readouterr().err
 
 
@@ -150,12 +150,12 @@ def test_a_cluster_that_is_not_reached_is_told_before_anything_is_written(monkey
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", refused)
-    assert main([*WORDS, "--out", "many", "--ray", "auto"]) == 1
+    assert main([*WORDS, "--out", "many", "--ray", "auto"]) == 2
     assert "Failed to connect to Ray cluster" in capsys.readouterr().err
     assert not Path("many").exists()
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = f"127.0.0.1:{listening.getsockname()[1]}"
-        assert main([*WORDS, "--ray", address]) == 1
+        assert main([*WORDS, "--ray", address]) == 2
     said = capsys.readouterr().err
     assert "gv-engine: Failed to connect to Ray cluster; somebody listens there: if it" in said
     assert "RAY_AUTH_MODE=token" in said

@@ -380,7 +380,7 @@ def test_a_full_disk_keeps_what_is_whole(tmp_path: Path):
     )
     environment = own_cache(tmp_path / "cache") | FINDS_TESTS
     done = run_program(program, cwd=tmp_path, env=environment, check=False)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "compiled programs cannot be kept" in done.stderr
     said = re.search(r"out cannot be written: .*; (\d+) episodes in it are whole", done.stderr)

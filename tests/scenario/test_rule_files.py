@@ -237,7 +237,11 @@ def test_processors_stand_by_themselves(folder, old, new, expected):
             "has no 'colect'; did you mean 'collect'? (it defines: Coin, c",
         ),
         ("py:collect", "py:collected", "./rules.py:collected is a REWARD system, but listed for T"),
-        ("py:collect", "py:undecorated", "is no system; decorate it with @system(TRANSITION)"),
+        (
+            "py:collect",
+            "py:undecorated",
+            "undecorated is no system; decorate a function with @system(TRANSITION)",
+        ),
         ("rules.py:collect", "rulse.py:collect", "no Python file 'rulse.py' in "),
         ("each: 3", "eahc: 3", "eahc: collected takes no 'eahc'; did you mean 'each'? (allowed: e"),
         ('collected", each: 3', 'checked"', "checked needs 'bonus', it is miss"),

@@ -261,8 +261,8 @@ def test_a_replay_of_a_recent_level_runs_nothing(place: Place):
     with pytest.raises(TrustError, match=r"some\.gvreplay only refers to this scenario"):
         app.watch_replay(file)
     assert not place.ran
-    assert main(["replay", str(file), "--verify"]) == 1
-    assert main(["replay", str(file), "--record", "some.gif"]) == 1
+    assert main(["replay", str(file), "--verify"]) == 2
+    assert main(["replay", str(file), "--record", "some.gif"]) == 2
     assert not place.ran
 
 

@@ -441,7 +441,7 @@ def test_without_a_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     home(tmp_path, monkeypatch)
-    assert main(["play", "--terminal"]) == 1
+    assert main(["play", "--terminal"]) == 2
     said = capsys.readouterr().err
     assert "input and output must not be redirected" in said
     assert said.count("\n") == 1

@@ -219,7 +219,7 @@ def test_what_is_any_python_is_refused_before_anything_is_written(
         "extends: keydoor-5x5\ntransition_functions: [move_agent, ./rules.py:Weather]\n",
         encoding="utf-8",
     )
-    assert main(["export", "level.yaml", "--html", "page.html"]) == 1
+    assert main(["export", "level.yaml", "--html", "page.html"]) == 2
     assert "Weather is an esper.Processor" in capsys.readouterr().err
     assert not Path("page.html").exists()
     with pytest.raises(DoesNotCompileError, match="Weather"):

@@ -23,7 +23,7 @@ from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.sprite_paths import find_broken_sprites
 from gv_engine.validation.contracts import find_broken_contracts
 from gv_engine.validation.differential import run_differential_test as compare
-from gv_engine.validation.lint import find_mistakes
+from gv_engine.validation.lint import find_placed_mistakes
 from gv_engine.validation.solver import ShortestPathHints, Survey, Verdict, check_solution
 from gv_engine.vector.backend import make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
@@ -59,6 +59,8 @@ FORMAT = ScenarioFormat(
 
 _LEVELS = 20
 """Number of levels that `gv-engine check` searches for a solution."""
+_GOALS = "terminating_function", "success_function"
+"""Keys whose functions have to be met in some level: findings about them are faults."""
 
 
 def read_scenario(document: Document) -> Scenario:
@@ -144,11 +146,15 @@ def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
     facts: list[tuple[str, object]] = [("compiles", compiles)]
     facts += [("episodes", report.episodes), ("steps", f"{report.steps:,}")]
     faults = [*broken_contracts, *filter(None, [report.fault]), *find_broken_sprites(scenario)]
+    mistakes = [] if faults else find_placed_mistakes(scenario)
     if not faults:
-        facts += find_mistakes(scenario)
-        solution_facts, faults = check_solution(scenario)
-        facts += solution_facts
-    exception = ", with nothing compiled or searched" if quick else ""
+        facts += [finding for finding, place in mistakes if place.path not in _GOALS]
+        faults = [finding.message for finding, place in mistakes if place.path in _GOALS]
+        solution_facts, solution_faults = check_solution(scenario)
+        facts, faults = facts + solution_facts, faults + solution_faults
+    number = len(mistakes)
+    exception = f" but {errors.format_count(number, 'likely mistake')} above" if number else ""
+    exception += ", with nothing compiled or searched" if quick else ""
     try:
         survey = None if faults or quick else Survey(scenario, range(_LEVELS), limit, checked=True)
     except errors.SeveralAgentsError as error:
@@ -162,9 +168,9 @@ def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
                 f"{scenario.name}: none of the levels of {len(survey.solutions)} seeds can be won"
             ]
         if Verdict.LOST in verdicts:
-            exception = " but levels that cannot be won"
+            exception += ", but levels that cannot be won"
         elif verdicts != {Verdict.WON} or len(survey.solutions) < _LEVELS:
-            exception = ", as far as levels were searched"
+            exception += ", as far as levels were searched"
     if not faults:
         both = "object world equals compiled world, and " if compiles == "yes" else ""
         facts.append(("found", f"{both}nothing wrong{exception}"))
