@@ -29,8 +29,9 @@ def read_file(file: Path) -> list[str]:
         for number in numbers:
             level.read_tile(number)
         return ["1", "{}x{}".format(*level.shape), f"{len(layers)} layers, {len(numbers)} tiles"]
-    pack = {"extends": "sokoban", "levels": file.name}
-    levels = Scenario.load(pack, folder=file.parent).document.levels
+    levels = Scenario.load(file).document.levels
+    if not levels:
+        raise ValueError("it has no boards")
     sides = [(text.count("\n") + 1, text.find("\n")) for text in (each.map.text for each in levels)]
     size = "x".join(str(max(side)) for side in zip(*sides, strict=True))
     return [str(len(levels)), size, " … ".join((levels[0].title, levels[-1].title))]

@@ -16,7 +16,7 @@ from gv_engine.scenario import fields, library, packs, parameters, rule_modules
 from gv_engine.scenario.fields import ErrorCollector, FieldError, YamlNode
 from gv_engine.scenario.files import format_bytes, path_exists, read_bytes
 from gv_engine.scenario.json_schema import TEXT, Key, KeyTable
-from gv_engine.scenario.level_files import LevelFiles, PackLevel
+from gv_engine.scenario.level_files import MAX_FILE_BYTES, LevelFiles, PackLevel
 from gv_engine.scenario.library import ScenarioRef
 from gv_engine.scenario.parameters import PARAMETERS, ScenarioParameter, apply_settings
 from gv_engine.scenario.plugin import list_playable_scenarios
@@ -311,6 +311,8 @@ def _read_bytes(ref: ScenarioRef) -> bytes:
     """Return the content of the scenario file that `ref` names; raise `ScenarioError` if the file
     cannot be read or is too large."""
     try:
+        if packs.is_pack(ref.file):
+            return read_bytes(ref.file, MAX_FILE_BYTES, "files of levels")
         return read_bytes(ref.file, MAX_SCENARIO_BYTES, "scenario files")
     except OSError as error:
         raise ScenarioError([str(error)]) from None

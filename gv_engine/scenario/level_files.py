@@ -79,7 +79,7 @@ def find_level_number(name: str, levels: Sequence[Any]) -> int:
 
 # ---- large sets ----------------------------------------------------------------------------------
 
-_MAX_FILE_BYTES = 2**24
+MAX_FILE_BYTES = 2**24
 """Maximum size of a file in bytes; Boxoban's files have 120 KB."""
 _MAX_TEXT_BYTES = 2**22
 """Maximum size of a file that is read level by level."""
@@ -178,7 +178,7 @@ class LevelFiles(Sequence[PackLevel]):
     def _read_comment(self, index: int) -> str:
         """Return the comment above the rows of a level; "" if there is none or no file any more."""
         try:
-            raw = read_bytes(self.file_of(index), _MAX_FILE_BYTES, "files of levels")
+            raw = read_bytes(self.file_of(index), MAX_FILE_BYTES, "files of levels")
         except OSError:
             return ""
         above = filter(bytes.strip, reversed(raw.splitlines()[: self.line_of(index) - 1]))
@@ -197,7 +197,7 @@ class _TextLevels:
     """
 
     def __init__(self, file: Path) -> None:
-        data = read_bytes(file, _MAX_FILE_BYTES, "files of levels")
+        data = read_bytes(file, MAX_FILE_BYTES, "files of levels")
         text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
         ends = np.flatnonzero(text == _NEWLINE).astype(np.int32)
         starts = np.concatenate([np.zeros(1, np.int32), ends[:-1] + np.int32(1)])
