@@ -36,7 +36,7 @@ TYPE_NAMES = (
 """Names of object types, by MiniGrid's number."""
 COLOR_NAMES = "red", "green", "blue", "purple", "yellow", "grey"
 """Names of colours, by MiniGrid's number."""
-UNSEEN, BOX = 0, 7
+UNSEEN, EMPTY, BOX = 0, 1, 7
 DIRECTIONS: NDArray[np.int64] = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)], np.int64)
 """x and y of one step ahead, by MiniGrid's direction."""
 
@@ -407,18 +407,23 @@ class MiniGridEnv(GridEnv):
             agent_view_size: rows and columns of the view; None for those of the environment.
         """
         image = self._observe(agent_view_size or self.agent_view_size)["image"]
-        return Grid(image), image[..., 0] != UNSEEN
+        seen = image[..., 0] != UNSEEN
+        image[~seen] = EMPTY, 0, 0
+        return Grid(image), seen
 
     def _observe(self, size: int) -> dict[str, Any]:
         """Return the observation in MiniGrid's format, for a view with `size` rows and columns."""
-        if size == self.agent_view_size and self._shows_view:
+        started = self.step_count > 0
+        if started and size == self.agent_view_size and self._shows_view:
             return dict(self._observation())
         if size not in self._views:
             scenario = self.scenario.with_(area=_view_area(size))
             shown = "minigrid"
             self._views[size] = GridEnv(scenario, None, "object", observation_representation=shown)
         view = self._views[size]
-        view._batch.restore(0, self._row, trusted=True)
+        row = self._row
+        row["steps"] += not started  # the first observation may show an object that is in hand now
+        view._batch.restore(0, row, trusted=True)
         observation: dict[str, Any] = view._observation()
         return observation
 

@@ -302,7 +302,7 @@ class GridReader(TopLevelReader):
         own = tuple(call for call in sight if call.system.phase is Phase.OBSERVATION)
         # pictures show the view, even if a function of object states makes the observation
         all_seen = Call(REGISTRIES[Phase.VISIBILITY]["fully_transparent"], {})
-        visibility = (all_seen,) if own else sight
+        visibility = tuple(call for call in sight if call not in own) or (all_seen,)
         levels = self.read_reset(objects, colors)
         read_mission = missions.MissionReader(self.draws, objects, colors).read
         self.mission = self.key("mission", read_mission, None)
@@ -464,7 +464,11 @@ class GridReader(TopLevelReader):
                 if "name" in entries
                 else Phase.VISIBILITY
             )
-            return (self.read.read_call(node, phase, extra_keys=tuple(VIEW)),)
+            if phase is Phase.VISIBILITY or "visibility_function" not in entries:
+                return (self.read.read_call(node, phase, extra_keys=tuple(VIEW)),)
+            seen = self.read.read_call(entries["visibility_function"], Phase.VISIBILITY)
+            keys = *VIEW, "visibility_function"
+            return seen, self.read.read_call(node, phase, extra_keys=keys)
         fields.read_fields(self.problems, node, FROM_VISIBILITY)
         if "visibility_function" not in entries:
             hint = describe_allowed("", REGISTRIES[Phase.VISIBILITY])

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from components.core import GREY, NONE, NONE_GRID_OBJECT
+from components.core import GREY, HIDDEN, NONE, NONE_GRID_OBJECT
 from components.core import Mission as PlainMission
 from components.items import LOCKED, OPEN
 from components.objects import DOOR, KEY
@@ -34,8 +34,8 @@ from gv_engine.rules.geometry import (
     step_x,
     step_y,
 )
-from gv_engine.rules.system import RESET, REWARD, TERMINATING, TRANSITION, system
-from gv_engine.rules.world import World
+from gv_engine.rules.system import OBSERVATION, RESET, REWARD, TERMINATING, TRANSITION, system
+from gv_engine.rules.world import View, World
 from systems.minigrid.grammar import (
     ANYWHERE,
     BEHIND,
@@ -478,20 +478,35 @@ def toggle_target(w: World, agent: int, on_action: Action = Action.TOGGLE) -> No
         w.box.content[box] = NOTHING
 
 
-def is_first_step(w: World, agent: int, action: int, is_active: bool) -> bool:
-    """Return True in the first step of an episode that starts with an object in hand."""
-    return is_active and w.steps == 0
-
-
-@system(TRANSITION, when=is_first_step)
-def start_carrying(w: World, agent: int, is_active: bool = True) -> None:
-    """Put the object that the first clause describes into the agent's hand in the first step. As in
-    BabyAI, the observation after the reset still shows it on the grid."""
+@system(RESET)
+def start_carrying(w: World, reset_function: None, is_active: bool = True) -> None:
+    """Put the object that the first clause describes into the agent's hand, and note its cell."""
+    if not is_active:
+        return
     for e in w.having(w.target):
         if is_target(w, e, 1):
+            w.target.y[e], w.target.x[e] = w.position.y[e], w.position.x[e]
             w.lift(e)
-            w.agent.holding[agent] = e
+            w.agent.holding[AGENT] = e
             return
+
+
+@system(OBSERVATION)
+def show_start(w: World, agent: int, view: View, out: tuple) -> None:
+    """Show the object that the agent holds from the start where it was before. Only BabyAI's first
+    observation does so."""
+    e = w.agent.holding[agent]
+    if w.steps > 0 or e == NOTHING:
+        return
+    grid, item = out
+    item[0], item[1], item[2] = NONE_GRID_OBJECT, 0, 0
+    down, right = w.target.y[e] - w.position.y[agent], w.target.x[e] - w.position.x[agent]
+    to_y, to_x = step_y(w.agent.facing[agent]), step_x(w.agent.facing[agent])
+    i = view.y - down * to_y - right * to_x
+    j = view.x + down * to_x - right * to_y
+    if 0 <= i < view.height and 0 <= j < view.width and grid[i, j, 0] != HIDDEN:
+        grid[i, j, 0], grid[i, j, 1] = w.kind.value[e], w.state_of(e)
+        grid[i, j, 2] = w.color.value[e]
 
 
 @system(REWARD)

@@ -50,6 +50,20 @@ def many(name: str, number: int, **options: Any) -> Any:
     return gymnasium.make_vec(name, number, **{"world": "object", **options})
 
 
+@pytest.mark.parametrize("kind", ["object", pytest.param("compiled", marks=pytest.mark.compiled)])
+def test_only_the_first_picture_shows_an_object_in_hand_on_the_floor(kind):
+    env = one("GV-BabyAI-PutNextS5N2Carrying-v0", world=kind)
+    for seed, cell in ((0, (5, 5)), (5, (0, 6)), (3, None)):  # cell of the view; None: unseen
+        image, world = env.reset(seed=seed)[0]["image"], env.unwrapped
+        held = world.carrying
+        assert (held.color, held.type) not in world.grid
+        seen = np.argwhere((image == held.encode()).all(axis=-1)).tolist()
+        assert seen == ([[*cell]] if cell else [])
+        assert image[3, 6].tolist() == [1, 0, 0]
+        assert world.gen_obs()["image"][3, 6].tolist() == [*held.encode()]
+        assert env.step(6)[0]["image"][3, 6].tolist() == [*held.encode()]
+
+
 def test_all_ids_are_registered_as_minigrid_has_them():
     ids = [name for name in gymnasium.registry if name.startswith("GV-MiniGrid-")]
     names = list_minigrid_grids()

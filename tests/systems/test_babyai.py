@@ -223,9 +223,11 @@ def test_a_strict_instruction_fails_with_another_door():
     assert w.reward[AGENT] == 0
 
 
-def test_the_object_is_in_the_hand_from_the_first_step():
+def test_the_object_is_in_the_hand_from_the_start():
     simulation = played("BabyAI-PutNextS5N2Carrying-v0")
-    w, target = simulation.world, target_of(simulation)
-    assert w.position.y[target] > 0
+    w = simulation.world
+    target = w.agent.holding[AGENT]
+    assert w.target.descriptions[target] & 1
+    assert w.position.y[target] < 0
     step(simulation, "DONE")
     assert w.agent.holding[AGENT] == target
