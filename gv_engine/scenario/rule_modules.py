@@ -11,7 +11,7 @@ import sysconfig
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from importlib import machinery
 from importlib.abc import Loader, MetaPathFinder
@@ -249,16 +249,23 @@ class SourceFile:
     Attributes:
         path: the file.
         digest: hash of its content, independent of the kind of line breaks; "" for a missing file.
+        mentions_esper: True if its content does, so that its rules may call esper.
     """
 
     path: Path
     digest: str
+    mentions_esper: bool = field(default=True, compare=False)
+
+    @classmethod
+    def of(cls, path: Path, data: bytes) -> SourceFile:
+        """Return the record of a file with the content `data`."""
+        return cls(path, hash_text(data), b"esper" in data)
 
     @classmethod
     def read(cls, path: Path) -> SourceFile:
         """Return a record of the file at `path` with a hash of its present content."""
         try:
-            return cls(path, hash_text(read_bytes(path, _MAX_BYTES, "rule files")))
+            return cls.of(path, read_bytes(path, _MAX_BYTES, "rule files"))
         except OSError:
             return cls(path, "")
 
@@ -285,7 +292,7 @@ class _SourceLoader(machinery.SourceFileLoader):
         """Return the content of the file at `path`, and keep a record of the file and its hash for
         `exec_module`."""
         data = super().get_data(path)
-        self._source = SourceFile(Path(path), hash_text(data))
+        self._source = SourceFile.of(Path(path), data)
         return data
 
     def exec_module(self, module: ModuleType) -> None:

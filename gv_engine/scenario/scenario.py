@@ -26,7 +26,7 @@ from gv_engine.rules.component import AGENT
 from gv_engine.rules.errors import ScenarioError, SeveralAgentsError
 from gv_engine.rules.frame import Canvas, Frame
 from gv_engine.rules.geometry import Area, action_name
-from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes, is_engine_module
+from gv_engine.rules.objects import OBJECT_TYPES, ObjectTypes, is_engine_module, is_rule_module
 from gv_engine.rules.system import RENDERING, RESET, SUCCESS, TERMINATING, VISIBILITY, Call, Phase
 from gv_engine.rules.turns import SINGLE_AGENT, AgentGroup, describe_ending
 from gv_engine.scenario import document
@@ -187,6 +187,14 @@ class Scenario(ImmutableScenario):
         """True if all rules are built into the engine, apart from rendering rules."""
         functions = self.walk_functions(*(phase for phase in Phase if phase is not RENDERING))
         return all(is_engine_module(getattr(each, "__module__", None) or "") for each in functions)
+
+    @cached_property
+    def may_call_esper(self) -> bool:
+        """True if a rule may call esper: a file of the scenario mentions it, or a rule comes from a
+        module of others."""
+        modules = {getattr(each, "__module__", None) or "" for each in self.walk_functions(*Phase)}
+        known = all(is_engine_module(name) or is_rule_module(name) for name in modules)
+        return not known or any(file.mentions_esper for file in self.code)
 
     @property
     def is_dim(self) -> bool:

@@ -49,25 +49,58 @@ _RETIRED: deque[EsperContext] = deque()
 They are removed when the next context is made, because garbage collection may run inside esper."""
 
 
-class EsperContext:
-    """Context manager: esper's functions refer to this context's world inside.
+def _make_template() -> tuple[tuple[Any, ...], dict[str, int]]:
+    """Return the parts of an empty esper world as esper stores them, and their positions by name.
 
-    `clear` and `attach` write into esper's own dictionaries, which esper only hands out
-    as copies. With a call of `esper.add_component` for each component, resets took twice as long.
+    With them, worlds are made and changed without a switch of esper's current world, which other
+    threads would notice.
+    """
+    names = "_entity_count _entities _components _dead_entities _processors _processors_dict"
+    names += " _get_component_cache _get_components_cache"
+    with ESPER_LOCK:
+        outer, name = esper.current_world, "gv_engine-0"
+        esper.switch_world(name)
+        parts = {part: getattr(esper, part) for part in names.split()}
+        esper.switch_world(outer)
+        stored = esper._context_map.pop(name)
+    ids = [*map(id, stored)]
+    return stored, {part: ids.index(id(value)) for part, value in parts.items()}
+
+
+_TEMPLATE, _POSITIONS = _make_template()
+
+
+class EsperContext:
+    """World of esper, changed without a switch of esper's current world; as a context manager,
+    esper's functions refer to it inside.
+
+    Outside of `with` blocks, entities and components are written into esper's own dictionaries,
+    which esper only hands out as copies of the current world.
     """
 
     def __init__(self) -> None:
         """Create a new, empty world in the library esper."""
         while _RETIRED:
-            _RETIRED.pop()._remove_processors()
+            _RETIRED.pop().remove_processors()
         self.name = f"gv_engine-{next(_NUMBERS)}"
         self._outer: list[str] = []
         weakref.finalize(self, _delete_world, self.name)
-        with self:
-            self._entities: dict[int, dict[type, Any]] = esper._entities
-            self._entities_by_class: dict[type, set[int]] = esper._components
-            self._single_query_cache = esper._get_component_cache
-            self._multi_query_cache = esper._get_components_cache
+        parts: list[Any] = [type(part)() for part in _TEMPLATE]
+        self._entities: dict[int, dict[type, Any]] = parts[_POSITIONS["_entities"]]
+        self._entities_by_class: dict[type, set[int]] = parts[_POSITIONS["_components"]]
+        self._dead: set[int] = parts[_POSITIONS["_dead_entities"]]
+        self._processors: list[esper.Processor] = parts[_POSITIONS["_processors"]]
+        self._processors_by_class: dict[Any, Any] = parts[_POSITIONS["_processors_dict"]]
+        self._single_query_cache = parts[_POSITIONS["_get_component_cache"]]
+        self._multi_query_cache = parts[_POSITIONS["_get_components_cache"]]
+        self._store(parts, 0)
+
+    def _store(self, parts: Iterable[Any], size: int) -> None:
+        """Store the parts of the world in esper, whose next entity gets the number `size + 1`."""
+        stored = [*parts]
+        stored[_POSITIONS["_entity_count"]] = itertools.count(size + 1)
+        with ESPER_LOCK:
+            esper._context_map[self.name] = tuple(stored)  # type: ignore[assignment]  # the same parts
 
     @property
     def size(self) -> int:
@@ -77,19 +110,44 @@ class EsperContext:
     def clear(self, size: int) -> None:
         """Replace all entities of the esper world by `size` new ones without components, numbered
         from 1."""
-        with self:
-            esper.clear_dead_entities()
-            if self.size == size == next(reversed(self._entities)):
-                for parts in self._entities.values():
-                    parts.clear()
-                self._entities_by_class.clear()
-                esper.clear_cache()
-                return
-            esper.clear_database()
-            # all ids in advance: esper deletes lazily, so a reused id would lose its components in
-            # the next process
-            for _ in range(size):
-                esper.create_entity()
+        if self._outer:  # it is the current one
+            with self:
+                esper.clear_database()
+                for _ in range(size):
+                    esper.create_entity()
+            return
+        for e in self._dead:
+            self._entities.pop(e, None)
+        self._dead.clear()
+        self._entities_by_class.clear()
+        self._clear_query_caches()
+        if self.size == size == next(reversed(self._entities), 0):
+            for parts in self._entities.values():
+                parts.clear()
+            return
+        # all ids in advance: esper deletes lazily, so a reused id would lose its components in
+        # the next process
+        self._entities.clear()
+        self._entities.update((e, {}) for e in range(1, size + 1))
+        self._store(esper._context_map[self.name], size)
+
+    def _clear_query_caches(self) -> None:
+        """Forget the results of esper's queries."""
+        self._single_query_cache.clear()
+        self._multi_query_cache.clear()
+
+    def having(self, cls: type) -> list[tuple[int, Any]]:
+        """Return (entity, component) for each entity with a component of class `cls`."""
+        return [(e, self._entities[e][cls]) for e in self._entities_by_class.get(cls, ())]
+
+    def detach(self, e: int, cls: type) -> None:
+        """Take the component of class `cls` away from entity `e`; do nothing if it has none."""
+        if having := self._entities_by_class.get(cls):
+            having.discard(e)
+            if not having:
+                del self._entities_by_class[cls]
+        self._entities[e].pop(cls, None)
+        self._clear_query_caches()
 
     def attach(self, e: int, prefab: Iterable[tuple[type, tuple[float, ...], list[Any]]]) -> None:
         """Attach to entity `e` a new component for each (class, values, rows) in `prefab`, and
@@ -107,8 +165,7 @@ class EsperContext:
                 having[cls].add(e)
             except KeyError:
                 having[cls] = {e}
-        self._single_query_cache.clear()
-        self._multi_query_cache.clear()
+        self._clear_query_caches()
 
     def attach_each(
         self, entities: Sequence[int], components: Sequence[Any], rows: list[Any]
@@ -119,19 +176,27 @@ class EsperContext:
             rows[e] = self._entities[e][type(component)] = component
         if components:
             self._entities_by_class.setdefault(type(components[0]), set()).update(entities)
-        self._single_query_cache.clear()
-        self._multi_query_cache.clear()
+        self._clear_query_caches()
 
     def release_with(self, owner: object) -> None:
         """Remove all processors some time after `owner`, which runs them, is garbage-collected."""
         weakref.finalize(owner, _RETIRED.append, self).atexit = False
 
-    def _remove_processors(self) -> None:
-        """Remove all processors (functions that run in each step) from this esper world."""
-        with self:
-            # esper has no public list of processors
-            for processor in tuple(esper._processors):
-                esper.remove_processor(type(processor))
+    def add_processor(self, processor: esper.Processor) -> None:
+        """Add a processor (an object that runs in each step), after those that are there."""
+        processor.priority = 0
+        self._processors.append(processor)
+        self._processors_by_class[type(processor)] = processor
+
+    def remove_processors(self) -> None:
+        """Remove all processors from this esper world."""
+        self._processors.clear()
+        self._processors_by_class.clear()
+
+    def process(self, *arguments: Any) -> None:
+        """Run all processors, as `esper.process` does in the current world."""
+        for processor in self._processors:
+            processor.process(*arguments)
 
     def __enter__(self) -> None:
         """Lock the library esper for this thread, and make this context's world its current one."""

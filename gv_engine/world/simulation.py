@@ -24,7 +24,7 @@ from gv_engine.rules.world import check_agent_placed
 from gv_engine.scenario.missions import get_limit_test
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.world.bound_call import BoundCall, FunctionWrapper, find_acting_calls
-from gv_engine.world.columns import ESPER_LOCK
+from gv_engine.world.columns import ESPER_LOCK, EsperContext
 from gv_engine.world.rng import sample_member
 from gv_engine.world.view import ObjectView
 from gv_engine.world.world import ObjectWorld
@@ -175,8 +175,8 @@ class BoundScenario:
         endings: terminating calls, except functions of states.
         measurements: rules that measure before the transitions.
         success: call that tests the success of an ended episode; None if there is none.
-        context: context manager of a step: makes the world esper's current one if a rule is an
-            author's, who may call esper.
+        context: context manager of rules: makes the world esper's current one if a rule may call
+            esper.
         step_processes: `process` of the processors of a step, in order.
         processes_by_actions: for a single agent, by the actions of a step, those that may do
             something in it.
@@ -224,7 +224,7 @@ class BoundScenario:
                     self._rules.append(processor.bound)
                     if phase is Phase.TERMINATING and not call.system.objects:
                         self.endings.append(processor.bound)
-        self.context: Any = ESPER_LOCK if scenario.runs_engine_rules_only else world.context
+        self.context: Any = world.context if scenario.may_call_esper else ESPER_LOCK
         self.processes_by_actions: dict[tuple[int, ...], list[Any]] = {}
         for action in whole.actions if scenario.layout.agents == 1 else ():
             self.processes_by_actions[action,] = [
@@ -239,15 +239,11 @@ class BoundScenario:
             if any(part.system.remember for part in bound.call.walk())
         ]
 
-    def add_processors(self) -> None:
-        """Add the processors to the current esper world."""
+    def use_processors(self, context: EsperContext) -> None:
+        """Make the processors those of the esper world `context`."""
+        context.remove_processors()
         for processor in self._processors:
-            esper.add_processor(processor)
-
-    def remove_processors(self) -> None:
-        """Remove the processors from the current esper world."""
-        for processor in self._processors:
-            esper.remove_processor(type(processor))
+            context.add_processor(processor)
 
     def watch(self, wrap: FunctionWrapper) -> None:
         """Replace each rule function by `wrap(system, name, function)`, see `Simulation.watch`."""
@@ -286,8 +282,7 @@ class Simulation:
             for member, share in zip(scenario.members, scenario.cumulative_weights, strict=True)
         ]
         self._active_member = self._members[0]
-        with self.world.context:
-            self._active_member.add_processors()
+        self._active_member.use_processors(self.world.context)
 
     @property
     def member(self) -> Scenario:
@@ -300,9 +295,7 @@ class Simulation:
         of a mixture), and add the processors to esper if they are not there yet."""
         playing = self._members[self.world.member]
         if playing is not self._active_member:
-            with self.world.context:
-                self._active_member.remove_processors()
-                playing.add_processors()
+            playing.use_processors(self.world.context)
             self._active_member = playing
         return playing
 
@@ -323,9 +316,10 @@ class Simulation:
         if len(self._members) > 1:
             world.member = sample_member(world.rng, self._members)
         world.present = len(self.member.agent_group.names)
-        with world.context:
+        playing = self._get_bound_scenario()
+        with playing.context:
             world.clear()
-            for reset in self._get_bound_scenario().resets:
+            for reset in playing.resets:
                 for agent in world.agents() if reset.call.is_per_agent else (NOTHING,):
                     reset.run(world, agent)
         self._clear_terms()
@@ -454,8 +448,8 @@ class Simulation:
             self.observe(observation, np.zeros(3, np.uint8), agent)
         terms = self.terms_of(agent)
         canvas = self.scenario.canvas(self.world, show, observation, terms, message, agent)
-        with self.world.context:
-            esper.process(canvas)
+        with self._get_bound_scenario().context:
+            self.world.context.process(canvas)
 
     def valid_actions(self, mask: NDArray[np.int8] | memoryview, agent: int = 1) -> None:
         """Write into `mask`, an array with one value per action or its memory, 1 for each action
@@ -485,8 +479,9 @@ class Simulation:
         after a step without an action. GridVerse-style functions, which take states instead of a
         world, are not asked."""
         self.world.action[agent] = WAIT
-        with self.world.context:
-            for ending in self._get_bound_scenario().endings:
+        playing = self._get_bound_scenario()
+        with playing.context:
+            for ending in playing.endings:
                 ending.measure(self.world, agent)
                 if ending.run(self.world, agent):
                     return True

@@ -14,7 +14,6 @@ from itertools import chain, compress, product
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-import esper
 import numpy as np
 from numpy.typing import NDArray
 
@@ -156,14 +155,11 @@ class ObjectWorld(Verbs, World):
     def attach(self, e: int, component: Any) -> None:
         """Give entity `e` the component object `component` itself, not a copy; the world's columns
         read and write it."""
-        with self.context:
-            esper.add_component(e, component)
-        self._by_class[type(component)].rows[e] = component
+        self.context.attach_each((e,), (component,), self._by_class[type(component)].rows)
 
     def detach(self, e: int, cls: type) -> None:
         """Take the component of class `cls` away from entity `e`; do nothing if it has none."""
-        with self.context:
-            esper.try_remove_component(e, cls)
+        self.context.detach(e, cls)
         columns = self._by_class[cls]
         columns.rows[e] = columns.default
 
@@ -263,10 +259,9 @@ class ObjectWorld(Verbs, World):
             self.fail(TERRAIN_IS_SHARED)
         self.lift(e)
         self._check_writable(e)
-        with self.context:
-            for columns in self._columns:
-                if columns.rows[e] is not columns.default:
-                    self.detach(e, columns.cls)
+        for columns in self._columns:
+            if columns.rows[e] is not columns.default:
+                self.detach(e, columns.cls)
         self._alive[e] = False
         self.free = min(self.free, e)
 
@@ -355,8 +350,7 @@ class ObjectWorld(Verbs, World):
         Of two objects in a cell, the one on the ground comes first.
         """
         cls: Any = columns.cls  # always `ComponentColumns` here
-        with self.context:
-            entities = [e for e, _ in esper.get_component(cls)]
+        entities = [e for e, _ in self.context.having(cls)]
         ys, xs = self.position.y, self.position.x
         cells = sorted((ys[e], xs[e], e) for e in entities)
         if all(self.inside(y, x) and self.at[y, x] == e for y, x, e in cells):
@@ -371,8 +365,7 @@ class ObjectWorld(Verbs, World):
         """Return the (n,) entity numbers of all objects on the grid of the type number `kind`, row
         by row."""
         count, cells = self.placed[kind], self.ground if self.on_ground(kind) else self.at
-        with self.context:
-            entities = [e for e, of in esper.get_component(Kind) if of.value == kind]
+        entities = [e for e, of in self.context.having(Kind) if of.value == kind]
         ys, xs = self.position.y, self.position.x
         sorted_places = sorted((ys[e], xs[e], e) for e in entities if ys[e] >= 0)
         if len(sorted_places) == count and all(cells[y, x] == e for y, x, e in sorted_places):
@@ -430,17 +423,15 @@ class ObjectWorld(Verbs, World):
             RuleError: the code left something that a world cannot hold; the message names the right
                 way.
         """
-        with self.context:
-            if self.context.size != self.capacity - 1:
-                raise errors.RuleError(STRAY_ENTITIES)
-            for columns in self._columns:
-                rows = columns.rows
-                pairs: list[tuple[int, Any]] = esper.get_component(columns.cls)
-                for e, component in pairs:
-                    rows[e] = component
-                if sum(row is not columns.default for row in rows) != len(pairs):
-                    for e in {*range(self.capacity)}.difference(e for e, _ in pairs):
-                        rows[e] = columns.default
+        if self.context.size != self.capacity - 1:
+            raise errors.RuleError(STRAY_ENTITIES)
+        for columns in self._columns:
+            rows, pairs = columns.rows, self.context.having(columns.cls)
+            for e, component in pairs:
+                rows[e] = component
+            if sum(row is not columns.default for row in rows) != len(pairs):
+                for e in {*range(self.capacity)}.difference(e for e, _ in pairs):
+                    rows[e] = columns.default
 
     def cells(self, marked: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
         """Return an (H, W, 3) array: type, state and colour of the topmost object in each cell.
@@ -554,21 +545,20 @@ class ObjectWorld(Verbs, World):
                 raise errors.RuleError(
                     f"w.{name}: {last} is no entity, the last one is {self.capacity - 1}"
                 )
-        with self.context:
-            for columns in self._columns:
-                having: list[tuple[int, Any]] = esper.get_component(columns.cls)
-                entities = np.array([e for e, _ in having], np.intp)
-                components = [component for _, component in having]
-                if entities.max(initial=0) >= self.layout.column_lengths[columns.cls]:
-                    self.fail(NOT_OF_OBJECTS)
-                fields = row[column_name(columns.cls)]
-                fields["has"][entities] = 1
-                for field in fields_of(columns.cls):
-                    column = fields[field.name]
-                    values = [*map(attrgetter(field.name), components)]
-                    with _name_value_in_errors(f"w.{column_name(columns.cls)}.{field.name}"):
-                        shape = -1, *field.shape
-                        column[entities] = np.array(values, column.dtype).reshape(shape)
+        for columns in self._columns:
+            having = self.context.having(columns.cls)
+            entities = np.array([e for e, _ in having], np.intp)
+            components = [component for _, component in having]
+            if entities.max(initial=0) >= self.layout.column_lengths[columns.cls]:
+                self.fail(NOT_OF_OBJECTS)
+            fields = row[column_name(columns.cls)]
+            fields["has"][entities] = 1
+            for field in fields_of(columns.cls):
+                column = fields[field.name]
+                values = [*map(attrgetter(field.name), components)]
+                with _name_value_in_errors(f"w.{column_name(columns.cls)}.{field.name}"):
+                    shape = -1, *field.shape
+                    column[entities] = np.array(values, column.dtype).reshape(shape)
         return row
 
     def restore(self, row: NDArray[Any]) -> None:

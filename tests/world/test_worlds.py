@@ -297,6 +297,21 @@ def test_espers_own_world_stays_the_users():
         esper.delete_entity(mine, immediate=True)
 
 
+@pytest.mark.parametrize("level", ["keydoor-5x5", "medley-7x7", meadow()])
+def test_worlds_whose_rules_do_not_use_esper_never_switch_espers_world(level, monkeypatch):
+    """Other threads that use esper would find its world, and not theirs."""
+
+    def refuse(name):
+        raise AssertionError(f"switched to {name}")
+
+    monkeypatch.setattr(esper, "switch_world", refuse)
+    env = GridEnv(level, world="object", render_mode="ansi")
+    for seed in range(3):
+        list(episode(env, seed, steps=5))
+        env.render()
+        env.restore(copy.deepcopy(env).snapshot())
+
+
 @pytest.mark.slow
 def test_worlds_that_are_gone_leave_nothing_behind():
     ObjectWorld(meadow().layout)
