@@ -33,6 +33,9 @@ STATE_FUNCTION_ADAPTER = "gv_engine.gridverse.functions:make_system"
 INNER_ENV = "gv_engine.gridverse.envs.gridworld:GridWorld.from_scenario"
 """Factory of the object environment of a scenario."""
 
+INSTRUCTION_GRAMMAR = "systems.minigrid.grammar"
+"""Module that reads the texts of BabyAI's missions."""
+
 PARTNER_LOADER = "gv_engine.rollout.policy:load_partners"
 """Function that loads the policies of the partners in a training."""
 

@@ -6,19 +6,33 @@ the RNG of levels and rules; and an agent that stays in lava dies once.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import IntEnum
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
 from hashlib import sha256
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gv_engine.envs.arg_checks import Seeds
 from gv_engine.envs.environment import GridEnv
+from gv_engine.envs.minigrid_instructions import make_instructions
+from gv_engine.envs.minigrid_names import REPLACEMENTS
+from gv_engine.envs.minigrid_objects import (
+    DIRECTIONS,
+    EMPTY,
+    UNSEEN,
+    Grid,
+    GridObject,
+    MiniGridActions,
+    draw_grid,
+    make_object,
+    spawn_object,
+)
 from gv_engine.envs.minigrid_observations import MINIGRID_DIRECTIONS, encode_minigrid
+from gv_engine.envs.minigrid_rooms import Room, RoomGrid
 from gv_engine.envs.vector_environment import GridVectorEnv
 from gv_engine.rules.component import AGENT, NOTHING
 from gv_engine.rules.errors import MissingExtraError
@@ -26,202 +40,12 @@ from gv_engine.rules.geometry import Area
 from gv_engine.scenario.plugin import MINIGRID_PACKAGE
 from gv_engine.world.columns import RowWorld
 from gv_engine.world.rng import generator_from_row
-
-# ---- objects and grid ----------------------------------------------------------------------------
-
-TYPE_NAMES = (
-    *("unseen", "empty", "wall", "floor", "door", "key", "ball", "box", "goal", "lava"),
-    "agent",
-)
-"""Names of object types, by MiniGrid's number."""
-COLOR_NAMES = "red", "green", "blue", "purple", "yellow", "grey"
-"""Names of colours, by MiniGrid's number."""
-UNSEEN, EMPTY, BOX = 0, 1, 7
-DIRECTIONS: NDArray[np.int64] = np.array([(1, 0), (0, 1), (-1, 0), (0, -1)], np.int64)
-"""x and y of one step ahead, by MiniGrid's direction."""
-
-MiniGridActions = IntEnum("MiniGridActions", "left right forward pickup drop toggle done", start=0)
-
-
-@dataclass(frozen=True)
-class GridObject:
-    """Copy of an object of a level; for `isinstance`, an instance of MiniGrid's class for its type.
-
-    Attributes:
-        type, color: names, see `TYPE_NAMES` and `COLOR_NAMES`.
-        state: of a door: 0 open, 1 closed, 2 locked; else 0.
-        contains: the object inside a box.
-        cur_pos: x and y of its cell; (-1, -1) while it is carried.
-    """
-
-    type: str
-    color: str
-    state: int = 0
-    contains: GridObject | None = None
-    cur_pos: tuple[int, int] = (-1, -1)
-
-    @property  # type: ignore[misc]  # only `isinstance` reads it
-    def __class__(self) -> Any:
-        """MiniGrid's class for this type of object, if MiniGrid has been imported, so that
-        `isinstance` works."""
-        module = sys.modules.get("minigrid.core.world_object")
-        return getattr(module, self.type.capitalize(), GridObject)
-
-    @property
-    def is_open(self) -> bool:
-        """Return True for an open door."""
-        return self.type == "door" and self.state == 0
-
-    @property
-    def is_locked(self) -> bool:
-        """Return True for a locked door."""
-        return self.type == "door" and self.state == 2
-
-    def can_overlap(self) -> bool:
-        """Return True if the agent can stand on the object."""
-        return self.is_open or self.type in ("goal", "floor", "lava")
-
-    def can_pickup(self) -> bool:
-        """Return True if the agent can carry the object."""
-        return self.type in ("key", "ball", "box")
-
-    def see_behind(self) -> bool:
-        """Return True if the agent can see the cells behind the object."""
-        return self.is_open or self.type not in ("wall", "door")
-
-    def encode(self) -> tuple[int, int, int]:
-        """Return MiniGrid's numbers of type, colour and state."""
-        return TYPE_NAMES.index(self.type), COLOR_NAMES.index(self.color), self.state
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Read-only copy of the cells of a level, or of the agent's view.
-
-    Attributes:
-        codes: (w, h, 3) uint8 type, colour and state of each cell.
-        contents: objects inside boxes, by x and y of the box.
-    """
-
-    codes: NDArray[np.uint8]
-    contents: Mapping[tuple[int, int], GridObject] = field(default_factory=dict)
-
-    @property
-    def width(self) -> int:
-        """Number of columns."""
-        return len(self.codes)
-
-    @property
-    def height(self) -> int:
-        """Number of rows."""
-        return len(self.codes[0])
-
-    @property
-    def grid(self) -> tuple[GridObject | None, ...]:
-        """Objects of all cells, row by row."""
-        return tuple(self.get(i, j) for j in range(self.height) for i in range(self.width))
-
-    def get(self, i: int, j: int) -> GridObject | None:
-        """Return the object in column `i` of row `j` of the grid; None for an empty cell.
-
-        Raises:
-            IndexError: the grid has no such cell.
-        """
-        if not (0 <= i < self.width and 0 <= j < self.height):
-            raise IndexError(f"cell {i}, {j}: the grid has {self.width} x {self.height} cells")
-        return grid_object(self.codes[i, j], self.contents.get((i, j)), (int(i), int(j)))
-
-    def encode(self, vis_mask: NDArray[np.bool_] | None = None) -> NDArray[np.uint8]:
-        """Return a (w, h, 3) copy of the grid's (type, colour, state) numbers, with zeros where the
-        (w, h) mask `vis_mask` is False."""
-        seen = True if vis_mask is None else np.asarray(vis_mask)[..., None]
-        return np.where(seen, self.codes, np.uint8(0))
-
-    def __contains__(self, key: tuple[str | None, str]) -> bool:
-        """Return True if the grid has an object of this (colour, type); with None as the colour, of
-        any colour."""
-        objects = (thing for thing in self.grid if thing and thing.type == key[1])
-        return any(key[0] in (None, thing.color) for thing in objects)
-
-    def _refuse(self, *args: Any, **options: Any) -> Never:
-        """Raise an AttributeError that says how to change a level instead; called for every method
-        of MiniGrid's grid that writes."""
-        raise AttributeError(
-            "MiniGrid's grid can only be read: write a scenario that extends the level, or "
-            "change a row of env.unwrapped.snapshot() and hand it to restore()"
-        )
-
-    set = horz_wall = vert_wall = wall_rect = _refuse
-
-
-def grid_object(
-    code: NDArray[np.uint8], contains: GridObject | None, cell: tuple[int, int] = (-1, -1)
-) -> GridObject | None:
-    """Return the object with the MiniGrid numbers `code` (type, colour, state), which holds the
-    object `contains`, if any; None for an empty cell."""
-    kind, color, state = code.tolist()
-    if TYPE_NAMES[kind] in ("unseen", "empty", "agent"):
-        return None
-    return GridObject(TYPE_NAMES[kind], COLOR_NAMES[color], state, contains, cell)
-
-
-def draw_grid(
-    grid: Grid,
-    cell: int,
-    agent_pos: tuple[int, int],
-    agent_dir: int,
-    highlight: NDArray[np.bool_] | None,
-) -> NDArray[np.uint8]:
-    """Return a picture of `grid`, an array of shape (h * cell, w * cell, 3), that MiniGrid's own
-    code draws.
-
-    Args:
-        grid: cells to draw.
-        cell: pixels of a cell's side.
-        agent_pos, agent_dir: x, y and direction of the agent.
-        highlight: (w, h) True for cells that are brighter.
-    """
-    from minigrid.core.grid import Grid as MiniGridGrid
-
-    cells, _ = MiniGridGrid.decode(grid.codes)
-    picture: NDArray[np.uint8] = cells.render(cell, agent_pos, agent_dir, highlight)
-    return picture
-
-
-# ---- environments --------------------------------------------------------------------------------
+from gv_engine.world.world import ObjectWorld
 
 _NUM_ACTIONS = 7
 _VIEW_SIZE = 7
 _FACING_UP = 3
-_LEVEL = "write a scenario that extends the level"
-_STATE = "change a row of snapshot() and hand it to restore()"
-_VIEW = "gen_obs_grid() returns the cells in view, and which of them are seen"
-_DRAWS = "np_random draws what the level draws from"
-_WINDOW = 'render_mode="human" opens a window that finds its own size'
-_MAKE = "hand {} to gymnasium.make"
-_REPLACEMENTS = {
-    **dict.fromkeys(("place_agent", "place_obj", "put_obj", "_gen_grid"), _LEVEL),
-    **dict.fromkeys(("grid", "carrying", "agent_pos", "agent_dir", "step_count"), _STATE),
-    **dict.fromkeys(("front_pos", "dir_vec", "right_vec", "mission"), _STATE),
-    **dict.fromkeys(("in_view", "agent_sees", "relative_coords"), _VIEW),
-    **dict.fromkeys(("get_view_coords", "get_view_exts"), _VIEW),
-    **dict.fromkeys(("_rand_int", "_rand_float", "_rand_bool", "_rand_pos"), _DRAWS),
-    **dict.fromkeys(("_rand_elem", "_rand_subset", "_rand_color"), _DRAWS),
-    **dict.fromkeys(("screen_size", "window", "clock", "render_size"), _WINDOW),
-    **{name: _MAKE.format(name) for name in ("max_steps", "agent_view_size", "tile_size")},
-    **{name: _MAKE.format("size, where the level takes it,") for name in ("width", "height")},
-    "highlight": _MAKE.format("highlight"),
-    "actions": "action_space has the numbers that the level takes",
-    "agent_pov": "get_frame(agent_pov=True) draws the view",
-    "get_pov_render": "get_frame(agent_pov=True) draws the view",
-    "get_full_render": "get_frame() draws the level",
-    "pprint_grid": 'render() with render_mode="ansi" returns the level as text',
-    "see_through_walls": f'{_LEVEL} with observation_function: {{name: "fully_transparent"}}',
-    "steps_remaining": "max_steps - step_count",
-    "_reward": 'info["reward_terms"] has the reward of each step',
-    "reward_range": "rewards are 0 to 1, in Dynamic-Obstacles -1 to 1",
-}
-"""Replacements for attributes of MiniGrid's environments that are missing or read-only here."""
+_GOAL = 8
 
 
 def _view_area(size: int) -> Area:
@@ -248,8 +72,9 @@ def _with_view_size(scenario: Any, size: int) -> Any:
 class MiniGridEnv(GridEnv):
     """`GridEnv` with one world of a MiniGrid level, and with MiniGrid's attributes and methods.
 
-    Attributes and methods that MiniGrid's wrappers read have MiniGrid's names and values; they
-    cannot be set. `reset` ignores options, as MiniGrid does.
+    Attributes and methods that MiniGrid's wrappers read have MiniGrid's names and values. Setting
+    `agent_pos`, `agent_dir`, `carrying` and `step_count`, `grid.set` and `put_obj` change the
+    level. `reset` ignores options, as MiniGrid does.
 
     Args:
         scenario, render_mode, options: as for `GridEnv`.
@@ -260,6 +85,10 @@ class MiniGridEnv(GridEnv):
     """
 
     _is_rng_shared = False  # whether wrappers may have used the RNG since the world's last step
+    _objects: dict[int, GridObject]  # of the episode, by entity
+    _instructions: Any = None
+    _kept_row: NDArray[Any] | None = None  # of the present state, until it changes
+    _kept_grid: Grid | None = None
     _has_ended = False  # whether the last step has ended the episode
     actions = MiniGridActions
 
@@ -281,19 +110,20 @@ class MiniGridEnv(GridEnv):
         self._highlight = highlight is not False
         self._shows_view = options.get("observation_representation") == "minigrid"
         self._views: dict[int, GridEnv] = {}
+        self._objects = {}
 
     def __getattr__(self, name: str) -> Any:
         """Raise an AttributeError; for an attribute that only MiniGrid's environments have, it says
         what to use instead."""
-        if name in _REPLACEMENTS:
-            raise AttributeError(f"MiniGrid's {name} does not exist here: {_REPLACEMENTS[name]}")
+        if name in REPLACEMENTS:
+            raise AttributeError(f"MiniGrid's {name} does not exist here: {REPLACEMENTS[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute; raise an AttributeError for those that MiniGrid's code would set but
         that are read-only here."""
-        if name in _REPLACEMENTS:
-            raise AttributeError(f"MiniGrid's {name} cannot be set: {_REPLACEMENTS[name]}")
+        if name in REPLACEMENTS:
+            raise AttributeError(f"MiniGrid's {name} cannot be set: {REPLACEMENTS[name]}")
         super().__setattr__(name, value)
 
     @property
@@ -331,29 +161,66 @@ class MiniGridEnv(GridEnv):
 
     @property
     def step_count(self) -> int:
-        """Steps since the level began."""
-        return int(self._batch.outputs.lengths.item())
+        """Steps since the level began; setting it changes the state."""
+        return int(self._row["steps"])
+
+    @step_count.setter
+    def step_count(self, steps: int) -> None:
+        with self._edit() as world:
+            world.steps = int(steps)
+
+    @property
+    def steps_remaining(self) -> int:
+        """Steps until the step limit."""
+        return (self.max_steps or 0) - self.step_count
 
     @property
     def width(self) -> int:
-        """Columns of the grid."""
-        return int(self._row["width"])
+        """Columns of the grid; before the first reset, of the largest grid of the scenario."""
+        return int(self._row["width"]) if self._started else self.scenario.largest_shape[1]
 
     @property
     def height(self) -> int:
-        """Rows of the grid."""
-        return int(self._row["height"])
+        """Rows of the grid; before the first reset, of the largest grid of the scenario."""
+        return int(self._row["height"]) if self._started else self.scenario.largest_shape[0]
 
     @property
-    def agent_pos(self) -> tuple[int, int]:
-        """x and y of the agent."""
+    def mission(self) -> str:
+        """Mission of the agent as text; before the first reset, any text of its space."""
+        if self._started or not self.scenario.missions:
+            return super().mission
+        return self.scenario.missions.to_text(self.scenario.missions.low)
+
+    @property
+    def agent_pos(self) -> Any:
+        """x and y of the agent, None before the first reset; setting it moves the agent."""
+        if not self._started:
+            return None
         position = self._row["position"]
         return int(position["x"][AGENT]), int(position["y"][AGENT])
 
+    @agent_pos.setter
+    def agent_pos(self, cell: Iterable[int]) -> None:
+        x, y = map(int, cell)
+        if not (0 <= x < self.width and 0 <= y < self.height):
+            raise ValueError(f"agent_pos={(x, y)}: the grid has {self.width} x {self.height} cells")
+        with self._edit() as world:
+            world.stand(AGENT, y, x)
+
     @property
-    def agent_dir(self) -> int:
-        """Direction of the agent, as in `direction` of an observation."""
+    def agent_dir(self) -> Any:
+        """Direction of the agent, as in `direction` of an observation, None before the first reset;
+        setting it turns the agent."""
+        if not self._started:
+            return None
         return int(MINIGRID_DIRECTIONS[self._row["agent"]["facing"][AGENT]])
+
+    @agent_dir.setter
+    def agent_dir(self, direction: int) -> None:
+        if direction not in range(4):
+            raise ValueError(f"agent_dir={direction!r}: allowed are 0 to 3")
+        with self._edit() as world:
+            world.agent.facing[AGENT] = MINIGRID_DIRECTIONS.tolist().index(direction)
 
     @property
     def dir_vec(self) -> NDArray[np.int64]:
@@ -362,38 +229,109 @@ class MiniGridEnv(GridEnv):
         return np.array([x, y])
 
     @property
+    def right_vec(self) -> NDArray[np.int64]:
+        """(2,) unit vector (x, y) to the right of the agent."""
+        x, y = DIRECTIONS[self.agent_dir]
+        return np.array([-y, x])
+
+    @property
     def front_pos(self) -> NDArray[np.int64]:
         """(2,) x and y of the cell in front of the agent."""
-        return np.add(self.agent_pos, self.dir_vec)
+        return self.dir_vec + self.agent_pos
+
+    @property
+    def goal_pos(self) -> tuple[int, int]:
+        """x and y of the first goal of the level, column by column.
+
+        Raises:
+            AttributeError: the level has no goal.
+        """
+        kinds = self.grid.codes[..., 0]
+        for x, y in np.argwhere(kinds == _GOAL).tolist():
+            return x, y
+        raise AttributeError("this level has no goal, whose cell goal_pos would be")
+
+    goal_position = goal_pos
 
     @property
     def grid(self) -> Grid:
-        """Copy of the current level as a MiniGrid grid."""
+        """Copy of the current level as a MiniGrid grid, whose `set` changes the level, too."""
+        if self._kept_grid is not None:
+            return self._kept_grid
         world = self._world
-        codes = encode_minigrid(world.cells().swapaxes(0, 1))
-        boxes = np.argwhere(codes[..., 0] == BOX).tolist()
-        contents = {(x, y): self._copy_content(world, world.at[y, x]) for x, y in boxes}
-        return Grid(codes, {cell: content for cell, content in contents.items() if content})
+        codes = np.zeros((self.width, self.height, 3), np.uint8)
+        codes[...] = EMPTY, 0, 0
+        if self._started:
+            codes[...] = encode_minigrid(world.cells().swapaxes(0, 1))
+        at = world.at.tolist()
+
+        def find(x: int, y: int) -> GridObject | None:
+            return self._get_object(world, at[y][x], (x, y))
+
+        grid = Grid(codes, find, self._put)
+        self._kept_grid = grid if self._started else None
+        return grid
 
     @property
     def carrying(self) -> GridObject | None:
-        """Copy of the object that the agent holds; None if the agent holds nothing."""
+        """Object that the agent holds; None if the agent holds nothing. Setting it puts a new
+        object like the given one into the agent's hand."""
+        if not self._started:
+            return None
         world = self._world
-        return self._copy_object(world, world.agent.holding[AGENT])
+        return self._get_object(world, world.agent.holding[AGENT])
 
-    def _copy_object(self, world: RowWorld, entity: int) -> GridObject | None:
-        """Return a copy of the entity number `entity` in `world` as a MiniGrid object, with the
-        object inside it; None for NOTHING."""
+    @carrying.setter
+    def carrying(self, thing: Any) -> None:
+        with self._edit() as world:
+            if (held := world.agent.holding[AGENT]) != NOTHING:
+                world.agent.holding[AGENT] = NOTHING
+                world.remove(held)
+            if thing is not None:
+                world.agent.holding[AGENT] = spawn_object(world, thing)
+
+    def put_obj(self, obj: Any, i: int, j: int) -> None:
+        """Put an object into column `i` of row `j` of the level, as `grid.set` does."""
+        self.grid.set(i, j, obj)
+
+    def _put(self, cells: Iterable[tuple[int, int]], thing: Any) -> None:
+        """Put a new object like `thing` into each of the cells (x, y), in place of what is there;
+        None empties the cells."""
+        with self._edit() as world:
+            for x, y in cells:
+                if (e := world.at[y, x]) != NOTHING:
+                    world.remove(e)
+                if thing is not None:
+                    world.place(spawn_object(world, thing), y, x)
+
+    @contextmanager
+    def _edit(self) -> Iterator[ObjectWorld]:
+        """Context manager: an object world with the present state, which is the new state at the
+        end of the block."""
+        if not self._started:
+            raise ValueError("call reset() before the level is changed")
+        self._sync_rng()
+        world = ObjectWorld(self.scenario.layout)
+        world.restore(self._row)
+        yield world
+        self._batch.restore(0, world.snapshot(), trusted=True)
+        self._forget_state()
+
+    def _get_object(
+        self, world: RowWorld, entity: int, cell: tuple[int, int] = (-1, -1)
+    ) -> GridObject | None:
+        """Return the entity number `entity` in `world` as a MiniGrid object, with the object inside
+        it; None for NOTHING. `cell` is x and y of its cell."""
         if entity == NOTHING:
             return None
-        code = encode_minigrid(np.array(world.appearance(entity)))
-        return grid_object(code, self._copy_content(world, entity))
-
-    def _copy_content(self, world: RowWorld, entity: int) -> GridObject | None:
-        """Return a copy of the object inside the box number `entity`; None if the box is empty or
-        the entity is no box."""
-        box = world.box
-        return self._copy_object(world, box.content[entity]) if box.has[entity] else None
+        new = make_object(encode_minigrid(np.array(world.appearance(entity))), cell)
+        found = self._objects.setdefault(int(entity), new)
+        if found.type != new.type:
+            found = self._objects[int(entity)] = new
+        found.color, found.state, found.cur_pos = new.color, new.state, cell
+        if world.box.has[entity]:
+            found.contains = self._get_object(world, world.box.content[entity])
+        return found
 
     def gen_obs(self) -> dict[str, Any]:
         """Return the current observation: `image`, `direction` and `mission`."""
@@ -421,7 +359,7 @@ class MiniGridEnv(GridEnv):
             shown = "minigrid"
             self._views[size] = GridEnv(scenario, None, "object", observation_representation=shown)
         view = self._views[size]
-        row = self._row
+        row = self._row.copy()
         row["steps"] += not started  # the first observation may show an object that is in hand now
         view._batch.restore(0, row, trusted=True)
         observation: dict[str, Any] = view._observation()
@@ -460,6 +398,136 @@ class MiniGridEnv(GridEnv):
             lit[x[inside], y[inside]] = True
         return draw_grid(self.grid, tile_size, self.agent_pos, self.agent_dir, lit)
 
+    def get_pov_render(self, tile_size: int) -> NDArray[np.uint8]:
+        """Return the agent's view as MiniGrid draws it, see `get_frame`."""
+        return self.get_frame(tile_size=tile_size, agent_pov=True)
+
+    def get_full_render(self, highlight: bool, tile_size: int) -> NDArray[np.uint8]:
+        """Return the level as MiniGrid draws it, see `get_frame`."""
+        return self.get_frame(highlight, tile_size)
+
+    def get_view_coords(self, i: int, j: int) -> tuple[int, int]:
+        """Return column and row in the agent's view of the cell in column `i` of row `j`, also of
+        cells outside the view."""
+        offset = np.subtract((i, j), self.agent_pos)
+        size = self.agent_view_size
+        aside, ahead = int(offset @ self.right_vec), int(offset @ self.dir_vec)
+        return size // 2 + aside, size - 1 - ahead
+
+    def relative_coords(self, x: int, y: int) -> tuple[int, int] | None:
+        """Return column and row of a cell in the agent's view; None for cells outside the view."""
+        i, j = self.get_view_coords(x, y)
+        size = self.agent_view_size
+        return (i, j) if 0 <= i < size and 0 <= j < size else None
+
+    def in_view(self, x: int, y: int) -> bool:
+        """Return True if a cell is in the agent's view, seen or not."""
+        return self.relative_coords(x, y) is not None
+
+    def agent_sees(self, x: int, y: int) -> bool:
+        """Return True if the agent sees a cell with an object in it."""
+        place = self.relative_coords(x, y)
+        if place is None:
+            return False
+        view, seen = self.gen_obs_grid()
+        return bool(seen[place]) and view.get(*place) is not None
+
+    def get_view_exts(self, agent_view_size: int | None = None) -> tuple[int, int, int, int]:
+        """Return the first column and row of the square of cells in the agent's view, and those
+        behind the last ones.
+
+        Args:
+            agent_view_size: rows and columns of the view; None for those of the environment.
+        """
+        size = agent_view_size or self.agent_view_size
+        x, y = self.agent_pos
+        left, top = {
+            0: (x, y - size // 2),
+            1: (x - size // 2, y),
+            2: (x - size + 1, y - size // 2),
+            3: (x - size // 2, y - size + 1),
+        }[self.agent_dir]
+        return left, top, left + size, top + size
+
+    @property
+    def see_through_walls(self) -> bool:
+        """True if walls do not block the agent's view."""
+        return self.scenario.visibility.name == "fully_transparent"
+
+    # ---- rooms and instructions of RoomGrid and BabyAI -------------------------------------------
+
+    @cached_property
+    def _rooms(self) -> RoomGrid:
+        """Rooms of the level.
+
+        Raises:
+            AttributeError: the level has no rooms of one size.
+        """
+        return RoomGrid.of(self.scenario, self.width, self.height)
+
+    @property
+    def room_size(self) -> int:
+        """Rows and columns of a room, walls included."""
+        return self._rooms.size
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of rooms."""
+        return self._rooms.rows
+
+    @property
+    def num_cols(self) -> int:
+        """Columns of rooms."""
+        return self._rooms.columns
+
+    @property
+    def room_grid(self) -> list[list[Room]]:
+        """Rooms of the level, row by row."""
+        return [[self.get_room(i, j) for i in range(self.num_cols)] for j in range(self.num_rows)]
+
+    def get_room(self, i: int, j: int) -> Room:
+        """Return the room in column `i` of row `j` of the rooms."""
+        room, grid = self._rooms.get(i, j), self.grid
+        walls = [[grid.get(x, y) for x, y in cells] for cells in room.list_walls()]
+        doors = [next((t for t in wall if t and t.type == "door"), None) for wall in walls]
+        return replace(room, doors=tuple(doors))
+
+    def room_from_pos(self, x: int, y: int) -> Room:
+        """Return the room with a cell; a wall belongs to the room on its right or below it."""
+        return self.get_room(x // (self.room_size - 1), y // (self.room_size - 1))
+
+    @property
+    def instrs(self) -> Any:
+        """MiniGrid's own instruction object for the mission of the episode.
+
+        It finds its objects when it is first read in an episode, which must be before the first
+        step for descriptions such as "on your left".
+
+        Raises:
+            MissingExtraError: MiniGrid is not installed.
+            AttributeError: the mission is none of BabyAI's.
+        """
+        if self._instructions is None:
+            strict = bool(self._row["progress"]["strict"][AGENT]) if self._has_progress else False
+            self._instructions = make_instructions(self.mission, strict)
+            self._instructions.reset_verifier(self)
+        return self._instructions
+
+    @property
+    def _has_progress(self) -> bool:
+        """True if the level keeps the progress of an instruction."""
+        return "progress" in (self.scenario.layout.dtype.names or ())
+
+    def update_objs_poss(self, instr: Any = None) -> None:
+        """Update the cells of the objects that an instruction, by default `instrs`, is about."""
+        instr = instr or self.instrs
+        parts = [getattr(instr, name, None) for name in ("instr_a", "instr_b")]
+        if None in parts:
+            instr.update_objs_poss()
+        else:
+            for part in parts:
+                self.update_objs_poss(part)
+
     def render(self) -> Any:
         """Return a picture of the world: MiniGrid's own if `tile_size` or `highlight` was set, and
         the picture of `GridEnv.render` if not."""
@@ -481,7 +549,18 @@ class MiniGridEnv(GridEnv):
     @property
     def _row(self) -> NDArray[Any]:
         """Record (row) of the world's current state, a copy."""
-        return self._batch.snapshot(0)
+        if self._kept_row is None:
+            self._kept_row = self._batch.snapshot(0)
+        return self._kept_row
+
+    def _forget_state(self) -> None:
+        """Forget what was read of the state, which has changed."""
+        self._kept_row = self._kept_grid = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for pickling and copying, without what can be read again."""
+        self._forget_state()
+        return {**super().__getstate__(), "_objects": {}, "_instructions": None}
 
     def snapshot(self) -> NDArray[Any]:
         """Return the whole state of the world as one record (row). If wrappers have used
@@ -493,6 +572,8 @@ class MiniGridEnv(GridEnv):
         """Set the world to the state in `row`, a record from `snapshot`, as `GridEnv.restore`
         does."""
         self._is_rng_shared = self._has_ended = False
+        self._objects, self._instructions = {}, None
+        self._forget_state()
         return super().restore(row)
 
     def reset(
@@ -501,8 +582,10 @@ class MiniGridEnv(GridEnv):
         """Start a new episode with a new random level, as `GridEnv.reset` does; `options` are
         ignored."""
         self._sync_rng()
+        self._objects, self._instructions = {}, None
         self._is_rng_shared = True  # the seeded RNG is not in the row yet
         results = super().reset(seed=seed)
+        self._forget_state()
         self._is_rng_shared = self._has_ended = False
         return results
 
@@ -510,6 +593,7 @@ class MiniGridEnv(GridEnv):
         """Copy the state of `np_random`, which wrappers may have used, back into the world; then
         step the world by the action with the index `action`."""
         self._sync_rng()
+        self._forget_state()
         super()._step_batch(action)
 
     def _sync_rng(self) -> None:
@@ -518,6 +602,7 @@ class MiniGridEnv(GridEnv):
         if self._started and self._is_rng_shared:
             self._batch.set_generator(0, self.np_random)
             self._is_rng_shared = False
+            self._forget_state()
 
     def step(self, action: np.int64 | int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Apply the agent's action as `GridEnv.step` does; after an episode has ended in lava,
@@ -525,6 +610,8 @@ class MiniGridEnv(GridEnv):
         before = self.agent_pos if self._has_ended else None
         observation, reward, terminated, truncated, info = super().step(action)
         self._has_ended = terminated
+        if self._instructions is not None and action == MiniGridActions.drop:
+            self.update_objs_poss()
         if terminated and before == self.agent_pos:
             stands_on = self.grid.get(*before)
             terminated = stands_on is None or stands_on.type != "lava"

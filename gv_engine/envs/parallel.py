@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gymnasium.spaces import Discrete, Space
+from gymnasium.spaces import Box, Discrete, Space
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
@@ -21,9 +21,11 @@ from gv_engine.rules.errors import (
     MissingExtraError,
     describe_allowed,
 )
+from gv_engine.scenario.library import gym_id, list_multi_agent_grids
 from gv_engine.scenario.plugin import PARALLEL
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.vector.backend import make_batch
+from gv_engine.world.columns import RowWorld
 from gv_engine.world.simulation import DISABLED, RESTART
 
 if PARALLEL.missing_message:
@@ -48,6 +50,8 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         possible_agents: names of all agents in their order; in a mixture, of the member with the
             most agents. A world of another member starts with fewer `agents`.
         agents: names of the agents whose episode goes on.
+        observation_spaces, action_spaces: spaces of all agents, by name.
+        state_space: space of what `state` returns: (H, W, 4) uint8.
     """
 
     def __init__(
@@ -77,6 +81,9 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         self._encoder.bind_backend(self._batch)
         self._action_space = Discrete(len(self.scenario.actions))
         self._agent_indices = {name: index for index, name in enumerate(self.possible_agents)}
+        self.observation_spaces = dict.fromkeys(self.possible_agents, self._encoder.space)
+        self.action_spaces = dict.fromkeys(self.possible_agents, self._action_space)
+        self.state_space = Box(0, 255, (*self.scenario.largest_shape, 4), np.uint8)
 
     @property
     def world(self) -> str:  # type: ignore[override]  # an attribute there
@@ -92,6 +99,24 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         """Return the action space of an agent, the same object in every call."""
         self._check_agent(agent)
         return self._action_space
+
+    def state(self) -> NDArray[np.uint8]:
+        """Return the whole grid as no agent sees it, (H, W, 4) uint8: type, state and colour of the
+        topmost thing in each cell, and the number of the agent there, from 1 on; 0 for no agent and
+        beyond the level.
+
+        Raises:
+            ValueError: `reset` was not called yet.
+        """
+        row, layout = self.snapshot(), self.scenario.layout
+        world, state = RowWorld(layout, row), np.zeros(self.state_space.shape, np.uint8)
+        state[: row["height"], : row["width"], :3] = world.cells()
+        for agent in layout.agent_entities:
+            y, x = (int(row["position"][axis][agent]) for axis in ("y", "x"))
+            if y >= 0:
+                kind, facing = row["kind"]["value"][agent], row["agent"]["facing"][agent]
+                state[y, x] = kind, facing, row["color"]["value"][agent], agent
+        return state
 
     def _check_agent(self, agent: Any) -> None:
         """Raise a ValueError if no agent of the scenario is called `agent`."""
@@ -236,3 +261,17 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         """Return a picture of the world as `GridEnv.render` does; it shows the view of the first
         agent."""
         return None if self.render_mode is None or not self._started else self._draw(0)
+
+
+def register_all() -> None:
+    """Register the built-in levels of several agents in PettingZoo's registry, as `GV-<Name>-v0`,
+    if this PettingZoo has one."""
+    import pettingzoo
+
+    if hasattr(pettingzoo, "register"):  # from 1.27 on
+        for name in list_multi_agent_grids():
+            entry_point, kwargs = f"{__name__}:{ParallelGridEnv.__name__}", {"scenario": name}
+            pettingzoo.register("parallel", gym_id(name), entry_point, kwargs=kwargs)
+
+
+register_all()

@@ -100,7 +100,7 @@ class EsperContext:
         stored = [*parts]
         stored[_POSITIONS["_entity_count"]] = itertools.count(size + 1)
         with ESPER_LOCK:
-            esper._context_map[self.name] = tuple(stored)  # type: ignore[assignment]  # the same parts
+            esper._context_map[self.name] = tuple(stored)
 
     @property
     def size(self) -> int:

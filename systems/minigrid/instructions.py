@@ -3,7 +3,7 @@
 `systems.minigrid.grammar` has the numbers of an instruction.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -492,7 +492,7 @@ def start_carrying(w: World, reset_function: None, is_active: bool = True) -> No
 
 
 @system(OBSERVATION)
-def show_start(w: World, agent: int, view: View, out: tuple) -> None:
+def show_start(w: World, agent: int, view: View, out: Any) -> None:
     """Show the object that the agent holds from the start where it was before. Only BabyAI's first
     observation does so."""
     e = w.agent.holding[agent]

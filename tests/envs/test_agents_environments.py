@@ -16,7 +16,7 @@ from gv_engine import AgentsVectorEnv, EachAgentVectorEnv, GridEnv, GridVectorEn
 from gv_engine.envs.observations import REPRESENTATION_NAMES
 from gv_engine.gridverse import GridWorld
 from gv_engine.rules.turns import DONE, ENDS
-from gv_engine.scenario.library import list_multi_agent_grids
+from gv_engine.scenario.library import gym_id, list_multi_agent_grids
 from gv_engine.vector import backend
 from tests.comparing import STEPS_ON, same
 from tests.world.test_worlds import assert_same_rows
@@ -166,6 +166,26 @@ def test_the_first_step_after_the_end_warns_and_does_nothing():
         assert env.step(waits) == ({}, {}, {}, {}, {})
     assert env.step({}) == ({}, {}, {}, {}, {})
     assert env.snapshot() == row
+
+
+def test_spaces_state_and_registry_of_pettingzoo():
+    name = next(iter(list_multi_agent_grids()))
+    env = gv_engine.parallel_env(name, world="object")
+    for spaces, ask in (
+        (env.observation_spaces, env.observation_space),
+        (env.action_spaces, env.action_space),
+    ):
+        assert [*spaces] == env.possible_agents
+        assert all(spaces[agent] is ask(agent) for agent in spaces)
+    env.reset(seed=0)
+    state = env.state()
+    assert state in env.state_space
+    assert {*state[..., 3].ravel().tolist()} == {*range(len(env.agents) + 1)}
+    pettingzoo = pytest.importorskip("pettingzoo")
+    if hasattr(pettingzoo, "make"):
+        twin = pettingzoo.make("parallel", gym_id(name), world="object")
+        twin.reset(seed=0)
+        assert (twin.state() == state).all()
 
 
 def test_rows_say_who_is_there():

@@ -1,0 +1,65 @@
+"""BabyAI's instructions as objects of MiniGrid's own classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from gv_engine.envs.minigrid_objects import COLOR_NAME_BY_INDEX, TYPE_NAME_BY_INDEX
+from gv_engine.late_imports import INSTRUCTION_GRAMMAR
+from gv_engine.rules.errors import MissingExtraError
+from gv_engine.scenario.plugin import MINIGRID_PACKAGE
+
+_PLACES = None, "left", "right", "front", "behind"
+
+
+def make_instructions(mission: str, strict: bool) -> Any:
+    """Return MiniGrid's instruction object for a mission of BabyAI; if `strict`, other actions than
+    those that it asks for violate it.
+
+    Raises:
+        MissingExtraError: MiniGrid is not installed.
+        AttributeError: the mission is none of BabyAI's.
+    """
+    if MINIGRID_PACKAGE.missing_message:
+        raise MissingExtraError(MINIGRID_PACKAGE.missing_message)
+    grammar: Any = import_module(INSTRUCTION_GRAMMAR)
+    try:
+        wording, clauses = grammar.parse_instruction(mission)
+    except ValueError as error:
+        raise AttributeError(f"instrs: {mission!r} is no mission of BabyAI: {error}") from None
+    from minigrid.envs.babyai.core import verifier
+
+    parts = [_make_clause(clause, strict) for clause in clauses.tolist() if clause[0]]
+    count, _ = grammar.count_clauses(wording)
+    sides = [
+        verifier.AndInstr(*side, strict=strict) if len(side) == 2 else side[0]
+        for side in (parts[:count], parts[count:])
+        if side
+    ]
+    if len(sides) == 1:
+        return sides[0]
+    kind = verifier.AfterInstr if grammar.is_reversed(wording) else verifier.BeforeInstr
+    return kind(*sides, strict=strict)
+
+
+def _make_clause(clause: Sequence[int], strict: bool) -> Any:
+    """Return MiniGrid's instruction for a clause, of 9 numbers."""
+    from minigrid.envs.babyai.core import verifier
+
+    verb, *numbers = clause
+    one, other = (_describe(numbers[k : k + 4]) for k in (0, 4))
+    if verb == 1:
+        return verifier.GoToInstr(verifier.ObjDesc(*one))
+    if verb == 2:
+        return verifier.PickupInstr(verifier.ObjDesc(*one), strict=strict)
+    if verb == 3:
+        return verifier.OpenInstr(verifier.ObjDesc(*one), strict=strict)
+    return verifier.PutNextInstr(verifier.ObjDesc(*one), verifier.ObjDesc(*other), strict=strict)
+
+
+def _describe(numbers: Sequence[int]) -> tuple[str | None, str | None, str | None]:
+    """Return type, colour and place of a description, None for any."""
+    kind, color, place, _ = numbers
+    return TYPE_NAME_BY_INDEX.get(kind), COLOR_NAME_BY_INDEX.get(color), _PLACES[place]
