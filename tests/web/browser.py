@@ -123,7 +123,11 @@ class Browser:
         """Return the (role, name) of all that a screen reader finds."""
         nodes = self.call("Accessibility.getFullAXTree")["nodes"]
         read = lambda node, key: node.get(key, {}).get("value", "")  # noqa: E731
-        return {(read(node, "role"), read(node, "name")) for node in nodes if not node["ignored"]}
+        return {
+            (read(node, "role"), read(node, "name").strip())
+            for node in nodes
+            if not node["ignored"]
+        }
 
     def picture(self, file: Path) -> None:
         """Write a picture of the page into a file."""
