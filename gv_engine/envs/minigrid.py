@@ -237,7 +237,8 @@ class MiniGridEnv(GridEnv):
     @property
     def front_pos(self) -> NDArray[np.int64]:
         """(2,) x and y of the cell in front of the agent."""
-        return self.dir_vec + self.agent_pos
+        front: NDArray[np.int64] = self.dir_vec + self.agent_pos
+        return front
 
     @property
     def goal_pos(self) -> tuple[int, int]:
