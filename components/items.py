@@ -90,6 +90,14 @@ class Absence:
 
 
 @component
+class Forgotten:
+    """Number of times that an agent has forgotten which cells it has seen, see `w.forget`. Agents
+    have this component in scenarios with a transition that calls `w.forget` or `w.set_shape`."""
+
+    count: int = 0
+
+
+@component
 class Bodiless:
     """Tag of an agent that stands in no cell: its actions move other objects, as in the game 2048.
     Its position is (-1, -1). Agents have this tag in scenarios that list it under `agents`."""

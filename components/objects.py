@@ -14,6 +14,7 @@ from components.items import (
     Box,
     Door,
     Exit,
+    Forgotten,
     Key,
     MovingObstacle,
     Opaque,
@@ -58,7 +59,7 @@ AGENT_TYPE = object_type(
 )
 
 
-OPTIONAL = Absence, Aim, Bodiless
+OPTIONAL = Absence, Aim, Bodiless, Forgotten
 """Built-in components that only agents of some scenarios have."""
 
 

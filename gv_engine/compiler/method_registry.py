@@ -18,6 +18,7 @@ from numba import from_dtype
 from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
+from components.items import Forgotten
 from gv_engine.compiler import observation
 from gv_engine.compiler.exceptions import message_code
 from gv_engine.compiler.intrinsics import (
@@ -244,6 +245,21 @@ def _build_flat_view(array: Any) -> Any:
 
 
 # ---- other methods ---------------------------------------------------------------------------
+
+
+@register_method("forget")
+def _build_forget(w: Any, agent: Any) -> Any:
+    """Return the implementation of `w.forget(agent)`, which has no effect in a layout without the
+    component that counts it."""
+
+    def count(w: Any, agent: Any) -> None:
+        """Count that the agent forgets."""
+        w.forgotten.count[agent] += 1
+
+    def ignore(w: Any, agent: Any) -> None:
+        """Do nothing."""
+
+    return count if column_name(Forgotten) in w.fields else ignore
 
 
 @register_method("fail", prefer_literal=True)

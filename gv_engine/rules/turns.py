@@ -52,6 +52,11 @@ class AgentGroup:
     ends: str = ALL
     teams: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
+    def team_of(self, agent: int) -> tuple[str, int]:
+        """Return name and number of an agent's team, counted from 1; ("", 0) for none."""
+        named = ((name, k) for k, (name, members) in enumerate(self.teams, 1) if agent in members)
+        return next(named, ("", 0))
+
     @property
     def agents_by_name(self) -> dict[str, tuple[int, ...]]:
         """Agent numbers by the name of an agent or of a team."""

@@ -263,6 +263,10 @@ class World(Protocol):
     def agent_at(self, y: int, x: int) -> int:
         """Return the agent in a cell, or NOTHING."""
 
+    def forget(self, agent: int) -> None:
+        """Make an agent forget which cells it has seen (the view `explored`), after a transition
+        has built another level in place of the old one. `set_shape` does so for all agents."""
+
     def fail(self, message: str) -> None:
         """Make the reset or step fail with a `RuleError`; `message` says why the rule is not
         defined for this world."""
@@ -275,8 +279,10 @@ class World(Protocol):
         """Return the objects of a type on the grid, row by row."""
 
     def steps_from(self, y: int, x: int) -> NDArray[np.int64]:
-        """Return an array, (H, W) or larger, of the shortest path length from the cell (y, x) to
-        each cell, around blocking objects; -1 where no path leads.
+        """Return an array, (H, W) or larger, of an agent's shortest path length from the cell (y,
+        x) to each cell, around blocking objects; -1 where no path leads, so also in the cell of a
+        blocking object, for example a solid monster. For an object that moves,
+        `systems.queries.object_steps_from` returns path lengths over the cells that it can enter.
 
         Read-only. Compiled code computes the array again only after a change.
         """
@@ -299,12 +305,15 @@ class World(Protocol):
 
     @verb
     def set_shape(self, height: int, width: int) -> None:
-        """Set the size of the grid at the beginning of a reset; all cells are free floor."""
+        """Set the size of the grid at the beginning of a reset; all cells are free floor. In a
+        transition, remove all objects first; all agents forget which cells they have seen."""
         if not (0 < height < self.at.shape[0] and 0 < width < self.at.shape[1]):
             self.fail("w.set_shape: larger than the scenario's max_shape (or not positive)")
             return
         self.height = height
         self.width = width
+        for agent in self.agents():
+            self.forget(agent)
 
     @verb
     def on_layer_of(self, kind: int, y: int, x: int) -> int:

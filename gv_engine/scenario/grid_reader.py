@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from components.core import NONE, Mission
-from components.items import Absence, Aim, Bodiless
+from components.items import Absence, Aim, Bodiless, Forgotten
 from components.objects import BOX, built_in_components
 from gv_engine.rules.component import column_name, is_component
 from gv_engine.rules.errors import describe_allowed
@@ -326,6 +326,9 @@ class GridReader(TopLevelReader):
         for module, cls in ((together, Aim), (absence, Absence)):
             if module.__name__ in modules:
                 self.agents = self.agents.with_component(cls)
+        moves = (part.system for call in calls[Phase.TRANSITION] for part in call.walk())
+        if any(missions.uses_name(system, "forget", "set_shape") for system in moves):
+            self.agents = self.agents.with_component(Forgotten)
         if absence.__name__ in modules:
             calls[Phase.RESET] += (Call(get_system(absence.note_starts), {}),)
         layout = self.make_layout(levels, objects, seen_objects)

@@ -489,11 +489,16 @@ def _append_write(before: _Write, name: str, index: int) -> _Write:
 def reads_mission(system: System, component: type = Mission) -> bool:
     """Return True if `system`, or a function that it calls, reads the columns of `component`, by
     default `w.mission`; always False for a system in the style of `gv_engine.gridverse`."""
+    return system.objects is None and uses_name(system, column_name(component))
+
+
+def uses_name(system: System, *names: str) -> bool:
+    """Return True if `system`, or a function that it calls, uses one of `names`, for example as an
+    attribute of the world."""
     functions: set[FunctionType] = set()
     for function in system.functions:
         _collect_functions(function, functions)
-    column = column_name(component)
-    return system.objects is None and any(column in f.__code__.co_names for f in functions)
+    return any(name in f.__code__.co_names for f in functions for name in names)
 
 
 def needs_clauses(system: System) -> bool:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR, HIDDEN, Kind
+from components.items import Forgotten
 from gv_engine.rules import errors
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.rules.world import Columns, Verbs
@@ -405,6 +406,12 @@ class ObjectWorld(Verbs, World):
             self.position.y[agent], self.position.x[agent] = y, x
         else:
             super().stand(agent, y, x)
+
+    def forget(self, agent: int) -> None:
+        """Count that an agent forgets which cells it has seen; without effect in a scenario whose
+        agents do not have the component for it, as no transition lets them forget."""
+        if Forgotten in self.layout.components:
+            self.forgotten.count[agent] += 1
 
     def fail(self, message: str) -> None:
         """Raise a RuleError with this message: a rule cannot go on in the present state of the

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR, HIDDEN
+from components.items import Forgotten
 from gv_engine.domains.grid.motion import Cell
 from gv_engine.domains.grid.plugin import DOMAIN
 from gv_engine.envs.observations import make_encoder
@@ -181,7 +182,8 @@ class GridEpisode(Episode):
         # last observations of each agent
         self._grid = np.zeros((len(self._names), *scenario.area.shape, 3), np.uint8)
         self._item = np.zeros((len(self._names), 3), np.uint8)
-        self._explored: NDArray[np.uint8] = np.empty(0, np.uint8)
+        self._explored: NDArray[np.uint8] = np.empty((0, 0, 0, 6), np.uint8)
+        self._forgotten: list[int] = []
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -379,15 +381,10 @@ class GridEpisode(Episode):
         a level with one agent."""
         if len(self.agents) == 1:
             return ()
-        teams = {
-            agent: (team, number)
-            for number, (team, members) in enumerate(self.scenario.agent_group.teams, 1)
-            for agent in members
-        }
         position, shown = self.world.position, self._shown_agent
         agents = sorted(range(1, len(self.agents) + 1), key=lambda agent: agent != shown)
         return tuple(
-            AgentMark(self._names[agent - 1], *teams.get(agent, ("", 0)), cell)
+            AgentMark(self._names[agent - 1], *self.scenario.agent_group.team_of(agent), cell)
             for agent in agents
             if (cell := (int(position.y[agent]), int(position.x[agent])))[0] >= 0
         )
@@ -459,12 +456,26 @@ class GridEpisode(Episode):
         world = self._simulation.world
         self._explored = np.zeros((len(self._names), world.height, world.width, 6), np.uint8)
         self._explored[..., 0] = HIDDEN
+        self._forgotten = self._count_forgotten()
+
+    def _count_forgotten(self) -> list[int]:
+        """Return how often each agent has forgotten which cells it has seen."""
+        if Forgotten not in self.scenario.layout.components:
+            return [0] * len(self._names)
+        return [self.world.forgotten.count[agent] for agent in self.scenario.layout.agent_entities]
 
     def _observe(self) -> None:
         """Compute the observations of all agents, and mark the cells that each agent sees as
         explored by it."""
         self.controlled = min(self.controlled, len(self.agents) - 1)
         world, area = self._simulation.world, self.scenario.area
+        forgotten = self._count_forgotten()
+        if self._explored.shape[1:3] != (world.height, world.width):
+            self._clear_explored()
+        for explored, before, now in zip(self._explored, self._forgotten, forgotten, strict=True):
+            if before != now:
+                explored[...] = [HIDDEN, 0, 0, 0, 0, 0]
+        self._forgotten = forgotten
         # once a step, as in an environment: observing may use the world's generator
         for agent in self._simulation.agents:
             shown, explored = self._grid[agent - 1], self._explored[agent - 1]
