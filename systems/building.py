@@ -9,7 +9,7 @@ from components.core import FLOOR
 from components.objects import WALL
 from gv_engine.rules.component import NOTHING
 from gv_engine.rules.world import World
-from systems.queries import has_room, is_free
+from systems.queries import has_room, has_space_for
 
 
 def check_odd_shape(shape: tuple[int, int]) -> str:
@@ -202,17 +202,19 @@ def random_floor_cell(w: World) -> tuple[int, int]:
     return cell_of(w, cells[w.rng.choice(len(cells))])
 
 
-def random_free_of(w: World, cells: tuple[tuple[int, int], ...]) -> tuple[int, int]:
-    """Return a random free cell (y, x) among `cells`; (-1, -1), without using the RNG, if none is
-    free."""
+def random_free_of(
+    w: World, cells: tuple[tuple[int, int], ...], object_type: int
+) -> tuple[int, int]:
+    """Return a random cell (y, x) among `cells` that has space for an object of a type; (-1, -1),
+    without using the RNG, if none has."""
     count = 0
     for y, x in cells:
-        count += is_free(w, y, x)
+        count += has_space_for(w, object_type, y, x)
     found_y = found_x = -1
     if count > 0:
         left = w.rng.choice(count)
         for y, x in cells:
-            free = is_free(w, y, x)
+            free = has_space_for(w, object_type, y, x)
             # no early exit: branch prediction would fail
             found_y, found_x = (y, x) if free & (left == 0) else (found_y, found_x)
             left -= free

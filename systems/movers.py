@@ -17,9 +17,10 @@ from systems.queries import (
     beside,
     can_enter,
     has_room,
+    has_space_for,
     here,
-    is_free,
     neighbours,
+    object_steps_from,
     stands_on,
     towards,
 )
@@ -35,66 +36,62 @@ def check_is_oriented(types: ObjectTypes, object_type: int) -> str:
 
 @system(TRANSITION, when=any_on_grid, check=check_is_oriented)
 def patrol(w: World, object_type: int) -> None:
-    """Objects of a type move over free floor in the direction they face, and turn round at its end.
-    An object with an agent on it stays."""
+    """Objects of a type move in the direction they face, and turn round where an object or blocking
+    ground is ahead. An object with an agent on it stays."""
     for thing in all_of(w, object_type):
         direction = w.state_of(thing)
         y, x = beside(w.position.y[thing], w.position.x[thing], direction)
-        if not is_free(w, y, x):
+        if not has_space_for(w, object_type, y, x):
             w.set_state(thing, rotate(direction, BACKWARD))
         elif w.agent_at(w.position.y[thing], w.position.x[thing]) == NOTHING:
             w.place(thing, y, x)
 
 
-def find_nearest_agents(w: World, objects: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each object the agent that is nearest by path length; NOTHING if no path leads to
-    an agent.
-
-    Agents that are done or out of play do not count; of several equally near, the first one is
-    taken.
-    """
-    nearest = np.zeros(len(objects), np.int64)
-    least = np.full(len(objects), -1)
-    for agent in w.agents():
-        if not w.done[agent] and w.position.y[agent] >= 0:
-            steps = w.steps_from(w.position.y[agent], w.position.x[agent])
-            for k in range(len(objects)):
-                distance = steps[w.position.y[objects[k]], w.position.x[objects[k]]]
-                if distance >= 0 and (distance < least[k] or nearest[k] == NOTHING):
-                    nearest[k] = agent
-                    least[k] = distance
-    return nearest
-
-
 @system(TRANSITION, when=any_on_grid)
 def chase(w: World, object_type: int) -> None:
     """Objects of a type in their last state move one step closer to the nearest agent that is not
-    done, over free floor around obstacles."""
-    things = all_of(w, object_type)
-    chased = (
-        find_nearest_agents(w, things) if len(w.agents()) > 1 else np.ones(len(things), np.int64)
-    )
+    done, around everything that they cannot enter: also objects that agents walk over, such as
+    coins and open doors. If these leave no path, the objects come as near as they can."""
+    last = w.num_states(object_type) - 1
+    things = [thing for thing in all_of(w, object_type) if w.state_of(thing) == last]
+    for waits in (False, True):
+        if len(things) > 0:
+            paths = measure_paths(w, object_type, waits)
+            things = [thing for thing in things if not move_closer(w, thing, paths)]
+
+
+def measure_paths(w: World, object_type: int, waits: bool) -> NDArray[np.int64]:
+    """Return (A + 1, H, W) path lengths of objects of a type to each agent, by
+    `object_steps_from`; -1 everywhere for an agent that is done or out of play."""
+    paths = np.full((len(w.agents()) + 1, w.height, w.width), -1)
     for agent in w.agents():
-        if np.any(chased == agent):
-            steps = w.steps_from(w.position.y[agent], w.position.x[agent])
-            for k in range(len(things)):
-                if chased[k] == agent:
-                    move_closer(w, things[k], steps)
+        y, x = w.position.y[agent], w.position.x[agent]
+        if not w.done[agent] and y >= 0:
+            paths[agent] = object_steps_from(w, object_type, y, x, waits)
+    return paths
 
 
-def move_closer(w: World, thing: int, steps: NDArray[np.int64]) -> None:
-    """Move an object to the free neighbouring cell that is one step closer to the target of the
-    path lengths `steps`; objects that are not in their last state stay.
+def move_closer(w: World, thing: int, paths: NDArray[np.int64]) -> bool:
+    """Move an object one step closer to the agent with the shortest path, if the next cell has
+    space; of several equally near, to the first. Return False if no path leads to an agent.
 
     Args:
-        steps: (H, W) path length from each cell, as `w.steps_from` returns.
+        paths: (A + 1, H, W) path length from each cell to each agent, -1 without a path.
     """
-    if w.state_of(thing) == w.num_states(w.kind.value[thing]) - 1:
-        distance = steps[w.position.y[thing], w.position.x[thing]]
-        for y, x in neighbours(w.position.y[thing], w.position.x[thing]):
-            if is_free(w, y, x) and steps[y, x] == distance - 1:
-                w.place(thing, y, x)
-                break
+    y, x = w.position.y[thing], w.position.x[thing]
+    nearest = NOTHING
+    for agent in w.agents():
+        is_nearer = nearest == NOTHING or paths[agent, y, x] < paths[nearest, y, x]
+        if paths[agent, y, x] >= 0 and is_nearer:
+            nearest = agent
+    if nearest == NOTHING:
+        return False
+    for to_y, to_x in neighbours(y, x):
+        is_closer = w.inside(to_y, to_x) and paths[nearest, to_y, to_x] == paths[nearest, y, x] - 1
+        if is_closer and has_space_for(w, w.kind.value[thing], to_y, to_x):
+            w.place(thing, to_y, to_x)
+            break
+    return True
 
 
 def check_probability(chance: float) -> str:

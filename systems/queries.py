@@ -116,6 +116,12 @@ def can_enter(w: World, y: int, x: int) -> bool:
     return below == NOTHING or not blocks_movement(w, below)
 
 
+def has_space_for(w: World, object_type: int, y: int, x: int) -> bool:
+    """Return True if an object of a type can move into a cell: the cell has no object on the type's
+    layer and none that blocks movement. Agents do not count."""
+    return can_enter(w, y, x) and w.on_layer_of(object_type, y, x) == NOTHING
+
+
 def has_room(w: World, y: int, x: int) -> bool:
     """Return True if an object can be moved into a cell: the cell has no object, no blocking ground
     object and no agent."""
@@ -168,12 +174,20 @@ def blocks_vision(w: World, entity: int) -> bool:
 
 
 @verb
-def walk_from(w: World, y: int, x: int, steps: NDArray[np.int64]) -> None:
+def walk_from(
+    w: World,
+    y: int,
+    x: int,
+    steps: NDArray[np.int64],
+    object_type: int = NONE_GRID_OBJECT,
+    waits: bool = False,
+) -> None:
     """Compute the length of the shortest path from cell (y, x) to every other cell by breadth-first
     search, and write it into `steps`.
 
     Args:
         steps: (at least H, at least W) array to fill; -1 where no path leads.
+        object_type, waits: see `can_pass`.
     """
     cells = np.empty(w.height * w.width, np.int64)
     steps[: w.height, : w.width] = -1
@@ -186,10 +200,35 @@ def walk_from(w: World, y: int, x: int, steps: NDArray[np.int64]) -> None:
         next_cell += 1
         for direction in range(4):
             to_y, to_x = beside(near_y, near_x, direction)
-            if can_enter(w, to_y, to_x) and steps[to_y, to_x] < 0:
+            if can_pass(w, object_type, to_y, to_x, waits) and steps[to_y, to_x] < 0:
                 steps[to_y, to_x] = steps[near_y, near_x] + 1
                 cells[count] = to_y * w.width + to_x
                 count += 1
+
+
+def can_pass(w: World, object_type: int, y: int, x: int, waits: bool) -> bool:
+    """Return True if a path of objects of a type can lead through a cell, or a path of agents for
+    NONE_GRID_OBJECT. `waits`: also through cells that agents can enter, where an object has to wait
+    until another is gone."""
+    if object_type == NONE_GRID_OBJECT:
+        return can_enter(w, y, x)
+    if has_space_for(w, object_type, y, x) or (waits and can_enter(w, y, x)):
+        return True
+    thing = w.on_layer_of(object_type, y, x) if w.inside(y, x) else NOTHING
+    is_mover = w.kind.value[thing] == object_type
+    return is_mover and w.state_of(thing) == w.num_states(object_type) - 1
+
+
+def object_steps_from(
+    w: World, object_type: int, y: int, x: int, waits: bool = False
+) -> NDArray[np.int64]:
+    """Return (H, W) the shortest path length from the cell (y, x) to each cell for an object of a
+    type: over cells that have space for it, and over objects of the type in their last state, which
+    move on themselves; -1 where no path leads. `waits`: also over cells that agents can enter,
+    where an object has to wait until another is gone."""
+    steps = np.empty((w.height, w.width), np.int64)
+    walk_from(w, y, x, steps, object_type, waits)
+    return steps
 
 
 def stands_on(w: World, agent: int, object_type: int) -> bool:

@@ -177,10 +177,10 @@ def toggle(w: World, agent: int, on_action: Action = Action.TOGGLE) -> None:
 
 @system(TRANSITION)
 def move_obstacles(w: World) -> None:
-    """Every moving obstacle goes to a random free floor cell beside it."""
+    """Every moving obstacle goes to a random free cell beside it."""
     for obstacle in all_with(w, w.moving_obstacle):
         cells = neighbours(w.position.y[obstacle], w.position.x[obstacle])
-        y, x = random_free_of(w, cells)
+        y, x = random_free_of(w, cells, w.kind.value[obstacle])
         if w.inside(y, x):
             w.place(obstacle, y, x)
 

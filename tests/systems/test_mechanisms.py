@@ -199,6 +199,9 @@ MOVERS: dict[str, Any] = {
         "Fire": {},
         "Fuse": {},
         "Clock": {"states": ["ONE", "TWO", "THREE"]},
+        "Rat": {"components": ["Solid"]},
+        "Slug": {"layer": "ground"},
+        "Hatch": {"layer": "ground", "states": {"OPEN": [], "SHUT": ["Solid"]}},
         "Rock": {"states": {"WHOLE": ["Solid"], "RUBBLE": []}},
     },
     "legend": {
@@ -214,6 +217,10 @@ MOVERS: dict[str, Any] = {
         "~": "Fuse",
         "c": "Clock",
         "R": "Rock",
+        "q": "Rat",
+        "s": "Slug",
+        "=": {"ground": {"object": "Hatch", "state": "OPEN"}},
+        "x": {"ground": {"object": "Hatch", "state": "SHUT"}},
     },
     "transition_functions": [
         {"name": "let_pass", "object_type": "OneWay"},
@@ -222,6 +229,8 @@ MOVERS: dict[str, Any] = {
         {"name": "switch", "object_type": "Rock", "again": False},
         {"name": "patrol", "object_type": "Guard"},
         {"name": "chase", "object_type": "Ghost"},
+        {"name": "chase", "object_type": "Rat"},
+        {"name": "chase", "object_type": "Slug"},
         {"name": "spread", "object_type": "Fire", "other_type": "Fuse"},
         {"name": "spread", "object_type": "Slime", "chance": 0.5},
         {"name": "spread", "object_type": "Moss"},
@@ -285,6 +294,47 @@ def test_a_ghost_runs_around_what_blocks_and_catches_who_stands_still(plays):
     game = plays("G.>", TURN_LEFT, TURN_LEFT)
     assert above(game) == "..<"
     assert game.row["at"][0, 2] != 0
+
+
+@pytest.mark.parametrize("thing", ["K", "_", "g", "x"])
+def test_a_ghost_goes_around_what_it_cannot_enter_even_if_agents_can(plays, thing):
+    game = plays(f"G.{thing}>\n....", *(TURN_LEFT,) * 5)
+    thing = game.row["at"][0, 3]
+    assert game.scenario.types[game.row["kind"]["value"][thing]].name == "Ghost"
+
+
+def test_without_a_way_around_a_ghost_waits_beside_what_is_in_its_way(plays):
+    assert above(plays("G.K.>", *(TURN_LEFT,) * 3)) == ".GK.v"
+    game = plays("G.x.>\n#####", *(TURN_LEFT,) * 3)
+    assert game.board[0] == "G"  # nobody can enter
+
+
+def test_ghosts_follow_each_other(plays):
+    assert above(plays("GG..>", TURN_LEFT)) == "G.G.^"
+    assert above(plays("GG..>", TURN_LEFT, TURN_LEFT)) == ".G.G<"
+
+
+def test_a_solid_object_chases(plays):
+    assert above(plays("q..>", TURN_LEFT)) == ".R.^"
+    assert above(plays("qK>\n...", TURN_LEFT)) == ".K^\nR.."
+
+
+def test_a_ground_object_chases_beneath_others_and_not_into_another(plays):
+    game = plays("sK.>", TURN_LEFT)
+    assert (game.row["ground"][0, :2] != 0).tolist() == [False, True]
+    game.act(TURN_LEFT)
+    assert (game.row["ground"][0, :3] != 0).tolist() == [False, False, True]
+    before = plays("s=.>\n####").row["ground"][0, :4].tolist()
+    assert plays("s=.>\n####", TURN_LEFT).row["ground"][0, :4].tolist() == before
+
+
+def test_a_guard_turns_round_before_a_shut_hatch_and_crosses_an_open_one(plays):
+    for hatch, ways in (("x", ["RIGHT", "LEFT", "LEFT"]), ("=", ["RIGHT"] * 3)):
+        game = plays(f"r.{hatch}.#\n###^")
+        seen = []
+        for _ in ways:
+            seen += states(game.act(TURN_LEFT), "Guard")
+        assert seen == ways
 
 
 def test_fire_runs_along_the_fuse_one_cell_a_step_and_the_last_of_them_end_it(play):

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from components.objects import WALL
 from gv_engine import RuleError
 from gv_engine.rules.geometry import (
     ACTUATE,
@@ -351,5 +352,13 @@ def test_defaults_are_those_of_the_specification(phase, name):
 
 def test_no_free_cell_is_no_cell():
     world = begin(scenario("#>")).world
-    assert random_free_of(world, ((0, 0), (0, 2))) == (-1, -1)
-    assert random_free_of(world, ((0, 0), (0, 1))) == (0, 1)
+    assert random_free_of(world, ((0, 0), (0, 2)), WALL) == (-1, -1)
+    assert random_free_of(world, ((0, 0), (0, 1)), WALL) == (0, 1)
+
+
+def test_a_shut_hatch_is_no_free_cell():
+    hatch = {"layer": "ground", "states": {"OPEN": [], "SHUT": ["Solid"]}}
+    for state, cell in (("OPEN", (0, 0)), ("SHUT", (-1, -1))):
+        legend = {"x": {"ground": {"object": "Hatch", "state": state}}}
+        world = begin(scenario("x>", objects={"Hatch": hatch}, legend=legend)).world
+        assert random_free_of(world, ((0, 0),), WALL) == cell
