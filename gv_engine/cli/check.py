@@ -79,8 +79,16 @@ def _check(options: argparse.Namespace) -> int:
     except ScenarioError as error:
         print(error, file=sys.stderr)
         return 1
-    pairs = zip(sources, scenarios, strict=True)
-    return max(_check_scenario(scenario, options, source) for source, scenario in pairs)
+    results = []
+    for source, scenario in zip(sources, scenarios, strict=True):
+        level = scenario.document.pack_level
+        if len(sources) > 1:
+            cli.say(f"{source}: {level.credit}" if level else source)
+        faults = _check_scenario(scenario, options, source)
+        for fault in faults:
+            cli.complain(f"{source}: {fault}" if len(sources) > 1 else fault)
+        results.append(bool(faults))
+    return int(any(results))
 
 
 def _sample_levels(source: str, settings: Mapping[str, Any], count: int, seed: int) -> list[str]:
@@ -144,9 +152,9 @@ def find_compilable_sources(source: str) -> list[str]:
     return [source] if find_pack(source, {}) else find_sources(source, {})
 
 
-def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: str) -> int:
-    """Check one scenario, print its rules, the results of the check and errors, and return the exit
-    code; `source` is the name from which it was loaded."""
+def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: str) -> list[str]:
+    """Check one scenario, print its rules and the results of the check, and return its errors;
+    `source` is the name from which it was loaded."""
     hooks, document = get_plugin(scenario), scenario.document
     if document.changes_from_base:
         rows = [(line,) for line in document.changes_from_base]
@@ -166,10 +174,7 @@ def _check_scenario(scenario: AnyScenario, options: argparse.Namespace, source: 
     working, faults = _try_parameter_values(scenario, options, source)
     begun = [("begun", ", ".join(working))] if working else []
     cli.print_table(("", ""), [*report.facts, *begun])
-    faults = [*report.faults, *faults]
-    for fault in faults:
-        cli.complain(fault)
-    return 1 if faults else 0
+    return [*report.faults, *faults]
 
 
 def _try_parameter_values(

@@ -35,6 +35,7 @@ from gv_engine.scenario.resources import SCENARIOS
 from gv_engine.scenario.rule_modules import DEFAULT_TRUST, Trust, split_options
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.scenario.worker_process import start_worker
+from gv_engine.session.sprite_paths import find_broken_sprites, folders_beside
 from gv_engine.session.timeline import Watch
 from gv_engine.world.simulation import make_level
 
@@ -103,6 +104,12 @@ class EditorDocument:
         """Reference to the scenario: its file, or a default name if the document has no file yet,
         and the edited variant."""
         return ScenarioRef(self.buffer.file or Path(NEW_FILE), self.variant)
+
+    @property
+    def sprite_folders(self) -> tuple[Path, ...]:
+        """Folders in which the scenario may have sprites of its own: beside it and its bases."""
+        bases = self.document.bases if self.document else ()
+        return folders_beside([self.ref.file, *(base.file for base in bases)])
 
     def export_command(self, page: Path, *options: str) -> list[str]:
         """Return the command `gv-engine export`, as a list of arguments, that writes the saved
@@ -548,7 +555,6 @@ def check_level(scenario: Scenario) -> Iterator[CheckState]:
 def _find_faults(scenario: Scenario) -> Iterator[Fault]:
     """Yield the errors of the scenario; if there are none, its likely mistakes, as in `gv-engine
     check --quick`."""
-    from gv_engine.session.sprite_paths import find_broken_sprites
     from gv_engine.validation.contracts import find_broken_contracts
     from gv_engine.validation.differential import run_differential_test
     from gv_engine.validation.lint import find_placed_mistakes, find_rule_place

@@ -226,11 +226,12 @@ def describe_allowed(wrong: object, allowed: Iterable[object], label: str = "all
     return f"{suggest_similar(wrong, names)} ({label}: {', '.join(names)})" if names else ""
 
 
-def suggest_similar(wrong: object, allowed: Iterable[str]) -> str:
+def suggest_similar(wrong: object, allowed: Iterable[str], cutoff: float = 0.5) -> str:
     """Return `; did you mean 'x'?` with the most similar of the `allowed` names to the unknown name
-    `wrong`, upper and lower case alike; "" if none is similar."""
+    `wrong`, upper and lower case alike; "" if none has a similarity of at least `cutoff`, 1 for
+    equal names."""
     as_written = {name.casefold(): name for name in reversed([*islice(allowed, _MOST_COMPARED)])}
-    near = get_close_matches(str(wrong)[:_LONGEST_LINE].casefold(), as_written, 1, cutoff=0.5)
+    near = get_close_matches(str(wrong)[:_LONGEST_LINE].casefold(), as_written, 1, cutoff)
     return f"; did you mean {as_written[near[0]]!r}?" if near else ""
 
 

@@ -9,14 +9,16 @@ from itertools import chain
 from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
 
-from gv_engine.rules.errors import GVEngineError, describe_allowed
+from gv_engine.rules.errors import GVEngineError, describe_allowed, suggest_similar
 from gv_engine.rules.geometry import ORIENTATIONS
 from gv_engine.rules.objects import INLINE_TYPES_PREFIX, ObjectType, is_engine_module
 from gv_engine.scenario.fields import format_message, mapping
 from gv_engine.scenario.files import parse_xml, read_bytes
+from gv_engine.scenario.library import FOLDER_FILE
 from gv_engine.scenario.resources import ASSETS
 from gv_engine.scenario.scenario import Scenario
 from gv_engine.session.episode import Playable
+from gv_engine.session.tones import TONES
 
 _LARGEST = 2**16  # maximum bytes of a sprite; SDL takes seconds for larger ones
 _MAX_NUMBER, _MAX_STROKE = 2000, 200  # in pixels of a 48 x 48 sprite; SDL takes GBs for more
@@ -32,12 +34,20 @@ _SHAPES = re.compile(
     "|preserveAspectRatio|gradientUnits|gradientTransform|spreadMethod"
 )
 """Attributes that SDL reads: those that may stand in a `style`, too, and all others."""
+_PICTURES = ".svg", ".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp"
+_SOUNDS = ".wav", ".ogg", ".mp3", ".flac", ".opus"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LENGTH = re.compile(f"({_NUMBER.pattern})(px|pt|pc|mm|cm|in|em|ex|%)?")
 _TRANSFORM = re.compile(r"[\s,]*(.*?)\s*\(([^()]*)\)")
 
+SPRITES = "agent", "own_agent", "other_agent", "floor", "hidden", "mark", "unknown"
+"""Names of sprites that every level can show, besides those of its object types."""
 OTHER_AGENTS = {f"agent_{way.lower()}": turn for turn, way in enumerate(ORIENTATIONS)}
 """Quarter turn by sprite name of other agents; one sprite is rotated for all four."""
+MIN_COVERED_SIZE = 9
+"""Smallest side in pixels of the small sprite of a covered object; smaller ones are not drawn."""
+COVERED_GROUND = "#211d25"
+"""Background colour of the small sprite of a covered object."""
 TILE = """\
 <svg viewBox="0 0 48 48">
   <rect x="3" y="3" width="42" height="42" rx="8" fill="{{dark}}"/>
@@ -82,14 +92,19 @@ def sprite_folders(scenario: Playable) -> tuple[Path, ...]:
     scenario files, and the subfolder `sprites/`."""
     members: Sequence[Playable] = getattr(scenario, "members", (scenario,))  # those of a mixture
     files = [(member.source, *(base.file for base in member.document.bases)) for member in members]
-    sources = dict.fromkeys(filter(None, chain.from_iterable(files)))
+    return folders_beside(filter(None, chain.from_iterable(files)))
+
+
+def folders_beside(files: Iterable[Path]) -> tuple[Path, ...]:
+    """Return the folder of each of `files`, scenarios, and its subfolder `sprites/`."""
+    sources = dict.fromkeys(files)
     return tuple(path for file in sources for path in (file.parent, file.parent / "sprites"))
 
 
 def with_builtin_folders(folders: Iterable[str | Path]) -> tuple[Path, ...]:
-    """Return all folders in which sprites are searched, in order: the engine's sprites, then
-    `folders`, then the engine's sprites for objects that many authors declare."""
-    return ASSETS / "sprites", *map(Path, folders), ASSETS / "things"
+    """Return all folders in which sprites are searched, in order: `folders`, the engine's sprites,
+    and those for objects that many authors declare."""
+    return *map(Path, folders), ASSETS / "sprites", ASSETS / "things"
 
 
 def find_sprite(name: str, folders: Iterable[Path], small: bool = False) -> Path | None:
@@ -211,18 +226,44 @@ def find_missing_sprites(scenario: Scenario) -> Iterator[str]:
             yield f"no {file} beside the scenario, so it looks like ?{hint}"
 
 
+def find_unused_files(scenario: Scenario) -> Iterator[str]:
+    """Yield a message for each picture or sound beside `scenario` that seems to be its own but is
+    not used, because of its name or its format. In a folder that is not the scenario's alone,
+    drawings with a name unlike all that the scenario uses may belong to others."""
+    if scenario.source is None:
+        return
+    names = list_sprite_names(scenario.types)
+    is_shared = scenario.source.name != FOLDER_FILE
+    folders = (folder / part for folder in sprite_folders(scenario)[:2] for part in (".", "small"))
+    for file in sorted(file for folder in folders for file in folder.glob("*.*")):
+        suffix, name = file.suffix.lower(), file.stem.lower()
+        if suffix in _SOUNDS and name in (*TONES, *names):
+            yield f"{file}: not used; levels have no sounds of their own"
+        elif suffix in _PICTURES and name in names:
+            if file.name != f"{name}.svg":
+                yield f"{file}: not used; the drawing has to be the SVG file {name}.svg"
+        elif suffix == ".svg":
+            near = suggest_similar(name, names, 0.75)
+            if near or not is_shared:
+                yield f"{file}: not used, as nothing has this name{near}"
+
+
 def find_broken_sprites(scenario: Scenario) -> Iterator[str]:
-    """Yield an error message for each sprite file of custom object types of `scenario` that cannot
-    be used."""
+    """Yield an error message for each sprite file of `scenario` that cannot be used."""
     folders = sprite_folders(scenario)
-    types = _custom_types(scenario)
-    names = [kind.sprite_of(state) for kind in types for state in range(kind.num_states)]
+    names = list_sprite_names(scenario.types)
     files = (find_sprite(name, folders, small) for name in names for small in (False, True))
     for file in dict.fromkeys(filter(None, files)):
         try:
             read_svg(file)
         except (SpriteError, OSError) as error:
             yield str(error)
+
+
+def list_sprite_names(types: Iterable[ObjectType]) -> list[str]:
+    """Return the names of all sprites that a level with these object types can show."""
+    states = (kind.sprite_of(state) for kind in types for state in range(kind.num_states))
+    return [name for name in dict.fromkeys((*SPRITES, *states)) if name not in OTHER_AGENTS]
 
 
 def _custom_types(scenario: Scenario) -> list[ObjectType]:

@@ -27,7 +27,7 @@ from gv_engine.scenario.fields import YamlNode, format_message, mapping
 from gv_engine.scenario.map import LEGEND
 from gv_engine.scenario.plugin import format_place
 from gv_engine.scenario.scenario import Scenario
-from gv_engine.session.sprite_paths import find_missing_sprites
+from gv_engine.session.sprite_paths import find_missing_sprites, find_unused_files
 from gv_engine.validation.action_masks import find_mask_faults
 from gv_engine.vector.seeding import make_rng
 from gv_engine.world.simulation import Simulation, make_level
@@ -227,6 +227,8 @@ class _Linter:
             match = re.search(r"objects\.(\w+): ", message)
             place = mapping(self._top["objects"])[match[1]].place if match else ProblemPlace()
             yield Finding("drawing", message), place
+        for message in find_unused_files(self._scenario):
+            yield Finding("file", message), ProblemPlace()
 
     def _entry(self, key: str, number: int = 0) -> YamlNode:
         """Return the YAML node of item `number` of the scenario's list `key`, or of the value
@@ -399,15 +401,18 @@ class _Linter:
         return types
 
     def check_actions(self) -> Iterator[_Mistake]:
-        """Yield a mistake for each rule whose condition is true only for actions that the scenario
-        does not have."""
+        """Yield a mistake for each rule with an argument that is an action which the scenario does
+        not have, and for each other rule whose condition is true only for such actions."""
         own = self._scenario.actions
         tried = sorted({*range(len(ACTIONS)), *own})
-        conditional_rules = [
-            (node, call, when)
-            for node, call in self._rules(Phase.TRANSITION)
-            if (when := call.make_condition(call.system.when))
-        ]
+        conditional_rules = []
+        for phase in _RULE_KEYS:
+            for node, call in self._rules(phase):
+                asked = {each for value in call.arguments.values() for each in _actions_in(value)}
+                if asked and asked.isdisjoint(own):
+                    yield _Mistake(node, _describe_waiting(call, sorted(asked)))
+                elif phase is Phase.TRANSITION and (when := call.make_condition(call.system.when)):
+                    conditional_rules.append((node, call, when))
         counts = np.zeros((len(conditional_rules), len(tried)), np.int64)
         for world in self._random_worlds(tried):
             for number, (_, _, when) in enumerate(conditional_rules):
@@ -416,13 +421,8 @@ class _Linter:
                 ]
         for (node, call, _), count in zip(conditional_rules, counts, strict=True):
             matching = {action for action, matches in zip(tried, count, strict=True) if matches}
-            missing = [ACTIONS[action] for action in sorted(matching.difference(own))]
             if count.sum() >= _MIN_MATCHES and matching.isdisjoint(own):
-                yield _Mistake(
-                    node,
-                    f"{call.name} never acts: it waits for {' or '.join(missing)}, which "
-                    f"`action_space` has not; add it there, or take the rule out",
-                )
+                yield _Mistake(node, _describe_waiting(call, sorted(matching)))
 
     def _random_worlds(self, actions: list[int]) -> Iterator[ObjectWorld]:
         """Yield the world before each step of short random episodes. Actions are sampled from
@@ -496,6 +496,15 @@ _CHECKS: dict[str, Callable[[_Linter], Iterable[_Mistake]]] = {
     "goal": _Linter.check_goals,
     "reward": _Linter.check_rewards,
 }
+
+
+def _describe_waiting(call: Call, actions: Iterable[int]) -> str:
+    """Return a message about a rule that waits for `actions`, none of which the scenario has."""
+    names = " or ".join(ACTIONS[action] for action in actions)
+    return (
+        f"{call.name} never acts: it waits for {names}, which `action_space` has not; add it "
+        f"there, or take the rule out"
+    )
 
 
 def _nested_rules(node: YamlNode, call: Call) -> Iterator[tuple[YamlNode, Call]]:

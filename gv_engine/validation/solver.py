@@ -421,6 +421,21 @@ def check_solution(scenario: Scenario) -> tuple[list[tuple[str, object]], list[s
     return [], [f"{level.credit}: its solution of {count} steps does not win"]
 
 
+def check_par(scenario: Scenario, survey: Survey) -> tuple[list[tuple[str, object]], list[str]]:
+    """Compare the par of a pack's level, its fewest steps, with the shortest solutions in `survey`;
+    return facts and error messages about it."""
+    level = scenario.document.pack_level
+    lengths = {len(solution.actions) for solution in survey.solutions.values()} - {0}
+    if level is None or not level.par or not lengths:
+        return [], []
+    if lengths == {level.par}:
+        return [("par", f"{level.par}, as many steps as the shortest solution")], []
+    steps = " or ".join(map(str, sorted(lengths)))
+    return [], [
+        f"{level.credit}: its par is {level.par}, and its shortest solution has {steps} steps"
+    ]
+
+
 def _format_seeds(seeds: list[int]) -> str:
     """Return the first five seeds as text."""
     return ", ".join(map(str, seeds[:5])) + ", …" * (len(seeds) > 5)

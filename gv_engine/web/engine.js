@@ -397,6 +397,30 @@ class World {
   }
 }
 
+// ---- cells --------------------------------------------------------------------------------------
+
+/** Return name and colour of the sprite of an object, given its type, state and colour. */
+function spriteOf(types, [kind, state, color]) {
+  const { sprites } = types[kind];
+  return [sprites[state] ?? sprites[0], color];
+}
+
+/** Return the (name, colour) of each sprite of a cell, from the floor up, and of the covered object
+ * that is shown small in a corner, null for none: as gv_engine.ui.drawing.sprites.SpriteSheet.tile. */
+function cellSprites(types, ground, thing) {
+  const isBeneath = ground[0] > FLOOR && String(ground) !== String(thing), layers = [["floor", 0]];
+  if (isBeneath) layers.push(spriteOf(types, ground));
+  if (thing[0] !== FLOOR) layers.push(spriteOf(types, thing));
+  return { layers, covered: isBeneath && thing[0] !== FLOOR ? spriteOf(types, ground) : null };
+}
+
+/** Return the (name, colour) of the object under an agent that is shown small in a corner; null for
+ * Floor, or if the sprite is one that `fills` its cell and is seen around the agent. */
+function spriteUnderAgent(types, look, fills) {
+  const sprite = look[0] > FLOOR ? spriteOf(types, look) : null;
+  return sprite && !fills(...sprite) ? sprite : null;
+}
+
 // ---- games --------------------------------------------------------------------------------------
 
 /** Return a reward as replays have it: infinities and NaN as texts. */

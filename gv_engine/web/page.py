@@ -65,8 +65,6 @@ _SECURITY_POLICY = (
     "script-src {scripts} 'wasm-unsafe-eval'; style-src {styles}\">"
 )
 """Element that allows only the page's own scripts, styles, pictures and WebAssembly, no network."""
-_SPRITES = "agent", "own_agent", "other_agent", "floor", "hidden", "mark", "unknown"
-"""Names of sprites that belong to no object type."""
 
 
 class Link(NamedTuple):
@@ -225,6 +223,10 @@ def _describe_page(
         "errors": dict(sorted(errors.items())),
         "sprites": dict(_read_sprites(levels, [*types.values()])),
         "otherAgents": sprite_paths.OTHER_AGENTS,
+        "covered": {
+            "color": sprite_paths.COVERED_GROUND,
+            "smallest": sprite_paths.MIN_COVERED_SIZE,
+        },
         "palette": style.palette,
         "palettes": {name: [s._asdict() for s in shades] for name, shades in PALETTES.items()},
         "themes": [*THEMES],
@@ -333,6 +335,7 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         "types": {kind.index: _describe_type(kind, level) for kind in level.types},
         "colors": [color.lower() for color in COLORS],
         "agents": list(level.agent_group.names),
+        "teams": [level.agent_group.team_of(agent)[1] for agent in layout.agent_entities],
         "actions": list(level.action_names),
         "commands": [command._asdict() for command in commands],
         "steering": [command._asdict() for command in steering.commands],
@@ -466,10 +469,7 @@ def _read_sprites(
     """Yield the (name, SVG text) of all sprites of the levels."""
     folders = [folder for level in levels for folder in sprite_paths.sprite_folders(level)]
     places = sprite_paths.with_builtin_folders(dict.fromkeys(folders))
-    names = [kind.sprite_of(state) for kind in types for state in range(kind.num_states)]
-    for name in dict.fromkeys((*_SPRITES, *names)):
-        if name in sprite_paths.OTHER_AGENTS:
-            continue
+    for name in sprite_paths.list_sprite_names(types):
         if file := sprite_paths.find_sprite(name, places):
             yield name, sprite_paths.read_svg(file)
         elif letters := sprite_paths.tile_letters(types, name):

@@ -95,11 +95,29 @@ class Sprites {
       this._put(context, "mark", color, x, y, size, FORWARD);
   }
 
-  /** Draw a cell: floor, then the (type, state, colour) of each object on it. */
-  drawCell(context, types, looks, x, y, size) {
-    this.draw(context, "floor", 0, x, y, size);
-    for (const [kind, state, color] of looks)
-      if (kind !== FLOOR) this.draw(context, types[kind].sprites[state] ?? types[kind].sprites[0], color, x, y, size);
+  /** Draw a cell with a ground object and an object, each given by type, state and colour. */
+  drawCell(context, types, ground, thing, x, y, size) {
+    const { layers, covered } = cellSprites(types, ground, thing);
+    for (const [name, color] of layers) this.draw(context, name, color, x, y, size);
+    if (covered) this.drawCovered(context, ...covered, x, y, size);
+  }
+
+  /** Draw the sprite of a covered object small into the lower left corner of a cell, if it is large
+   * enough: as gv_engine.ui.drawing.sprites.SpriteSheet.draw_covered. */
+  drawCovered(context, name, color, x, y, size) {
+    const side = Math.floor((size * 2) / 5), inner = Math.floor((side * 5) / 6), edge = (side - inner) / 2;
+    if (side < this.data.covered.smallest) return;
+    context.fillStyle = this.data.covered.color;
+    context.beginPath();
+    context.roundRect(x, y + size - side, side, side, side / 4);
+    context.fill();
+    this.draw(context, name, color, x + edge, y + size - side + edge, inner);
+  }
+
+  /** True if a sprite fills its cell, so that it is seen around an agent in the cell. */
+  fills(name, color, size) {
+    const image = this._image(Object.hasOwn(this.data.sprites, name) ? name : "unknown", color, size);
+    return image?.getContext("2d").getImageData(0, 0, 1, 1).data[3] === 255;
   }
 
   _put(context, name, color, x, y, size, turn) {
@@ -151,8 +169,8 @@ function drawBoard(canvas, sprites, types, picture, wide, tall) {
   context.translate(-x0 * size, -y0 * size);
   for (let y = Math.floor(y0); y < y0 + rows; y++)
     for (let x = Math.floor(x0); x < x0 + columns; x++) {
-      const cell = y * width + x, looks = [below?.[cell] ?? nothing, moved?.has(cell) ? nothing : top[cell]];
-      sprites.drawCell(context, types, looks, x * size, y * size, size);
+      const cell = y * width + x, thing = moved?.has(cell) ? nothing : top[cell];
+      sprites.drawCell(context, types, below?.[cell] ?? nothing, thing, x * size, y * size, size);
       if (lit && !lit[cell]) {
         context.globalCompositeOperation = "multiply";
         context.fillStyle = DIM;
@@ -160,18 +178,48 @@ function drawBoard(canvas, sprites, types, picture, wide, tall) {
         context.globalCompositeOperation = "source-over";
       }
     }
-  for (const [, [[kind, state, color], y, x]] of moved ?? []) {
-    const { sprites: names } = types[kind];
-    sprites.draw(context, names[state] ?? names[0], color, x * size, y * size, size);
-  }
+  for (const [, [look, y, x]] of moved ?? [])
+    sprites.draw(context, ...spriteOf(types, look), x * size, y * size, size);
   const [y, x, facing] = agent;
-  if (y >= 0 && y < height && x >= 0 && x < width)
+  if (y >= 0 && y < height && x >= 0 && x < width) {
     sprites.draw(context, color ? "own_agent" : "agent", color, x * size, y * size, size, facing);
+    const fills = (name, shade) => sprites.fills(name, shade, size);
+    const covered = moved ? null : spriteUnderAgent(types, top[y * width + x], fills);
+    if (covered) sprites.drawCovered(context, ...covered, x * size, y * size, size);
+  }
   context.globalAlpha = SIGHT;
   context.fillStyle = getComputedStyle(canvas).getPropertyValue("--loss");
   for (const cell of picture.watched ?? [])
     context.fillRect((cell % width) * size, Math.floor(cell / width) * size, size, size);
   context.globalAlpha = 1;
+  drawMarks(context, picture, size);
+}
+
+/** Draw an arrow above the player's agent, and as many dots on each agent of a team as the number of
+ * the team: as gv_engine.domains.grid.stage.GridStage._draw_agent_marks. */
+function drawMarks(context, { marks, moved, agent, width }, cell) {
+  const style = getComputedStyle(context.canvas), color = (name) => style.getPropertyValue(`--${name}`);
+  const size = Math.max(4, Math.floor(cell / 5)), fill = (name) => { context.fillStyle = color(name); context.fill(); };
+  for (const { y, x, isOwn, team } of marks ?? []) {
+    const [, cy, cx] = moved?.get(y * width + x) ?? [null, ...(isOwn ? agent : [y, x])];
+    const top = cy * cell, right = (cx + 1) * cell, middle = (cx + 0.5) * cell, tip = top + Math.floor(size / 3);
+    if (isOwn) {
+      context.beginPath();
+      context.moveTo(middle - size, tip - size);
+      context.lineTo(middle + size, tip - size);
+      context.lineTo(middle, tip + Math.floor(size / 2));
+      context.closePath();
+      fill("accent");
+      Object.assign(context, { strokeStyle: color("on_select"), lineWidth: Math.max(1, Math.floor(size / 5)) });
+      context.stroke();
+    }
+    for (let k = 0; k < team; k++)
+      for (const [name, radius] of [["on_select", size / 2], ["select", Math.max(1, Math.floor(size / 3))]]) {
+        context.beginPath();
+        context.arc(right - size / 2, top + size / 2 + k * size, radius, 0, 2 * Math.PI);
+        fill(name);
+      }
+  }
 }
 
 // ---- player -------------------------------------------------------------------------------------
@@ -721,16 +769,19 @@ class Player {
 
   /** Return what each agent has seen up to this step, by cell: its object and its ground. */
   explored() {
-    return this.game.follow("explored", (before) => this.level.agents.map((_, agent) => {
-      const { top, below } = this.world.cells(agent), known = new Map(before?.[agent]);
+    const { world, level } = this, count = level.fields["forgotten.count"];
+    return this.game.follow("explored", (before) => level.agents.map((_, agent) => {
+      const { top, below, height, width } = world.cells(agent);
+      const floor = String([height, width, count ? world.column("forgotten.count")[agent + 1] : 0]);
+      const known = new Map(before?.[agent].floor === floor ? before[agent].known : []);
       for (const [cell] of this.seenCells(agent)) known.set(cell, [top[cell], below?.[cell]]);
-      return known;
+      return { floor, known };
     }));
   }
 
   /** Return what the board of the state shows. */
   picture() {
-    const { world, agent, level } = this, known = this.view === "explored" && this.explored()[agent];
+    const { world, agent, level } = this, known = this.view === "explored" && this.explored()[agent].known;
     const cells = world.cells(agent), pose = world.pose(agent);
     // without a place, it may see all
     const lit = pose[0] < 0 || !level.dim ? null : new Uint8Array(cells.top.length);
@@ -742,7 +793,19 @@ class Player {
     }
     const item = world.outputOf("item", agent), all = world.watched();
     const watched = known ? this.watchedInSight(known) : new Set([...all.values()].flat());
-    return { ...cells, lit, agent: pose, color: world.colorOf(agent), item, watched };
+    return { ...cells, lit, agent: pose, color: world.colorOf(agent), item, watched, marks: this.marks() };
+  }
+
+  /** Return the place, team and owner of each agent that is marked on the board: none in a level with
+   * one agent, and none out of sight where only explored cells are shown. */
+  marks() {
+    const { world, level } = this, width = world.value("width");
+    if (world.present < 2) return [];
+    const seen = new Set(this.seenCells().map(([cell]) => cell)), isKnown = this.view !== "explored";
+    return level.teams.slice(0, world.present).flatMap((team, agent) => {
+      const [y, x] = world.pose(agent), isOwn = agent === this.agent;
+      return y >= 0 && (isKnown || seen.has(y * width + x)) ? [{ y, x, isOwn, team }] : [];
+    });
   }
 
   /** Return the cells that guards in the agent's sight see, of those that `shown` has.

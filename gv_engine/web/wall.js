@@ -112,11 +112,11 @@ class Wall {
     const poses = new Map(agents.map((_, agent) => [world.pose(agent), agent]).slice(0, world.present)
       .map(([[y, x, facing], agent]) => [y * width + x, [agents.length > 1 ? "own_agent" : "agent", agent, facing]]));
     for (let at = 0; at < height * width; at++) {
-      const looks = [below?.[at] ?? nothing, top[at]], pose = poses.get(at), key = `${looks} ${pose}`;
+      const ground = below?.[at] ?? nothing, pose = poses.get(at), key = `${ground} ${top[at]} ${pose}`;
       if (board.drawn[at] === key) continue;
       board.drawn[at] = key;
       const x = x0 + (at % width) * cell, y = y0 + Math.floor(at / width) * cell;
-      sprites.drawCell(context, types, looks, x, y, cell);
+      sprites.drawCell(context, types, ground, top[at], x, y, cell);
       if (pose) sprites.draw(context, pose[0], world.colorOf(pose[1]), x, y, cell, pose[2]);
     }
     this._frame(k, board.outcome || "background");

@@ -255,9 +255,9 @@ def test_a_sample_of_a_packs_levels_is_checked(here: Path, capsys, monkeypatch):
     assert _sample_levels("pack.json", {}, 999, 0) == find_sources("pack.json", {})
     checked: list[str] = []
 
-    def note(scenario: object, options: object, source: str) -> int:
+    def note(scenario: object, options: object, source: str) -> list[str]:
         checked.append(source)
-        return 0
+        return []
 
     monkeypatch.setattr("gv_engine.cli.check._check_scenario", note)
     assert main(["check", "pack.json", "--sample", "2", "--seed", "1"]) == 0
@@ -265,3 +265,25 @@ def test_a_sample_of_a_packs_levels_is_checked(here: Path, capsys, monkeypatch):
     assert main(["check", "keydoor-5x5", "--sample", "2"]) == 2
     said = "--sample chooses levels of a pack, and keydoor-5x5 is not a pack"
     assert said in capsys.readouterr().err
+
+
+def test_of_a_pack_check_names_levels_and_tests_par(here: Path, uncompiled: None, capsys):
+    pack = {name: part for name, part in LINE.items() if name != "map"}
+    pack["levels"] = [
+        {"map": ">..E", "title": "Three", "par": 3},
+        {"map": ">.E", "title": "Two", "par": 3},
+        {"map": ">E"},
+    ]
+    Path("pack.json").write_text(json.dumps(pack))
+    assert main(["check", "pack.json", "--episodes", "1"]) == 1
+    said = capsys.readouterr()
+    levels = [line for line in said.out.splitlines() if line.startswith("pack.json")]
+    assert levels == [
+        "pack.json",
+        "pack.json#1: Three",
+        "pack.json#2: Two",
+        "pack.json#3: A level",
+    ]
+    assert "par\t3, as many steps as the shortest solution" in said.out
+    told = "pack.json#2: Two: its par is 3, and its shortest solution has 2 steps"
+    assert said.err.rstrip().endswith(told)

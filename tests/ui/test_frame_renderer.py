@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gv_engine.domains.grid.board import COVERED_GROUND, MIN_AGENT_SIZE, Board, GridRenderer
+from gv_engine.domains.grid.board import MIN_AGENT_SIZE, Board, GridRenderer
 from gv_engine.rules.frame import Frame
+from gv_engine.session.sprite_paths import COVERED_GROUND
 from gv_engine.ui.colors import DARK
 from gv_engine.ui.drawing import sprites
 from gv_engine.ui.drawing.recording import MIN_SIZE, FrameRenderer

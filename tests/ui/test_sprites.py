@@ -1,6 +1,8 @@
 """Sprites and pictures, without a window."""
 
+import json
 import re
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,17 +15,25 @@ from components.core import NONE_GRID_OBJECT
 from components.objects import built_in_types
 from gv_engine import Scenario
 from gv_engine.cli.new import write_starter
+from gv_engine.domains.grid.board import EditorMapView, make_renderer
+from gv_engine.editor.document import EditorDocument
+from gv_engine.editor.text_buffer import TextBuffer
 from gv_engine.rules.objects import COLORS
 from gv_engine.scenario.resources import ASSETS
+from gv_engine.session.session import Session
 from gv_engine.session.sprite_paths import (
     SpriteError,
     find_broken_sprites,
     find_missing_sprites,
+    find_unused_files,
+    list_sprite_names,
     read_svg,
+    sprite_folders,
 )
 from gv_engine.ui.colors import PALETTES, THEMES, Theme
 from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
-from tests.boards import scenario
+from gv_engine.web.page import _read_sprites
+from tests.boards import RULES, scenario
 
 FILES = sorted((ASSETS / "sprites").glob("**/*.svg"))
 SPRITES = sorted({file.stem for file in FILES} - {"mark"})
@@ -199,7 +209,7 @@ def test_own_sprites(tmp_path: Path):
     sheet = SpriteSheet([tmp_path])
     lava = pixels(sheet.get("lava", 3, 40))
     assert (lava[:20] == pygame.Color(PALETTES["standard"][3].fill)[:3]).all()
-    assert np.array_equal(pixels(sheet.get("key", 1, 20)), pixels(SHEET.get("key", 1, 20)))
+    assert (pixels(sheet.get("key", 1, 20)) == (255, 0, 0)).all()
 
 
 def test_a_sprite_that_is_nowhere_and_a_color_that_is_none():
@@ -289,3 +299,68 @@ def test_drawings_have_the_size_of_the_cell(tmp_path: Path, svg: str):
 def test_a_drawing_may_have_a_side_of_one(tmp_path: Path):
     (tmp_path / "lava.svg").write_text('<svg viewBox="0 0 1 1"><rect width="1" height="1"/></svg>')
     assert read_svg(tmp_path / "lava.svg").startswith('<svg viewBox="0 0 1 1"')
+
+
+PLAIN = '<svg viewBox="0 0 1 1"><rect width="1" height="1" fill="#123456"/></svg>'
+PLAIN_COLOR = 0x12, 0x34, 0x56
+
+
+def draw_in_editor(document: EditorDocument, cell: int = 32) -> NDArray[np.int64]:
+    """The map of the level as the editor draws it, with the cursor in its first cell."""
+    height, width = document.map.shape
+    surface = pygame.Surface((width * cell, height * cell))
+    view = EditorMapView(THEMES["dark"], document.sprite_folders, document.vocabulary.types)
+    view.draw(surface, surface.get_rect(), cell // 2, document.map, (0, 0))
+    return pixels(surface)
+
+
+def write_level(folder: Path, *files: str, **changes: Any) -> Scenario:
+    """Write a scenario with these files beside it, each a plain drawing, and load it."""
+    folder.mkdir(exist_ok=True)
+    for file in files:
+        (folder / file).write_text(PLAIN)
+    text = {**RULES, "map": "#####\n#>KE#\n#####", "objects": {"Ghost": {}}, **changes}
+    rules = [rule for rule in text["transition_functions"] if isinstance(rule, str)]
+    (folder / "scenario.yaml").write_text(json.dumps({**text, "transition_functions": rules}))
+    return Scenario.load(folder)
+
+
+@pytest.mark.parametrize("name", list_sprite_names(built_in_types()))
+@pytest.mark.parametrize("size", [8, 32])
+def test_a_level_brings_its_own_drawing_of_everything(tmp_path: Path, name: str, size: int):
+    played = write_level(tmp_path, f"{name}.svg")
+    sheet = SpriteSheet(sprite_folders(played), types=played.types)
+    assert (pixels(sheet.get(name, 0, size)) == PLAIN_COLOR).all()
+    assert dict(_read_sprites([played], [*played.types]))[name] == read_svg(
+        tmp_path / f"{name}.svg"
+    )
+
+
+def test_own_drawings_of_walls_floor_exit_and_agent_are_in_every_picture(tmp_path: Path):
+    played = write_level(tmp_path, *(f"{name}.svg" for name in ("wall", "floor", "exit", "agent")))
+    frame = replace(Session(played, 0).frame(), is_dim=False)
+    document = EditorDocument(TextBuffer.load(tmp_path / "scenario.yaml"))
+    pictures = {
+        "record": make_renderer(played, "state", 32)(frame),
+        "editor": draw_in_editor(document),
+    }
+    for name, picture in pictures.items():
+        own = (picture == PLAIN_COLOR).all(-1).reshape(3, 32, 5, 32).all((1, 3))
+        assert own.tolist() == [[True] * 5, [True, True, False, True, True], [True] * 5], name
+
+
+def test_files_that_nothing_uses_are_told(tmp_path: Path):
+    names = "Wall.svg", "wall.SVG", "exit.png", "bump.wav", "ghots.svg", "wagon.svg", "ghost.svg"
+    played = write_level(tmp_path, *names, "screenshot.png", "song.mp3")
+    said = [message.removeprefix(f"{tmp_path}/") for message in find_unused_files(played)]
+    assert said == [
+        "Wall.svg: not used; the drawing has to be the SVG file wall.svg",
+        "bump.wav: not used; levels have no sounds of their own",
+        "exit.png: not used; the drawing has to be the SVG file exit.svg",
+        "ghots.svg: not used, as nothing has this name; did you mean 'ghost'?",
+        "wagon.svg: not used, as nothing has this name",
+        "wall.SVG: not used; the drawing has to be the SVG file wall.svg",
+    ]
+    (tmp_path / "scenario.yaml").rename(tmp_path / "one.yaml")
+    said = [*find_unused_files(Scenario.load(tmp_path / "one.yaml"))]
+    assert len(said) == 5  # wagon.svg may be of another level

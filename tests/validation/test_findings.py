@@ -86,6 +86,10 @@ CHANGES: dict[str, dict[str, Any]] = {
     "gate": GATES,
     "key": {"mission": FETCH},
     "action": {"action_space": ["MOVE_FORWARD", "TURN_LEFT", "ACTUATE"]},
+    "on_action": {
+        "action_space": ["MOVE_FORWARD", "TURN_LEFT", "ACTUATE", "PICK_N_DROP"],
+        "transition_functions": ["move_agent", {"name": "actuate_box", "on_action": "TOGGLE"}],
+    },
     "reward": {"reward_functions": ["reach_exit", PAID, "living_reward", TAKEN]},
     "walls": {"board": WALLED},
     "drawing": {"objects": {"Token": {}}, "legend": {"K": "Token"}},
@@ -101,6 +105,7 @@ SLIPS = {
     "gate": "color transition_functions[2]: the Gate at row 2, column 4 is BLUE, and no Lev",
     "key": "mission mission: no level has what it asks for",
     "action": "action transition_functions[3]: pickndrop never acts: it waits for PICK_N_DROP",
+    "on_action": "action transition_functions[1]: actuate_box never acts: it waits for TOGGLE",
     "reward": "reward reward_functions[3]: overlap always cancels overlap above",
     "walls": "goal terminating_function: reach_exit is never met: walls are around all",
     "drawing": "drawing objects.Token: no token.svg beside the scenario, so it is a tile with T",

@@ -11,17 +11,30 @@ from typing import Any
 import numpy as np
 import pytest
 
+from components.core import FLOOR
+from components.objects import built_in_types
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.compiler.wasm import STACK_TOP
+from gv_engine.domains.grid.board import Board
 from gv_engine.rules.errors import DoesNotCompileError
+from gv_engine.rules.geometry import LEFT
 from gv_engine.scenario.layout import RNG
 from gv_engine.session.replay import Replay
 from gv_engine.session.session import Session
-from gv_engine.web.page import Link, MemoryImage, PageStyle, make_index, make_page
+from gv_engine.ui.drawing.sprites import SpriteSheet, pygame
+from gv_engine.web.page import (
+    Link,
+    MemoryImage,
+    PageStyle,
+    _describe_type,
+    make_index,
+    make_page,
+)
 from gv_engine.world.rng import generator_to_row
 from gv_engine.world.simulation import Simulation
 from tests import ROOT
+from tests.boards import scenario
 from tests.domains.test_grid_stage import GUARDED
 from tests.web.games import NODE, compare, data_of, run_script
 
@@ -432,3 +445,50 @@ def test_guards_see_the_cells_that_they_see_in_the_window(source: str | dict[str
             game.step("TURN_LEFT")
     assert list(map(dict, found)) == expected
     assert any(map(any, map(dict.values, expected)))
+
+
+@needs_node
+def test_page_and_window_show_the_same_sprites_in_every_cell():
+    """In all states of the built-in types and of a level's own, above each other, and on them an
+    agent: the sprites that the page lists, put together, are the picture of the window."""
+    level = scenario(">.", objects={"Target": {"layer": "ground"}, "Crate": {"states": ["A", "B"]}})
+    kinds = {kind.index: kind for kind in (*built_in_types()[1:], *level.types)}.values()
+    looks = [(k.index, s, c) for k in kinds for s in range(k.num_states) for c in (0, 1)]
+    grounds = [(FLOOR, 0, 0), *(look for look in looks if look[0] == level.types["Target"].index)]
+    pairs = [(ground, thing) for ground in grounds for thing in looks]
+    sheet, side = SpriteSheet(types=level.types), 48
+    filled = [
+        [name, color]
+        for kind, state, color in looks
+        if sheet.get(name := sheet.sprite_name(kind, state), color, side).get_at((0, 0))[3] == 255
+    ]
+    assert filled
+    types = {kind.index: _describe_type(kind, level) for kind in kinds}
+    (listed,) = run_script(
+        f"""
+        const types = {json.dumps(types)}, pairs = {json.dumps(pairs)};
+        const filled = {json.dumps(filled)};
+        const fills = (...sprite) => filled.some((one) => String(one) === String(sprite));
+        console.log(JSON.stringify(pairs.map(([ground, thing]) =>
+          [cellSprites(types, ground, thing), spriteUnderAgent(types, thing, fills)])));
+        """
+    )
+    board, place = Board(sheet), pygame.Rect(0, 0, side, side)
+    shown, expected = (pygame.Surface((side, side), 0, 32) for _ in range(2))
+    seen = {"covered": 0, "under": 0}
+    for (ground, thing), (cell, under) in zip(pairs, listed, strict=True):
+        for agent in ((0, 0, LEFT), (-1, -1, 0)):
+            grid, beneath = (np.array([[look]], np.uint8) for look in (thing, ground))
+            board.draw(shown, place, (0, 0), side, grid, None, agent, beneath=beneath)
+            for name, color in cell["layers"]:
+                expected.blit(sheet.get(name, color, side), (0, 0))
+            if cell["covered"]:
+                sheet.draw_covered(expected, place, *cell["covered"])
+                seen["covered"] += 1
+            if agent[0] == 0:
+                expected.blit(sheet.agent(0, side, LEFT), (0, 0))
+            if agent[0] == 0 and under:
+                sheet.draw_covered(expected, place, *under)
+                seen["under"] += 1
+            assert pygame.image.tobytes(shown, "RGB") == pygame.image.tobytes(expected, "RGB")
+    assert min(seen.values()) > 10

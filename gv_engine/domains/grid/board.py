@@ -108,11 +108,6 @@ class Minimap:
 MIN_AGENT_SIZE = 8  # pixels, so that the agent is visible in tiny cells
 
 
-MIN_COVERED_SIZE = 9  # pixels; smaller pictures of covered objects are not drawn
-COVERED_GROUND = "#211d25"
-"""Background colour of the small sprite of a covered object."""
-
-
 class Board:
     """Drawing of a grid that redraws only the cells that have changed.
 
@@ -174,7 +169,9 @@ class Board:
             surface.blit(self._ground, self.cell_rect(*self._origin).topleft)
             if motion is None or progress >= 1:
                 self._draw_agent(surface, agent, ANGLES[agent[2]], color)
-                self._draw_covered(surface, grid, beneath, agent[:2])
+                y, x, _ = agent
+                if 0 <= y < self._shape[0] and 0 <= x < self._shape[1]:
+                    self._sheet.draw_under_agent(surface, self.cell_rect(y, x), grid[y, x])
             else:
                 for obj, at, alpha in motion.objects(progress):
                     self._draw_object(surface, obj, at, alpha, shown)
@@ -219,37 +216,6 @@ class Board:
         else:
             sprite = pygame.transform.rotozoom(self._sheet.agent(color, side), angle, 1)
         surface.blit(sprite, sprite.get_rect(center=place.center))
-
-    def _draw_covered(
-        self,
-        surface: pygame.Surface,
-        grid: NDArray[np.uint8],
-        beneath: NDArray[np.uint8] | None,
-        agent: Cell,
-    ) -> None:
-        """Draw covered objects as small sprites in the corner of their cells: the object that the
-        agent stands on, such as a key, and ground objects under others, such as a plate under a
-        crate. Draw nothing if cells are too small."""
-        side = self._mosaic.tiles.cell * 2 // 5
-        if side < MIN_COVERED_SIZE:
-            return
-        covered: dict[Cell, NDArray[np.uint8]] = {}
-        if beneath is not None:
-            is_covered = (beneath[..., 0] > FLOOR) & (grid[..., 0] > FLOOR)
-            is_covered &= beneath[..., 0] != grid[..., 0]
-            covered = {(y, x): beneath[y, x] for y, x in np.argwhere(is_covered).tolist()}
-        height, width = self._shape
-        if 0 <= agent[0] < height and 0 <= agent[1] < width and grid[agent][0] > FLOOR:
-            covered[agent] = grid[agent]
-        for cell, (kind, state, color) in covered.items():
-            name = self._sheet.sprite_name(int(kind), int(state))
-            sprite = self._sheet.get(name, int(color), side * 5 // 6)
-            if cell == agent and sprite.get_at((0, 0))[3] == 255:
-                continue  # it fills its cell, and is seen around the agent
-            place = self.cell_rect(*cell)
-            badge = pygame.Rect(place.x, place.bottom - side, side, side)
-            pygame.draw.rect(surface, COVERED_GROUND, badge, border_radius=side // 4)
-            surface.blit(sprite, sprite.get_rect(center=badge.center))
 
     def _draw_object(
         self, surface: pygame.Surface, obj: CellObject, place: Point, alpha: float, shown: CellCodes
@@ -402,15 +368,16 @@ class GridRenderer:
             frame = frame.limit_to_explored()
         parts = []
         if self._view != "observation":
-            parts.append((encode_looks(frame.grid, frame.lit, frame.beneath), frame.agent))
+            shown = encode_looks(frame.grid, frame.lit, frame.beneath)
+            parts.append((shown, frame.grid, frame.agent))
         if self._view in ("both", "observation"):
             shown = encode_looks(frame.observation, None, frame.visible_ground)
-            parts.append((shown, frame.observer))
-        shapes = [shown.shape for shown, _ in parts]
+            parts.append((shown, frame.observation, frame.observer))
+        shapes = [shown.shape for shown, *_ in parts]
         if shapes != self._shapes:
             self._allocate(shapes)
         cell, left = self._cell, 0
-        for mosaic, (shown, agent) in zip(self._mosaics, parts, strict=True):
+        for mosaic, (shown, looks, agent) in zip(self._mosaics, parts, strict=True):
             height, width = shown.shape
             part = slice(0, height * cell), slice(left, left + width * cell)
             mosaic.update(self._picture[part], shown)
@@ -421,6 +388,8 @@ class GridRenderer:
                 corner = left + x * cell - over // 2, y * cell - over // 2
                 self._surface.set_clip((left, 0, width * cell, height * cell))
                 self._surface.blit(self._sheet.agent(frame.color, side, facing), corner)
+                place = pygame.Rect(left + x * cell, y * cell, cell, cell)
+                self._sheet.draw_under_agent(self._surface, place, looks[y, x])
                 mosaic.invalidate(y, x, around=-(-over // cell))
             left += width * cell + cell // 2
         picture = self._picture.copy()

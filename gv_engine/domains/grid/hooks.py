@@ -24,7 +24,13 @@ from gv_engine.session.sprite_paths import find_broken_sprites
 from gv_engine.validation.contracts import find_broken_contracts
 from gv_engine.validation.differential import run_differential_test as compare
 from gv_engine.validation.lint import find_placed_mistakes
-from gv_engine.validation.solver import ShortestPathHints, Survey, Verdict, check_solution
+from gv_engine.validation.solver import (
+    ShortestPathHints,
+    Survey,
+    Verdict,
+    check_par,
+    check_solution,
+)
 from gv_engine.vector.backend import make_batch
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.world.simulation import make_level
@@ -167,6 +173,8 @@ def check_scenario(scenario: Scenario, plan: CheckPlan) -> CheckReport:
             faults = [
                 f"{scenario.name}: none of the levels of {len(survey.solutions)} seeds can be won"
             ]
+        par_facts, par_faults = check_par(scenario, survey)
+        facts, faults = facts + par_facts, faults + par_faults
         if Verdict.LOST in verdicts:
             exception += ", but levels that cannot be won"
         elif verdicts != {Verdict.WON} or len(survey.solutions) < _LEVELS:

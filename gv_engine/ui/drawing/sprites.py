@@ -118,8 +118,8 @@ class SpriteSheet:
         self, name: str, color: int, size: int, lit: bool = True, below: Below = ()
     ) -> pygame.Surface:
         """Return the sprite `name` drawn on the floor, and on the ground object `below` if there is
-        one, as an opaque surface that callers must not change. `color`, `size` and `lit` are as for
-        `get`."""
+        one, which is also shown small in a corner, as a target under a crate. The surface is
+        opaque, and callers must not change it. `color`, `size` and `lit` are as for `get`."""
         cache, key = self._size_cache(size), (name, color, 0, lit, below)
         if key not in cache:
             tile = pygame.Surface((size, size), 0, 32)
@@ -127,8 +127,28 @@ class SpriteSheet:
             layers = () if below and name == "floor" else ((name, color),)
             for part, its_color in (("floor", 0), *((below,) if below else ()), *layers):
                 tile.blit(self.get(part, its_color, size), (0, 0))
+            if below and layers:
+                self.draw_covered(tile, tile.get_rect(), *below)
             cache[key] = _dim(tile, lit)
         return cache[key]
+
+    def draw_covered(self, surface: pygame.Surface, cell: Rect, name: str, color: int) -> None:
+        """Draw the sprite of a covered object small into the lower left corner of the rectangle
+        `cell`; draw nothing if the cell is too small."""
+        side = cell.w * 2 // 5
+        if side >= sprite_paths.MIN_COVERED_SIZE:
+            badge = Rect(cell.x, cell.bottom - side, side, side)
+            pygame.draw.rect(surface, sprite_paths.COVERED_GROUND, badge, border_radius=side // 4)
+            sprite = self.get(name, color, side * 5 // 6)
+            surface.blit(sprite, sprite.get_rect(center=badge.center))
+
+    def draw_under_agent(self, surface: pygame.Surface, cell: Rect, look: Sequence[int]) -> None:
+        """Draw the object with the appearance `look` (type, state, colour) on which an agent stands
+        as a covered one, unless it is Floor, or fills its cell and is seen around the agent."""
+        kind, state, color = map(int, look)
+        name = self.sprite_name(kind, state)
+        if kind > FLOOR and self.get(name, color, cell.w).get_at((0, 0))[3] < 255:
+            self.draw_covered(surface, cell, name, color)
 
     def _size_cache(self, size: int) -> dict[SpriteKey, pygame.Surface]:
         """Return the cache of sprites of `size` pixels; if there are too many sizes, drop the cache

@@ -263,10 +263,9 @@ class EditScreen(Screen):
     @property
     def drawing(self) -> MapDrawing:
         """Object that draws the map; created again when colours, object types or folder change."""
-        words, folder = self.work.vocabulary, self.work.ref.file.parent
+        types, folders = self.work.vocabulary.types, self.work.sprite_folders
         domain = self.work.document.domain if self.work.document else "grid"
-        folders = (folder, folder / "sprites")
-        return self._make_drawing(domain, self.app.theme, folders, words.types)
+        return self._make_drawing(domain, self.app.theme, folders, types)
 
     def _draw_board(self, painter: Painter, rect: Rect, drawing: MapDrawing) -> None:
         """Draw into `rect` the map with outlined cells; if the level has no map, an explanation and
