@@ -509,6 +509,15 @@ def list_opponent_policies(session: Session | None) -> dict[str, str]:
     return policies
 
 
+def list_opponents(session: Session) -> list[str]:
+    """Return the names of the agents outside the team of the player's agent; [] without teams."""
+    group = session.scenario.agent_group
+    player = session.agents.index(session.controlled) + 1
+    allies = {agent for _, team in group.teams if player in team for agent in team} | {player}
+    named = enumerate(session.agents, 1)
+    return [name for n, name in named if group.teams and n not in allies]
+
+
 def assign_opponents(session: Session, policy: str) -> str:
     """Let the policy called `policy` act in `session` for each agent outside the team of the
     player's agent; `Session.assign_policy` restarts the episode each time. Nothing changes in a
@@ -517,11 +526,8 @@ def assign_opponents(session: Session, policy: str) -> str:
     Returns:
         The reason why opponents act at random; "" if they do not.
     """
-    teams, count = session.scenario.agent_group.teams, len(session.actions)
-    player = session.agents.index(session.controlled) + 1
-    allies = {agent for _, members in teams if player in members for agent in members} | {player}
-    message = ""
-    for name in [name for n, name in enumerate(session.agents, 1) if teams and n not in allies]:
+    message, count = "", len(session.actions)
+    for name in list_opponents(session):
         session.release_agent(name)
         chosen: Policy = SolverPolicy(session, name)
         try:

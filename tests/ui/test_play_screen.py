@@ -12,14 +12,15 @@ import imageio.v3
 import numpy as np
 import pytest
 
-from gv_engine import RuleError
+from gv_engine import RuleError, Scenario
 from gv_engine.cli.new import write_starter
 from gv_engine.domains.grid import hooks
 from gv_engine.learning.policy_file import CheckpointPolicy
 from gv_engine.rollout.policy import POLICIES, RandomPolicy
 from gv_engine.session import tones
-from gv_engine.session.autoplay import SolutionPath
+from gv_engine.session.autoplay import Opponent, SolutionPath
 from gv_engine.session.replay import Replay
+from gv_engine.session.session import Session
 from gv_engine.ui import settings
 from gv_engine.ui.drawing.sprites import pygame
 from gv_engine.ui.drawing.widgets import Painter
@@ -584,7 +585,21 @@ def test_opponents_act_by_themselves_until_somebody_takes_them_over(desk: Desk):
     desk.app.settings.opponents = ""
     assert not playing(desk, "hunt").game._episode.partners
     desk.app.settings.opponents = "valid"
+    assert playing(desk, "race").game._episode.partners.keys() == {"agent_2", "agent_3"}
     assert not playing(desk, "hold-plates").game._episode.partners  # they play together
+
+
+def test_a_setting_for_opponents_that_changes_nothing_says_why(desk: Desk):
+    for name in ("hold-plates", "keydoor-5x5"):
+        screen = playing(desk, name)
+        desk.app.settings.opponents = "solver" if name == "hold-plates" else "valid"
+        screen.on_resume()
+        assert desk.app._note == "This level has no opponents: no agent is of another team"
+        desk.app._note = ""
+    desk.app.start_race(Opponent.load("valid", Session(Scenario.load("hunt"), 0)))
+    desk.app.settings.opponents = "solver"
+    desk.app.top.on_resume()
+    assert desk.app._note == "Opponents act in games, not in races, trials or beside an agent"
 
 
 def test_opponents_without_a_policy_for_the_level_say_so_and_act_at_random(desk: Desk):

@@ -15,7 +15,13 @@ from gv_engine.rules.objects import OBJECT_TYPES
 from gv_engine.scenario.map import format_reward
 from gv_engine.scenario.plugin import KeyCommand, get_plugin
 from gv_engine.scenario.reference_docs import list_rule_sections
-from gv_engine.session.autoplay import SOLVER, Opponent, SolverPolicy, assign_opponents
+from gv_engine.session.autoplay import (
+    SOLVER,
+    Opponent,
+    SolverPolicy,
+    assign_opponents,
+    list_opponents,
+)
 from gv_engine.session.catalogue import is_last_level, next_size_variant, source_of
 from gv_engine.session.replay import SUFFIX, Replay, ReplayError
 from gv_engine.session.session import SESSION_COMMANDS, Session, parse_seed
@@ -204,8 +210,15 @@ class PlayScreen(GameScreen):
         """Apply settings that may have changed: how arrow keys steer, and the policy of the
         opponents."""
         self._configure_stage()
-        if self.has_opponents and self._opponents != self.app.settings.opponents:
+        if self._opponents == self.app.settings.opponents:
+            return
+        self._opponents = self.app.settings.opponents
+        if not list_opponents(self.game):
+            self.app.show_note("This level has no opponents: no agent is of another team")
+        elif self.has_opponents:
             self.assign_opponents()
+        else:
+            self.app.show_note("Opponents act in games, not in races, trials or beside an agent")
 
     def assign_opponents(self) -> None:
         """Start the level again with the opponents of the settings; show a note if they cannot act
