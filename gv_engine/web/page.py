@@ -23,6 +23,7 @@ from gv_engine.compiler.program_cache import CachedProgram
 from gv_engine.compiler.wasm import STACK_TOP, link_module
 from gv_engine.domains.grid.episode import GridEpisode, list_guards
 from gv_engine.domains.grid.input_map import Steering, has_relative_moves, is_blocking
+from gv_engine.rules.frame import AgentMark
 from gv_engine.rules.objects import COLORS, ObjectType
 from gv_engine.rules.system import TERMINATING
 from gv_engine.scenario.map import describe_object
@@ -314,7 +315,8 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
     arrays = lanes[0].inputs
     row, area, layout = memory.add(arrays["rows"]), level.area, level.layout
     episode = GridEpisode(level)
-    commands = episode.commands
+    commands, group = episode.commands, level.agent_group
+    marks = [AgentMark(name, *group.team_of(k), (-1, -1)) for k, name in enumerate(group.names, 1)]
     steering = Steering(level.action_names, commands)
     return {
         "name": level.name,
@@ -335,7 +337,7 @@ def _describe_level(batch: CompiledBatch, entries: Mapping[str, int]) -> dict[st
         "types": {kind.index: _describe_type(kind, level) for kind in level.types},
         "colors": [color.lower() for color in COLORS],
         "agents": list(level.agent_group.names),
-        "teams": [level.agent_group.team_of(agent)[1] for agent in layout.agent_entities],
+        "marks": [{"team": mark.team_number, "label": mark.label} for mark in marks],
         "actions": list(level.action_names),
         "commands": [command._asdict() for command in commands],
         "steering": [command._asdict() for command in steering.commands],

@@ -153,7 +153,8 @@ class Sprites {
 
 /** Draw cells into a canvas, as large as fits.
  * @param {any} picture height, width, top, below, lit, agent (y, x, direction) and its color, watched cells
- * @param {number} wide room in CSS pixels @param {number} tall */
+ * @param {number} wide room in CSS pixels @param {number} tall
+ * @returns the side of a cell in CSS pixels, and the cell (y, x) in the corner, which may be a fraction */
 function drawBoard(canvas, sprites, types, picture, wide, tall) {
   const scale = window.devicePixelRatio || 1, { height, width, top, below, lit, agent, color, moved } = picture;
   const fit = Math.floor(Math.min((wide * scale) / width, (tall * scale) / height));
@@ -193,6 +194,7 @@ function drawBoard(canvas, sprites, types, picture, wide, tall) {
     context.fillRect((cell % width) * size, Math.floor(cell / width) * size, size, size);
   context.globalAlpha = 1;
   drawMarks(context, picture, size);
+  return { side: size / scale, y: y0, x: x0 };
 }
 
 /** Draw an arrow above the player's agent, and as many dots on each agent of a team as the number of
@@ -238,6 +240,7 @@ class Player {
   agent = 0; // whose view is shown
   view = "both";
   images = new Map(); // starts of memory by level
+  /** @type {any} */ places = {}; // of the boards, as `drawBoard` returns them
   asked = 0; // games that were asked for, of which the last counts
   heldButtons = new Map();
   isPolling = false;
@@ -298,6 +301,8 @@ class Player {
     window.addEventListener("gamepadconnected", () => this.isPolling || this.pollGamepad());
     get("rewind").oninput = () => this.seek(Number(get("rewind").value));
     get("line").oninput = () => this.openLine(get("line").value);
+    for (const id of ["state", "observation"])
+      get(id).onmousemove = ({ offsetX, offsetY }) => { get(id).title = this.describeAt(id, offsetX, offsetY); };
     get("wall").onclick = (event) => this.openWorld(this.wall.at(event.clientX, event.clientY));
     get("agent").hidden = !this.policy;
     get("watch").textContent = `Watch ${this.policy?.data.name}`;
@@ -802,9 +807,9 @@ class Player {
     const { world, level } = this, width = world.value("width");
     if (world.present < 2) return [];
     const seen = new Set(this.seenCells().map(([cell]) => cell)), isKnown = this.view !== "explored";
-    return level.teams.slice(0, world.present).flatMap((team, agent) => {
+    return level.marks.slice(0, world.present).flatMap((mark, agent) => {
       const [y, x] = world.pose(agent), isOwn = agent === this.agent;
-      return y >= 0 && (isKnown || seen.has(y * width + x)) ? [{ y, x, isOwn, team }] : [];
+      return y >= 0 && (isKnown || seen.has(y * width + x)) ? [{ ...mark, y, x, isOwn }] : [];
     });
   }
 
@@ -877,8 +882,21 @@ class Player {
     }
     for (const id in boards) {
       const [wide, tall] = roomOf(id);
-      if (wide) drawBoard(get(id), sprites, types, boards[id], wide, tall);
+      if (wide) this.places[id] = drawBoard(get(id), sprites, types, boards[id], wide, tall);
     }
+  }
+
+  /** Return what is in the cell at a place of a board, as the tooltips of the window say it. */
+  describeAt(id, left, down) {
+    const { places: { [id]: place }, world } = this, isState = id === "state", board = isState ? this.shown : this.observed;
+    const y = Math.floor(down / place.side + place.y), x = Math.floor(left / place.side + place.x), { width } = board;
+    const thing = x < width ? board.top[y * width + x] : undefined;
+    if (!thing) return "";
+    if (!isState && thing[0] === HIDDEN) return "not seen";
+    const mark = isState && board.marks.find((each) => each.y === y && each.x === x);
+    const name = mark ? `${mark.label}: ` : "";
+    const agent = board.agent[0] === y && board.agent[1] === x ? "agent on " : "";
+    return `${name}${agent}${world.words(thing)}${isState ? ` at ${y}, ${x}` : ""}`;
   }
 
   // ---- input ----

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from components.core import HIDDEN
 from gv_engine import Scenario
 from gv_engine.cli import main
 from gv_engine.session.autoplay import PolicyAutoplayer
@@ -16,7 +17,9 @@ from gv_engine.session.session import Session
 from gv_engine.validation.solver import Survey
 from gv_engine.web.notebook import PlayableLevel
 from gv_engine.web.page import FORMAT, PageStyle, make_page
+from tests.boards import scenario
 from tests.learning.drawn import drawn
+from tests.systems.test_floors import BOARD, FLOORS
 from tests.web.browser import CHROMIUM, Browser, chromium
 
 pytestmark = [
@@ -158,6 +161,38 @@ def test_cells_that_guards_see_are_shown_on_both_boards(browser: Browser, tmp_pa
         assert {divmod(cell, columns) for cell in found} == {frame.to_view_cell(*c) for c in seen}
         shown += len(found)
     assert shown
+    assert not browser.errors
+
+
+def test_a_page_forgets_what_the_window_forgets(browser: Browser, tmp_path: Path):
+    level = scenario(BOARD, **FLOORS, view="explored")
+    browser.open(write_page(tmp_path, level))
+    browser.run("player.view = 'explored', player.show()")
+    game, known = Session(level, 0), []
+    actions = "TURN_LEFT", "ACTUATE", "TURN_LEFT", "PICK_N_DROP", "TURN_LEFT"
+    for action in (*actions, *["undo"] * len(actions)):
+        browser.run(f"player.command({action!r})")
+        game.undo() if action == "undo" else game.step(action)
+        frame = game.frame().limit_to_explored()
+        found = browser.run("player.shown.top")
+        assert np.array_equal(np.reshape(found, frame.grid.shape), frame.grid)
+        known.append(int((frame.grid[..., 0] != HIDDEN).sum()))
+    assert known[1] < known[0]
+    assert known[3] < known[2]
+    assert not browser.errors
+
+
+def test_a_page_marks_agents_and_teams_as_the_window(browser: Browser, tmp_path: Path):
+    level = Scenario.load("hunt")
+    browser.open(write_page(tmp_path, level))
+    marks = Session(level, 0).frame().marks
+    found = browser.run("player.shown.marks.map((m) => [m.y, m.x, m.isOwn, m.team])")
+    assert sorted(found) == sorted([*m.cell, m is marks[0], m.team_number] for m in marks)
+    assert {mark.team_number for mark in marks} >= {0, 1}
+    told = "(m => { const { side, y, x } = player.places.state; return player.describeAt("
+    told += "'state', (m.x - x + 0.5) * side, (m.y - y + 0.5) * side) })(player.shown.marks[0])"
+    y, x = marks[0].cell
+    assert browser.run(told) == f"{marks[0].label}: agent on floor at {y}, {x}"
     assert not browser.errors
 
 

@@ -28,7 +28,7 @@ from gv_engine.domains.grid.overlay import (
     draw_watched_cells,
 )
 from gv_engine.rules.errors import format_cell
-from gv_engine.rules.frame import Frame, PolicyMap
+from gv_engine.rules.frame import AgentMark, Frame, PolicyMap
 from gv_engine.rules.geometry import ACTIONS
 from gv_engine.scenario.map import describe_object
 from gv_engine.scenario.plugin import KeyCommand
@@ -322,10 +322,8 @@ class GridStage(Stage):
         """Draw an arrow above the agent of the player, and as many dots on each agent of a team as
         the number of the team; nothing in levels with one agent."""
         starts = {each.goal: each.start for each in self._motion.movements} if self._motion else {}
-        for mark in self._frame.marks:
+        for mark in self._shown_marks:
             is_own = mark is self._frame.marks[0] and mark.cell == self._frame.agent[:2]
-            if self.view == "explored" and not self._frame.seen[mark.cell]:
-                continue
             start = starts.get(mark.cell, mark.cell)
             if is_own and self._motion:
                 start = self._motion.agent[:2]
@@ -340,6 +338,12 @@ class GridStage(Stage):
                 dot = place.right - size // 2, place.y + size // 2 + number * size
                 pygame.draw.circle(surface, self._theme.on_select, dot, size // 2)
                 pygame.draw.circle(surface, self._theme.select, dot, max(1, size // 3))
+
+    @property
+    def _shown_marks(self) -> list[AgentMark]:
+        """Return the marks of the agents, in the view "explored" only of those in sight."""
+        is_all = self.view != "explored"
+        return [mark for mark in self._frame.marks if is_all or self._frame.seen[mark.cell]]
 
     def _map_place(self, rect: pygame.Rect, agent: pygame.Rect) -> tuple[ViewPlace, str]:
         """Return the rectangle of the minimap and the name of its corner: below the observation if
@@ -432,7 +436,7 @@ class GridStage(Stage):
         object; None if no cell is drawn there."""
         frame = self._frame
         if (cell := self._view_cell("state", self._state, position)) is not None:
-            names = {mark.cell: mark.label for mark in frame.marks}
+            names = {mark.cell: mark.label for mark in self._shown_marks}
             agent = "agent on " if cell == frame.agent[:2] else ""
             agent = f"{names[cell]}: {agent}" if cell in names else agent
             words = describe_object(frame.types, *frame.grid[cell].tolist())
@@ -469,8 +473,9 @@ class GridStage(Stage):
         cell = min(rect.h // height, rect.w // width)
         board = pygame.Surface((width * max(1, cell), height * max(1, cell)), 0, 32)
         whole = board.get_rect()
-        content = frame.grid, None, frame.agent
-        Board(self._sheet).draw(board, whole, (0, 0), max(1, cell), *content, color=frame.color)
+        content, ground = (frame.grid, None, frame.agent), {"beneath": frame.beneath}
+        drawing = Board(self._sheet)
+        drawing.draw(board, whole, (0, 0), max(1, cell), *content, **ground, color=frame.color)
         if not cell:  # more cells than pixels
             scale = min(rect.h / height, rect.w / width)
             size = max(1, int(width * scale)), max(1, int(height * scale))
