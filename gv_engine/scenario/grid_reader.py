@@ -327,7 +327,7 @@ class GridReader(TopLevelReader):
             if module.__name__ in modules:
                 self.agents = self.agents.with_component(cls)
         moves = (part.system for call in calls[Phase.TRANSITION] for part in call.walk())
-        if any(missions.uses_name(system, "forget", "set_shape") for system in moves):
+        if any(missions.uses_any_name(system, "forget", "set_shape") for system in moves):
             self.agents = self.agents.with_component(Forgotten)
         if absence.__name__ in modules:
             calls[Phase.RESET] += (Call(get_system(absence.note_starts), {}),)

@@ -489,10 +489,10 @@ def _append_write(before: _Write, name: str, index: int) -> _Write:
 def reads_mission(system: System, component: type = Mission) -> bool:
     """Return True if `system`, or a function that it calls, reads the columns of `component`, by
     default `w.mission`; always False for a system in the style of `gv_engine.gridverse`."""
-    return system.objects is None and uses_name(system, column_name(component))
+    return system.objects is None and uses_any_name(system, column_name(component))
 
 
-def uses_name(system: System, *names: str) -> bool:
+def uses_any_name(system: System, *names: str) -> bool:
     """Return True if `system`, or a function that it calls, uses one of `names`, for example as an
     attribute of the world."""
     functions: set[FunctionType] = set()

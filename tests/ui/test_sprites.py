@@ -345,7 +345,7 @@ def test_own_drawings_of_walls_floor_exit_and_agent_are_in_every_picture(tmp_pat
         "editor": draw_in_editor(document),
     }
     for name, picture in pictures.items():
-        own = np.equal(picture, PLAIN_COLOR).all(-1).reshape(3, 32, 5, 32).all((1, 3))
+        own = np.asarray(picture == PLAIN_COLOR).all(-1).reshape(3, 32, 5, 32).all((1, 3))
         assert own.tolist() == [[True] * 5, [True, True, False, True, True], [True] * 5], name
 
 
