@@ -896,7 +896,7 @@ class Player {
     const mark = isState && board.marks.find((each) => each.y === y && each.x === x);
     const name = mark ? `${mark.label}: ` : "";
     const agent = board.agent[0] === y && board.agent[1] === x ? "agent on " : "";
-    return `${name}${agent}${world.words(thing)}${isState ? ` at ${y}, ${x}` : ""}`;
+    return `${name}${agent}${world.words(thing)}${isState ? ` at row ${y}, column ${x}` : ""}`;
   }
 
   // ---- input ----

@@ -192,7 +192,7 @@ def test_a_page_marks_agents_and_teams_as_the_window(browser: Browser, tmp_path:
     told = "(m => { const { side, y, x } = player.places.state; return player.describeAt("
     told += "'state', (m.x - x + 0.5) * side, (m.y - y + 0.5) * side) })(player.shown.marks[0])"
     y, x = marks[0].cell
-    assert browser.run(told) == f"{marks[0].label}: agent on floor at {y}, {x}"
+    assert browser.run(told) == f"{marks[0].label}: agent on floor at row {y}, column {x}"
     assert not browser.errors
 
 
