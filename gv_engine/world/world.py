@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from components.core import FLOOR, HIDDEN, Kind
-from components.items import Forgotten
 from gv_engine.rules import errors
 from gv_engine.rules.component import NOTHING, column_name, fields_of
 from gv_engine.rules.world import Columns, Verbs
@@ -410,7 +409,7 @@ class ObjectWorld(Verbs, World):
     def forget(self, agent: int) -> None:
         """Count that an agent forgets which cells it has seen; without effect in a scenario whose
         agents do not have the component for it, as no transition lets them forget."""
-        if Forgotten in self.layout.components:
+        if hasattr(self, "forgotten"):
             self.forgotten.count[agent] += 1
 
     def fail(self, message: str) -> None:
