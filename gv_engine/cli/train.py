@@ -537,7 +537,7 @@ def _create_runs(
         UsageError: the scenario cannot be trained on.
         OSError: a folder cannot be created.
     """
-    from gv_engine.learning.run_folder import Run, check_new_folder
+    from gv_engine.learning.run_folder import Run, check_new_run_folder
 
     loaded = load_scenario(options.scenario, **cli.scenario_options(options))
     grid = cli.require_grid(loaded, "train takes grids")
@@ -559,7 +559,7 @@ def _create_runs(
     if options.seeds is None:
         return scenario, [create(options.out or Path(f"{name}-run"), settings)]
     out = options.out or Path(f"{name}-runs")
-    check_new_folder(out)
+    check_new_run_folder(out)
     return scenario, [
         create(out / str(seed), replace(settings, seed=seed)) for seed in options.seeds
     ]

@@ -50,7 +50,7 @@ CURRICULA = {
 """Class of each curriculum."""
 
 
-class Limits(NamedTuple):
+class AllowedValues(NamedTuple):
     """Allowed values of a setting.
 
     Attributes:
@@ -65,8 +65,10 @@ class Limits(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-def setting(default: Any, *limits: Any, kind: type | None = None, words: Iterable[str] = ()) -> Any:
-    """Return the field of a dataclass of settings, with its `Limits` as metadata.
+def define_setting(
+    default: Any, *limits: Any, kind: type | None = None, words: Iterable[str] = ()
+) -> Any:
+    """Return the field of a dataclass of settings, with its `AllowedValues` as metadata.
 
     Args:
         default: default value.
@@ -74,7 +76,7 @@ def setting(default: Any, *limits: Any, kind: type | None = None, words: Iterabl
         kind: type of the value; by default that of `default`.
         words: all allowed texts; () for any text.
     """
-    allowed = Limits(kind or type(default), *limits)._replace(words=tuple(words))
+    allowed = AllowedValues(kind or type(default), *limits)._replace(words=tuple(words))
     return field(default=default, metadata={"limits": allowed})
 
 
@@ -124,39 +126,39 @@ class Hyperparameters:
         num_env_threads: threads that step the worlds.
     """
 
-    learner: str = setting("ppo", words=LEARNERS)
-    seed: int = setting(0)
-    recurrent: bool = setting(False)
-    mask_actions: bool = setting(True)
-    augment_colors: bool = setting(True)
-    num_envs: int = setting(128, 1, _MANY)
-    num_steps: int = setting(32, 1, _MANY)
-    update_epochs: int = setting(3, 1)
-    num_minibatches: int = setting(4, 1)
-    learning_rate: float = setting(2e-3)
-    gamma: float = setting(0.99, 0, 1)
-    gae_lambda: float = setting(0.95, 0, 1)
-    clip_coef: float = setting(0.2)
-    ent_coef: float = setting(0.01)
-    vf_coef: float = setting(0.5)
-    max_grad_norm: float = setting(0.5)
-    encoder: str = setting(EMBEDDING, words=ENCODERS)
-    embedding_size: int = setting(16, 1, 1024)
-    hidden_size: int = setting(128, 1, 4096)  # above, policy.npz could not be read back
-    layer_norm: bool = setting(False)
-    start_epsilon: float = setting(1.0, 0, 1)
-    end_epsilon: float = setting(0.05, 0, 1)
-    exploration_steps: int = setting(100_000)
-    rnd_coef: float = setting(0.5)
-    curriculum: str = setting("random", words=CURRICULA)
-    replay_prob: float = setting(0.5, 0, 1)
-    replay_temperature: float = setting(1.0, 0.01)
-    staleness_coef: float = setting(0.3, 0, 1)
-    partner: str = setting("")
-    past_selves: int = setting(8, 1)
-    past_interval: int = setting(10, 1)
-    num_threads: int = setting(1, 1, 1024)
-    num_env_threads: int = setting(1, 1, 1024)
+    learner: str = define_setting("ppo", words=LEARNERS)
+    seed: int = define_setting(0)
+    recurrent: bool = define_setting(False)
+    mask_actions: bool = define_setting(True)
+    augment_colors: bool = define_setting(True)
+    num_envs: int = define_setting(128, 1, _MANY)
+    num_steps: int = define_setting(32, 1, _MANY)
+    update_epochs: int = define_setting(3, 1)
+    num_minibatches: int = define_setting(4, 1)
+    learning_rate: float = define_setting(2e-3)
+    gamma: float = define_setting(0.99, 0, 1)
+    gae_lambda: float = define_setting(0.95, 0, 1)
+    clip_coef: float = define_setting(0.2)
+    ent_coef: float = define_setting(0.01)
+    vf_coef: float = define_setting(0.5)
+    max_grad_norm: float = define_setting(0.5)
+    encoder: str = define_setting(EMBEDDING, words=ENCODERS)
+    embedding_size: int = define_setting(16, 1, 1024)
+    hidden_size: int = define_setting(128, 1, 4096)  # above, policy.npz could not be read back
+    layer_norm: bool = define_setting(False)
+    start_epsilon: float = define_setting(1.0, 0, 1)
+    end_epsilon: float = define_setting(0.05, 0, 1)
+    exploration_steps: int = define_setting(100_000)
+    rnd_coef: float = define_setting(0.5)
+    curriculum: str = define_setting("random", words=CURRICULA)
+    replay_prob: float = define_setting(0.5, 0, 1)
+    replay_temperature: float = define_setting(1.0, 0.01)
+    staleness_coef: float = define_setting(0.3, 0, 1)
+    partner: str = define_setting("")
+    past_selves: int = define_setting(8, 1)
+    past_interval: int = define_setting(10, 1)
+    num_threads: int = define_setting(1, 1, 1024)
+    num_env_threads: int = define_setting(1, 1, 1024)
 
     def __new__(cls, *values: Any, **named: Any) -> Self:
         """Return a new object; raise ConfigError if a name is unknown."""
@@ -230,10 +232,10 @@ class Config(Hyperparameters):
         ConfigError: a value is invalid.
     """
 
-    steps: int = setting(1_000_000)
-    until: float | None = setting(None, 0, 1, kind=float)
-    levels: str | None = setting(None, kind=str)
-    device: str = setting("auto")
+    steps: int = define_setting(1_000_000)
+    until: float | None = define_setting(None, 0, 1, kind=float)
+    levels: str | None = define_setting(None, kind=str)
+    device: str = define_setting("auto")
 
     def __post_init__(self) -> None:
         """Convert and check the values, and choose the default levels of a curriculum."""

@@ -125,7 +125,7 @@ class Run:
             OSError: the folder cannot be written.
             RunError: a setting or the stop condition could not be read back.
         """
-        check_new_folder(path)
+        check_new_run_folder(path)
         stop_condition = stop_condition or StopCondition()
         try:
             _check_stop_condition(stop_condition)
@@ -358,7 +358,7 @@ def _steps_of_line(line: Mapping[str, str | None]) -> float:
     return int(line["steps"] or 0) if whole else math.inf
 
 
-def check_new_folder(path: Path) -> None:
+def check_new_run_folder(path: Path) -> None:
     """Raise FileExistsError unless `path` is free for a new run: it does not exist, or is an empty
     folder. Temporary files of processes that have ended are deleted from the folder first."""
     remove_stale_drafts(path)

@@ -29,8 +29,8 @@ from gv_engine.learning.config import (
     ConfigError,
     check_names,
     check_value,
+    define_setting,
     read_config_file,
-    setting,
 )
 from gv_engine.learning.training import Training
 from gv_engine.rules.errors import MissingExtraError, shorten
@@ -92,13 +92,13 @@ class SweepConfig:
     scenario: str
     search: dict[str, Any]
     config: dict[str, Any] = field(default_factory=dict)
-    sampler: str | None = setting(None, kind=str, words=SAMPLERS)
-    trials: int | None = setting(None, 1, _MAX_TRIALS, kind=int)
-    seeds: int = setting(1, 1)
-    objective: str | None = setting(None, kind=str, words=OBJECTIVES)
-    levels: str | None = setting(None, kind=str)
-    episodes: int = setting(100, 1)
-    pruning: bool = setting(False)
+    sampler: str | None = define_setting(None, kind=str, words=SAMPLERS)
+    trials: int | None = define_setting(None, 1, _MAX_TRIALS, kind=int)
+    seeds: int = define_setting(1, 1)
+    objective: str | None = define_setting(None, kind=str, words=OBJECTIVES)
+    levels: str | None = define_setting(None, kind=str)
+    episodes: int = define_setting(100, 1)
+    pruning: bool = define_setting(False)
 
     @classmethod
     def read(cls, path: Path, trials: int | None = None) -> SweepConfig:

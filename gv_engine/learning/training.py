@@ -204,7 +204,7 @@ def train(
     """
     RL.require()
     from gv_engine.learning.ppo import find_device
-    from gv_engine.learning.run_folder import Run, check_new_folder
+    from gv_engine.learning.run_folder import Run, check_new_run_folder
 
     for name, functions in {"callbacks": callbacks, "loggers": loggers}.items():
         if not isinstance(functions, Iterable):
@@ -217,7 +217,7 @@ def train(
     levels = None if config.levels is None else level_set(grid, config.levels)
     path = to_path(out or f"{make_file_name(grid.name)}-run", "out")
     try:
-        check_new_folder(path)
+        check_new_run_folder(path)
     except FileExistsError:
         raise FileExistsError(
             f"{path} is there already: give another folder by `out`, or continue its run by "
