@@ -36,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command `compile`: compile the named scenarios ahead of use, print a table of
     results, and return 1 if one fails."""
     if bool(options.scenarios) == options.all:
-        raise cli.UsageError("name scenarios, or use --all")
+        found = "both" if options.all else "neither"
+        raise cli.UsageError(f"name scenarios, or use --all; found {found}")
     domains = [domain for domain in DOMAINS.values() if options.all and not domain.missing_message]
     names = options.scenarios or [name for domain in domains for name in domain.built_in()]
     sources = [source for name in names for source in find_compilable_sources(name)]

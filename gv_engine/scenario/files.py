@@ -12,13 +12,14 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from io import FileIO
 from pathlib import Path
 from typing import Any, BinaryIO
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from gv_engine.rules.errors import shorten, suggest_similar
+from gv_engine.rules.errors import shorten
 
 # ---- checks of untrusted text --------------------------------------------------------------------
 
@@ -177,7 +178,10 @@ def _suggest_path(path: Path) -> str:
     if not path_exists(path.parent):
         return f"; there is no folder {path.parent}"
     with suppress(OSError), os.scandir(path.parent) as entries:
-        return suggest_similar(path.name, (entry.name for entry in entries))
+        names = {Path(entry.name).stem: entry.name for entry in entries}
+        # of the names alone: equal suffixes would make all files similar
+        if near := get_close_matches(path.stem, names, 1):
+            return f"; did you mean {names[near[0]]!r}?"
     return ""
 
 

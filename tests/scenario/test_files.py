@@ -428,3 +428,14 @@ def test_messages_fit_on_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert re.search(r"\n… and \d+ more\n$", said)
     (tmp_path / "a.yaml").write_text(f"{'a' * 50_000}: 1\n")
     assert max(map(len, find_problems(tmp_path / "a.yaml"))) < 1100
+
+
+def test_a_missing_file_is_told_with_its_folder_or_the_nearest_name(tmp_path: Path):
+    (tmp_path / "rates.yaml").touch()
+    for name, hint in (
+        ("rate.yaml", r"; did you mean 'rates\.yaml'\?"),
+        ("other.yaml", "No such file or directory"),
+        ("no/a.yaml", f"; there is no folder {tmp_path / 'no'}"),
+    ):
+        with pytest.raises(FileNotFoundError, match=f"cannot be read: .*{hint}$"):
+            read_bytes(tmp_path / name, 9, "files")
