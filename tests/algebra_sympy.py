@@ -123,9 +123,9 @@ class Grammar:
 
 
 @lru_cache(1000)
-def sympy_values(text: str) -> tuple[Any, ...]:
+def sympy_values(text: str, exactly: tuple[bool, ...]) -> tuple[Any, ...]:
     """SymPy's values of a text at `POINTS`, of an equation the difference of its sides; None where
-    there is no finite one."""
+    there is no finite one. `exactly` has False for points at which the value has a root."""
     left, *right = (
         sympy_parser.parse_expr(
             re.sub(r"(?<=[a-z])(?=[a-z])(?!(?<=s)gn\(|(?<=sg)n\()", " ", side),
@@ -136,8 +136,10 @@ def sympy_values(text: str) -> tuple[Any, ...]:
     )
     whole = left - right[0] if right else left
     values = []
-    for point in POINTS:
-        value = whole.subs({_NAMES[name]: sympy.Rational(number) for name, number in point.items()})
+    for point, is_exact in zip(POINTS, exactly, strict=True):
+        numbers = {_NAMES[name]: sympy.Rational(number) for name, number in point.items()}
+        # SymPy factors the base of a root, for hours if it is large
+        value = whole.subs(numbers) if is_exact else whole.evalf(25, subs=numbers)
         values.append(_to_number(value))
     return tuple(values)
 
@@ -176,11 +178,13 @@ def are_proportional(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
 
 
 class _Problem(NamedTuple):
-    """Values of a problem at `POINTS`, by the engine and by SymPy. SymPy calculates on with
-    infinity, 1 / (1 / 0) is 0, and has factorials of fractions, where the engine has no value."""
+    """Values of a problem at `POINTS`, by the engine and by SymPy, and False for those with a root.
+    SymPy calculates on with infinity, 1 / (1 / 0) is 0, and has factorials of fractions, where the
+    engine has no value."""
 
     own: list[Any]
     right: tuple[Any, ...]
+    exactly: tuple[bool, ...]
 
 
 class Comparison:
@@ -211,7 +215,8 @@ class Comparison:
         self.counts["problems without a value at a point"] += NoValueError in values
         if NoValueError in values and not re.search(r"[/!]|\^[-(]", text):
             self.different.append(f"{text}: no value")
-        problem = _Problem(values, sympy_values(text))
+        exactly = tuple(not isinstance(value, float | complex) for value in values)
+        problem = _Problem(values, sympy_values(text, exactly), exactly)
         self._compare_values(text, text, values, problem)
         again = parse(root.text)
         printed = [own_value(again, point) for point in POINTS]
@@ -233,8 +238,8 @@ class Comparison:
     def _compare_values(self, where: str, text: str, values: list[Any], problem: _Problem) -> None:
         """Compare the engine's `values`, and SymPy's values of `text` if there is one, with those
         of the problem."""
-        read = sympy_values(text) if text else problem.right
-        for ours, theirs, own, right in zip(values, read, *problem, strict=True):
+        read = sympy_values(text, problem.exactly) if text else problem.right
+        for ours, theirs, own, right in zip(values, read, problem.own, problem.right, strict=True):
             self.counts["values"] += 1
             same = ours is own if own is NoValueError else is_same(_none(ours), right)
             if not (same and is_same(theirs, right)):
