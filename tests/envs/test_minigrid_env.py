@@ -20,9 +20,10 @@ from gymnasium.vector import AutoresetMode
 from components.objects import TELEPOD
 from gv_engine import GridEnv, GridVectorEnv, Scenario
 from gv_engine.envs import minigrid
-from gv_engine.envs.minigrid import GridObject, _view_area
+from gv_engine.envs.minigrid import _view_area
 from gv_engine.envs.minigrid_instructions import make_instructions
 from gv_engine.envs.minigrid_names import REPLACEMENTS
+from gv_engine.envs.minigrid_objects import GridObject
 from gv_engine.envs.minigrid_observations import paint_images
 from gv_engine.envs.observations import make_encoder
 from gv_engine.rules.errors import MissingExtraError, ScenarioError
