@@ -101,7 +101,7 @@ pettingzoo: gv_engine.parallel_env("hand-over")
 pettingzoo: import_module("gv_engine.envs.parallel")
 math: gv_engine.load_scenario("mathy-poly-simplify")
 math: gymnasium.make("GV-MathyPolySimplify-v0")
-math: gv_engine.mathy.MathyEnv
+math: import_module("gv_engine.mathy")
 sb3: import_module("gv_engine.adapters.stable_baselines3")
 pufferlib: import_module("gv_engine.adapters.pufferlib")
 torchrl: import_module("gv_engine.adapters.torchrl")
@@ -123,7 +123,7 @@ class Hide:
 
 finders = sys.meta_path
 finders[finders.index(importlib.machinery.PathFinder)] = Hide(importlib.machinery.PathFinder)
-import gymnasium, gv_engine, gv_engine.mathy
+import gymnasium, gv_engine
 from gv_engine import learning
 from gv_engine.cli import main
 for line in ENTRIES.strip().splitlines():
