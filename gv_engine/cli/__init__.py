@@ -102,13 +102,12 @@ def _run(options: argparse.Namespace) -> int:
     exit code."""
     try:
         code: int = options.run(options)
-        return code if flush_output() else 1
+        return code if flush_output() else 2
     except KeyboardInterrupt as interrupt:
         complain("interrupted")
         return exit_code(interrupt)
     except BrokenPipeError:  # the reader has closed the pipe
         discard_output()
-        return 1
     except errors.ScenarioError as error:
         print(error, file=sys.stderr)
     except errors.RuleError as error:

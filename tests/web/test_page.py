@@ -244,9 +244,9 @@ def test_what_is_any_python_is_refused_before_anything_is_written(
     [
         (
             ["sokoban", "--levels", "3:2"],
-            "--levels 3:2: sokoban has the levels 1 to 10, the lower number first",
+            "--levels 3:2: sokoban has the levels 1 to 10; expected a number, or FIRST:LAST with",
         ),
-        (["keydoor-5x5", "--levels", "2"], "--levels 2: keydoor-5x5 has one level"),
+        (["keydoor-5x5", "--levels", "2"], "--levels 2: keydoor-5x5 is one level: leave --levels"),
         (["mathy-poly-simplify-easy"], "only grids become pages"),
         (["keydor-5x5"], "keydoor-5x5"),
         (["keydoor-5x5", "ice"], "--html is a page of one scenario, found 2; for more: --site"),
