@@ -263,7 +263,7 @@ class ParallelGridEnv(RenderedEnv, ParallelEnv[str, Any, int]):  # type: ignore[
         return None if self.render_mode is None or not self._started else self._draw(0)
 
 
-def register_all() -> None:
+def register_parallel_envs() -> None:
     """Register the built-in levels of several agents in PettingZoo's registry, as `GV-<Name>-v0`,
     if this PettingZoo has one."""
     import pettingzoo
@@ -274,4 +274,4 @@ def register_all() -> None:
             pettingzoo.register("parallel", gym_id(name), entry_point, kwargs=kwargs)
 
 
-register_all()
+register_parallel_envs()

@@ -31,10 +31,11 @@ def test_compile(here: Path, capsys):
     assert re.search(r"gv-engine: odd: a rule cannot be compiled \(.*rules\.py, line", said)
 
 
-@pytest.mark.parametrize("words", [[], ["empty-4x4", "--all"]])
-def test_compile_wants_scenarios_or_all(words: list[str], capsys):
+@pytest.mark.parametrize(("words", "found"), [([], "neither"), (["empty-4x4", "--all"], "both")])
+def test_compile_wants_scenarios_or_all(words: list[str], found: str, capsys):
     assert main(["compile", *words]) == 2
-    assert capsys.readouterr().err == "gv-engine: name scenarios, or use --all\n"
+    said = f"gv-engine: name scenarios, or use --all; found {found}\n"
+    assert capsys.readouterr().err == said
 
 
 def test_compile_all(capsys, monkeypatch):
