@@ -10,6 +10,7 @@ from gv_engine.rules.objects import object_type
 from gv_engine.world.simulation import Simulation
 from systems.minigrid.obstacles import in_spawn_order
 from tests import DATA, minigrid
+from tests.comparing import STEPS_ON
 
 FILES = sorted((DATA / "minigrid").glob("*.npz"))
 
@@ -26,6 +27,7 @@ def test_a_recording_comes_out_equal_where_it_is_compiled():
     assert minigrid.replay_file(DATA / "minigrid" / "MiniGrid-PutNear-6x6-N2-v0.npz", "batch") > 500
 
 
+@STEPS_ON
 @pytest.mark.sample("object")
 @pytest.mark.parametrize("world", ["object", "compiled"])
 def test_after_the_end_only_going_onto_the_goal_again_ends_it_again(world):
