@@ -1,0 +1,140 @@
+"""Text of LLVM IR: the blocks of one function, and the globals of a module."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gv_engine.compiler.language.values import Kind, Scalar
+
+
+class Emitter:
+    """Instructions of one function, block by block.
+
+    Attributes:
+        block: label of the block that instructions go into; None after a branch.
+    """
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {"entry": []}
+        self._count = 0
+        self._dead: set[str] = set()
+        self.block: str | None = None
+        self.start(self.new_block())
+
+    def new_block(self) -> str:
+        """Return the label of a new, empty block."""
+        self._count += 1
+        label = f"b{self._count}"
+        self._lines[label] = []
+        return label
+
+    def start(self, label: str) -> None:
+        """Let the next instructions go into a block."""
+        self.block = label
+
+    def start_dead(self) -> None:
+        """Let the next instructions go into a block that is never reached."""
+        self.start(self.new_block())
+        assert self.block is not None
+        self._dead.add(self.block)
+
+    def is_open(self) -> bool:
+        """Return True if the program can reach the next instruction; else end the block."""
+        if self.block in self._dead:
+            self.end("unreachable")
+        return self.block is not None
+
+    def do(self, text: str) -> None:
+        """Add an instruction without a result."""
+        assert self.block is not None
+        self._lines[self.block].append(text)
+
+    def get(self, text: str) -> str:
+        """Add an instruction; return the name of its result."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.do(f"{name} = {text}")
+        return name
+
+    def slot(self, llvm: str) -> str:
+        """Return the address of new memory for one value, for the whole run of the function."""
+        self._count += 1
+        name = f"%s{self._count}"
+        self._lines["entry"].append(f"{name} = alloca {llvm}")
+        return name
+
+    def jump(self, label: str) -> None:
+        """End the block with a jump."""
+        self.end(f"br label %{label}")
+
+    def branch(self, condition: str, then: str, otherwise: str) -> None:
+        """End the block with a branch on an i1."""
+        self.end(f"br i1 {condition}, label %{then}, label %{otherwise}")
+
+    def end(self, text: str) -> None:
+        """End the block with a return or `unreachable`."""
+        self.do(text)
+        self.block = None
+
+    def phi(self, llvm: str, sources: Iterable[tuple[str, str]]) -> str:
+        """Return the value among (value, block) pairs of the block that the program came from."""
+        pairs = ", ".join(f"[ {text}, %{block} ]" for text, block in sources)
+        return self.get(f"phi {llvm} {pairs}")
+
+    def write(self) -> str:
+        """Return the text of all blocks."""
+        first = next(label for label in self._lines if label != "entry")
+        self._lines["entry"].append(f"br label %{first}")
+        return "\n".join(
+            f"{label}:\n  " + "\n  ".join(lines) for label, lines in self._lines.items() if lines
+        )
+
+
+def float_text(value: float) -> str:
+    """Return a float as an LLVM constant, all bits exact."""
+    return f"0x{struct.unpack('>Q', struct.pack('>d', value))[0]:016X}"
+
+
+def constant(value: bool | int | float | np.uint64) -> Scalar:
+    """Return a known number as a number of the running program."""
+    if isinstance(value, bool | np.bool_):
+        return Scalar(Kind.BOOL, "true" if value else "false", int(value), int(value))
+    if isinstance(value, np.uint64):
+        return Scalar(Kind.UINT, str(int(value)))
+    if isinstance(value, int | np.integer):
+        return Scalar(Kind.INT, str(int(value)), int(value), int(value))
+    return Scalar(Kind.FLOAT, float_text(float(value)))
+
+
+class Module:
+    """Functions, constant arrays and declarations of one LLVM module."""
+
+    def __init__(self) -> None:
+        self.functions: list[str] = []
+        self._declarations: dict[str, str] = {}
+        self._arrays: dict[tuple[str, bytes], str] = {}
+
+    def declare(self, name: str, result: str, arguments: str, attributes: str = "") -> str:
+        """Declare a function of the C library or of LLVM; return its name in calls."""
+        text = f"declare {result} @{name}({arguments}) nounwind willreturn {attributes}".rstrip()
+        self._declarations[name] = text
+        return f"@{name}"
+
+    def array(self, values: NDArray[Any]) -> str:
+        """Return the address of constant memory with the elements of a C-contiguous array."""
+        key = values.dtype.str, values.tobytes()
+        return self._arrays.setdefault(key, f"@array{len(self._arrays)}")
+
+    def write(self) -> str:
+        """Return the text of the module."""
+        arrays = []
+        for (_, data), name in self._arrays.items():
+            text = "".join(map("\\{:02X}".format, data))
+            kind = f"private unnamed_addr constant [{len(data)} x i8]"
+            arrays.append(f'{name} = {kind} c"{text}", align 64')
+        return "\n".join([*arrays, *self._declarations.values(), *self.functions])

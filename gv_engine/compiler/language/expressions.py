@@ -1,0 +1,626 @@
+"""Expressions of a function: from the nodes of the AST to values."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from gv_engine.compiler.language.arithmetic import Arithmetic
+from gv_engine.compiler.language.emitter import constant
+from gv_engine.compiler.language.memory import Memory
+from gv_engine.compiler.language.values import (
+    ArrayValue,
+    Kind,
+    Method,
+    Range,
+    Record,
+    Scalar,
+    TupleList,
+    bounds_of,
+    describe,
+    is_known,
+    is_number,
+    kind_of,
+    leaves,
+    rebuild,
+    to_known,
+)
+
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+"""Functions by the number of a conversion such as `!r` in a text."""
+
+
+@dataclass(frozen=True)
+class Iterated:
+    """Items of a loop: their number, and a function from an index to an item."""
+
+    length: int | Scalar
+    read: Callable[[Scalar], Any]
+
+
+DTYPES = {Kind.BOOL: "?", Kind.INT: "i8", Kind.UINT: "u8", Kind.FLOAT: "f8"}
+"""Dtypes of arrays of numbers, by kind."""
+
+
+class Expressions(Memory, Arithmetic, ast.NodeVisitor):
+    """Evaluates expressions; `names` are the globals and captured variables of the function."""
+
+    node: ast.AST
+    names: Mapping[str, Any]
+    library: Mapping[Any, Callable[..., Any]]
+
+    def read_variable(self, name: str) -> Any:
+        """Return the value of a local variable; raise KeyError if there is none of this name."""
+        raise NotImplementedError
+
+    def forking(self) -> Any:
+        """Return a context manager for branches that may set variables."""
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Assign a value to a variable, an element, a field, or a tuple of them."""
+        raise NotImplementedError
+
+    def loop(self, count: int | Scalar, body: Callable[[Scalar], None]) -> None:
+        """Run `body` with the numbers from 0 to `count` - 1."""
+        raise NotImplementedError
+
+    def evaluate(self, node: ast.expr) -> Any:
+        """Return the value of an expression."""
+        outer, self.node = self.node, node
+        value = to_known(self.visit(node))
+        self.node = outer
+        return value
+
+    def generic_visit(self, node: ast.AST) -> Any:
+        """Refuse what the language does not have."""
+        self.refuse(f"{type(node).__name__} does not compile")
+
+    # ---- names and constants ---------------------------------------------------------------------
+
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        return node.value
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        try:
+            return self.read_variable(node.id)
+        except KeyError:
+            pass
+        if node.id in self.names:
+            return self.names[node.id]
+        if hasattr(builtins, node.id):
+            return getattr(builtins, node.id)
+        self.refuse(f"the name {node.id!r} is not defined")
+
+    def visit_Tuple(self, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
+        return tuple(self._values(node.elts))
+
+    visit_List = visit_Tuple
+
+    def _values(self, nodes: Sequence[ast.expr]) -> Iterator[Any]:
+        """Yield the values of expressions, with `*values` unpacked."""
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                yield from self.unpack(self.evaluate(node.value))
+            else:
+                yield self.evaluate(node)
+
+    def unpack(self, value: Any, count: int | None = None) -> Sequence[Any]:
+        """Return the items of a tuple, or of an array of known length."""
+        if isinstance(value, ArrayValue) and isinstance(length := value.shape[0], int):
+            value = tuple(self.read_element(value, (k,)) for k in range(length))
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            self.refuse(f"found {describe(value)}, which cannot be unpacked")
+        if count is not None and len(value) != count:
+            self.refuse(f"found {len(value)} values for {count} names")
+        return value
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
+        parts = []
+        for part in node.values:
+            if isinstance(part, ast.Constant):
+                parts.append(str(part.value))
+                continue
+            assert isinstance(part, ast.FormattedValue)
+            value = self.evaluate(part.value)
+            if not is_known(value):
+                self.refuse("a text in compiled code is known before the program runs")
+            spec = self.evaluate(part.format_spec) if part.format_spec else ""
+            if (convert := _CONVERSIONS.get(part.conversion)) is not None:
+                value = convert(value)
+            parts.append(format(value, spec))
+        return "".join(parts)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        value = self.evaluate(node.value)
+        self.assign(node.target, value)
+        return value
+
+    # ---- operators -------------------------------------------------------------------------------
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        return self.binary(node.op, self.evaluate(node.left), self.evaluate(node.right))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        if isinstance(node.op, ast.Not):
+            return self.negate(self.condition(node.operand))
+        return self.unary(node.op, self.evaluate(node.operand))
+
+    def compare(self, op: ast.cmpop, a: Any, b: Any) -> Any:
+        if isinstance(op, ast.In | ast.NotIn) and isinstance(b, ArrayValue):
+            found = self.call_function(holds_number, b, a)
+            return found if isinstance(op, ast.In) else self.negate(found)
+        are_arrays = isinstance(a, ArrayValue) or isinstance(b, ArrayValue)
+        if are_arrays and not isinstance(op, ast.Is | ast.IsNot):
+            return self._each(super().compare, op, a, b)
+        return super().compare(op, a, b)
+
+    def binary(self, op: ast.operator, a: Any, b: Any) -> Any:
+        if isinstance(a, ArrayValue) or isinstance(b, ArrayValue):
+            return self._each(super().binary, op, a, b)
+        return super().binary(op, a, b)
+
+    def _each(self, operate: Callable[..., Any], op: ast.AST, a: Any, b: Any) -> ArrayValue:
+        """Return the results of an operator on the elements of a flat array and a number, or of two
+        flat arrays, as an array."""
+        arrays = [value for value in (a, b) if isinstance(value, ArrayValue)]
+        if any(array.is_list for array in arrays):
+            self.refuse("operators do not take lists in compiled code: np.array(...) of them")
+        if any(len(array.shape) > 1 for array in arrays):
+            self.refuse("operators take arrays with one axis: loop over the rows")
+        if len(arrays) == 2:
+            differ = self.compare(ast.NotEq(), arrays[0].shape[0], arrays[1].shape[0])
+            self.fail_if(differ, "ValueError: operands could not be broadcast together")
+        # eight bytes for each number, before its type is known
+        found = self.new_array(arrays[0].shape, np.dtype(np.int64))
+
+        def visit(k: Scalar) -> None:
+            nonlocal found
+            items = (
+                self.read_array(x, k, True) if isinstance(x, ArrayValue) else x for x in (a, b)
+            )
+            value = self.to_number(operate(op, *items))
+            dtype = np.dtype(DTYPES[value.kind])
+            found = replace(found, dtype=dtype, strides=(dtype.itemsize,))
+            self.store(self.element(found, (k,), is_inside=True), dtype, value)
+
+        self.loop(arrays[0].shape[0], visit)
+        return found
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        left = self.evaluate(node.left)
+        return self._compare_chain(left, node.ops, node.comparators)
+
+    def _compare_chain(self, left: Any, ops: list[ast.cmpop], nodes: list[ast.expr]) -> Any:
+        """Return `left op node op …`; what follows a false comparison is not evaluated."""
+        right = self.evaluate(nodes[0])
+        found = self.compare(ops[0], left, right)
+        if len(ops) == 1:
+            return found
+        return self._choose(
+            found, lambda: self._compare_chain(right, ops[1:], nodes[1:]), lambda: found
+        )
+
+    def condition(self, node: ast.expr) -> Scalar | bool:
+        """Return the truth of an expression, known or not."""
+        if isinstance(node, ast.BoolOp):
+            return self._all_of(node.values, isinstance(node.op, ast.And))
+        return self.truth(self.evaluate(node))
+
+    def _all_of(self, nodes: list[ast.expr], is_and: bool) -> Scalar | bool:
+        """Return the truth of `a and b …`, or of `a or b …`."""
+        first = self.condition(nodes[0])
+        if len(nodes) == 1 or (isinstance(first, bool) and first is not is_and):
+            return first
+
+        def rest() -> Any:
+            return self._all_of(nodes[1:], is_and)
+
+        decided: Scalar | bool = self._branch_on(first, rest, lambda: first, is_and)
+        return decided
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        return self._last_of(node.values, isinstance(node.op, ast.And))
+
+    def _last_of(self, nodes: list[ast.expr], is_and: bool) -> Any:
+        """Return the operand that decides `a and b …`, or `a or b …`."""
+        first = self.evaluate(nodes[0])
+        if len(nodes) == 1:
+            return first
+
+        def rest() -> Any:
+            return self._last_of(nodes[1:], is_and)
+
+        return self._branch_on(self.truth(first), rest, lambda: first, is_and)
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        test = self.condition(node.test)
+        return self._choose(
+            test, lambda: self.evaluate(node.body), lambda: self.evaluate(node.orelse)
+        )
+
+    def _branch_on(
+        self, test: Scalar | bool, rest: Callable[[], Any], first: Callable[[], Any], is_and: bool
+    ) -> Any:
+        """Return `rest()` if the test leaves `and` (or `or`) undecided, else `first()`."""
+        return self._choose(test, rest, first) if is_and else self._choose(test, first, rest)
+
+    def _choose(
+        self, test: Scalar | bool, then: Callable[[], Any], otherwise: Callable[[], Any]
+    ) -> Any:
+        """Return the value of one of two branches."""
+        branches = then, otherwise
+        if isinstance(test, bool):
+            return branches[0 if test else 1]()
+        labels = [self.emit.new_block() for _ in range(3)]
+        self.emit.branch(test.text, labels[0], labels[1])
+        ends: list[tuple[str, Any]] = []
+        with self.forking() as fork:
+            for label, branch in zip(labels, branches):
+                fork.begin()
+                self.emit.start(label)
+                value = to_known(branch())
+                if self.emit.is_open() and self.emit.block is not None:
+                    fork.end()
+                    ends.append((self.emit.block, value))
+        if not ends:
+            self.emit.start_dead()
+            return None
+        return self._merge(ends, labels[2])
+
+    def _merge(self, ends: list[tuple[str, Any]], label: str) -> Any:
+        """Let blocks go on at `label`; return the value that each of them brings."""
+        joined = ends[0][1]
+        for _, value in ends[1:]:
+            joined = self.join(joined, value)
+        texts: list[list[str]] = []
+        blocks: list[str] = []
+        for block, value in ends:
+            self.emit.start(block)
+            texts.append([leaf.text for leaf in leaves(self.fit(value, joined))])
+            blocks.append(str(self.emit.block))  # `fit` may have left the block
+            self.emit.jump(label)
+        self.emit.start(label)
+        merged = [
+            self.emit.phi(leaf.llvm, zip(row, blocks))
+            for leaf, row in zip(leaves(joined), zip(*texts))
+        ]
+        return rebuild(joined, iter(merged))
+
+    def join(self, a: Any, b: Any) -> Any:
+        """Return a value of the form that can hold both values: equal known values stay known,
+        numbers of two kinds become numbers of the wider kind."""
+        if is_known(a) and is_known(b) and type(a) is type(b) and a is b:
+            return a
+        if is_number(a) and is_number(b):
+            if is_known(a) and is_known(b) and type(a) is type(b) and a == b:
+                return a
+            kind = self.join_kinds(kind_of(a), kind_of(b))
+            x, y = self.to_number(a), self.to_number(b)
+            return Scalar(kind, "", min(x.low, y.low), max(x.high, y.high))
+        if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
+            return tuple(map(self.join, a, b))
+        are_arrays = isinstance(a, ArrayValue) and isinstance(b, ArrayValue)
+        if are_arrays and _kind_of_array(a) == _kind_of_array(b):
+            shape = tuple(map(self.join, a.shape, b.shape))
+            strides = tuple(map(self.join, a.strides, b.strides))
+            return replace(a, pointer="", shape=shape, strides=strides)
+        if isinstance(a, Record) and isinstance(b, Record) and a.type is b.type:
+            return Record("", a.type)
+        if isinstance(a, Range | range) and isinstance(b, Range | range):
+            return Range(*(self.join(x, y) for x, y in zip(_ends(a), _ends(b))))
+        if is_known(a) and is_known(b) and type(a) is type(b) and a == b:
+            return a
+        self.refuse(f"the value is {describe(a)} here and {describe(b)} there")
+
+    def fit(self, value: Any, form: Any) -> Any:
+        """Return a value in a form that `join` returned."""
+        match form:
+            case Scalar():
+                if form.kind is Kind.FLOAT:
+                    return self.to_exact_float(value)
+                return self.convert(value, form.kind)
+            case tuple():
+                return tuple(map(self.fit, value, form))
+            case Range():
+                return Range(*(self.fit(x, y) for x, y in zip(_ends(value), _ends(form))))
+            case ArrayValue():
+                shape = tuple(map(self.fit, value.shape, form.shape))
+                strides = tuple(map(self.fit, value.strides, form.strides))
+                return replace(form, pointer=value.pointer, shape=shape, strides=strides)
+        return value
+
+    # ---- attributes, elements, calls -------------------------------------------------------------
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        owner = self.evaluate(node.value)
+        return self.read_attribute(owner, node.attr)
+
+    def read_attribute(self, owner: Any, name: str) -> Any:
+        """Return the attribute `name` of a record, an array or a known object."""
+        if isinstance(owner, Record):
+            return self.read_field(owner, name)
+        if isinstance(owner, ArrayValue):
+            return self.read_array_attribute(owner, name)
+        if is_known(owner) and not is_number(owner):
+            try:
+                return getattr(owner, name)
+            except AttributeError as error:
+                self.refuse(str(error))
+        self.refuse(f"{describe(owner)} has no attribute {name!r} in compiled code")
+
+    def visit_Slice(self, node: ast.Slice) -> slice:
+        parts = (node.lower, node.upper, node.step)
+        return slice(*(None if part is None else self.evaluate(part) for part in parts))
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        owner, index = self.evaluate(node.value), self.evaluate(node.slice)
+        return self.read_item(owner, index)
+
+    def read_item(self, owner: Any, index: Any) -> Any:
+        """Return `owner[index]`."""
+        if isinstance(owner, Record) and isinstance(index, str):
+            return self.read_field(owner, index)
+        if isinstance(owner, np.ndarray):
+            owner = self.constant_array(owner)
+        if isinstance(owner, ArrayValue):
+            return self.read_array(owner, index)
+        if isinstance(owner, TupleList):
+            return tuple(self.read_array(column, index) for column in owner.columns)
+        if is_known(index):
+            try:
+                return owner[index]
+            except (LookupError, TypeError) as error:
+                self.refuse(f"{type(error).__name__}: {error}")
+        if isinstance(owner, tuple | list | range) and owner:
+            return self._read_tuple(tuple(owner), index)
+        self.refuse(f"{describe(owner)} takes an index that is known before the program runs")
+
+    def _read_tuple(self, values: tuple[Any, ...], index: Any) -> Any:
+        """Return the item at an index of a tuple of values of one form."""
+        place = self.place_index(self.to_int(index), len(values))
+        if all(map(is_number, values)) and is_known(values) and len(set(map(kind_of, values))) == 1:
+            table = np.array(values, DTYPES[kind_of(values[0])])
+            return self.read_element(self.constant_array(table), (place,), is_inside=True)
+        joined = reduce(self.join, values)
+        rows = [list(leaves(self.fit(value, joined))) for value in values]
+        found = [leaf.text for leaf in rows[-1]]
+        for k in range(len(values) - 2, -1, -1):
+            is_here = self.to_number(self.compare(ast.Eq(), place, k)).text
+            pairs = [f"{leaf.llvm} {leaf.text}, {leaf.llvm}" for leaf in rows[k]]
+            found = [
+                self.emit.get(f"select i1 {is_here}, {pair} {other}")
+                for pair, other in zip(pairs, found)
+            ]
+        return rebuild(joined, iter(found))
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        function = self.evaluate(node.func)
+        if function in (any, all, sum) and isinstance(node.args[0], ast.GeneratorExp):
+            return self._reduce(function, node.args[0], [*self._values(node.args[1:])])
+        arguments = [*self._values(node.args)]
+        keywords = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                self.refuse("`**values` does not compile")
+            keywords[keyword.arg] = self.evaluate(keyword.value)
+        return self.call(function, arguments, keywords)
+
+    def call(self, function: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """Return the result of a call."""
+        if isinstance(function, Method):
+            return self.call(function.function, [function.record, *arguments], keywords)
+        if (emitted := self.library.get(function)) is not None:
+            try:
+                return emitted(self, *arguments, **keywords)
+            except (ArithmeticError, TypeError, ValueError) as error:
+                self.refuse(f"{describe(function)}: {error}")
+        if isinstance(function, FunctionType):
+            return self.call_function(function, *arguments, **keywords)
+        if callable(function) and is_known((*arguments, *keywords.values())) and _is_pure(function):
+            try:
+                return function(*arguments, **keywords)
+            except Exception as error:  # any exception of what runs while compiling
+                self.refuse(f"{describe(function)}: {error}")
+        self.refuse(f"{describe(function)} does not compile")
+
+    # ---- comprehensions --------------------------------------------------------------------------
+
+    def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> Any:
+        """Return a tuple if what is iterated is known item by item, else an array of numbers."""
+        (generator,) = node.generators if len(node.generators) == 1 else (None,)
+        if generator is None:
+            self.refuse("a comprehension has one `for` in compiled code: write loops")
+        items = self.iterate(self.evaluate(generator.iter))
+        if isinstance(items, tuple):
+            if not generator.ifs or is_known(items) or not items:
+                return self._collect_known(node.elt, generator, items)
+            items = self.to_table(items)
+        length = items.length
+        count = self.emit.slot("i64")
+        self.emit.do(f"store i64 0, ptr {count}")
+        width = len(node.elt.elts) if isinstance(node.elt, ast.Tuple) else 1
+        # eight bytes for each number, before its type is known
+        columns = [self.new_array(length, np.dtype(np.int64)) for _ in range(width)]
+
+        def add(k: Scalar) -> None:
+            self.assign(generator.target, items.read(k))
+            for end in self._filter(generator.ifs):
+                value = self.evaluate(node.elt)
+                place = Scalar(Kind.INT, self.emit.get(f"load i64, ptr {count}"), 0)
+                for j, part in enumerate(value if isinstance(value, tuple) else (value,)):
+                    number = self.to_number(part)
+                    dtype = np.dtype(DTYPES[number.kind])
+                    columns[j] = replace(columns[j], dtype=dtype, strides=(dtype.itemsize,))
+                    self.store(self.element(columns[j], (place,), True), dtype, number)
+                after = self.emit.get(f"add i64 {place.text}, 1")
+                self.emit.do(f"store i64 {after}, ptr {count}")
+                self.emit.jump(end)
+
+        self.loop(length, add)
+        size = Scalar(Kind.INT, self.emit.get(f"load i64, ptr {count}"), 0, bounds_of(length)[1])
+        found = tuple(replace(column, shape=(size,), is_list=True) for column in columns)
+        return TupleList(found) if isinstance(node.elt, ast.Tuple) else found[0]
+
+    visit_GeneratorExp = visit_ListComp
+
+    def _collect_known(
+        self, element: ast.expr, generator: ast.comprehension, items: tuple[Any, ...]
+    ) -> tuple[Any, ...]:
+        """Return the tuple of a comprehension over known items."""
+        values = []
+        for item in items:
+            self.assign(generator.target, item)
+            tests = [self.condition(test) for test in generator.ifs]
+            if not all(isinstance(test, bool) for test in tests):
+                self.refuse("the `if` of this comprehension is not known: write a loop")
+            if all(tests):
+                values.append(self.evaluate(element))
+        return tuple(values)
+
+    def _filter(self, tests: list[ast.expr]) -> Iterator[str]:
+        """Yield once the label to jump to at the end of the code that runs if all tests hold."""
+        end = self.emit.new_block()
+        for test in tests:
+            found = self.condition(test)
+            if found is True:
+                continue
+            more = self.emit.new_block()
+            self.emit.branch(self.to_number(found).text, more, end)
+            self.emit.start(more)
+        yield end
+        self.emit.start(end)
+
+    def _reduce(self, function: Any, node: ast.GeneratorExp, start: list[Any]) -> Any:
+        """Return `any`, `all` or `sum` of a generator; `any` and `all` stop as soon as Python."""
+        (generator,) = node.generators
+        items = self.iterate(self.evaluate(generator.iter))
+        if isinstance(items, tuple):
+            items = self.to_table(items)
+        is_sum = function is sum
+        first = constant((start[0] if start else 0) if is_sum else function is all)
+        result = self.emit.slot(first.kind.llvm)
+        self.emit.do(f"store {first.kind.llvm} {first.text}, ptr {result}")
+        found, end = function is not all, self.emit.new_block()
+
+        def look(k: Scalar) -> None:
+            self.assign(generator.target, items.read(k))
+            for skip in self._filter(generator.ifs):
+                if is_sum:
+                    before = Scalar(Kind.INT, self.emit.get(f"load i64, ptr {result}"))
+                    total = self.binary(ast.Add(), before, self.evaluate(node.elt))
+                    if total.kind is not Kind.INT:
+                        self.refuse("`sum` of fractions rounds by version of Python: use add_up")
+                    self.emit.do(f"store i64 {total.text}, ptr {result}")
+                    self.emit.jump(skip)
+                    continue
+                test = self.condition(node.elt)
+                hit = self.emit.new_block()
+                wanted = test if found else self.negate(test)
+                self.emit.branch(self.to_number(wanted).text, hit, skip)
+                self.emit.start(hit)
+                self.emit.do(f"store i1 {constant(found).text}, ptr {result}")
+                self.emit.jump(end)
+
+        self.loop(items.length, look)
+        self.emit.jump(end)
+        self.emit.start(end)
+        text = self.emit.get(f"load {first.kind.llvm}, ptr {result}")
+        return Scalar(first.kind, text)
+
+    def iterate(self, value: Any) -> tuple[Any, ...] | Iterated:
+        """Return the items of a value: a tuple if they are known one by one."""
+        if isinstance(value, np.ndarray):
+            value = self.constant_array(value)
+        if isinstance(value, ArrayValue):
+            return Iterated(value.shape[0], lambda k: self.read_array(value, k, is_inside=True))
+        if isinstance(value, TupleList):
+            rows = value
+            return Iterated(rows.columns[0].shape[0], lambda k: self.read_item(rows, k))
+        if isinstance(value, range):
+            value = Range(value.start, value.stop, value.step)
+        if isinstance(value, Range):
+            return Iterated(self.range_length(value), lambda k: self.range_item(value, k))
+        if isinstance(value, Iterated):
+            return value
+        if isinstance(value, tuple | list | frozenset | set | dict) or is_known(value):
+            if isinstance(value, set | frozenset):
+                self.refuse("a set has no order: iterate over a tuple, or `sorted(...)` of it")
+            try:
+                return tuple(value)
+            except TypeError:
+                pass
+        self.refuse(f"found {describe(value)}, which cannot be iterated")
+
+    def to_table(self, items: tuple[Any, ...]) -> Iterated:
+        """Return the items of a tuple whose items have one form, as a table of the program."""
+        return Iterated(len(items), lambda k: self._read_tuple(items, k) if items else 0)
+
+    def range_length(self, value: Range) -> int | Scalar:
+        """Return the number of items of a range."""
+        parts = value.start, value.stop, value.step
+        if is_known(parts):
+            return len(range(*parts))  # type: ignore[arg-type]
+        if value.step != 1:
+            length = self.call_function(count_items, value.start, value.stop, value.step)
+            return replace(length, low=0) if isinstance(length, Scalar) else length
+        span = self.binary(ast.Sub(), value.stop, value.start)
+        length = self.select(self.compare(ast.Gt(), span, 0), span, 0)
+        return Scalar(Kind.INT, length.text, 0, max(length.high, 0))
+
+    def range_item(self, value: Range, k: Scalar) -> Scalar:
+        """Return item number `k` of a range."""
+        start, stop = self.to_int(value.start), self.to_int(value.stop)
+        text = k.text
+        if value.step != 1:
+            text = self.emit.get(f"mul i64 {text}, {self.to_int(value.step).text}")
+        if start.text != "0":
+            text = self.emit.get(f"add i64 {start.text}, {text}")
+        low, high = min(start.low, stop.low + 1), max(start.high, stop.high - 1)
+        step = bounds_of(value.step)
+        if step[0] > 0:
+            low = start.low
+        elif step[1] < 0:
+            high = start.high
+        return Scalar(Kind.INT, text, low, max(low, high))
+
+
+def _is_pure(function: Any) -> bool:
+    """Return True for what may run while compiling: classes, methods of constants, and what the
+    engine's own objects offer."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(function, type) or isinstance(owner, str | tuple | int | float | frozenset):
+        return True
+    return type(owner).__module__.startswith("gv_engine.")
+
+
+def _kind_of_array(array: ArrayValue) -> tuple[Any, ...]:
+    """Return what two arrays need to have in common to be values of one variable."""
+    own = array.dtype, array.is_writable, array.capacity, len(array.shape)
+    return *own, id(array.record), array.is_contiguous, array.is_list
+
+
+def _ends(value: Range | range) -> tuple[Any, Any, Any]:
+    return value.start, value.stop, value.step
+
+
+def holds_number(values: Any, number: Any) -> bool:
+    """Return True if an array has a number among its elements."""
+    for value in values:
+        if value == number:
+            return True
+    return False
+
+
+def count_items(start: int, stop: int, step: int) -> int:
+    """Return the number of items of a range."""
+    if step > 0:
+        return 0 if stop <= start else (stop - start - 1) // step + 1
+    return 0 if stop >= start else (start - stop - 1) // -step + 1

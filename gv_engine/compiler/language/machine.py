@@ -1,0 +1,44 @@
+"""LLVM modules to machine code of this processor."""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import suppress
+from typing import Any
+
+from llvmlite import binding
+
+
+def _initialize() -> None:
+    """Prepare LLVM for this processor; newer versions of llvmlite do it themselves."""
+    for prepare in (binding.initialize_native_target, binding.initialize_native_asmprinter):
+        with suppress(RuntimeError):
+            prepare()
+
+
+class MachineCode:
+    """Machine code of a module, in memory as long as this object lives."""
+
+    def __init__(self, text: str) -> None:
+        """Compile the text of a module."""
+        _initialize()
+        target = binding.Target.from_default_triple()
+        machine = target.create_target_machine(
+            cpu=binding.get_host_cpu_name(),
+            features=binding.get_host_cpu_features().flatten(),
+            opt=3,
+        )
+        head = f'target triple = "{binding.get_process_triple()}"\n'
+        head += f'target datalayout = "{machine.target_data}"\n'
+        module = binding.parse_assembly(head + text)
+        module.verify()
+        options = binding.create_pipeline_tuning_options(speed_level=3)
+        passes = binding.create_pass_builder(machine, options)
+        passes.getModulePassManager().run(module, passes)
+        self._engine = binding.create_mcjit_compiler(module, machine)
+        self._engine.finalize_object()
+
+    def function(self, name: str, result: Any, *arguments: Any) -> Any:
+        """Return a function of the program as a ctypes function, which runs without the GIL."""
+        address = self._engine.get_function_address(name)
+        return ctypes.CFUNCTYPE(result, *arguments)(address)

@@ -1,0 +1,404 @@
+"""Records and arrays in memory: reads, writes, bounds, and arrays in the arena."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gv_engine.compiler.language.arithmetic import Arithmetic
+from gv_engine.compiler.language.emitter import constant
+from gv_engine.compiler.language.values import (
+    ArrayValue,
+    Kind,
+    Method,
+    Record,
+    Scalar,
+    bounds_of,
+    describe,
+    is_number,
+    kind_of_dtype,
+)
+
+OUT_OF_RANGE = "IndexError: an index is out of range"
+ARENA = "MemoryError: the arrays of a rule need more than the arena"
+ALIGN = 16
+ERROR_NUMBERS = 6
+"""Numbers of an error that fit behind the two sizes at the start of an arena."""
+ARENA_HEAD = 16 + 8 * ERROR_NUMBERS
+"""Bytes of an arena before its data."""
+
+
+def storage(dtype: np.dtype[Any]) -> str:
+    """Return the LLVM type of a number in memory."""
+    if dtype.kind == "f":
+        return "double" if dtype.itemsize == 8 else "float"
+    return f"i{8 * dtype.itemsize}"
+
+
+class Memory(Arithmetic):
+    """Reads and writes records and arrays."""
+
+    # ---- addresses -------------------------------------------------------------------------------
+
+    def offset(self, pointer: str, offset: int | str) -> str:
+        """Return an address some bytes behind another one."""
+        if offset in (0, "0"):
+            return pointer
+        return self.emit.get(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def load(self, pointer: str, dtype: np.dtype[Any]) -> Scalar:
+        """Return the number at an address."""
+        kind, stored = kind_of_dtype(dtype), storage(dtype)
+        text = self.emit.get(f"load {stored}, ptr {pointer}")
+        if kind is Kind.BOOL:
+            return Scalar(kind, self.emit.get(f"trunc i8 {text} to i1"), 0, 1)
+        if kind is Kind.FLOAT:
+            widened = text if stored == "double" else self.emit.get(f"fpext float {text} to double")
+            return Scalar(kind, widened)
+        if kind is Kind.UINT:
+            return Scalar(kind, text)
+        info = np.iinfo(dtype)
+        if stored != "i64":
+            text = self.emit.get(
+                f"{'sext' if dtype.kind == 'i' else 'zext'} {stored} {text} to i64"
+            )
+        return Scalar(kind, text, int(info.min), int(info.max))
+
+    def store(self, pointer: str, dtype: np.dtype[Any], value: Any) -> None:
+        """Write a number to an address; integers keep the lowest bits that fit."""
+        kind, stored = kind_of_dtype(dtype), storage(dtype)
+        if kind is Kind.BOOL:
+            text = self.emit.get(f"zext i1 {self.to_number(self.truth(value)).text} to i8")
+        elif kind is Kind.FLOAT:
+            text = self.convert(value, Kind.FLOAT).text
+            if stored == "float":
+                text = self.emit.get(f"fptrunc double {text} to float")
+        else:
+            number = self.to_number(value)
+            number = number if number.kind is Kind.UINT else self.to_int(number)
+            text = number.text
+            if stored != "i64":
+                text = self.emit.get(f"trunc i64 {text} to {stored}")
+        self.emit.do(f"store {stored} {text}, ptr {pointer}")
+
+    # ---- records ---------------------------------------------------------------------------------
+
+    def read_field(self, record: Record, name: str) -> Any:
+        """Return a field of a record, or an attribute of its type."""
+        fields = record.type.fields
+        if name in fields:
+            dtype, start = fields[name]
+            return self._field(record, name, self.offset(record.pointer, start), dtype)
+        if name not in record.type.attributes:
+            self.refuse(f"there is no {name!r} here")
+        value = record.type.attributes[name]
+        return Method(record, value) if callable(value) else value
+
+    def _field(self, record: Record, name: str, pointer: str, dtype: np.dtype[Any]) -> Any:
+        """Return the field at an address."""
+        part = record.type.parts.get(name)
+        if dtype.subdtype is not None:
+            base, shape = dtype.subdtype
+            strides = tuple(prod(shape[k + 1 :]) * base.itemsize for k in range(len(shape)))
+            capacity = record.type.capacity
+            capacity = capacity if capacity is not None and shape[0] < capacity else None
+            shared = record.type.is_writable, part
+            return ArrayValue(pointer, shape, strides, base, *shared, capacity=capacity)
+        if dtype.names:
+            if part is None:
+                self.refuse(f"the record {name!r} has no type in compiled code")
+            return Record(pointer, part)
+        return self.load(pointer, dtype)
+
+    def write_field(self, record: Record, name: str, value: Any) -> None:
+        """Write a number into a field of a record."""
+        fields = record.type.fields
+        if name not in fields or fields[name][0].names or fields[name][0].subdtype:
+            self.refuse(f"{name!r} cannot be assigned here")
+        dtype, start = fields[name]
+        self.store(self.offset(record.pointer, start), dtype, value)
+
+    # ---- arrays ----------------------------------------------------------------------------------
+
+    def constant_array(self, values: np.ndarray[Any, Any]) -> ArrayValue:
+        """Return an array that is known while compiling as constant memory of the program."""
+        if any(values.strides):  # not one number that stands for all
+            values = np.ascontiguousarray(values)
+        pointer = self.module.array(values if any(values.strides) else values.reshape(-1)[:1])
+        contiguous = values.flags.c_contiguous
+        parts = values.shape, values.strides, values.dtype, False
+        return ArrayValue(pointer, *parts, is_contiguous=contiguous)
+
+    def to_array(self, value: Any) -> ArrayValue:
+        """Return an array of the program, also for one that is known while compiling."""
+        if isinstance(value, np.ndarray):
+            return self.constant_array(value)
+        if not isinstance(value, ArrayValue):
+            self.refuse(f"{describe(value)} cannot be changed in compiled code")
+        return value
+
+    def place_index(self, index: Scalar, length: int | Scalar, is_inside: bool = False) -> Scalar:
+        """Return an index from 0 on for an index that may count from the end; fail if it is outside
+        the array."""
+        size = self.to_int(length)
+        if index.low < 0 and not is_inside:
+            negative = self.compare(ast.Lt(), index, 0)
+            moved = self.emit.get(f"add i64 {index.text}, {size.text}")
+            text = self.emit.get(
+                f"select i1 {self.to_number(negative).text}, i64 {moved}, i64 {index.text}"
+            )
+            index = Scalar(Kind.INT, text)
+        fits = index.low >= 0 and index.high < size.low
+        if self.is_checked and not is_inside and not fits:
+            outside = self.emit.get(f"icmp uge i64 {index.text}, {size.text}")
+            self.fail_if(Scalar(Kind.BOOL, outside), OUT_OF_RANGE)
+        return Scalar(Kind.INT, index.text, max(index.low, 0), index.high)
+
+    def part(
+        self, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
+    ) -> ArrayValue:
+        """Return the part of an array at indices and slices of its first axes."""
+        if len(indices) > len(array.shape):
+            self.refuse(f"found {len(indices)} indices for {len(array.shape)} axes")
+        pointer, shape, strides = array.pointer, [], []
+        for k, (length, stride) in enumerate(zip(array.shape, array.strides)):
+            value = indices[k] if k < len(indices) else slice(None)
+            place: int | Scalar
+            if isinstance(value, slice):
+                place, length = self._cut(value, length)
+                shape.append(length)
+                strides.append(stride)
+            elif array.capacity is not None and k == 0:
+                place = self._place_stored(value, length, array.capacity)
+            elif isinstance(value, int) and isinstance(length, int) and -length <= value < length:
+                place = value % length
+            else:
+                place = self.place_index(self.to_int(value), length, is_inside)
+            pointer = self.offset(pointer, self._product(place, stride))
+        # gaps are behind a slice of any axis but the last one that is indexed
+        has_gaps = any(isinstance(index, slice) for index in indices[:-1])
+        part = replace(array, pointer=pointer, shape=tuple(shape), strides=tuple(strides))
+        contiguous = array.is_contiguous and not has_gaps
+        return replace(part, capacity=None, is_contiguous=contiguous)
+
+    def element(self, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False) -> str:
+        """Return the address of an element of an array."""
+        return self.part(array, indices, is_inside).pointer
+
+    def _place_stored(self, index: Any, length: int | Scalar, capacity: int) -> Scalar:
+        """Return the place of an index of a column that ends before its capacity: 0 beyond."""
+        place = self.place_index(self.to_int(index), capacity)
+        stored = self.compare(ast.Lt(), place, length)
+        return self.select(stored, place, 0)  # type: ignore[no-any-return]
+
+    def _product(self, a: int | Scalar, b: int | Scalar) -> int | str:
+        """Return the product of two sizes, without a test for overflow."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if b == 1:
+            return self.to_int(a).text
+        return self.emit.get(f"mul i64 {self.to_int(a).text}, {self.to_int(b).text}")
+
+    def read_element(
+        self, array: ArrayValue, indices: tuple[Any, ...], is_inside: bool = False
+    ) -> Any:
+        """Return an element of an array, or the part at fewer indices than axes."""
+        found = self.part(array, indices, is_inside)
+        if found.shape:
+            return found
+        if array.record is not None:
+            return Record(found.pointer, array.record)
+        return self.load(found.pointer, array.dtype)
+
+    def read_array(self, array: ArrayValue, index: Any, is_inside: bool = False) -> Any:
+        """Return `array[index]`; an index is an integer, a slice, or a tuple of them, or an array
+        that marks elements."""
+        if isinstance(index, ArrayValue):
+            return self.call_function(take_marked, array, self._require_marks(array, index))
+        return self.read_element(array, index if isinstance(index, tuple) else (index,), is_inside)
+
+    def _cut(self, index: slice, length: int | Scalar) -> tuple[int | Scalar, int | Scalar]:
+        """Return the start and the number of the items that a slice takes of an axis."""
+        if index.step not in (None, 1):
+            self.refuse("a slice has no step in compiled code")
+        if isinstance(length, int) and all(
+            isinstance(e, int | None) for e in (index.start, index.stop)
+        ):
+            known = range(length)[index]
+            return known.start, len(known)
+        start, stop = self._clip(index.start, length, 0), self._clip(index.stop, length, length)
+        left = Scalar(Kind.INT, self.emit.get(f"sub i64 {stop.text}, {start.text}"))
+        count = self.select(self.compare(ast.Gt(), left, 0), left, constant(0))
+        return start, replace(count, low=0, high=bounds_of(length)[1])
+
+    def _clip(self, value: Any, length: int | Scalar, default: int | Scalar) -> Scalar:
+        """Return an end of a slice as a place on an axis."""
+        if value is None:
+            return self.to_int(default)
+        number, size = self.to_int(value), self.to_int(length)
+        if number.low < 0:
+            moved = Scalar(Kind.INT, self.emit.get(f"add i64 {number.text}, {size.text}"))
+            number = self.select(self.compare(ast.Lt(), number, 0), moved, number)
+            number = self.select(self.compare(ast.Lt(), number, 0), constant(0), number)
+            number = replace(number, low=0)
+        if number.high > size.low:
+            number = self.select(self.compare(ast.Gt(), number, size), size, number)
+        return number
+
+    def write_array(self, array: ArrayValue, index: Any, value: Any) -> None:
+        """Run `array[index] = value`."""
+        if not array.is_writable:
+            self.fail_if(True, "ValueError: assignment destination is read-only")
+            return
+        if isinstance(index, ArrayValue):
+            self._fill_where(array, index, value)
+            return
+        indices = index if isinstance(index, tuple) else (index,)
+        if array.capacity is not None:
+            beyond = self.compare(ast.GtE(), indices[0], array.shape[0])
+            self.fail_if(beyond, "IndexError: only the first entities can have this component")
+        found = self.part(array, indices)
+        if found.shape:
+            self.fill(found, value)
+            return
+        self.store(found.pointer, array.dtype, value)
+
+    def _fill_where(self, array: ArrayValue, marks: ArrayValue, value: Any) -> None:
+        """Write a number into the elements of an array that another one marks as True."""
+        self._require_marks(array, marks)
+
+        def visit(k: Scalar) -> None:
+            marked = self.read_array(marks, k, is_inside=True)
+            old = self.read_array(array, k, is_inside=True)
+            self.store(
+                self.element(array, (k,), True), array.dtype, self.select(marked, value, old)
+            )
+
+        self.loop(array.shape[0], visit)
+
+    def _require_marks(self, array: ArrayValue, marks: ArrayValue) -> ArrayValue:
+        """Return an array that marks elements of another one; refuse other indices."""
+        if marks.dtype != np.bool_ or len(array.shape) != 1 or len(marks.shape) != 1:
+            self.refuse("an array is no index in compiled code, unless it marks elements")
+        differ = self.compare(ast.NotEq(), array.shape[0], marks.shape[0])
+        self.fail_if(differ, "IndexError: boolean index did not match indexed array")
+        return marks
+
+    def fill(self, array: ArrayValue, value: Any) -> None:
+        """Write a number into all elements of an array, or copy an array of the same shape."""
+        if isinstance(value, np.ndarray):
+            value = self.constant_array(value)
+        if isinstance(value, tuple) and array.shape[0] == len(value):
+            for k, item in enumerate(value):
+                self.write_array(array, k, item)
+            return
+        if not isinstance(value, ArrayValue):
+            value = (
+                self.to_number(value)
+                if is_number(value)
+                else self.refuse(f"found {describe(value)} in place of a number or an array")
+            )
+        elif len(value.shape) != len(array.shape):
+            self.refuse("both arrays need the same number of axes")
+        elif value.is_writable:  # they may overlap
+            copied = self.new_array(value.shape, value.dtype)
+            self._walk(copied, value, lambda place, each: self.store(place, value.dtype, each))
+            value = copied
+        if isinstance(value, ArrayValue):
+            for a, b in zip(array.shape, value.shape):
+                self.fail_if(
+                    self.compare(ast.NotEq(), a, b), "ValueError: the arrays differ in shape"
+                )
+        self._walk(array, value, lambda pointer, each: self.store(pointer, array.dtype, each))
+
+    def _walk(self, array: ArrayValue, value: Any, act: Callable[[str, Any], None]) -> None:
+        """Call `act` with the address of each element, and the number for it."""
+
+        def visit(k: Scalar) -> None:
+            part = self.read_array(array, k, is_inside=True) if len(array.shape) > 1 else None
+            each = (
+                self.read_array(value, k, is_inside=True)
+                if isinstance(value, ArrayValue)
+                else value
+            )
+            if part is not None:
+                self._walk(part, each, act)
+            else:
+                act(self.element(array, (k,), is_inside=True), each)
+
+        self.loop(array.shape[0], visit)
+
+    def loop(self, count: int | Scalar, body: Callable[[Scalar], None]) -> None:
+        """Run `body` with the numbers from 0 to `count` - 1."""
+        raise NotImplementedError
+
+    def read_array_attribute(self, array: ArrayValue, name: str) -> Any:
+        """Return an attribute of an array."""
+        match name:
+            case "shape":
+                return array.shape
+            case "ndim":
+                return len(array.shape)
+            case "dtype":
+                return array.dtype
+            case "size":
+                size: Any = 1
+                for length in array.shape:
+                    size = self.binary(ast.Mult(), size, length)
+                return size
+        if name in ARRAY_METHODS:
+            return Method(array, ARRAY_METHODS[name])
+        self.refuse(f"an array has no {name!r} in compiled code")
+
+    def new_array(self, shape: Any, dtype: np.dtype[Any]) -> ArrayValue:
+        """Return a new array in the arena; its elements are not set."""
+        shape = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+        strides: list[int | Scalar] = []
+        size: Any = dtype.itemsize
+        for length in reversed(shape):
+            if isinstance(length, Scalar) and length.low < 0:
+                negative = self.compare(ast.Lt(), length, 0)
+                self.fail_if(negative, "ValueError: negative dimensions are not allowed")
+            elif isinstance(length, int) and length < 0:
+                self.refuse("negative dimensions are not allowed")
+            strides.insert(0, size)
+            size = self.binary(ast.Mult(), size, length)
+        pointer = self.allocate(self.to_int(size))
+        return ArrayValue(pointer, shape, tuple(strides), dtype)
+
+    def allocate(self, size: Scalar) -> str:
+        """Return the address of new memory in the arena: its used and its whole size, then data."""
+        used = self.emit.get("load i64, ptr %arena")
+        place = self.emit.get(f"getelementptr i8, ptr %arena, i64 {used}")
+        limit = self.emit.get("getelementptr i8, ptr %arena, i64 8")
+        most = self.emit.get(f"load i64, ptr {limit}")
+        left = self.emit.get(f"sub i64 {most}, {used}")
+        rounded = self.emit.get(f"add i64 {size.text}, {ALIGN - 1}")
+        rounded = self.emit.get(f"and i64 {rounded}, {-ALIGN}")
+        self.fail_if(Scalar(Kind.BOOL, self.emit.get(f"icmp ugt i64 {rounded}, {left}")), ARENA)
+        after = self.emit.get(f"add i64 {used}, {rounded}")
+        self.emit.do(f"store i64 {after}, ptr %arena")
+        self.has_arrays = True
+        return place
+
+    has_arrays = False
+
+
+ARRAY_METHODS: dict[str, Callable[..., Any]] = {}
+"""Methods of arrays, by name; filled by the library."""
+
+
+def take_marked(values: Any, marks: Any) -> Any:
+    """Return the elements of an array that another one marks as True."""
+    found = np.empty_like(values)
+    count = 0
+    for k in range(len(values)):
+        if marks[k]:
+            found[count] = values[k]
+            count += 1
+    return found[:count]

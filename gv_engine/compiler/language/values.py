@@ -1,0 +1,309 @@
+"""Values while compiling: numbers, arrays and records of the running program.
+
+Everything else is an ordinary Python object that is known while compiling: a constant, a tuple, a
+function, a text, a NumPy dtype or array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
+"""Bounds of the integers of compiled code."""
+EXACT = 1 << 53
+"""Integers up to this size are exact as floats."""
+
+
+class Kind(Enum):
+    """Types of numbers. UINT is NumPy's uint64, whose arithmetic wraps."""
+
+    BOOL = "truth value"
+    INT = "integer"
+    UINT = "uint64"
+    FLOAT = "float"
+
+    @property
+    def llvm(self) -> str:
+        """LLVM type."""
+        return {Kind.BOOL: "i1", Kind.FLOAT: "double"}.get(self, "i64")
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number of the running program.
+
+    Attributes:
+        kind: its type.
+        text: LLVM value.
+        low, high: bounds of an INT; others ignore them.
+    """
+
+    kind: Kind
+    text: str
+    low: int = LOWEST
+    high: int = HIGHEST
+
+
+@dataclass(frozen=True, eq=False)
+class RecordType:
+    """A type of records in memory.
+
+    Attributes:
+        dtype: NumPy dtype of a record.
+        attributes: what else a rule can read, by name: constants, and functions that become methods
+            of the record.
+        parts: record types of fields that are records themselves, by name.
+        capacity: length that array fields seem to have; beyond their end they read element 0.
+        is_writable: False for records that all worlds share.
+    """
+
+    dtype: np.dtype[Any]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    parts: Mapping[str, RecordType] = field(default_factory=dict)
+    capacity: int | None = None
+    is_writable: bool = True
+
+    @property
+    def fields(self) -> Mapping[str, tuple[np.dtype[Any], int]]:
+        """(dtype, offset in bytes) of each field by name."""
+        places: Mapping[str, Any] = self.dtype.fields or {}
+        return {name: place[:2] for name, place in places.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record in memory."""
+
+    pointer: str
+    type: RecordType
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayValue:
+    """An array in memory.
+
+    Attributes:
+        pointer: LLVM value, the address of the first element.
+        shape: length of each axis.
+        strides: distance of neighbours on each axis, in bytes.
+        dtype: NumPy dtype of the elements.
+        is_writable: False for arrays that all worlds share.
+        record: record type of the elements, if they are records.
+        is_contiguous: True if the elements follow one another without gaps.
+        is_list: True for what a comprehension returns, a list in Python.
+        capacity: length that the first axis seems to have, see `RecordType`.
+    """
+
+    pointer: str
+    shape: tuple[int | Scalar, ...]
+    strides: tuple[int | Scalar, ...]
+    dtype: np.dtype[Any]
+    is_writable: bool = True
+    record: RecordType | None = None
+    is_contiguous: bool = True
+    is_list: bool = False
+    capacity: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TupleList:
+    """A list of tuples of numbers: an array for each position in the tuples."""
+
+    columns: tuple[ArrayValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A `range` that is not known while compiling."""
+
+    start: int | Scalar
+    stop: int | Scalar
+    step: int | Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A function with its first argument."""
+
+    record: Any
+    function: Callable[..., Any]
+
+
+def is_number(value: Any) -> bool:
+    """Return True for numbers, known or not."""
+    return isinstance(value, Scalar | bool | int | float | np.bool_ | np.integer | np.floating)
+
+
+def to_known(value: Any) -> Any:
+    """Return a number of NumPy that is known while compiling as a number of Python, except for
+    `numpy.uint64`, whose arithmetic differs; return all other values as they are."""
+    if isinstance(value, np.generic) and not isinstance(value, np.uint64 | np.void):
+        return value.item()
+    return value
+
+
+def kind_of(value: Any) -> Kind:
+    """Return the kind of a number, known or not."""
+    if isinstance(value, Scalar):
+        return value.kind
+    if isinstance(value, bool):
+        return Kind.BOOL
+    if isinstance(value, np.uint64):
+        return Kind.UINT
+    return Kind.INT if isinstance(value, int) else Kind.FLOAT
+
+
+def kind_of_dtype(dtype: np.dtype[Any]) -> Kind:
+    """Return the kind of the numbers in an array of a dtype."""
+    if dtype.kind == "b":
+        return Kind.BOOL
+    if dtype.kind == "f":
+        return Kind.FLOAT
+    return Kind.UINT if dtype == np.uint64 else Kind.INT
+
+
+def bounds_of(value: int | Scalar) -> tuple[int, int]:
+    """Return the least and the greatest value that a BOOL or INT can have."""
+    if not isinstance(value, Scalar):
+        return int(value), int(value)
+    return (0, 1) if value.kind is Kind.BOOL else (value.low, value.high)
+
+
+def is_known(value: Any) -> bool:
+    """Return True if nothing of a value depends on the running program."""
+    if isinstance(value, tuple | list):
+        return all(map(is_known, value))
+    if isinstance(value, slice):
+        return is_known((value.start, value.stop, value.step))
+    return not isinstance(value, Scalar | Record | ArrayValue | TupleList | Range | Method)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One LLVM value within a value: its LLVM type and text."""
+
+    llvm: str
+    text: str
+
+
+def leaves(value: Any) -> Iterator[Leaf]:
+    """Yield the LLVM values of a value, in the order in which `rebuild` takes them."""
+    match value:
+        case Scalar():
+            yield Leaf(value.kind.llvm, value.text)
+        case Record():
+            yield Leaf("ptr", value.pointer)
+        case ArrayValue():
+            yield Leaf("ptr", value.pointer)
+            for part in (*value.shape, *value.strides):
+                yield from leaves(part)
+        case Range():
+            for part in (value.start, value.stop, value.step):
+                yield from leaves(part)
+        case Method():
+            yield from leaves(value.record)
+        case TupleList():
+            yield from leaves(value.columns)
+        case tuple():
+            for part in value:
+                yield from leaves(part)
+
+
+def rebuild(value: Any, texts: Iterator[str]) -> Any:
+    """Return a value of the same form with the LLVM values `texts`."""
+    match value:
+        case Scalar():
+            return replace(value, text=next(texts))
+        case Record():
+            return replace(value, pointer=next(texts))
+        case ArrayValue():
+            pointer = next(texts)
+            shape = tuple(rebuild(part, texts) for part in value.shape)
+            strides = tuple(rebuild(part, texts) for part in value.strides)
+            return replace(value, pointer=pointer, shape=shape, strides=strides)
+        case Range():
+            return Range(*(rebuild(x, texts) for x in (value.start, value.stop, value.step)))
+        case Method():
+            return Method(rebuild(value.record, texts), value.function)
+        case TupleList():
+            return TupleList(rebuild(value.columns, texts))
+        case tuple():
+            return tuple(rebuild(part, texts) for part in value)
+    return value
+
+
+def form_of(value: Any) -> Any:
+    """Return a hashable key, equal for values with the same known parts and the same kinds of
+    unknown ones. A function is compiled once for each form of its arguments."""
+    match value:
+        case Scalar():
+            return value.kind
+        case Record():
+            return Record, id(value.type)
+        case ArrayValue():
+            parts = (*value.shape, *value.strides)
+            flags = value.is_writable, value.is_contiguous, value.is_list
+            extra = id(value.record), value.capacity, *flags
+            return ArrayValue, str(value.dtype), *map(form_of, parts), *extra
+        case Range():
+            return Range, *map(form_of, (value.start, value.stop, value.step))
+        case Method():
+            return Method, form_of(value.record), value.function
+        case TupleList():
+            return TupleList, form_of(value.columns)
+        case tuple():
+            return tuple(map(form_of, value))
+    if isinstance(value, float):
+        return float, value.hex()  # 0.0 and -0.0 are equal, and differ
+    if isinstance(value, int | str | np.dtype | FunctionType):
+        return type(value), value
+    return type(value), id(value)
+
+
+def forget_bounds(value: Any) -> Any:
+    """Return a value without the bounds of its integers: a function that is compiled for it serves
+    all values of its form. Lengths stay at least 0."""
+    match value:
+        case Scalar():
+            return Scalar(value.kind, value.text)
+        case ArrayValue():
+            shape = tuple(
+                replace(forget_bounds(part), low=0) if isinstance(part, Scalar) else part
+                for part in value.shape
+            )
+            return replace(value, shape=shape, strides=forget_bounds(value.strides))
+        case Range():
+            return Range(*map(forget_bounds, (value.start, value.stop, value.step)))
+        case TupleList():
+            return TupleList(forget_bounds(value.columns))
+        case Method():
+            return Method(forget_bounds(value.record), value.function)
+        case tuple():
+            return tuple(map(forget_bounds, value))
+    return value
+
+
+def describe(value: Any) -> str:
+    """Return what a value is, for messages."""
+    match value:
+        case Scalar():
+            return f"{'an' if value.kind is Kind.INT else 'a'} {value.kind.value}"
+        case ArrayValue():
+            return f"an array of {value.dtype}"
+        case Record():
+            return "a record"
+        case TupleList():
+            return "a list of tuples"
+        case Range():
+            return "a range"
+        case tuple():
+            return f"a tuple of {len(value)}"
+    if callable(value):
+        return f"the function {getattr(value, '__name__', value)}"
+    return f"{value!r}"

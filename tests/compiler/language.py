@@ -1,0 +1,114 @@
+"""Functions of the compiled language, called with numbers."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gv_engine.compiler.language.functions import Compiled, Compiler
+from gv_engine.compiler.language.library import LIBRARY
+from gv_engine.compiler.language.machine import MachineCode
+from gv_engine.compiler.language.memory import ARENA_HEAD
+from gv_engine.compiler.language.values import Kind, Scalar, leaves
+
+ARENA = 1 << 16
+"""Bytes for the arrays of a function."""
+KINDS = {bool: Kind.BOOL, int: Kind.INT, float: Kind.FLOAT, np.uint64: Kind.UINT}
+"""Kinds of numbers by the type of an argument."""
+
+
+def compile_functions(
+    functions: Iterable[tuple[Any, Sequence[type]]], run: bool = True
+) -> list[Callable[..., Any]]:
+    """Return the compiled versions of functions of numbers, given with the types of the arguments.
+
+    A compiled function returns its result, or the text of the error that it fails with. Without
+    `run`, nothing is returned: they are only translated.
+    """
+    compiler = Compiler(LIBRARY)
+    versions, entries = [], []
+    for number, (function, kinds) in enumerate(functions):
+        names = function.__code__.co_varnames
+        numbers = [Scalar(KINDS[kind], "") for kind in kinds]
+        version = compiler.compile(function, dict(zip(names, numbers)))
+        assert version is not None
+        versions.append((version, kinds))
+        entries.append(_write_entry(f"entry{number}", version, numbers))
+    if not run:
+        return []
+    program = MachineCode("\n".join([compiler.module.write(), *entries]))
+    return [
+        _make_caller(compiler, program, f"entry{number}", version, kinds)
+        for number, (version, kinds) in enumerate(versions)
+    ]
+
+
+def _write_entry(name: str, version: Compiled, numbers: Sequence[Scalar]) -> str:
+    """Return a function that reads its arguments from memory, and writes the results there."""
+    lines, texts = [], ["ptr %arena"]
+    for k, number in enumerate(numbers):
+        lines.append(f"%a{k} = getelementptr i8, ptr %input, i64 {8 * k}")
+        stored = "i8" if number.kind is Kind.BOOL else number.kind.llvm
+        lines.append(f"%n{k} = load {stored}, ptr %a{k}")
+        if number.kind is Kind.BOOL:
+            lines.append(f"%t{k} = trunc i8 %n{k} to i1")
+        texts.append(f"{number.kind.llvm} %{'t' if number.kind is Kind.BOOL else 'n'}{k}")
+    call = f'call {version.llvm} @"{version.name}"({", ".join(texts)})'
+    lines.append(f"%r = {call}" if version.returns else call)
+    parts = ["%r"]
+    if len(version.returns) > 1:
+        parts = [f"%r{k}" for k in range(len(version.returns))]
+        for k, part in enumerate(parts):
+            lines.append(f"{part} = extractvalue {version.llvm} %r, {k}")
+    code = parts.pop(0) if version.fails else "0"
+    for k, (leaf, part) in enumerate(zip(leaves(version.result), parts)):
+        lines.append(f"%o{k} = getelementptr i8, ptr %output, i64 {8 * k}")
+        if leaf.llvm == "i1":
+            lines.append(f"%z{k} = zext i1 {part} to i64")
+        stored = f"i64 %z{k}" if leaf.llvm == "i1" else f"{leaf.llvm} {part}"
+        lines.append(f"store {stored}, ptr %o{k}")
+    body = "\n".join([*lines, f"ret i32 {code}"])
+    return f"define i32 @{name}(ptr %arena, ptr %input, ptr %output) {{\n{body}\n}}"
+
+
+def _make_caller(
+    compiler: Compiler, program: MachineCode, name: str, version: Compiled, kinds: Sequence[type]
+) -> Callable[..., Any]:
+    """Return a function that calls the entry `name` of a program."""
+    run = program.function(name, ctypes.c_uint32, *[ctypes.c_void_p] * 3)
+    arena = np.zeros(ARENA, np.uint8)
+
+    def call(*values: Any, kept: MachineCode = program) -> Any:
+        arena[:16].view(np.int64)[:] = ARENA_HEAD, ARENA
+        given, taken = np.zeros(max(len(values), 1), np.int64), np.zeros(64, np.int64)
+        for k, (value, kind) in enumerate(zip(values, kinds, strict=True)):
+            given.view(np.float64 if kind is float else np.int64)[k] = value
+        code = run(arena.ctypes.data, given.ctypes.data, taken.ctypes.data)
+        if code:
+            return compiler.failures[code].text
+        return to_python(version.result, iter(taken))
+
+    return call
+
+
+def to_python(form: Any, values: Iterator[np.int64]) -> Any:
+    """Return a result of numbers, tuples and known values with its numbers filled in."""
+    if isinstance(form, Scalar):
+        value = next(values)
+        if form.kind is Kind.FLOAT:
+            return float(value.view(np.float64))
+        return bool(value) if form.kind is Kind.BOOL else int(value)
+    if isinstance(form, tuple):
+        return tuple(to_python(part, values) for part in form)
+    return form
+
+
+def run_python(function: Any, *values: Any) -> Any:
+    """Return the result of a function, or the class and text of the exception that it raises."""
+    try:
+        return function(*values)
+    except Exception as error:  # any exception of the tested function
+        return f"{type(error).__name__}: {error}"

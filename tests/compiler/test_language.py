@@ -1,0 +1,537 @@
+"""Each construct of the language, run by Python and compiled: the same result or the same error."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gv_engine.compiler.language.functions import Compiler
+from gv_engine.compiler.language.library import LIBRARY
+from gv_engine.compiler.language.values import Kind, Scalar
+from gv_engine.rules.errors import DoesNotCompileError
+from tests.compiler.language import compile_functions, run_python
+
+WHOLE = [0, 1, -1, 2, -3, 7, -8, 62, 63, 64, 1 << 31, -(1 << 62), (1 << 63) - 1, -(1 << 63)]
+FRACTIONS = [0.0, -0.0, 1.0, -1.5, 2.5, 1e-300, 1e300, -7.25, 1e16]
+
+
+# ---- operators -----------------------------------------------------------------------------------
+
+
+def add(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def subtract(a: Any, b: Any) -> Any:
+    return a - b
+
+
+def multiply(a: Any, b: Any) -> Any:
+    return a * b
+
+
+def divide_down(a: Any, b: Any) -> Any:
+    return a // b, a % b
+
+
+def divide_by_constants(a: Any, b: Any) -> Any:
+    return a // 8, a % 8, b // 3, b % 3, a // -3, a % -3, a // 1, b % 1
+
+
+def divide(a: Any, b: Any) -> Any:
+    return (a % 1000) / (b % 1000)
+
+
+def shift(a: Any, b: Any) -> Any:
+    return a >> b, (a & 7) << (b & 15)
+
+
+def shift_left(a: Any, b: Any) -> Any:
+    return a << b
+
+
+def combine_bits(a: Any, b: Any) -> Any:
+    return a & b, a | b, a ^ b, ~a, -(b >> 1), +a
+
+
+def combine_truths(a: Any, b: Any) -> Any:
+    x, y = a > 0, b > 0
+    return x & y, x | y, x ^ y, ~x, -x, x + y, x * 3, not x
+
+
+def raise_power(a: Any, b: Any) -> Any:
+    return (a % 7) ** (b % 9)
+
+
+def compare(a: Any, b: Any) -> Any:
+    return a < b, a <= b, a > b, a >= b, a == b, a != b, 0 <= a < b, a < b == True  # noqa: E712
+
+
+def compare_mixed(a: Any, b: Any) -> Any:
+    half = (b % 100) / 2
+    small = a % 100
+    return small < half, small == half, small != half, half >= small, (a > 0) == 1
+
+
+def use_and_or(a: Any, b: Any) -> Any:
+    return a and b, a or b, (a > 1 and b), not a or b, a and 0, a or 5
+
+
+def stop_early(a: Any, b: Any) -> Any:
+    return (b != 0 and a // b > 1) or (b == 0 and a > 0)
+
+
+def pick(a: Any, b: Any) -> Any:
+    return a if a > b else b, 1 if a else 2, (a, b) if a < 0 else (b, a)
+
+
+def is_member(a: Any, b: Any) -> Any:
+    return a in (1, 7, b), a not in (2, 3), a in range(5), b in (3,)
+
+
+# ---- floats --------------------------------------------------------------------------------------
+
+
+def add_floats(a: Any, b: Any) -> Any:
+    return a + b, a - b, a * b, -a, abs(a)
+
+
+def divide_floats(a: Any, b: Any) -> Any:
+    return a / b
+
+
+def divide_floats_down(a: Any, b: Any) -> Any:
+    return a // b, a % b
+
+
+def raise_floats(a: Any, b: Any) -> Any:
+    return (a % 10.0) ** (b % 5.0 - 2.0)
+
+
+def compare_floats(a: Any, b: Any) -> Any:
+    return a < b, a == b, a != b, not a, a <= b, a >= b
+
+
+def truncate(a: Any, b: Any) -> Any:
+    return int(a), math.floor(a), math.ceil(b), math.trunc(b)
+
+
+def take_functions(a: Any, b: Any) -> Any:
+    x = b % 10.0
+    return math.sin(a), math.cos(a), math.atan2(a, b), math.exp(x), math.sqrt(x), math.hypot(a, x)
+
+
+def take_root(a: Any, b: Any) -> Any:
+    return math.sqrt(a) + math.log(b)
+
+
+def take_exponential(a: Any, b: Any) -> Any:
+    return math.exp(a) + math.exp(b)
+
+
+# ---- variables and control -----------------------------------------------------------------------
+
+
+def set_in_one_branch(a: Any, b: Any) -> Any:
+    if a > b:
+        x = a
+    return x
+
+
+def set_in_loop(a: Any, b: Any) -> Any:
+    for k in range(a % 5):
+        last = k * b % 7
+    return last
+
+
+def set_in_both(a: Any, b: Any) -> Any:
+    if a > b:
+        x = 1
+    elif a == b:
+        x = 2
+    else:
+        x = 3
+    return x
+
+
+def widen(a: Any, b: Any) -> Any:
+    x: Any = 0
+    for k in range(a % 5):
+        x += (k + b % 9) / 2
+    return x
+
+
+def change_type(a: Any, b: Any) -> Any:
+    x: Any = True
+    if a > 0:
+        x = b
+    return x
+
+
+def loop_with_else(a: Any, b: Any) -> Any:
+    total = 0
+    for k in range(b % 7, a % 20, 3):
+        if k == 5:
+            continue
+        if k > 15:
+            break
+        total += k
+    else:
+        total = -total - 1
+    return total
+
+
+def loop_back(a: Any, b: Any) -> Any:
+    total = 0
+    for k in range(a % 20, b % 7 - 10, -2):
+        total = total * 3 + k
+        k = 100
+    return total + k
+
+
+def loop_nested(a: Any, b: Any) -> Any:
+    found = -1
+    for y in range(a % 6):
+        for x in range(b % 6):
+            if y * x == 6:
+                found = y * 10 + x
+                break
+        else:
+            continue
+        break
+    return found
+
+
+def loop_while(a: Any, b: Any) -> Any:
+    n, steps = abs(a % 1000) + 1, 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+        if steps > 50:
+            break
+    else:
+        steps = -steps
+    return steps
+
+
+def loop_for_ever(a: Any, b: Any) -> Any:
+    k = 0
+    while True:
+        k += 1
+        if k * k > a % 1000:
+            return k
+
+
+def loop_over_tuple(a: Any, b: Any) -> Any:
+    best = -1
+    for name, value in (("p", 1), ("q", 7), ("r", -8)):
+        if value == a:
+            best = len(name) + value
+            break
+    return best
+
+
+def loop_over_functions(a: Any, b: Any) -> Any:
+    total = 0
+    for function in (add_one, double):
+        total = function(total + a % 10)
+    return total
+
+
+def add_one(a: int) -> Any:
+    return a + 1
+
+
+def double(a: int) -> Any:
+    return a * 2
+
+
+def unpack(a: Any, b: Any) -> Any:
+    (x, y), z = (a, b), 3
+    x, y = y, x
+    first, *_, last = 1, 2, 3, 4
+    return x, y, z, first, last, *(x, 5)
+
+
+def walrus(a: Any, b: Any) -> Any:
+    if (half := a // 2) > 3:
+        return half
+    return -1
+
+
+def change_argument(a: Any, b: Any) -> Any:
+    a += 1 if a < 100 else 0
+    b = a
+    return b
+
+
+def call_with_names(a: Any, b: Any) -> Any:
+    return weigh(b=a % 10, a=1) + weigh(2, c=b % 10)
+
+
+def weigh(a: Any, b: Any = 4, c: int = 5) -> Any:
+    return a * 100 + b * 10 + c
+
+
+def fail_on_purpose(a: Any, b: Any) -> Any:
+    if a > b:
+        raise ValueError(f"more than {3} {'x'}")
+    assert a != b, "equal"
+    return a
+
+
+# ---- sequences and arrays ------------------------------------------------------------------------
+
+
+def index_tuple(a: Any, b: Any) -> Any:
+    table = (5, 6, 7)
+    return table[a % 3], table[-1], (a, b, 9)[b % 3], len(table)
+
+
+def index_out_of_tuple(a: Any, b: Any) -> Any:
+    return (5, 6, 7)[a]
+
+
+def index_array(a: Any, b: Any) -> Any:
+    values = np.arange(5)
+    values[1] = 8
+    return int(values[a % 5] * 10 + values[-1])
+
+
+def index_out_of_array(a: Any, b: Any) -> Any:
+    return int(np.zeros(4, np.int64)[a])
+
+
+def fill_array(a: Any, b: Any) -> Any:
+    n = a % 6
+    cells = np.zeros((n, 3), np.int64)
+    for y in range(n):
+        cells[y, 1] = y * y
+        cells[y][2] = b % 5
+    total: Any = 0
+    for row in cells:
+        for value in row:
+            total = total * 3 % 1000 + value
+    other = cells.copy()
+    other.fill(2)
+    cells[:] = other
+    return total, int(cells.size), cells.shape[0], int(cells.sum()) if n == 0 else int(cells[0, 0])
+
+
+def slice_array(a: Any, b: Any) -> Any:
+    values = np.arange(8)
+    part = values[a % 12 - 2 : b % 12 - 3]
+    part[:] = 1
+    return len(part), int(values[2]), int(values[5]), len(values[3:]), len(values[:-2])
+
+
+def narrow(a: Any, b: Any) -> Any:
+    values = np.zeros(2, np.int8)
+    values[0] = a % 100
+    values[1] = -(b % 100)
+    flags = np.zeros(2, bool)
+    flags[1] = a > b
+    return int(values[0]), int(values[1]), bool(flags[1])
+
+
+def sort_array(a: Any, b: Any) -> Any:
+    values = np.array([a % 50, b % 50, 7, 7, -1])
+    ordered = np.sort(values)
+    return int(ordered[0]), int(ordered[1]), int(ordered[4]), int(values[3]), int(max(values))
+
+
+def comprehend(a: Any, b: Any) -> Any:
+    odd = [k * k for k in range(a % 9) if k % 2]
+    pairs = [x + 1 for x in (1, 2, 3)]
+    return len(odd), sum(odd), pairs[1], sum(k for k in range(b % 7))
+
+
+def quantify(a: Any, b: Any) -> Any:
+    return (
+        any(10 // k > 3 for k in range(1, 4 + a % 5)),
+        all(k < b for k in range(4)),
+        any(k == a for k in (1, 2, 7)),
+        all(k > 0 for k in (1, 2)),
+    )
+
+
+def zip_and_count(a: Any, b: Any) -> Any:
+    total: Any = 0
+    values = np.arange(a % 5)
+    for k, value in enumerate(values):
+        total += k * value
+    for x, y in zip(values, range(2, 9)):
+        total += x * y
+    for k in reversed(range(b % 4)):
+        total = total * 2 + k
+    return int(total)
+
+
+def take_extremes(a: Any, b: Any) -> Any:
+    return min(a, b), max(a, b, 3), abs(a) if a > -5 else 0, min((a, 2)), max(5, 6)
+
+
+def divide_together(a: Any, b: Any) -> Any:
+    return divmod(a, b)
+
+
+def find_divisor(a: Any, b: Any) -> Any:
+    return math.gcd(a % 1000, b % 1000)
+
+
+WHOLE_FUNCTIONS = [
+    *(add, subtract, multiply, divide_down, divide_by_constants, divide, shift, shift_left),
+    *(combine_bits, combine_truths, raise_power, compare, compare_mixed, use_and_or, stop_early),
+    *(pick, is_member, set_in_one_branch, set_in_loop, set_in_both, widen, change_type),
+    *(loop_with_else, loop_back, loop_nested, loop_while, loop_for_ever, loop_over_tuple),
+    *(loop_over_functions, unpack, walrus, change_argument, call_with_names),
+    *(fail_on_purpose, index_tuple, index_out_of_tuple, index_array, index_out_of_array),
+    *(fill_array, slice_array, narrow, sort_array, comprehend, quantify, zip_and_count),
+    *(take_extremes, divide_together, find_divisor),
+]
+FLOAT_FUNCTIONS = [
+    *(add_floats, divide_floats, divide_floats_down, raise_floats, compare_floats, truncate),
+    *(take_functions, take_root, take_exponential),
+]
+
+
+@pytest.fixture(scope="module")
+def compiled() -> dict[Any, Any]:
+    functions: list[Any] = [(each, (int, int)) for each in WHOLE_FUNCTIONS]
+    functions += [(each, (float, float)) for each in FLOAT_FUNCTIONS]
+    return dict(zip([each for each, _ in functions], compile_functions(functions)))
+
+
+def is_same(found: Any, wanted: Any) -> Any:
+    """Return True for equal results of the same types, and for errors of the same class."""
+    if isinstance(wanted, tuple):
+        return len(found) == len(wanted) and all(map(is_same, found, wanted))
+    if isinstance(wanted, str) or isinstance(found, str):
+        return str(found).partition(":")[0] == str(wanted).partition(":")[0]
+    if isinstance(wanted, float) and math.isnan(wanted):
+        return math.isnan(found)
+    signs = not isinstance(wanted, float) or math.copysign(1, found) == math.copysign(1, wanted)
+    return found == wanted and signs
+
+
+def is_too_large(found: Any, wanted: Any) -> Any:
+    """Return True if the compiled function fails, and Python has a result beyond 64 bits, or
+    could have one on the way."""
+    return isinstance(found, str) and found.startswith("OverflowError: an integer")
+
+
+@pytest.mark.parametrize("function", WHOLE_FUNCTIONS, ids=lambda each: each.__name__)
+def test_whole_numbers(function: Any, compiled: dict[Any, Any]) -> None:
+    compared = 0
+    for a in WHOLE:
+        for b in WHOLE:
+            if function is shift_left and b > 64:
+                continue  # Python would need gigabytes
+            found, wanted = compiled[function](a, b), run_python(function, a, b)
+            if not is_too_large(found, wanted):
+                assert is_same(found, wanted), (a, b, found, wanted)
+                compared += 1
+            else:
+                assert function in (
+                    add,
+                    subtract,
+                    multiply,
+                    divide_down,
+                    shift_left,
+                    combine_bits,
+                ) or (-(1 << 63) in (a, b) or abs(a) > 1 << 60 or abs(b) > 1 << 60)
+    assert compared >= 100
+
+
+@pytest.mark.parametrize("function", FLOAT_FUNCTIONS, ids=lambda each: each.__name__)
+def test_fractions(function: Any, compiled: dict[Any, Any]) -> None:
+    for a in FRACTIONS:
+        for b in FRACTIONS:
+            found, wanted = compiled[function](a, b), run_python(function, a, b)
+            if is_too_large(found, wanted) or str(found).startswith("OverflowError: a float is no"):
+                assert max(abs(a), abs(b)) >= 1e16
+                continue
+            assert is_same(found, wanted), (a, b, found, wanted)
+
+
+# ---- what does not compile -----------------------------------------------------------------------
+
+
+def recurse(a: int) -> Any:
+    return recurse(a - 1) if a else 0
+
+
+def use_set(a: int) -> Any:
+    total = 0
+    for k in set((1, 2, 3)):  # noqa: C405
+        total += k
+    return total
+
+
+def use_with(a: int) -> Any:
+    with np.errstate():
+        return a
+
+
+def use_try(a: int) -> Any:
+    try:
+        return a
+    except ValueError:
+        return 0
+
+
+def use_text(a: Any) -> Any:
+    return a == "DROP"
+
+
+def use_none(a: int) -> Any:
+    best = None
+    if a > 0:
+        best = a
+    return best
+
+
+def use_undefined(a: Any) -> Any:
+    return undefined + a  # type: ignore[name-defined]  # noqa: F821
+
+
+def use_before(a: Any) -> Any:
+    b = c + a  # type: ignore[has-type, used-before-def]  # noqa: F821
+    c = 1  # noqa: F841
+    return b
+
+
+def use_lambda(a: int) -> Any:
+    return lambda: a
+
+
+def add_fractions(a: int) -> Any:
+    return sum([a / 2, 0.1, 0.2])
+
+
+REFUSED = {
+    recurse: "recurse calls itself",
+    use_set: "a set has no order",
+    use_with: "With does not compile",
+    use_try: "Try does not compile",
+    use_text: "comparison of an integer with 'DROP'",
+    use_none: "'best' is an integer or None",
+    use_undefined: "the name 'undefined' is not defined",
+    use_before: "'c' is not set here",
+    use_lambda: "Lambda does not compile",
+    add_fractions: "`sum` of fractions",
+}
+
+
+@pytest.mark.parametrize("function", REFUSED, ids=lambda each: each.__name__)
+def test_refused(function: Any) -> None:
+    with pytest.raises(DoesNotCompileError) as caught:
+        Compiler(LIBRARY).compile(function, {"a": Scalar(Kind.INT, "")})
+    assert REFUSED[function] in str(caught.value)
+    file, line, _ = str(caught.value).split(":", 2)
+    first = function.__code__.co_firstlineno
+    assert file == __file__
+    assert first < int(line) <= first + 6
