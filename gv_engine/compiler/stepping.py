@@ -1,0 +1,347 @@
+"""Resets and steps of one world in the compiled language, from the calls of a scenario's systems.
+
+The calls are known while compiling: loops over them are unrolled, and tests of what a system has
+cost nothing. `p` is the record of a scenario's parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gv_engine.compiler.parameters import is_data, iter_calls, list_call_fields
+from gv_engine.rules.component import AGENT, NOTHING
+from gv_engine.rules.geometry import Action
+from gv_engine.rules.system import Call, Phase, has_parameter, is_nested_call
+from gv_engine.rules.turns import (
+    begin_step,
+    clear_step_results,
+    is_episode_over,
+    lift_absent_agents,
+    set_turn_order,
+)
+from gv_engine.rules.world import check_agent_placed
+from gv_engine.scenario.missions import get_limit_test
+from gv_engine.scenario.scenario import Scenario
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """An argument of a call: a field of the parameter record, nested calls, or a known value."""
+
+    name: str
+    value: Any = None
+    group: str = ""
+    field: str = ""
+    call: CallPlan | None = None
+    calls: tuple[CallPlan, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class CallPlan:
+    """A call of a system, as compiled code reads it.
+
+    Attributes:
+        function, when, until, remember, answers: functions of the system.
+        arguments: arguments of the function, in order.
+        number: number of the test that can end the episode, 0 for none.
+        agent_mask: by agent, True in whose turns the call runs; () for all.
+        otherwise: result in other turns.
+        result: type of the result, None to leave it as it is.
+    """
+
+    function: Callable[..., Any]
+    when: Callable[..., Any] | None
+    until: Callable[..., Any] | None
+    remember: Callable[..., Any] | None
+    answers: Callable[..., Any] | None
+    arguments: tuple[Argument, ...]
+    is_per_agent: bool
+    takes_agent: bool
+    is_spontaneous: bool
+    phase: Phase
+    number: int
+    agent_mask: tuple[bool, ...]
+    otherwise: Any
+    result: Any
+    has_nested: bool
+
+    def takes(self, helper: Any, name: str) -> bool:
+        """Return True if a function of the system has a parameter of this name."""
+        return has_parameter(helper, name)
+
+    def of(self, helper: Any) -> tuple[Argument, ...]:
+        """Return the arguments that a helper of the system takes."""
+        return tuple(each for each in self.arguments if has_parameter(helper, each.name))
+
+
+def plan_call(group: str, prefix: str, call: Call, numbers: dict[str, int]) -> CallPlan:
+    """Return the plan of a call whose parameters are in the fields `prefix`_… of the sub-record
+    `group`. `numbers` has the numbers of tests that can end the episode, by prefix."""
+    arguments = []
+    for name in call.argument_names():
+        value, field = call.arguments[name], f"{prefix}_{name}"
+        if isinstance(value, Call):
+            argument = Argument(name, call=plan_call(group, field, value, numbers))
+        elif is_nested_call(value):
+            nested = (
+                plan_call(group, f"{field}_{k}", part, numbers) for k, part in enumerate(value)
+            )
+            argument = Argument(name, calls=tuple(nested))
+        elif is_data(value):
+            argument = Argument(name, group=group, field=field)
+        else:
+            argument = Argument(name, int(value) if isinstance(value, Action) else value)
+        arguments.append(argument)
+    system = call.system
+    results = {Phase.REWARD: float, Phase.TERMINATING: bool}
+    return CallPlan(
+        *(system.function, system.when, system.until, system.remember, system.answers),
+        tuple(arguments),
+        call.is_per_agent,
+        has_parameter(system.function, "agent"),
+        system.is_spontaneous,
+        system.phase,
+        numbers.get(prefix, 0),
+        call.agent_mask,
+        call.masked_value,
+        results.get(system.phase),
+        any(each.call or each.calls for each in arguments),
+    )
+
+
+def number_tests(call: Call) -> dict[str, int]:
+    """Number the nested tests of `call` that can end an episode, from 1, by prefix of their
+    fields."""
+    parts = zip(iter_calls(call.name, call), call.walk_paths())
+    return {
+        prefix: number
+        for number, ((prefix, _), path) in enumerate(parts, 1)
+        if all(part.system.phase is Phase.TERMINATING for part in path)
+    }
+
+
+def plan_phase(scenario: Scenario, phase: Phase) -> tuple[CallPlan, ...]:
+    """Return the plans of a scenario's calls of a phase, in order."""
+    plans = []
+    for field, call in list_call_fields(scenario, phase):
+        numbers = number_tests(call) if phase is Phase.TERMINATING else {}
+        plans.append(plan_call(field, call.name, call, numbers))
+    return tuple(plans)
+
+
+class ScenarioPlan:
+    """The calls of a scenario by phase, and what else its step needs to know."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.resets = plan_phase(scenario, Phase.RESET)
+        self.transitions = plan_phase(scenario, Phase.TRANSITION)
+        self.rewards = plan_phase(scenario, Phase.REWARD)
+        (self.ending,) = plan_phase(scenario, Phase.TERMINATING)
+        self.success = next(iter(plan_phase(scenario, Phase.SUCCESS)), None)
+        self.reaches_limit = get_limit_test(scenario.layout.mission)
+        self.is_bodiless = scenario.layout.is_bodiless
+        self.has_absence = scenario.layout.has_absence
+        self.agents = scenario.layout.agents
+
+
+# ---- calls of systems, compiled ------------------------------------------------------------------
+
+
+def read_argument(w: Any, p: Any, argument: Any, agent: int, past: Any) -> Any:
+    """Return the value of an argument; nested calls run."""
+    if argument.field:
+        return p[argument.group][argument.field]
+    if argument.call is not None:
+        return run_call(w, p, argument.call, agent, past)
+    if argument.calls:
+        return tuple(
+            run_call(w, p, call, agent, None if past is None else past[k])
+            for k, call in enumerate(argument.calls)
+        )
+    return argument.value
+
+
+def holds(w: Any, p: Any, call: Any, helper: Any, agent: int, action: int) -> bool:
+    """Return the result of a condition of a call."""
+    own = (agent,) if call.takes(helper, "agent") else ()
+    acting = (action,) if call.takes(helper, "action") else ()
+    values = tuple(read_argument(w, p, each, agent, None) for each in call.of(helper))
+    return bool(helper(w, *own, *acting, *values))
+
+
+def measure_call(w: Any, p: Any, call: Any, agent: int) -> Any:
+    """Return what a call and the calls nested in it remember of the world before the step."""
+    return (
+        measure_own(w, p, call, agent) if call.remember is not None else None,
+        tuple(measure_argument(w, p, each, agent) for each in call.arguments),
+    )
+
+
+def measure_argument(w: Any, p: Any, argument: Any, agent: int) -> Any:
+    """Return what the calls in an argument remember."""
+    if argument.call is not None:
+        return measure_call(w, p, argument.call, agent)
+    return tuple(measure_call(w, p, call, agent) for call in argument.calls)
+
+
+def measure_own(w: Any, p: Any, call: Any, agent: int) -> Any:
+    """Return what a call itself remembers, a number or a tuple of numbers."""
+    own = (agent,) if call.takes(call.remember, "agent") else ()
+    values = tuple(read_argument(w, p, each, agent, None) for each in call.of(call.remember))
+    found = call.remember(w, *own, *values)
+    return found if isinstance(found, tuple) else 0 + found
+
+
+def run_call(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
+    """Run a call in an agent's turn; return its result. `past` is from `measure_call`, or None."""
+    if call.agent_mask and not call.agent_mask[agent]:
+        return call.otherwise
+    if call.until is not None:
+        return run_until(w, p, call, agent)
+    if call.when is not None and not holds(w, p, call, call.when, agent, w.action[agent]):
+        return None
+    before = w.ended_by[agent]
+    found = call_function(w, p, call, agent, past)
+    if call.number:
+        return note_end(w, call, agent, found, before)
+    return found if call.result is None else call.result(found)
+
+
+def call_function(w: Any, p: Any, call: Any, agent: int, past: Any) -> Any:
+    """Call the function of a system with its arguments."""
+    own = (agent,) if call.takes_agent else ()
+    was = (past[0],) if call.remember is not None else ()
+    values = tuple(
+        read_argument(w, p, each, agent, None if past is None else past[1][k])
+        for k, each in enumerate(call.arguments)
+    )
+    return call.function(w, *own, *was, *values)
+
+
+def note_end(w: Any, call: Any, agent: int, found: Any, before: int) -> bool:
+    """Write the number of the first true test into `w.ended_by`; return the result of the test."""
+    over = bool(found)
+    if over and w.ended_by[agent] == 0:
+        w.ended_by[agent] = call.number
+    if call.has_nested and not over:
+        w.ended_by[agent] = before
+    return over
+
+
+def run_until(w: Any, p: Any, call: Any, agent: int) -> None:
+    """Repeat the nested resets in an empty world until the condition of the call holds."""
+    values = read_all(w, p, call, agent)
+    tries = 1
+    while not until_holds(w, p, call, tries):
+        w.clear()
+        values = read_all(w, p, call, agent)
+        tries += 1
+    call.function(w, *((agent,) if call.takes_agent else ()), *values)
+
+
+def read_all(w: Any, p: Any, call: Any, agent: int) -> Any:
+    """Return the arguments of a call; nested calls run."""
+    return tuple(read_argument(w, p, each, agent, None) for each in call.arguments)
+
+
+def until_holds(w: Any, p: Any, call: Any, tries: int) -> bool:
+    """Return the result of the condition that ends the repetition of a reset."""
+    tried = (tries,) if call.takes(call.until, "tried") else ()
+    values = tuple(read_argument(w, p, each, NOTHING, None) for each in call.of(call.until))
+    return bool(call.until(w, *tried, *values))
+
+
+# ---- resets and steps, compiled ------------------------------------------------------------------
+
+
+def reset_world(w: Any, p: Any, plan: Any) -> None:
+    """Start an episode: sample a new level."""
+    w.steps = 0
+    w.terminated = 0
+    w.truncated = 0
+    for agent in range(1, plan.agents + 1):
+        w.action[agent] = 0
+        w.total[agent] = 0.0
+        clear_step_results(w, agent)
+        w.done[agent] = agent > len(w.agents())
+    w.clear()
+    for call in plan.resets:
+        if call.is_per_agent:
+            for agent in w.agents():
+                run_call(w, p, call, agent, None)
+        else:
+            run_call(w, p, call, NOTHING, None)
+
+
+def step_world(w: Any, p: Any, plan: Any) -> None:
+    """Run a step; the actions of the agents are in `w.action`."""
+    w.terminated = 0
+    w.truncated = 0
+    if plan.agents == 1:
+        clear_step_results(w, AGENT)
+        step_alone(w, p, plan)
+    else:
+        step_together(w, p, plan)
+    w.steps += 1
+    if plan.agents == 1:
+        w.total[AGENT] += w.reward[AGENT]
+    over = w.terminated != 0
+    w.truncated = plan.reaches_limit(w, p.max_steps) and (not over or p.always_truncates != 0)
+
+
+def step_alone(w: Any, p: Any, plan: Any) -> None:
+    """Run the systems of a step of a world with one agent."""
+    scored = tuple(measure_call(w, p, call, AGENT) for call in plan.rewards)
+    ended = measure_call(w, p, plan.ending, AGENT)
+    done = None if plan.success is None else measure_call(w, p, plan.success, AGENT)
+    for call in plan.transitions:
+        run_call(w, p, call, AGENT if call.is_per_agent else NOTHING, None)
+    if plan.is_bodiless or check_agent_placed(w, AGENT):
+        for call, past in zip(plan.rewards, scored):
+            w.reward[AGENT] += run_call(w, p, call, AGENT, past)
+        w.terminated = run_call(w, p, plan.ending, AGENT, ended)
+        w.done[AGENT] = w.terminated
+        if plan.success is not None and w.terminated != 0:
+            w.success[AGENT] = run_call(w, p, plan.success, AGENT, done)
+
+
+def step_together(w: Any, p: Any, plan: Any) -> None:
+    """Run the systems of a step of a world with several agents."""
+    begin_step(w, p.leaves)
+    set_turn_order(w, p.turns)
+    # measurements of each agent, which exist while compiling
+    past = tuple(
+        (
+            tuple(measure_call(w, p, call, agent) for call in plan.rewards),
+            measure_call(w, p, plan.ending, agent),
+            None if plan.success is None else measure_call(w, p, plan.success, agent),
+        )
+        for agent in tuple(range(1, plan.agents + 1))
+    )
+    for call in plan.transitions:
+        if call.is_per_agent:
+            for k in range(len(w.agents())):
+                if w.live[w.order[k]]:
+                    run_call(w, p, call, w.order[k], None)
+        else:
+            run_call(w, p, call, NOTHING, None)
+    for agent in w.agents():
+        if w.live[agent]:
+            check_agent_placed(w, agent)
+    for call_number, call in enumerate(plan.rewards):
+        for k, before in enumerate(past):
+            agent = k + 1
+            if w.live[agent]:
+                w.reward[agent] += run_call(w, p, call, agent, before[0][call_number])
+    for k, before in enumerate(past):
+        agent = k + 1
+        if w.live[agent]:
+            w.done[agent] = run_call(w, p, plan.ending, agent, before[1])
+            if plan.success is not None and w.done[agent]:
+                w.success[agent] = run_call(w, p, plan.success, agent, before[2])
+            w.total[agent] += w.reward[agent]
+    w.terminated = is_episode_over(w, p.one_suffices)
+    if plan.has_absence:
+        lift_absent_agents(w)
