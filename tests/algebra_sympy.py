@@ -174,7 +174,10 @@ def are_proportional(before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
     """Compare the differences of the sides of two equations."""
     if None in (*before, *after):
         return [value is None for value in before] == [value is None for value in after]
-    return is_same(before[0] * after[1], before[1] * after[0])
+    try:
+        return is_same(before[0] * after[1], before[1] * after[0])
+    except OverflowError:  # an exact number beside a float: at most the sides are swapped
+        return all(is_same(abs(one), abs(other)) for one, other in zip(before, after, strict=True))
 
 
 class _Problem(NamedTuple):
