@@ -198,8 +198,8 @@ def test_a_state_returned_twice_is_not_shared():
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"reward_functions": [R + "two_arguments"]}, "take states: two_arguments .* 'next_stat"),
-        ({"transition_functions": [R + "START"]}, "not callable"),
+        ({"reward_functions": [R + "two_arguments"]}, "two_arguments.* lacks 'next_state'"),
+        ({"transition_functions": [R + "START"]}, "START is no system"),
         ({"reward_functions": [{"name": R + "worth", "objekt": "Key"}]}, "needs 'object_type'"),
         ({"transition_functions": [{"name": R + "drift", "far": 1}]}, "did you mean|distance"),
         ({"observation_function": {"name": R + "stripes"}}, "area is missing"),
