@@ -22,7 +22,7 @@ from gv_engine.vector import background_compile
 from gv_engine.vector.compiled_backend import CompiledBatch
 from gv_engine.vector.object_backend import DeferredBackend
 from tests.caches import own_cache
-from tests.comparing import same
+from tests.comparing import STEPS_ON, same
 from tests.screen import until
 from tests.vector.test_programs import BASE
 from tests.vector.test_worlds_protocol import LEVELS
@@ -115,6 +115,7 @@ def test_many_worlds_go_on_where_they_were(level, mode, looks, compiled_after):
     assert looks > 20 or envs.world == "compiled"
 
 
+@STEPS_ON
 @pytest.mark.parametrize("looks", [1, 8])
 def test_one_world_goes_on_where_it_was(looks, compiled_after):
     compiled_after(looks)
@@ -162,6 +163,7 @@ LEVEL = {
 }
 
 
+@STEPS_ON
 def test_what_does_not_compile_stays_objects_and_says_so_once(
     tmp_path, compiled_after, monkeypatch
 ):
@@ -174,7 +176,7 @@ def test_what_does_not_compile_stays_objects_and_says_so_once(
     with pytest.warns(RuntimeWarning, match=r"any Python.*; stepping object worlds instead"):
         env.step(0)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         env.step(0)
     assert env.world == "object"
     monkeypatch.undo()
@@ -207,7 +209,7 @@ def test_the_other_process_tells_why_a_rule_does_not_compile(tmp_path, nothing_k
     with pytest.warns(RuntimeWarning, match=says):
         env.step(0)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", RuntimeWarning)
         env.step(0)
     assert env.world == "object"
 
