@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode
 
 STEPS_ON = pytest.mark.filterwarnings("ignore:.*after the end of the episode")
 """Mark of tests that step worlds on after the ends of their episodes."""
@@ -23,3 +24,12 @@ def same(one: Any, other: Any) -> bool:
         return one.shape == other.shape and same(tuple(one.ravel()), tuple(other.ravel()))
     dtypes = getattr(one, "dtype", None) == getattr(other, "dtype", None)
     return dtypes and np.array_equal(one, other)
+
+
+def drop_terms(result: Any, mode: AutoresetMode) -> Any:
+    """Return a step's result, in SAME_STEP without `reward_terms`: ours are those of the step, as
+    the reward; Gymnasium's are those of the reset."""
+    *parts, infos = result
+    if mode != AutoresetMode.SAME_STEP:
+        return result
+    return *parts, {k: value for k, value in infos.items() if not k.endswith("reward_terms")}

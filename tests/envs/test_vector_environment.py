@@ -17,7 +17,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from gv_engine import EachAgentVectorEnv, GridEnv, GridVectorEnv
 from gv_engine.scenario.library import gym_id
 from gv_engine.vector import compiled_backend
-from tests.comparing import same
+from tests.comparing import drop_terms, same
 from tests.levels import NOT_OF_GALLERY
 from tests.vector.test_programs import BASE
 
@@ -46,15 +46,6 @@ def test_make_vec(env_id):
     observation, _ = envs.reset(seed=0)
     assert observation in envs.observation_space
     assert [len(result) for result in envs.step(envs.action_space.sample())[1:4]] == [3, 3, 3]
-
-
-def drop_terms(result: Any, mode: AutoresetMode) -> Any:
-    """Return a step's result, in SAME_STEP without `reward_terms`: ours are those of the step, as
-    the reward; Gymnasium's are those of the reset."""
-    *parts, infos = result
-    if mode != AutoresetMode.SAME_STEP:
-        return result
-    return *parts, {k: value for k, value in infos.items() if not k.endswith("reward_terms")}
 
 
 @KINDS
