@@ -232,13 +232,15 @@ def note_end(w: Any, call: Any, agent: int, found: Any, before: int) -> bool:
 
 def run_until(w: Any, p: Any, call: Any, agent: int) -> None:
     """Repeat the nested resets in an empty world until the condition of the call holds."""
-    values = read_all(w, p, call, agent)
-    tries = 1
-    while not until_holds(w, p, call, tries):
-        w.clear()
+    tries = 0
+    while True:  # what a try has made is free again after it
+        if tries > 0:
+            w.clear()
         values = read_all(w, p, call, agent)
         tries += 1
-    call.function(w, *((agent,) if call.takes_agent else ()), *values)
+        if until_holds(w, p, call, tries):
+            call.function(w, *((agent,) if call.takes_agent else ()), *values)
+            return
 
 
 def read_all(w: Any, p: Any, call: Any, agent: int) -> Any:

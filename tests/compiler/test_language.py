@@ -59,7 +59,7 @@ def combine_bits(a: Any, b: Any) -> Any:
 
 def combine_truths(a: Any, b: Any) -> Any:
     x, y = a > 0, b > 0
-    return x & y, x | y, x ^ y, ~x, -x, x + y, x * 3, not x
+    return x & y, x | y, x ^ y, -x, x + y, x * 3, not x
 
 
 def raise_power(a: Any, b: Any) -> Any:
@@ -225,6 +225,86 @@ def loop_for_ever(a: Any, b: Any) -> Any:
             return k
 
 
+def leave_with_value(a: Any, b: Any) -> Any:
+    k = 0
+    while True:
+        k += 1
+        if k * k > a % 1000:
+            found = k
+            break
+        if k > 20:
+            found = -k
+            break
+    return found
+
+
+def leave_loops(a: Any, b: Any) -> Any:
+    for k in range(2, 5):
+        if a % k == 1:
+            rest = k
+            continue
+        if b % k == 2:
+            rest = 10 * k
+            break
+    else:
+        return -1
+    return rest
+
+
+def return_or_else(a: Any, b: Any) -> Any:
+    for k in range(3):
+        if a % 5 == k:
+            return k
+    else:
+        return 9
+
+
+def read_last_turn(a: Any, b: Any) -> Any:
+    total = 0
+    for k in range(a % 5 + 2):
+        if k > 0:
+            total += last * 2 + pair[1]  # type: ignore[has-type]  # noqa: F821
+        last = k * b % 9
+        pair = (k, last / 2)  # noqa: F841
+    return total + last
+
+
+def read_unset_turn(a: Any, b: Any) -> Any:
+    for k in range(a % 3):
+        if k != b % 3:
+            last = last + k if k > 1 else 3  # type: ignore[has-type]  # noqa: F821
+    return last
+
+
+def make_arrays_in_loops(a: Any, b: Any) -> Any:
+    total: Any = 0
+    for k in range(50):
+        cells = np.zeros(700, np.int64)
+        cells[k] = a % 9
+        other = cells.copy()
+        total += sum([x + k for x in cells if x > 0])
+        while total % 7 != 0:
+            total += len(np.arange(2000))
+        if other[k] > 6:
+            break
+    for k in (1, 2, 3):
+        for _ in range(30):
+            total += len([x for x in range(900) if x % 5 == k])
+    return int(total)
+
+
+def keep_array_of_turn(a: Any, b: Any) -> Any:
+    last = np.zeros(1, np.int64)
+    for k in range(a % 4 + 1):
+        new = np.full(40, k + 5)
+        if k % 2 == 0:
+            kept = new
+        last = new
+    other = np.zeros(40, np.int64)
+    kept += 1
+    return int(last[3]), int(kept[39]), int(other[0])
+
+
 def loop_over_tuple(a: Any, b: Any) -> Any:
     best = -1
     for name, value in (("p", 1), ("q", 7), ("r", -8)):
@@ -289,6 +369,29 @@ def fail_on_purpose(a: Any, b: Any) -> Any:
 def index_tuple(a: Any, b: Any) -> Any:
     table = (5, 6, 7)
     return table[a % 3], table[-1], (a, b, 9)[b % 3], len(table)
+
+
+def compare_sequences(a: Any, b: Any) -> Any:
+    x, y = a % 3, b % 3
+    pair: Any = [x, y]
+    return (
+        pair == (x, y),
+        [x, y] == [y, x],
+        [x] + [1] != [1, y],
+        (x, y) < (y, x),
+        (x, y, 1) >= (x, 1),
+        (x,) < (x, y),
+        [x, (y, 2)] <= [y, (x, 2)],
+        isinstance([x], tuple),
+        pair == [1, y],
+    )
+
+
+def index_tables(a: Any, b: Any) -> Any:
+    moves = ((0, 1), (1, 0), (0, -1), (-1, 0))
+    y, x = moves[a % 4]
+    mixed = (1, 2.5, True, b % 5, 0)[b % 5]
+    return y, x, mixed, (a > b, False, True)[a % 3], ((a, b), (b, a))[b % 2], [4, 5, 6][a % 3]
 
 
 def index_out_of_tuple(a: Any, b: Any) -> Any:
@@ -387,8 +490,18 @@ WHOLE_FUNCTIONS = [
     *(combine_bits, combine_truths, raise_power, compare, compare_mixed, use_and_or, stop_early),
     *(pick, is_member, set_in_one_branch, set_in_loop, set_in_both, widen, change_type),
     *(loop_with_else, loop_back, loop_nested, loop_while, loop_for_ever, loop_over_tuple),
+    *(leave_with_value, leave_loops, return_or_else, read_last_turn, read_unset_turn),
+    *(make_arrays_in_loops, keep_array_of_turn),
     *(loop_over_functions, unpack, walrus, change_argument, call_with_names),
-    *(fail_on_purpose, index_tuple, index_out_of_tuple, index_array, index_out_of_array),
+    *(
+        compare_sequences,
+        index_tables,
+        fail_on_purpose,
+        index_tuple,
+        index_out_of_tuple,
+        index_array,
+        index_out_of_array,
+    ),
     *(fill_array, slice_array, narrow, sort_array, comprehend, quantify, zip_and_count),
     *(take_extremes, divide_together, find_divisor),
 ]
@@ -504,6 +617,14 @@ def use_before(a: Any) -> Any:
     return b
 
 
+def invert_truth(a: Any) -> Any:
+    return ~(a > 0)
+
+
+def compare_list_order(a: Any) -> Any:
+    return [a] < (a, 1)  # type: ignore[operator]
+
+
 def use_lambda(a: int) -> Any:
     return lambda: a
 
@@ -521,6 +642,8 @@ REFUSED = {
     use_none: "'best' is an integer or None",
     use_undefined: "the name 'undefined' is not defined",
     use_before: "'c' is not set here",
+    invert_truth: "write `not`",
+    compare_list_order: "a comparison of a list of 1 with a tuple of 2",
     use_lambda: "Lambda does not compile",
     add_fractions: "`sum` of fractions",
 }

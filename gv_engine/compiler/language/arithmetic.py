@@ -19,12 +19,14 @@ from gv_engine.compiler.language.values import (
     HIGHEST,
     LOWEST,
     Kind,
+    ListValue,
     Scalar,
     bounds_of,
     describe,
     is_known,
     is_number,
     kind_of,
+    same_sequence,
 )
 
 KNOWN_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
@@ -46,6 +48,7 @@ _COMPARISONS = {
 }
 _ORDER = {Kind.BOOL: 0, Kind.INT: 1, Kind.UINT: 1, Kind.FLOAT: 2}
 
+INVERTED = "`~` of a truth value is -1 or -2 in Python: write `not`"
 TOO_LARGE = "OverflowError: an integer needs more than 64 bits"
 
 
@@ -153,10 +156,10 @@ class Arithmetic:
         """Return the result of a binary operator."""
         if is_known(a) and is_known(b):
             return self._compute(op, a, b)
-        if isinstance(op, ast.Add) and isinstance(a, tuple) and isinstance(b, tuple):
-            return a + b
+        if isinstance(op, ast.Add) and are_sequences(a, b) and is_list(a) == is_list(b):
+            return ListValue((*a, *b)) if is_list(a) else a + b
         if isinstance(op, ast.Mult) and isinstance(a, tuple) and isinstance(b, int):
-            return a * b
+            return same_sequence(a, a * b)
         for value in (a, b):
             if not is_number(value):
                 self.refuse(f"found {describe(value)} in place of a number")
@@ -174,9 +177,13 @@ class Arithmetic:
         """Return the result of `-`, `+`, `~` or `not`."""
         if isinstance(op, ast.Not):
             return self.negate(value)
+        if isinstance(value, bool) and isinstance(op, ast.Invert):
+            self.refuse(INVERTED)
         if is_known(value):
             return self._compute(op, value)
         number = self.to_number(value)
+        if number.kind is Kind.BOOL and isinstance(op, ast.Invert):
+            self.refuse(INVERTED)
         if isinstance(op, ast.UAdd):
             return self.to_int(number) if number.kind is Kind.BOOL else number
         if isinstance(op, ast.USub) and number.kind is Kind.FLOAT:
@@ -199,17 +206,13 @@ class Arithmetic:
             return self._compute(op, a, b)
         if isinstance(op, ast.Is | ast.IsNot):
             self.refuse("`is` compares with None, or values that are known: write ==")
-        if isinstance(a, tuple) and isinstance(b, tuple) and isinstance(op, ast.Eq | ast.NotEq):
-            equal: Any = len(a) == len(b)
-            for x, y in zip(a, b):
+        if are_sequences(a, b) and isinstance(op, ast.Eq | ast.NotEq):
+            equal: Any = len(a) == len(b) and is_list(a) == is_list(b)
+            for x, y in zip(a, b) if equal else ():
                 equal = self.both(equal, self.compare(ast.Eq(), x, y))
             return equal if isinstance(op, ast.Eq) else self.negate(equal)
-        if isinstance(a, tuple) and isinstance(b, tuple) and a and b:
-            first = self.compare(
-                ast.Lt() if isinstance(op, ast.Lt | ast.LtE) else ast.Gt(), a[0], b[0]
-            )
-            rest = self.compare(op, a[1:], b[1:])
-            return self.either(first, self.both(self.compare(ast.Eq(), a[0], b[0]), rest))
+        if are_sequences(a, b) and is_list(a) == is_list(b):
+            return self._order(op, tuple(a), tuple(b))
         if not (is_number(a) and is_number(b)):
             self.refuse(f"found a comparison of {describe(a)} with {describe(b)}")
         word, kinds = _COMPARISONS[type(op)], (kind_of(a), kind_of(b))
@@ -224,6 +227,15 @@ class Arithmetic:
             x, y = self.to_int(a), self.to_int(b)
             sign = "" if word in ("eq", "ne") else "s"
         return self._bool(f"icmp {sign}{word} i64 {x.text}, {y.text}")
+
+    def _order(self, op: ast.cmpop, a: tuple[Any, ...], b: tuple[Any, ...]) -> Any:
+        """Return `a < b`, `a <= b`, `a > b` or `a >= b` for tuples: the first items that differ
+        decide."""
+        if not (a and b):
+            return KNOWN_OPERATORS[type(op)](len(a), len(b))
+        strict = ast.Lt() if isinstance(op, ast.Lt | ast.LtE) else ast.Gt()
+        first, same = self.compare(strict, a[0], b[0]), self.compare(ast.Eq(), a[0], b[0])
+        return self.either(first, self.both(same, self._order(op, a[1:], b[1:])))
 
     def both(self, a: Scalar | bool, b: Scalar | bool) -> Scalar | bool:
         """Return `a and b` for two truth values that are both computed."""
@@ -429,6 +441,16 @@ class Arithmetic:
             case ast.Pow():
                 return self.call_function(raise_float, x, y)
         self.refuse(f"floats have no operator {type(op).__name__}")
+
+
+def are_sequences(*values: Any) -> bool:
+    """Return True for tuples and lists."""
+    return all(isinstance(value, tuple | list) for value in values)
+
+
+def is_list(value: Any) -> bool:
+    """Return True for lists, whose items may be known."""
+    return isinstance(value, list | ListValue)
 
 
 # ---- operators written in the language itself ----------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,7 @@ class Module:
         self.functions: list[str] = []
         self._declarations: dict[str, str] = {}
         self._arrays: dict[tuple[str, bytes], str] = {}
+        self._tables: dict[str, str] = {}
 
     def declare(self, name: str, result: str, arguments: str, attributes: str = "") -> str:
         """Declare a function of the C library or of LLVM; return its name in calls."""
@@ -130,11 +131,16 @@ class Module:
         key = values.dtype.str, values.tobytes()
         return self._arrays.setdefault(key, f"@array{len(self._arrays)}")
 
+    def table(self, llvm: str, values: Sequence[str]) -> str:
+        """Return the address of constant memory with LLVM values of one type."""
+        text = f"[{len(values)} x {llvm}] [" + ", ".join(f"{llvm} {each}" for each in values) + "]"
+        return self._tables.setdefault(text, f"@table{len(self._tables)}")
+
     def write(self) -> str:
         """Return the text of the module."""
-        arrays = []
+        kind = "private unnamed_addr constant"
+        arrays = [f"{name} = {kind} {text}" for text, name in self._tables.items()]
         for (_, data), name in self._arrays.items():
             text = "".join(map("\\{:02X}".format, data))
-            kind = f"private unnamed_addr constant [{len(data)} x i8]"
-            arrays.append(f'{name} = {kind} c"{text}", align 64')
+            arrays.append(f'{name} = {kind} [{len(data)} x i8] c"{text}", align 64')
         return "\n".join([*arrays, *self._declarations.values(), *self.functions])

@@ -18,6 +18,7 @@ from gv_engine.compiler.language.memory import Memory
 from gv_engine.compiler.language.values import (
     ArrayValue,
     Kind,
+    ListValue,
     Method,
     Range,
     Record,
@@ -25,16 +26,24 @@ from gv_engine.compiler.language.values import (
     TupleList,
     bounds_of,
     describe,
+    form_of,
     is_known,
     is_number,
     kind_of,
     leaves,
+    make_list,
     rebuild,
+    same_sequence,
     to_known,
 )
 
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 """Functions by the number of a conversion such as `!r` in a text."""
+
+
+class Unknown(Exception):
+    """Raised where a variable is read that only code below assigns, in a loop: this try to compile
+    only learns what the code below assigns."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,7 @@ class Iterated:
 
 DTYPES = {Kind.BOOL: "?", Kind.INT: "i8", Kind.UINT: "u8", Kind.FLOAT: "f8"}
 """Dtypes of arrays of numbers, by kind."""
+_BYTES = {"true": "1", "false": "0"}
 
 
 class Expressions(Memory, Arithmetic, ast.NodeVisitor):
@@ -66,10 +76,6 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """Assign a value to a variable, an element, a field, or a tuple of them."""
-        raise NotImplementedError
-
-    def loop(self, count: int | Scalar, body: Callable[[Scalar], None]) -> None:
-        """Run `body` with the numbers from 0 to `count` - 1."""
         raise NotImplementedError
 
     def evaluate(self, node: ast.expr) -> Any:
@@ -99,10 +105,11 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             return getattr(builtins, node.id)
         self.refuse(f"the name {node.id!r} is not defined")
 
-    def visit_Tuple(self, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
+    def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
         return tuple(self._values(node.elts))
 
-    visit_List = visit_Tuple
+    def visit_List(self, node: ast.List) -> Any:
+        return make_list(self._values(node.elts))
 
     def _values(self, nodes: Sequence[ast.expr]) -> Iterator[Any]:
         """Yield the values of expressions, with `*values` unpacked."""
@@ -266,7 +273,10 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             for label, branch in zip(labels, branches):
                 fork.begin()
                 self.emit.start(label)
-                value = to_known(branch())
+                try:
+                    value = to_known(branch())
+                except Unknown:
+                    self.emit.start_dead()
                 if self.emit.is_open() and self.emit.block is not None:
                     fork.end()
                     ends.append((self.emit.block, value))
@@ -305,8 +315,14 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
             kind = self.join_kinds(kind_of(a), kind_of(b))
             x, y = self.to_number(a), self.to_number(b)
             return Scalar(kind, "", min(x.low, y.low), max(x.high, y.high))
-        if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-            return tuple(map(self.join, a, b))
+        if isinstance(a, list) and isinstance(b, ListValue):
+            a = ListValue(a)
+        if isinstance(b, list) and isinstance(a, ListValue):
+            b = ListValue(b)
+        if isinstance(a, list) and isinstance(b, list) and form_of(a) != form_of(b):
+            a, b = ListValue(a), ListValue(b)
+        if isinstance(a, tuple) and type(a) is type(b) and len(a) == len(b):
+            return same_sequence(a, map(self.join, a, b))
         are_arrays = isinstance(a, ArrayValue) and isinstance(b, ArrayValue)
         if are_arrays and _kind_of_array(a) == _kind_of_array(b):
             shape = tuple(map(self.join, a.shape, b.shape))
@@ -328,7 +344,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                     return self.to_exact_float(value)
                 return self.convert(value, form.kind)
             case tuple():
-                return tuple(map(self.fit, value, form))
+                return same_sequence(form, map(self.fit, value, form))
             case Range():
                 return Range(*(self.fit(x, y) for x, y in zip(_ends(value), _ends(form))))
             case ArrayValue():
@@ -384,21 +400,27 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
         self.refuse(f"{describe(owner)} takes an index that is known before the program runs")
 
     def _read_tuple(self, values: tuple[Any, ...], index: Any) -> Any:
-        """Return the item at an index of a tuple of values of one form."""
+        """Return the item at an index of a tuple of values of one form: from tables of constants,
+        or from memory on the stack that this place fills."""
         place = self.place_index(self.to_int(index), len(values))
-        if all(map(is_number, values)) and is_known(values) and len(set(map(kind_of, values))) == 1:
-            table = np.array(values, DTYPES[kind_of(values[0])])
-            return self.read_element(self.constant_array(table), (place,), is_inside=True)
         joined = reduce(self.join, values)
         rows = [list(leaves(self.fit(value, joined))) for value in values]
-        found = [leaf.text for leaf in rows[-1]]
-        for k in range(len(values) - 2, -1, -1):
-            is_here = self.to_number(self.compare(ast.Eq(), place, k)).text
-            pairs = [f"{leaf.llvm} {leaf.text}, {leaf.llvm}" for leaf in rows[k]]
-            found = [
-                self.emit.get(f"select i1 {is_here}, {pair} {other}")
-                for pair, other in zip(pairs, found)
-            ]
+        found = []
+        for column in zip(*rows):
+            llvm = "i8" if column[0].llvm == "i1" else column[0].llvm
+            texts = [leaf.text for leaf in column]
+            if any(text.startswith("%") for text in texts):
+                table = self.emit.slot(f"[{len(texts)} x {column[0].llvm}]")
+                llvm = column[0].llvm
+                for k, text in enumerate(texts):
+                    at = self.emit.get(f"getelementptr {llvm}, ptr {table}, i64 {k}")
+                    self.emit.do(f"store {llvm} {text}, ptr {at}")
+            else:
+                table = self.module.table(llvm, [_BYTES.get(text, text) for text in texts])
+            at = self.emit.get(f"getelementptr {llvm}, ptr {table}, i64 {place.text}")
+            text = self.emit.get(f"load {llvm}, ptr {at}")
+            is_byte = llvm == "i8"
+            found.append(self.emit.get(f"trunc i8 {text} to i1") if is_byte else text)
         return rebuild(joined, iter(found))
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -434,7 +456,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
     # ---- comprehensions --------------------------------------------------------------------------
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp) -> Any:
-        """Return a tuple if what is iterated is known item by item, else an array of numbers."""
+        """Return a list of values if what is iterated is known item by item, else an array."""
         (generator,) = node.generators if len(node.generators) == 1 else (None,)
         if generator is None:
             self.refuse("a comprehension has one `for` in compiled code: write loops")
@@ -464,7 +486,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 self.emit.do(f"store i64 {after}, ptr {count}")
                 self.emit.jump(end)
 
-        self.loop(length, add)
+        self.loop(length, add, [generator.target, *generator.ifs, node.elt])
         size = Scalar(Kind.INT, self.emit.get(f"load i64, ptr {count}"), 0, bounds_of(length)[1])
         found = tuple(replace(column, shape=(size,), is_list=True) for column in columns)
         return TupleList(found) if isinstance(node.elt, ast.Tuple) else found[0]
@@ -473,8 +495,8 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
 
     def _collect_known(
         self, element: ast.expr, generator: ast.comprehension, items: tuple[Any, ...]
-    ) -> tuple[Any, ...]:
-        """Return the tuple of a comprehension over known items."""
+    ) -> Any:
+        """Return the list of a comprehension over known items."""
         values = []
         for item in items:
             self.assign(generator.target, item)
@@ -483,7 +505,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 self.refuse("the `if` of this comprehension is not known: write a loop")
             if all(tests):
                 values.append(self.evaluate(element))
-        return tuple(values)
+        return make_list(values)
 
     def _filter(self, tests: list[ast.expr]) -> Iterator[str]:
         """Yield once the label to jump to at the end of the code that runs if all tests hold."""
@@ -529,7 +551,7 @@ class Expressions(Memory, Arithmetic, ast.NodeVisitor):
                 self.emit.do(f"store i1 {constant(found).text}, ptr {result}")
                 self.emit.jump(end)
 
-        self.loop(items.length, look)
+        self.loop(items.length, look, [generator.target, *generator.ifs, node.elt])
         self.emit.jump(end)
         self.emit.start(end)
         text = self.emit.get(f"load {first.kind.llvm}, ptr {result}")

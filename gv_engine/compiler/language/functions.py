@@ -6,22 +6,25 @@ import ast
 import inspect
 import linecache
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import PurePath
 from types import FunctionType
 from typing import Any, NoReturn
 from zlib import crc32
 
 from gv_engine.compiler.language.emitter import Emitter, Module
-from gv_engine.compiler.language.expressions import Expressions, Iterated
+from gv_engine.compiler.language.expressions import Expressions, Iterated, Unknown
 from gv_engine.compiler.language.memory import ERROR_NUMBERS
 from gv_engine.compiler.language.values import (
     ArrayValue,
     Kind,
+    Method,
     Record,
     Scalar,
+    TupleList,
     describe,
     forget_bounds,
     form_of,
@@ -30,6 +33,7 @@ from gv_engine.compiler.language.values import (
     kind_of,
     leaves,
     rebuild,
+    same_sequence,
     to_known,
 )
 from gv_engine.rules.errors import DoesNotCompileError
@@ -78,7 +82,7 @@ class Source:
     names: Mapping[str, Any]
     file: str
     assigned: Counter[str]
-    reads_underscore: bool
+    loads: Counter[str]
     walrus: frozenset[str]
 
 
@@ -113,18 +117,9 @@ def read_source(function: FunctionType) -> Source:
         )
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     names = {**function.__globals__, **dict(zip(code.co_freevars, cells))}
-    loads = {each.id for each in ast.walk(nodes[0]) if isinstance(each, ast.Name)}
     walrus = [each.target.id for each in ast.walk(nodes[0]) if isinstance(each, ast.NamedExpr)]
-    stores = count_assignments(nodes[0])
-    reads = "_" in loads and _is_read(nodes[0], "_")
-    return Source(nodes[0], names, code.co_filename, stores, reads, frozenset(walrus))
-
-
-def _is_read(node: ast.AST, name: str) -> bool:
-    return any(
-        isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
-        for each in ast.walk(node)
-    )
+    stores, loads = count_assignments(nodes[0]), count_reads(nodes)
+    return Source(nodes[0], names, code.co_filename, stores, loads, frozenset(walrus))
 
 
 class _Scopes(ast.NodeTransformer):
@@ -172,6 +167,17 @@ def count_assignments(node: ast.AST) -> Counter[str]:
     ]
     arguments = [each.arg for each in ast.walk(node) if isinstance(each, ast.arg)]
     return Counter([*stores, *again, *arguments])
+
+
+def count_reads(nodes: Iterable[ast.AST]) -> Counter[str]:
+    """Return how often code reads each name."""
+    read: Counter[str] = Counter()
+    for each in (each for node in nodes for each in ast.walk(node)):
+        if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+            read[each.target.id] += 1
+        elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+            read[each.id] += 1
+    return read
 
 
 def _walk_body(node: ast.AST) -> Iterator[ast.AST]:
@@ -256,7 +262,8 @@ class Compiler:
 
     def note_failure(self, failure: Failure) -> int:
         """Return the code of an error, never 0."""
-        code = crc32(repr(failure).encode()) or 1
+        name = PurePath(failure.file).name  # the code is the same wherever the file is
+        code = crc32(f"{failure.text} {name} {failure.line} {failure.function}".encode()) or 1
         while self.failures.setdefault(code, failure) != failure:
             code = code % 0xFFFFFFFF + 1
         return code
@@ -278,8 +285,10 @@ class FunctionBody(Expressions):
         self._shared: dict[str, _Variable] = {}
         self._flags: dict[str, str] = {}
         self._set: set[str] = set()
-        self._loops: list[tuple[str, str]] = []
-        self._left: set[str] = set()
+        self._loops: list[_Loop] = []
+        self._forms: dict[str, Any] = {}
+        self._early: dict[str, ast.AST] = {}
+        self._carried: set[str] = set()
         self._returns: list[tuple[str, Any]] = []
         self._failures: list[tuple[str, str]] = []
         self._failing: dict[int, str] = {}
@@ -295,19 +304,29 @@ class FunctionBody(Expressions):
             self.emit.do(f"store i1 false, ptr {self._flags[variable]}")
         for argument, value in arguments.items():
             self.assign_name(argument, rebuild(value, texts))
-        if isinstance(self.source.node, ast.Lambda):
-            value = self.evaluate(self.source.node.body)
-            assert self.emit.block is not None
-            self._returns.append((self.emit.block, value))
-        else:
-            self.run(self.source.node.body)
-            if self.emit.is_open() and self.emit.block is not None:
-                self._returns.append((self.emit.block, None))
+        body: Any = self.source.node.body
+        self.run(body if isinstance(body, list) else [ast.copy_location(ast.Return(body), body)])
+        if self.emit.is_open() and self.emit.block is not None:
+            self._returns.append((self.emit.block, None))
+        self._learn_early()
         compiled = self._finish(name, mark)
         kinds = "".join(f", {leaf.llvm} %p{k}" for k, leaf in enumerate(parts))
         head = f'define internal {compiled.llvm} @"{name}"(ptr %arena{kinds}) nounwind'
         self.module.functions.append(f"{head} {{\n{self.emit.write()}\n}}")
         return compiled
+
+    def _learn_early(self) -> None:
+        """Compile again with what is known of variables that were read before this try knew them;
+        refuse those that nothing assigns before."""
+        known = self._early.keys() & self._forms.keys()
+        for name in known:
+            self._hints.forms[name] = _widen(self._forms[name])
+            self._hints.shared.add(name)
+        if known:
+            raise _Retry
+        for name, node in self._early.items():
+            self.node = node
+            self.refuse(f"{name!r} is not set here")
 
     def _finish(self, name: str, mark: str) -> Compiled:
         """Write all returns, now that the types of the results are known."""
@@ -414,7 +433,12 @@ class FunctionBody(Expressions):
         if name not in self.source.assigned:
             raise KeyError(name)
         if name not in self._variables:
-            self.refuse(f"{name!r} is not set here")
+            if name not in self._hints.forms:
+                self._early.setdefault(name, self.node)
+                raise Unknown
+            self._variables[name] = self._keep(name, self._hints.forms[name])
+        if name not in self._set:
+            self._carried.add(name)
         if name not in self._set and self.is_checked:
             if name not in self._flags:
                 self.refuse(f"{name!r} may not be set here: set it before")
@@ -438,7 +462,7 @@ class FunctionBody(Expressions):
     def assign_name(self, name: str, value: Any) -> None:
         """Assign a value to a local variable. It stays known while compiling if only this place
         assigns the variable, or if it is no number."""
-        value = to_known(value)
+        value = self._forms[name] = to_known(value)
         is_shared = self.source.assigned[name] > 1 or name in self._hints.shared
         if is_shared and (name in self._shared or _has_numbers(value)):
             variable = self._share(name, value)
@@ -455,20 +479,24 @@ class FunctionBody(Expressions):
 
     def _share(self, name: str, value: Any) -> _Variable:
         """Return a variable whose form can hold the values of all places that assign it."""
-        if name not in self._shared:
-            form = self._hints.forms.get(name, _widen(value))
-            self._shared[name] = self._new_variable(form)
-        variable = self._variables[name] = self._shared[name]
+        form = self._hints.forms.get(name, _widen(value))
+        variable = self._variables[name] = self._keep(name, form)
         joined = _widen(self.join(variable.form, value))
         if form_of(joined) != form_of(variable.form):
             self._hints.forms[name] = joined
             raise _Retry
         return variable
 
+    def _keep(self, name: str, form: Any) -> _Variable:
+        """Return the variable for all values of a name, made at its first use."""
+        if name not in self._shared:
+            self._shared[name] = self._new_variable(form)
+        return self._shared[name]
+
     def assign(self, target: ast.expr, value: Any) -> None:
         outer, self.node = self.node, target
         match target:
-            case ast.Name(id="_") if not self.source.reads_underscore:
+            case ast.Name(id="_") if not self.source.loads["_"]:
                 pass  # takes values of all forms
             case ast.Name():
                 self.assign_name(target.id, value)
@@ -503,11 +531,19 @@ class FunctionBody(Expressions):
 
     @contextmanager
     def forking(self) -> Iterator[_Fork]:
-        fork = _Fork(self, set(self._set), dict(self._variables))
+        fork = _Fork(self, self._state())
         yield fork
-        if fork.after:
-            self._set = set.intersection(*(names for names, _ in fork.after))
-            self._variables = _merge_variables([each for _, each in fork.after])
+        self._go_on(fork.after)
+
+    def _state(self) -> _State:
+        """Return the variables that are set here, and all variables."""
+        return set(self._set), dict(self._variables)
+
+    def _go_on(self, states: Sequence[_State]) -> None:
+        """Go on with the variables behind branches that meet here."""
+        if states:
+            self._set = set.intersection(*(names for names, _ in states))
+            self._variables = _merge_variables([each for _, each in states])
 
     @contextmanager
     def _branching(self, *statements: Iterable[ast.AST]) -> Iterator[None]:
@@ -527,7 +563,12 @@ class FunctionBody(Expressions):
             if not self.emit.is_open():
                 return
             self.node = statement
-            self.visit(statement)
+            loops = len(self._loops)
+            try:
+                self.visit(statement)
+            except Unknown:
+                del self._loops[loops:]
+                self.emit.start_dead()
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -630,41 +671,74 @@ class FunctionBody(Expressions):
         with self._branching([node.test], node.body, node.orelse):
             self._blur([node.test, *node.body])
             head, body, otherwise, end = (self.emit.new_block() for _ in range(4))
+            loop = _Loop(self.emit.new_block(), end)
+            self._loops.append(loop)
+            with self._releasing(loop, [node.test, *node.body], self._variables.copy()):
+                self.emit.jump(head)
+                self.emit.start(head)
+                test = self.condition(node.test)
+                if isinstance(test, bool):
+                    self.emit.jump(body if test else otherwise)
+                else:
+                    self.emit.branch(test.text, body, otherwise)
+                before = self._state()
+                if test is not False:
+                    self._run_body(body, node.body, loop)
             self.emit.jump(head)
-            self.emit.start(head)
-            test = self.condition(node.test)
-            if isinstance(test, bool):
-                self.emit.jump(body if test else otherwise)
-            else:
-                self.emit.branch(test.text, body, otherwise)
-            before = set(self._set)
-            if test is not False:
-                self._run_body(body, node.body, (head, end))
-            self._set = before
+            self._go_on([before, *loop.turned])
             self._blur([node.test, *node.body])
-            if test is not True:
-                self._run_otherwise(otherwise, node.orelse, end)
-            elif end in self._left:
-                self.emit.start(end)
+            self._end_loop(loop, otherwise, node.orelse, is_reached=test is not True)
 
-    def _run_body(self, label: str, statements: list[ast.stmt], loop: tuple[str, str]) -> None:
-        """Compile the body of a loop, where `loop` is where `continue` and `break` jump to."""
+    def _run_body(self, label: str, statements: list[ast.stmt], loop: _Loop) -> None:
+        """Compile the body of a loop."""
         self.emit.start(label)
-        self._loops.append(loop)
         self.run(statements)
+        if self.emit.is_open():
+            loop.turned.append(self._state())
+            self.emit.jump(loop.step)
+
+    @contextmanager
+    def _releasing(
+        self, loop: _Loop, nodes: Sequence[ast.AST], before: Container[str]
+    ) -> Iterator[None]:
+        """Behind the code of a loop's turn, start its end: free the arrays that the turn has made,
+        unless a variable brings one out of it.
+
+        Args:
+            nodes: code of the turn.
+            before: variables before the loop.
+        """
+        mark, outer = self.emit.get("load i64, ptr %arena"), self.has_arrays
+        self.has_arrays = False
+        yield
+        self.emit.start(loop.step)
+        if self.has_arrays and not self._brings_arrays(nodes, before):
+            self.emit.do(f"store i64 {mark}, ptr %arena")
+        self.has_arrays |= outer
+
+    def _brings_arrays(self, nodes: Sequence[ast.AST], before: Container[str]) -> bool:
+        """Return True if code behind a turn of a loop can read an array of the turn."""
+        inside = count_reads(nodes)
+        return any(
+            _has_array(self._forms[name])
+            and (name in before or name in self._carried or inside[name] < self.source.loads[name])
+            for name in _assigned_names(nodes) & self._forms.keys()
+        )
+
+    def _end_loop(
+        self, loop: _Loop, otherwise: str, statements: list[ast.stmt], is_reached: bool = True
+    ) -> None:
+        """Compile the `else` of a loop, and go on behind the loop."""
         self._loops.pop()
-        if self.emit.is_open():
-            self.emit.jump(loop[0])
-
-    def _run_otherwise(self, label: str, statements: list[ast.stmt], end: str) -> None:
-        """Compile the `else` of a loop, and go on at its end."""
-        before = set(self._set)
-        self.emit.start(label)
-        self.run(statements)
-        if self.emit.is_open():
-            self.emit.jump(end)
-        self._set = before
-        self.emit.start(end)
+        if is_reached:
+            self.emit.start(otherwise)
+            self.run(statements)
+            if self.emit.is_open():
+                loop.left.append(self._state())
+                self.emit.jump(loop.end)
+        if loop.left:
+            self.emit.start(loop.end)
+            self._go_on(loop.left)
 
     def visit_For(self, node: ast.For) -> None:
         items = self.iterate(self.evaluate(node.iter))
@@ -676,74 +750,111 @@ class FunctionBody(Expressions):
     def _loop_over(self, node: ast.For, items: Iterated) -> None:
         """Compile a loop over items that are not known."""
         with self._branching([node.target], node.body, node.orelse):
-            before = set(self._set)
+            before = self._state()
             self._blur([node.target, *node.body])
             otherwise, end = self.emit.new_block(), self.emit.new_block()
+            loop = _Loop(self.emit.new_block(), end)
+            self._loops.append(loop)
 
-            def turn(k: Scalar, step: str) -> None:
+            def turn(k: Scalar) -> None:
                 self.assign(node.target, items.read(k))
                 inside = self.emit.new_block()
                 self.emit.jump(inside)
-                self._run_body(inside, node.body, (step, end))
+                self._run_body(inside, node.body, loop)
 
-            self._count(items.length, turn, otherwise)
-            self._set = before
+            self._count(items.length, turn, loop, otherwise, [node.target, *node.body])
+            self._go_on([before, *loop.turned])
             self._blur([node.target, *node.body])
-            self._run_otherwise(otherwise, node.orelse, end)
+            self._end_loop(loop, otherwise, node.orelse)
 
-    def loop(self, count: int | Scalar, body: Callable[[Scalar], None]) -> None:
-        end, before = self.emit.new_block(), set(self._set)
+    def loop(
+        self, count: int | Scalar, body: Callable[[Scalar], None], nodes: Sequence[ast.AST] = ()
+    ) -> None:
+        before, loop = self._state(), _Loop(self.emit.new_block(), self.emit.new_block())
 
-        def turn(k: Scalar, step: str) -> None:
+        def turn(k: Scalar) -> None:
             body(k)
             if self.emit.is_open():
-                self.emit.jump(step)
+                self.emit.jump(loop.step)
 
-        self._count(count, turn, end)
-        self._set = before
-        self.emit.start(end)
+        self._count(count, turn, loop, loop.end, nodes)
+        self._go_on([before, self._state()])
+        self.emit.start(loop.end)
 
-    def _count(self, count: int | Scalar, turn: Callable[[Scalar, str], None], end: str) -> None:
-        """Call `turn` with a counter from 0 to `count` - 1, and the label of its next step; go on
-        at `end`."""
+    def _count(
+        self,
+        count: int | Scalar,
+        turn: Callable[[Scalar], None],
+        loop: _Loop,
+        end: str,
+        nodes: Sequence[ast.AST],
+    ) -> None:
+        """Call `turn` with a counter from 0 to `count` - 1; go on at `end`."""
         counter, number = self.emit.slot("i64"), self.to_int(count)
-        head, body, step = (self.emit.new_block() for _ in range(3))
+        head, body = (self.emit.new_block() for _ in range(2))
         self.emit.do(f"store i64 0, ptr {counter}")
-        self.emit.jump(head)
-        self.emit.start(head)
-        k = self.emit.get(f"load i64, ptr {counter}")
-        self.emit.branch(self.emit.get(f"icmp slt i64 {k}, {number.text}"), body, end)
-        self.emit.start(body)
-        turn(Scalar(Kind.INT, k, 0, max(number.high - 1, 0)), step)
-        self.emit.start(step)
+        with self._releasing(loop, nodes, self._variables.copy()):
+            self.emit.jump(head)
+            self.emit.start(head)
+            k = self.emit.get(f"load i64, ptr {counter}")
+            self.emit.branch(self.emit.get(f"icmp slt i64 {k}, {number.text}"), body, end)
+            self.emit.start(body)
+            turn(Scalar(Kind.INT, k, 0, max(number.high - 1, 0)))
         after = self.emit.get(f"add i64 {k}, 1")
         self.emit.do(f"store i64 {after}, ptr {counter}")
         self.emit.jump(head)
 
     def _unroll(self, node: ast.For, items: tuple[Any, ...]) -> None:
         """Compile the body of a loop once for each item, which is known while compiling."""
+        nodes = [node.target, *node.body]
         with self._branching([node.target], node.body, node.orelse):
-            before, end = set(self._set), self.emit.new_block()
+            loop, before, is_reached = _Loop("", self.emit.new_block()), self._state()[1], True
+            self._loops.append(loop)
             for item in items:
-                following = self.emit.new_block()
-                self._blur([node.target, *node.body], is_unrolled=True)
-                self.assign(node.target, item)
-                inside = self.emit.new_block()
-                self.emit.jump(inside)
-                self._run_body(inside, node.body, (following, end))
-                self.emit.start(following)
-            self._set = before
-            self._blur([node.target, *node.body], is_unrolled=True)
+                loop.step, loop.turned = self.emit.new_block(), []
+                self._blur(nodes, is_unrolled=True)
+                with self._releasing(loop, nodes, before):
+                    self.assign(node.target, item)
+                    inside = self.emit.new_block()
+                    self.emit.jump(inside)
+                    self._run_body(inside, node.body, loop)
+                self._go_on(loop.turned)
+                if not loop.turned:
+                    self.emit.end("unreachable")
+                    is_reached = False
+                    break
             otherwise = self.emit.new_block()
-            self.emit.jump(otherwise)
-            self._run_otherwise(otherwise, node.orelse, end)
+            if is_reached:
+                self._blur(nodes, is_unrolled=True)
+                self.emit.jump(otherwise)
+            self._end_loop(loop, otherwise, node.orelse, is_reached)
 
     def visit_Break(self, node: ast.Break) -> None:
-        self._left.add(self._loops[-1][1])
-        self.emit.jump(self._loops[-1][1])
+        self._loops[-1].left.append(self._state())
+        self.emit.jump(self._loops[-1].end)
 
     def visit_Continue(self, node: ast.Continue) -> None:
-        self.emit.jump(self._loops[-1][0])
+        self._loops[-1].turned.append(self._state())
+        self.emit.jump(self._loops[-1].step)
+
+
+_State = tuple[set[str], "dict[str, _Variable]"]
+"""Names of the variables that are set, and all variables."""
+
+
+@dataclass
+class _Loop:
+    """A loop.
+
+    Attributes:
+        step, end: where `continue` and `break` jump to.
+        turned, left: the variables at the ends of a turn, and of the loop.
+    """
+
+    step: str
+    end: str
+    turned: list[_State] = field(default_factory=list)
+    left: list[_State] = field(default_factory=list)
 
 
 @dataclass
@@ -751,17 +862,16 @@ class _Fork:
     """Variables before branches, and behind each branch that goes on."""
 
     body: FunctionBody
-    names: set[str]
-    variables: dict[str, _Variable]
-    after: list[tuple[set[str], dict[str, _Variable]]] = field(default_factory=list)
+    before: _State
+    after: list[_State] = field(default_factory=list)
 
     def begin(self) -> None:
         """Begin a branch with the variables from before."""
-        self.body._set, self.body._variables = set(self.names), dict(self.variables)
+        self.body._go_on([self.before])
 
     def end(self) -> None:
         """Note the variables at the end of a branch."""
-        self.after.append((self.body._set, self.body._variables))
+        self.after.append(self.body._state())
 
 
 @dataclass(frozen=True)
@@ -794,6 +904,15 @@ def _has_numbers(value: Any) -> bool:
     return is_number(value) or not is_known(value)
 
 
+def _has_array(value: Any) -> bool:
+    """Return True if a value has arrays among its parts."""
+    if isinstance(value, Method):
+        return _has_array(value.record)
+    if isinstance(value, tuple):
+        return any(map(_has_array, value))
+    return isinstance(value, ArrayValue | TupleList | Iterated)
+
+
 _signature = cache(inspect.signature)
 
 
@@ -812,5 +931,5 @@ def _widen(value: Any) -> Any:
     if is_number(value):
         return Scalar(kind_of(value), "")
     if isinstance(value, tuple):
-        return tuple(map(_widen, value))
+        return same_sequence(value, map(_widen, value))
     return value

@@ -22,6 +22,7 @@ from gv_engine.compiler.language.values import (
     LOWEST,
     ArrayValue,
     Kind,
+    ListValue,
     Range,
     Scalar,
     TupleList,
@@ -29,6 +30,7 @@ from gv_engine.compiler.language.values import (
     is_known,
     is_number,
     kind_of,
+    make_list,
 )
 
 LIBRARY: dict[Any, Callable[..., Any]] = {}
@@ -395,16 +397,21 @@ def _zip(body: Expressions, *values: Any, strict: bool = False) -> Any:
     return Iterated(length, lambda k: tuple(each.read(k) for each in tables))
 
 
-@emits(tuple, list)
+@emits(tuple)
 def _tuple(body: Expressions, values: Any = ()) -> Any:
     return tuple(body.unpack(values))
+
+
+@emits(list)
+def _list(body: Expressions, values: Any = ()) -> Any:
+    return make_list(body.unpack(values))
 
 
 @emits(isinstance)
 def _isinstance(body: Expressions, value: Any, cls: Any) -> bool:
     if cls is not tuple:
         body.refuse("isinstance asks for tuples alone in compiled code")
-    return isinstance(value, tuple)
+    return isinstance(value, tuple) and not isinstance(value, ListValue)
 
 
 # ---- arrays --------------------------------------------------------------------------------------

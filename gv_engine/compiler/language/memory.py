@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any
@@ -333,8 +333,10 @@ class Memory(Arithmetic):
 
         self.loop(array.shape[0], visit)
 
-    def loop(self, count: int | Scalar, body: Callable[[Scalar], None]) -> None:
-        """Run `body` with the numbers from 0 to `count` - 1."""
+    def loop(
+        self, count: int | Scalar, body: Callable[[Scalar], None], nodes: Sequence[ast.AST] = ()
+    ) -> None:
+        """Run `body` with the numbers from 0 to `count` - 1; `nodes` is code that it compiles."""
         raise NotImplementedError
 
     def read_array_attribute(self, array: ArrayValue, name: str) -> Any:

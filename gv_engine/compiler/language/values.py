@@ -6,7 +6,7 @@ function, a text, a NumPy dtype or array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from types import FunctionType
@@ -109,6 +109,26 @@ class ArrayValue:
     is_contiguous: bool = True
     is_list: bool = False
     capacity: int | None = None
+
+
+class ListValue(tuple[Any, ...]):
+    """A list whose items are not all known: a tuple, but for comparisons and `isinstance`."""
+
+    __slots__ = ()
+
+
+def make_list(items: Iterable[Any]) -> list[Any] | ListValue:
+    """Return a list of values: Python's own if all are known."""
+    values = list(items)
+    return values if is_known(values) else ListValue(values)
+
+
+def same_sequence(values: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
+    """Return a tuple of other items, of the type of `values`."""
+    if isinstance(values, ListValue):
+        return ListValue(items)
+    make = getattr(type(values), "_make", tuple)  # of a named tuple
+    return make(items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +254,7 @@ def rebuild(value: Any, texts: Iterator[str]) -> Any:
         case TupleList():
             return TupleList(rebuild(value.columns, texts))
         case tuple():
-            return tuple(rebuild(part, texts) for part in value)
+            return same_sequence(value, (rebuild(part, texts) for part in value))
     return value
 
 
@@ -257,8 +277,8 @@ def form_of(value: Any) -> Any:
             return Method, form_of(value.record), value.function
         case TupleList():
             return TupleList, form_of(value.columns)
-        case tuple():
-            return tuple(map(form_of, value))
+        case tuple() | list():
+            return type(value), *map(form_of, value)
     if isinstance(value, float):
         return float, value.hex()  # 0.0 and -0.0 are equal, and differ
     if isinstance(value, int | str | np.dtype | FunctionType):
@@ -285,7 +305,7 @@ def forget_bounds(value: Any) -> Any:
         case Method():
             return Method(forget_bounds(value.record), value.function)
         case tuple():
-            return tuple(map(forget_bounds, value))
+            return same_sequence(value, map(forget_bounds, value))
     return value
 
 
@@ -302,6 +322,8 @@ def describe(value: Any) -> str:
             return "a list of tuples"
         case Range():
             return "a range"
+        case ListValue():
+            return f"a list of {len(value)}"
         case tuple():
             return f"a tuple of {len(value)}"
     if callable(value):
