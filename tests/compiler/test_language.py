@@ -658,3 +658,20 @@ def test_refused(function: Any) -> None:
     first = function.__code__.co_firstlineno
     assert file == __file__
     assert first < int(line) <= first + 6
+
+
+def call_once(a: Any, b: Any) -> Any:
+    return add_three(a) + add_three(b) + add_three(double(a))
+
+
+def add_three(a: Any) -> Any:
+    return a + 3
+
+
+def test_functions_with_one_call_become_part_of_the_caller() -> None:
+    compiler = Compiler(LIBRARY)
+    compiler.compile(call_once, {"a": Scalar(Kind.INT, ""), "b": Scalar(Kind.INT, "")})
+    heads = [line for line in compiler.module.write().splitlines() if line.startswith("define")]
+    assert [head.split('"')[1].split(".")[0] for head in heads if "alwaysinline" in head] == [
+        "double"
+    ]

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any, NoReturn
 from zlib import crc32
 
-from gv_engine.compiler.language.emitter import Emitter, Module
+from gv_engine.compiler.language.emitter import ATTRIBUTES, Emitter, Module
 from gv_engine.compiler.language.expressions import Expressions, Iterated, Unknown
 from gv_engine.compiler.language.memory import ERROR_NUMBERS
 from gv_engine.compiler.language.values import (
@@ -171,8 +171,13 @@ def count_assignments(node: ast.AST) -> Counter[str]:
 
 def count_reads(nodes: Iterable[ast.AST]) -> Counter[str]:
     """Return how often code reads each name."""
+    return sum(map(_count_reads, nodes), Counter())
+
+
+@cache
+def _count_reads(node: ast.AST) -> Counter[str]:
     read: Counter[str] = Counter()
-    for each in (each for node in nodes for each in ast.walk(node)):
+    for each in ast.walk(node):
         if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
             read[each.target.id] += 1
         elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
@@ -186,6 +191,15 @@ def _walk_body(node: ast.AST) -> Iterator[ast.AST]:
         if not isinstance(child, ast.FunctionDef | ast.Lambda):
             yield child
             yield from _walk_body(child)
+
+
+@cache
+def _list_assigned(node: ast.AST) -> frozenset[str]:
+    return frozenset(
+        each.id
+        for each in (node, *_walk_body(node))
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    )
 
 
 class _Retry(Exception):
@@ -311,7 +325,7 @@ class FunctionBody(Expressions):
         self._learn_early()
         compiled = self._finish(name, mark)
         kinds = "".join(f", {leaf.llvm} %p{k}" for k, leaf in enumerate(parts))
-        head = f'define internal {compiled.llvm} @"{name}"(ptr %arena{kinds}) nounwind'
+        head = f'define internal {compiled.llvm} @"{name}"(ptr %arena{kinds}) {ATTRIBUTES}'
         self.module.functions.append(f"{head} {{\n{self.emit.write()}\n}}")
         return compiled
 
@@ -918,12 +932,7 @@ _signature = cache(inspect.signature)
 
 def _assigned_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the variables that statements and targets assign."""
-    return {
-        each.id
-        for node in nodes
-        for each in (node, *_walk_body(node))
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
+    return set().union(*map(_list_assigned, nodes))
 
 
 def _widen(value: Any) -> Any:

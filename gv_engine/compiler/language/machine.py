@@ -26,13 +26,13 @@ class MachineCode:
         machine = target.create_target_machine(
             cpu=binding.get_host_cpu_name(),
             features=binding.get_host_cpu_features().flatten(),
-            opt=3,
+            opt=2,
         )
         head = f'target triple = "{binding.get_process_triple()}"\n'
         head += f'target datalayout = "{machine.target_data}"\n'
         module = binding.parse_assembly(head + text)
         module.verify()
-        options = binding.create_pipeline_tuning_options(speed_level=3)
+        options = binding.create_pipeline_tuning_options(speed_level=1)
         passes = binding.create_pass_builder(machine, options)
         passes.getModulePassManager().run(module, passes)
         self._engine = binding.create_mcjit_compiler(module, machine)
